@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,6 +29,19 @@ def fake_host(tmp_path: Path) -> FakeHost:
         return root
 
     return write
+
+
+@pytest.fixture(autouse=True)
+def _shown_as_in_a_report() -> Iterator[None]:
+    """Who asks a part of a report sees the sections of all questions, as `report.write` has it."""
+    if "sojourn.report" not in sys.modules:  # nobody here asks, and it takes a second to load
+        yield
+        return
+    from sojourn import questions  # noqa: PLC0415  # see above
+    from sojourn.report.parts import using  # noqa: PLC0415
+
+    with using(questions.parts()):
+        yield
 
 
 @pytest.fixture

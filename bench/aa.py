@@ -30,9 +30,11 @@ from typing import Any
 from scipy import stats
 
 from sojourn import store
-from sojourn.analysis import noise, runs, stored
-from sojourn.analysis.quantiles import estimate
+from sojourn.analysis import aa_noise_floor, runs
 from sojourn.plan import Phase
+from sojourn.questions import PLANS, readers
+from sojourn.record import load as stored
+from sojourn.stats.quantiles import estimate
 
 LEVEL = 0.05
 QUANTILES = (0.5, 0.99)
@@ -89,12 +91,12 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
 
 def pairs_of(record: store.Record) -> list[dict[str, Any]]:
     """Both runs of each pair that can be believed, with the interval of each quantile."""
-    given = stored.given(record)
+    given = stored.given(record, PLANS, readers())
     sweep = [m for m in given.measured if m.outcome.point.phase == Phase.SWEEP]
     judged = [runs.judge(m, None) for m in sweep]
     return [
         {"key": one.run.key, "runs": [numbers(one), numbers(other)]}
-        for one, other in noise.twins(judged)
+        for one, other in aa_noise_floor.twins(judged)
     ]
 
 

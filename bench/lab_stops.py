@@ -37,6 +37,7 @@ from rich.console import Console
 from sojourn import host, programs, run, spec
 from sojourn.cli.live import Display
 from sojourn.plan import Phase, Point
+from sojourn.questions import PLANS
 
 STUDY = """
 name = "lab_stops"
@@ -99,11 +100,11 @@ class Bench:
         path = folder / "lab_stops.toml"
         path.write_text(STUDY, encoding="utf-8")
         self._study = spec.load(path)
-        self._point = Point(
+        self._point = PLANS.stated(Point(
             key="memcached/search/b0", service="memcached", phase=Phase.SEARCH,
             offered_rps=asked.rate, measure_s=asked.seconds, warmup_s=WARMUP_S, seed=7,
             overrides=(("qos_bound", "1ms"), ("qos_quantile", 0.99)),
-        )  # fmt: skip
+        ))  # fmt: skip
         facts = host.read(sample_s=0.0)
         show = self._display(stack) if asked.terminal else lambda _event: None
         self._session = stack.enter_context(run.Session(facts, show=show))

@@ -47,7 +47,9 @@ def test_each_is_new_files_and_a_line_of_a_table_with_its_import(grown: Path) ->
     assert set(touched) == new | tables
     for one in wanted:
         per_table = {name for name, _, _ in one.lines}
-        assert len(one.files) == len(per_table) == (3 if one.kind == "question" else 1)
+        folders = {name.rpartition("/")[0] for _, name in one.files}
+        assert len(folders) == len(per_table) == 1
+        assert len(one.files) == (4 if one.kind == "question" else 1)
     for table in tables:
         added, deleted = touched[table]
         assert added <= 2, "the line, and the import"
@@ -77,7 +79,7 @@ def test_a_protocol_with_operation_option_and_greeting_compiles(grown: Path) -> 
 
 
 def test_what_tables_and_docs_are_held_against_takes_them(grown: Path) -> None:
-    packages = ("places", "services", "knobs", "actors", "question_test.py")
+    packages = ("places", "services", "knobs", "actors", "questions/question_test.py")
     tests = [f"python/sojourn/{name}" for name in packages]
     picked = "table or names or describes or docstring"
     python(grown, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", picked, *tests,

@@ -20,7 +20,7 @@ DOORS = "disk/"
 
 #: Files that write without a door, and why nothing planted can lead them away.
 WRITERS = {
-    "actors/cost/files.py": "files of the kernel",
+    "questions/isolation_cost/mechanisms/files.py": "files of the kernel",
     "cli/faults.py": "a traceback, by mkstemp; and /dev/null",
     "cli/own.py": "the study that `init` makes, under the name that the user gave",
     "install/answers.py": "the lab's own cache",
@@ -64,7 +64,7 @@ WRITERS = {
 }
 #: Files above the samples that read without a door, and why what they read is no stranger's.
 READERS = {
-    "analysis/summary.py": "the package's own source",
+    "record/cache.py": "the package's own source",
     "cli/fleet_cmd.py": "a file that the user has named",
     "models/colocation.py": "a file that the user has named",
     "models/points.py": "files that the user has named",

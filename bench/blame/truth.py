@@ -15,10 +15,10 @@ import argparse
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.analysis import blame
-from sojourn.analysis.blame import Floats
-from sojourn.analysis.suspects import CLEARED, GUILTY, judged
-from sojourn.plan.questions.blame import State, states
+from sojourn.questions.blame import randomisation as blame
+from sojourn.questions.blame.plan import State, states
+from sojourn.questions.blame.randomisation import Floats
+from sojourn.questions.blame.suspects import CLEARED, GUILTY, judged
 
 Q, MATTERS = 0.99, 1.25
 REQUESTS = 2000

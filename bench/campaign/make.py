@@ -16,7 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sojourn import plan, spec, store
-from sojourn.analysis.stored import summarise
+from sojourn.questions import PLANS
+from sojourn.record.load import summarise
 from sojourn.store import files
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -42,7 +43,7 @@ def main() -> int:
 def make(results: Path, points: int) -> Path:
     """Go on until there are as many points; the record's folder."""
     study = spec.load(STUDY)
-    planner = plan.Planner(study)
+    planner = plan.Planner(study, PLANS)
     services = simulate.Simulated()
     began_s = time.monotonic()
     with store.open(results, study, machine="simulated") as record:

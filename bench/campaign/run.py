@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import pipeline, plan, store
+from sojourn.questions import PLANS
 
 HERE = Path(__file__).parent
 LAST = 200  # points whose planning is timed
@@ -93,7 +94,7 @@ def next_points(results: Path) -> list[dict[str, Any]]:
     """As the pipeline asks: one planner, one outcome more each time."""
     record = store.read(path_of(results))
     outcomes = tuple(record.outcomes())
-    planner = plan.Planner(record.study)
+    planner = plan.Planner(record.study, PLANS)
     times = []
     first = max(0, len(outcomes) - LAST)
     planner.next(outcomes[:first])
@@ -113,7 +114,7 @@ def resume(results: Path) -> list[dict[str, Any]]:
     study = store.read(path).study
     began = clock()
     with store.open(results, study, machine=path.parent.name) as record:
-        point = plan.Planner(study).next(record.outcomes())
+        point = plan.Planner(study, PLANS).next(record.outcomes())
         note = f"{len(record.outcomes())} outcomes, then {point.key if point else 'complete'}"
     return [took("resume", began, note)]
 

@@ -20,11 +20,11 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from sojourn import samples
-from sojourn.analysis.testing import mg1
 from sojourn.plan.points import Outcome, Point
 from sojourn.plan.setting import Level, Setting
 from sojourn.samples import made
 from sojourn.spec.levels import short
+from sojourn.stats.testing import mg1
 
 SAMPLES = 5  # of resources in a run
 SLICES = 40  # of a run, as many as the generator writes

@@ -23,7 +23,8 @@ from sojourn import spec
 from sojourn.analysis.served import QUEUES, Queue, Served
 from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Phase
-from sojourn.plan.questions.max_load import search_of
+from sojourn.questions import PLANS
+from sojourn.questions.max_load.plan import search_of
 
 RUNS = Path(__file__).with_name("runs")
 LAST = (Phase.CONFIRM, Phase.SCHEDULED)
@@ -67,9 +68,9 @@ def one(job: tuple[str, int, str, float]) -> Found:
     )
     served = Served(queue=queue, seed=seed, stopped=stopped)
     outcomes: list[Outcome] = []
-    while point := next_point(study, outcomes):
+    while point := next_point(study, outcomes, PLANS):
         outcomes.append(served.measure(point))
-    search = search_of(progress(study, study.services[0], outcomes))
+    search = search_of(progress(study, study.services[0], outcomes, PLANS))
     if search is None or search.interval_rps is None or search.estimate_rps is None:
         raise RuntimeError(f"{name}, seed {seed}: the search has no answer")
     truth_rps = queue.border * queue.rate_rps

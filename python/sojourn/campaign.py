@@ -20,11 +20,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import disk, pipeline, plan, run, spec, store
-from sojourn.analysis.findings import Findings
+from sojourn import disk, pipeline, plan, questions, run, spec, store
 from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
+from sojourn.findings.findings import Findings
 from sojourn.host import Facts
-from sojourn.plan import Rehearsal, left_out, questions
+from sojourn.plan import Rehearsal, left_out
 from sojourn.report import index
 from sojourn.report.index import Entry
 from sojourn.run import Held
@@ -95,7 +95,8 @@ def survey(
         SpecFault: one of them is wrong.
     """
     known = [
-        spec.load(name, profile=profile, overrides=sets, asks=questions.mistakes) for name in names
+        spec.load(name, profile=profile, overrides=sets, asks=questions.PLANS.mistakes)
+        for name in names
     ]
     allowed = [may(name, study) for name, study in zip(names, known, strict=True)]
     each = zip(names, known, allowed, strict=True)
@@ -104,14 +105,14 @@ def survey(
 
 def _planned(name: str, study: Study, facts: Facts, *, asks_others: bool) -> Planned:
     if asks_others or all(target.is_here for target in run.targets(study)):
-        held = run.hold(study, facts)
+        held = run.hold(study, facts, questions.catalogue())
     else:
-        held = run.hold(study, facts, asks_others=False)
+        held = run.hold(study, facts, questions.catalogue(), asks_others=False)
     here = left_out.without(study, held.skipped)
     fault: Fault | None = next(iter(held.faults), None)
     if held.is_empty and fault is None:
         fault = run.nothing_left(study, held.skipped)
-    ahead = plan.rehearse(here) if fault is None else None
+    ahead = plan.rehearse(here, questions.PLANS) if fault is None else None
     return Planned(name=name, study=here, whole=study, held=held, ahead=ahead, fault=fault)
 
 

@@ -47,7 +47,7 @@ bound = "1ms"
 def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     found = installed(monkeypatch, tmp_path_factory.mktemp("locks"))
 
-    def hold(study: Study, _facts: object) -> Held:
+    def hold(study: Study, *_: object) -> Held:
         is_lacking = study.name == "lacking"
         fault = HostFault("program nothing is missing", at="", fix="apt install nothing")
         return Held(faults=(fault,) if is_lacking else ())

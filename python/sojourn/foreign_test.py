@@ -65,7 +65,7 @@ def measured(folder: Path, name: str) -> Path:
     study = folder / f"{name}.toml"
     study.write_text(STUDY.format(name=name))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "write", lambda _findings, path: [path / "report.html"])
+        patch.setattr(report, "write", lambda _findings, path, _parts: [path / "report.html"])
         code = main(["run", str(study), "--results", str(folder / "results")])
     assert code in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
     (path,) = (folder / "results" / name).glob("*/*")

@@ -16,6 +16,7 @@ from sojourn.host import Facts
 from sojourn.plan import Phase, Point, left_out
 from sojourn.plan.left_out import SKIPPED, LeftOut
 from sojourn.plan.setting import Setting
+from sojourn.questions import catalogue
 from sojourn.run import placed
 from sojourn.spec import Study
 from sojourn.testing import Lab, installed
@@ -157,7 +158,7 @@ Judge = Callable[[int], None]
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, judge: Judge) -> None:
-    def check(alone: Study, _facts: Facts, _whole: Study) -> None:
+    def check(alone: Study, _facts: Facts, _whole: Study, **_: object) -> None:
         threads = alone.services[0].params.get("threads")
         judge(threads if isinstance(threads, int) else 0)
 
@@ -174,7 +175,7 @@ def test_a_study_of_levels_that_are_not_here_keeps_the_others_or_ends_with_3(
             raise AbsentFault("no such CPU", at="", fix="")
 
     judged(monkeypatch, judge)
-    skipped = run.check(varied(), facts)
+    skipped = run.check(varied(), facts, catalogue())
     assert [(dict(one.levels)[KEY], one.reason) for one in skipped] == [
         (2, "no such CPU"), (3, "too many"),
     ]  # fmt: skip
@@ -187,11 +188,11 @@ def test_a_study_of_levels_that_are_not_here_keeps_the_others_or_ends_with_3(
 
     judged(monkeypatch, none)
     with pytest.raises(HostFault, match="all 3 combinations are skipped: no memcached") as raised:
-        run.check(varied(), facts)
+        run.check(varied(), facts, catalogue())
     assert raised.value.exit == Exit.UNKNOWN
     plain = spec.load("max_load_memcached", profile="quick")
     with pytest.raises(HostFault) as raised:
-        run.check(plain, facts)
+        run.check(plain, facts, catalogue())
     assert raised.value.exit == Exit.USAGE, "nothing is varied: refused as it stands"
 
 
@@ -204,7 +205,7 @@ def test_a_wrong_level_refuses_the_whole_study(
 
     judged(monkeypatch, judge)
     with pytest.raises(SpecFault, match="threads is wrong"):
-        run.check(varied(), facts)
+        run.check(varied(), facts, catalogue())
 
 
 def test_a_cpu_that_is_not_there_is_told_from_a_level_that_makes_no_sense(facts: Facts) -> None:

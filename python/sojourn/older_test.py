@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from sojourn import analysis, samples, store
-from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
-from sojourn.analysis.questions.check import rows_of
-from sojourn.analysis.stored import given
-from sojourn.analysis.traced_findings import Breakdown
+from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
 from sojourn.plan import Phase, Point, codec, next_point, traced
 from sojourn.plan.setting import Level, Setting
+from sojourn.questions import PLANS, answers, readers
+from sojourn.questions.breakdown.findings import Breakdown
+from sojourn.questions.check.judge import rows_of
+from sojourn.record.load import given
 
 # What was said of a traced point before it named its neighbour and its connections.
 CONDITIONS = {
@@ -39,7 +40,7 @@ def record(results: Path) -> store.Record:
 
 
 def test_it_is_reported_as_by_the_program_that_wrote_it(record: store.Record) -> None:
-    found = analysis.study(given(record))
+    found = analysis.study(given(record, PLANS, readers()), answers())
     assert numbers(found) == json.loads((GOLDEN / "record-1.json").read_text(encoding="utf-8"))
 
 
@@ -78,12 +79,12 @@ def test_it_goes_on_wherever_it_was_stopped(record: store.Record) -> None:
     outcomes = record.outcomes()
     retried = (30, 31)  # a point of which the first attempt was not believed
     for done in (*range(14), 17, 19, 24, *retried, 36, 41):
-        following = next_point(record.study, outcomes[:done])
+        following = next_point(record.study, outcomes[:done], PLANS)
         assert following is not None
         assert following.cell == outcomes[done].point.cell
         attempts = [o for o in outcomes[:done] if o.point.cell == following.cell]
         assert following.key == following.cell.key(len(attempts))
-    assert next_point(record.study, outcomes) is None
+    assert next_point(record.study, outcomes, PLANS) is None
 
 
 def test_sql_has_its_factors(results: Path) -> None:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from sojourn import analysis, host, plan, report, run, samples, store
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.stored import given, summarise
+from sojourn import analysis, host, plan, questions, report, run, samples, store
 from sojourn.errors import Fault, RunFault
+from sojourn.findings.findings import Findings
+from sojourn.findings.measured import StudyData
 from sojourn.host import culprits
-from sojourn.models import order
 from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
+from sojourn.record.load import given, summarise
 from sojourn.spec import Study
 
 GLANCE_S = 30.0  # of measuring
@@ -110,18 +110,23 @@ def _measured(
     """
     is_brief = brief_s is not None
     facts = host.read(sample_s=0.0) if is_brief else host.read()
-    skipped = run.check(study, facts)  # refuses what this machine cannot do, before it starts
+    skipped = run.check(
+        study, facts, questions.catalogue()
+    )  # refuses what this machine cannot do, before it starts
     here = left_out.without(study, skipped)
     store.prepare(results)
     before = run.ready(here, facts, patience, watcher.event, names=_names)
     about = {"noise": []} if is_brief else manifest(facts, command, before, other)
     with (
         store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
-        run.Session(facts, show=watcher.event, whole=here) as session,
+        run.Session(
+            facts, show=watcher.event, whole=here, catalogue=questions.catalogue()
+        ) as session,
     ):
         watcher.opened(record, facts)
         measure(here, record, session, watcher, length_s=math.inf if brief_s is None else brief_s)
-        store.keep_left_out(record.path, [*skipped, *failures.given_up(here, record.outcomes())])
+        outcomes = [questions.PLANS.known(outcome) for outcome in record.outcomes()]
+        store.keep_left_out(record.path, [*skipped, *failures.given_up(here, outcomes)])
         record.finish()
         return record.path
 
@@ -145,7 +150,7 @@ def measure(
     """
     end_s = time.monotonic() + length_s
     streak, last = failures.Streak(study, record.outcomes()), None
-    planner = plan.Planner(study)
+    planner = plan.Planner(study, questions.PLANS)
     gone = record.path if length_s < math.inf else None
     while time.monotonic() < end_s and (point := planner.next(record.outcomes())):
         watcher.began(point, record.outcomes())
@@ -220,8 +225,8 @@ def written(path: Path, out: Path | None = None) -> tuple[Findings, Sequence[Pat
     """
     findings = findings_of(path)
     if out is not None:
-        return findings, report.write(findings, out)
-    pages = report.write(findings, path)
+        return findings, report.write(findings, out, questions.parts())
+    pages = report.write(findings, path, questions.parts())
     store.keep_answer(path, str(findings.verdict), findings.answer, findings.state.text)
     return findings, pages
 
@@ -229,5 +234,15 @@ def written(path: Path, out: Path | None = None) -> tuple[Findings, Sequence[Pat
 def findings_of(path: Path) -> Findings:
     """What a record found, complete or not; needs no machine."""
     record = store.read(path)
-    found = order.with_order(analysis.study(given(record)), path)
-    return with_classes(found, record)
+    kept = _kept(record)
+    found = questions.amended(analysis.study(kept, questions.answers()), path)
+    return with_classes(found, record, kept, questions.answers())
+
+
+def judged(path: Path) -> Findings:
+    """What the points of a record say, without models and without classes of services."""
+    return analysis.study(_kept(store.read(path)), questions.answers())
+
+
+def _kept(record: store.Record) -> StudyData:
+    return given(record, questions.PLANS, questions.readers())

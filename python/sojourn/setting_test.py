@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sojourn import pipeline, spec, store
-from sojourn.analysis.testing_traced import breakdown_of
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.plan import Phase
+from sojourn.questions.breakdown.testing import breakdown_of
 from sojourn.testing import Lab, installed
 
 LOADS = (0.125, 0.901, 0.904)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import spec
-from sojourn.plan import questions
+from sojourn.questions import PLANS
 from sojourn.spec.load import STUDIES
 
 ALL = spec.names()
@@ -41,7 +41,7 @@ def test_a_study_opens_with_its_question_and_says_what_it_expects_takes_and_need
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_study_is_read_under_its_name_and_every_combination_is_a_study(name: str) -> None:
-    study = spec.load(name, profile="quick", asks=questions.mistakes)
+    study = spec.load(name, profile="quick", asks=PLANS.mistakes)
     assert study.name == name
     for service in study.services:
         combinations = study.combinations(service.label)

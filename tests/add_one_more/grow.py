@@ -2,8 +2,7 @@
 
 Each folder beside this file is one kind. Its `add.toml` says which new files come from there and
 which lines of a table change; `git diff --stat` of the copy says the rest. Adding one more is one
-new file and a line in a table, with its import (of a question: one of each in plan, analysis and
-report).
+new file and a line in a table, with its import (of a question: a folder of files).
 """
 
 from __future__ import annotations
@@ -73,6 +72,7 @@ def add(to: Path, wanted: Iterable[Addition]) -> None:
         for source, name in one.files:
             if (to / name).exists():
                 raise ValueError(f"{one.kind}: {name} is there already")
+            (to / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(source, to / name)
         for name, find, put in one.lines:
             text = (to / name).read_text()

@@ -17,6 +17,7 @@ from sojourn.host.abilities import abilities
 from sojourn.install import specjbb
 from sojourn.install.part import CACHE
 from sojourn.plan import Point, codec
+from sojourn.questions import PLANS, catalogue
 from sojourn.services import postgres
 from sojourn.spec import Study
 
@@ -88,7 +89,9 @@ def state(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(state: Path) -> Iterator[run.Session]:
-    with run.Session(host.read(sample_s=0), state=state, every_s=1.0) as made:
+    with run.Session(
+        host.read(sample_s=0), state=state, every_s=1.0, catalogue=catalogue()
+    ) as made:
         yield made
 
 
@@ -97,7 +100,7 @@ def measure(tmp_path: Path, session: run.Session) -> Callable[[Study, Point], Pa
     """Measure a point; returns its folder."""
 
     def execute(study: Study, point: Point) -> Path:
-        folder = tmp_path / point.key.replace("/", "-")
+        folder, point = tmp_path / point.key.replace("/", "-"), PLANS.stated(point)
         folder.mkdir()
         (folder / "point.json").write_text(codec.dumps(point))
         run.execute(study, point, folder, session)

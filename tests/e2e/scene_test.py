@@ -23,9 +23,9 @@ from sojourn.host.tree import cpu_text
 from sojourn.knobs import Knob
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
-from sojourn.plan.questions import blame
 from sojourn.plan.setting import Setting
-from sojourn.samples import blame as stopped
+from sojourn.questions.blame import files as stopped
+from sojourn.questions.blame import plan as blame
 from sojourn.samples import resources
 from sojourn.spec import Study
 from sojourn.spec.blame import Blame
@@ -235,11 +235,14 @@ def test_a_suspect_is_stopped_in_its_windows_and_runs_in_the_others(
     bare = lab.study("memcached", goals=("blame",))
     spec = bare.services[0].model_copy(update={"blame": Blame.model_validate(asked)})
     study = bare.model_copy(update={"services": (spec,)})
+    (kind,) = (kind for kind in blame.KIND.phases if kind.name is blame.PHASE)
     point = dataclasses.replace(
-        lab.point("memcached", name="blame", measure_s=5.5), phase=blame.PHASE
+        lab.point("memcached", name="blame", measure_s=5.5),
+        phase=blame.PHASE,
+        rules=dataclasses.replace(kind.rules, neighbours=blame.neighbours(study, spec)),
     )
     folder = measure(study, point)
-    found = stopped.read(folder, 0)
+    found = stopped.read(folder, samples.read(folder))
     assert found is not None
     assert found.file.failed == ""
     (suspect,) = found.file.suspects

@@ -6,20 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sojourn import places
 from sojourn.actors import clients, managers, neighbours, probes
 from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
-from sojourn.actors.kind import NOBODY, ActorKind, named
+from sojourn.actors.kind import NOBODY, ActorKind, ProbeKind, named
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import SpecFault
 from sojourn.host import Facts, Placement
-from sojourn.places import halt
-from sojourn.plan import Point, traced
-from sojourn.plan.questions import blame
+from sojourn.plan import Point, Questions, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.spec import ServiceSpec, Study
-from sojourn.spec.blame import parted
 
 #: Kinds by table, in the order in which they enter.
 KINDS: Mapping[str, Mapping[str, ActorKind]] = {
@@ -33,8 +31,10 @@ SHIELDLESS = "none"  # `run.shield`: the machine's scheduling is what is asked a
 
 __all__ = [
     "KINDS",
+    "NOTHING",
     "Actor",
     "ActorKind",
+    "Catalogue",
     "Role",
     "Running",
     "Stage",
@@ -46,10 +46,28 @@ __all__ = [
 ]
 
 
-def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """What whoever runs a study is handed, because questions are unknown here.
+
+    Attributes:
+        questions: all that may be asked.
+        probes: of questions that watch, or do, something of their own while load runs.
+    """
+
+    questions: Questions = field(default_factory=Questions)
+    probes: tuple[ProbeKind, ...] = ()
+
+
+NOTHING = Catalogue()
+
+
+def cast(
+    study: Study, spec: ServiceSpec, point: Point, catalogue: Catalogue = NOTHING
+) -> tuple[Actor, ...]:
     """Who enters for a point, in order: its neighbours, probes and managers.
 
-    A point's own setting says who its neighbour is; where it says nothing the study does.
+    A point's own rules or setting say who its neighbours are; else the study does.
 
     Raises:
         SpecFault: the study names a kind that there is not.
@@ -58,39 +76,47 @@ def cast(study: Study, spec: ServiceSpec, point: Point) -> tuple[Actor, ...]:
     is_bare = study.run.shield == SHIELDLESS and point.offered_rps is not None
     watching = (
         kind.build(spec, point) or (kind.bare(point) if is_bare and kind.bare else None)
-        for kind in probes.KINDS.values()
+        for kind in probes.entering(catalogue.probes)
     )
     return (
-        *_beside(study, spec, point),
+        *_beside(study, point),
         *(probe for probe in watching if probe),
         *((manager[1],) if manager else ()),
     )
 
 
-def _every(study: Study, spec: ServiceSpec) -> list[str]:
+def _every(study: Study, spec: ServiceSpec, catalogue: Catalogue) -> list[str]:
     """Every neighbour that a point may have, traced ones and suspects too, as the study has it."""
     wanted = (str(setting[NEIGHBOUR]) for setting in traced.settings(study, spec))
-    return sorted({study.neighbour, *wanted, *blame.neighbours(study, spec)} - {NOBODY})
+    asked = catalogue.questions.values()
+    theirs = (name for question in asked for name in question.neighbours(study, spec))
+    return sorted({study.neighbour, *wanted, *theirs} - {NOBODY})
 
 
-def check_cpus(study: Study, spec: ServiceSpec, where: Placement, facts: Facts) -> None:
+def check_cpus(
+    study: Study,
+    spec: ServiceSpec,
+    where: Placement,
+    facts: Facts,
+    catalogue: Catalogue = NOTHING,
+) -> None:
     """Refuse a neighbour that is to have CPUs of its own where all are taken.
 
     Raises:
         HostFault: server, client and lab have every CPU.
     """
     own = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])[Role.NEIGHBOUR]
-    for text in _every(study, spec):
+    for text in _every(study, spec, catalogue):
         found = named(neighbours.KINDS, text, key="neighbour")
         if found and isinstance(found[1], Neighbour):
             found[1].check_cpus(own)
 
 
-def _beside(study: Study, spec: ServiceSpec, point: Point) -> Iterator[Actor]:
+def _beside(study: Study, point: Point) -> Iterator[Actor]:
     """The neighbours of a point: one, or all that are suspected where that is what it is for."""
-    texts = [str(point.setting.get(NEIGHBOUR, study.neighbour))]
-    if point.phase in blame.PHASES:
-        texts = list(blame.neighbours(study, spec, point))
+    texts = point.rules.neighbours
+    if texts is None:
+        texts = (str(point.setting.get(NEIGHBOUR, study.neighbour)),)
     for number, text in enumerate(texts, start=1):
         if found := named(neighbours.KINDS, text, key="neighbour"):
             if isinstance(found[1], Neighbour):
@@ -98,7 +124,7 @@ def _beside(study: Study, spec: ServiceSpec, point: Point) -> Iterator[Actor]:
             yield found[1]
 
 
-def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
+def check(study: Study, spec: ServiceSpec, facts: Facts, catalogue: Catalogue = NOTHING) -> None:
     """Refuse a study whose actors cannot be had here; nothing is started.
 
     Raises:
@@ -106,13 +132,13 @@ def check(study: Study, spec: ServiceSpec, facts: Facts) -> None:
         HostFault: something that a kind needs is missing.
     """
     wanted = traced.settings(study, spec)
-    for text in _every(study, spec):
+    for text in _every(study, spec, catalogue):
         if found := named(neighbours.KINDS, text, key="neighbour"):
             found[0].check(facts)
             if isinstance(found[1], Neighbour):
                 found[1].check(facts)
-    if spec.blame is not None:
-        halt.check(parted(spec.blame.suspects), at=f"services.{spec.label}.blame.suspects")
+    for kind in catalogue.probes:
+        kind.check_service(spec)
     if found := named(managers.KINDS, study.manager, key="manager"):
         found[0].check(facts)
     if wanted:

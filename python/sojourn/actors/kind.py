@@ -30,6 +30,11 @@ def anywhere(facts: Facts) -> None:
     del facts
 
 
+def of_any(spec: ServiceSpec) -> None:
+    """The `check_service` of a kind that can be had beside every service."""
+    del spec
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorKind:
     """One kind of actor.
@@ -72,10 +77,14 @@ class ProbeKind(ActorKind):
     Attributes:
         build: for a point of a service; None: this point asks for nothing that it sees.
         bare: for other points too, where the study has no shield; None: not there either.
+        place: in the order of entering, ascending; who enters last frames the load.
+        check_service: raises a fault where a service asks for what it cannot do here.
     """
 
     build: Callable[[ServiceSpec, Point], Actor | None]
     bare: Callable[[Point], Actor | None] | None = None
+    place: int
+    check_service: Callable[[ServiceSpec], None] = of_any
 
 
 def spaced(amount: str) -> str:

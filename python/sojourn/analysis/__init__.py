@@ -1,39 +1,36 @@
-"""Arrays → findings. Pure: no file, no clock, no machine; one method per file, its source cited."""
+"""Arrays → findings. Pure: no file, no clock, no machine; one method per file, its source cited.
+
+`KINDS` are the methods that are common to all questions; each question has its own besides.
+"""
 
 from sojourn.analysis import (
-    answer,
-    attribution,
-    beside,
-    blame,
-    breakdown,
-    contrasts,
-    costs,
     counted,
-    culprits,
-    independence,
-    lowess,
     lqos,
-    max_load,
-    oracle,
     pace,
-    paper,
-    paper_factors,
-    paper_tailbench,
-    properties,
-    quantiles,
-    queueing,
-    resources,
-    restarts,
+    qos_probability,
+    resource_use,
     scaling,
     state,
-    steady,
-    targets,
     trend,
     workers,
 )
-from sojourn.analysis.data import Measured, Second, StudyData
-from sojourn.analysis.method import Method
 from sojourn.analysis.study import study
+from sojourn.findings import answer
+from sojourn.findings.measured import Measured, Second, StudyData
+from sojourn.papers import factors as paper_factors
+from sojourn.papers import paper
+from sojourn.papers import tailbench as paper_tailbench
+from sojourn.stats import (
+    independence,
+    log_ratio_contrasts,
+    lowess,
+    quantile_regression,
+    quantiles,
+    queueing,
+    restarts,
+    steady,
+)
+from sojourn.stats.method import Method
 
 KINDS: tuple[Method, ...] = (
     quantiles.METHOD,
@@ -42,27 +39,19 @@ KINDS: tuple[Method, ...] = (
     restarts.METHOD,
     lowess.METHOD,
     queueing.METHOD,
-    max_load.METHOD,
     lqos.METHOD,
-    oracle.METHOD,
     paper.METHOD,
-    breakdown.METHOD,
-    culprits.METHOD,
     answer.METHOD,
-    contrasts.METHOD,
+    log_ratio_contrasts.METHOD,
     trend.METHOD,
     scaling.METHOD,
     workers.METHOD,
     pace.METHOD,
-    beside.METHOD,
-    properties.METHOD,
     paper_factors.METHOD,
     paper_tailbench.METHOD,
-    attribution.METHOD,
-    costs.METHOD,
-    blame.METHOD,
-    resources.METHOD,
-    targets.METHOD,
+    quantile_regression.METHOD,
+    resource_use.METHOD,
+    qos_probability.METHOD,
     counted.METHOD,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis.data import Measured, StudyData
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import axis as axes
 from sojourn.plan import design
 from sojourn.plan.points import Phase

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis import trend
-from sojourn.analysis.findings import Effect, FactorFinding, Interval, Trend
-from sojourn.analysis.method import Method
+from sojourn.findings.findings import Effect, FactorFinding, Trend
+from sojourn.stats.interval import Interval
+from sojourn.stats.method import Method
 
 METHOD = Method(
     name="counted",

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sojourn.analysis import factors, service
-from sojourn.analysis.contrasts import Contrast
 from sojourn.places.place import EMULATED
 from sojourn.plan.setting import Setting
+from sojourn.stats.log_ratio_contrasts import Contrast
 
 KEY = "services.web.place"
 

@@ -9,34 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.analysis import (
-    by_block,
-    ladders,
-    noise,
-    pace,
-    paper_factors,
-    quantity,
-    scaling,
-    trend,
-    workers,
-)
-from sojourn.analysis.by_block import Combinations
+from sojourn.analysis import aa_noise_floor, block_values, pace, scaling, trend, workers
+from sojourn.analysis.block_values import Combinations
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.contrasts import Contrast, combined
-from sojourn.analysis.findings import (
-    Effect,
-    FactorFinding,
-    ServiceFinding,
-    Trend,
-)
-from sojourn.analysis.saying import LIMIT, PEAK, UNLIKE, Number, Saying
+from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE, Number, Saying
 from sojourn.analysis.trend import UNKNOWN
-from sojourn.analysis.words import load_share, percentile
+from sojourn.findings import quantity
+from sojourn.findings.findings import Effect, FactorFinding, ServiceFinding, Trend
+from sojourn.papers import factors as paper_factors
 from sojourn.places.place import EMULATED
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names
+from sojourn.stats import ordered_levels
+from sojourn.stats.log_ratio_contrasts import Contrast, combined
+from sojourn.text.numbers import load_share, percentile
 
 MEDIAN, TAIL = 0.5, 0.99
 BORDER_LEVEL = 0.9  # of the intervals of how much load fits
@@ -89,7 +77,11 @@ def _outward(service: Combinations) -> FactorFinding | None:
     """Many small instances beside one large one, where the study has both."""
     cells = tuple(part.levels for part in service.parts)
     return scaling.finding(
-        service.study, service.label, cells, by_block.limits(service), by_block.peaks(service)
+        service.study,
+        service.label,
+        cells,
+        block_values.limits(service),
+        block_values.peaks(service),
     )
 
 
@@ -118,13 +110,18 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
     )
 
 
+def _is_searched(part: Part) -> bool:
+    """Whether the highest load within a target is asked of it."""
+    return part.spec.qos is not None and part.given.questions.axis_search in part.spec.measure
+
+
 def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_Told]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
     said, emulated = Saying(contrast, name), _emulated(service, contrast)
-    floor = noise.pooled([f.noise_floor for f in service.found if f.noise_floor])
-    if any(part.spec.qos and "max_load" in part.spec.measure for part in service.parts):
-        value, interval = combined(contrast, by_block.limits(service))
+    floor = aa_noise_floor.pooled([f.noise_floor for f in service.found if f.noise_floor])
+    if any(map(_is_searched, service.parts)):
+        value, interval = combined(contrast, block_values.limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
         number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)
         yield _Told(said.effect(number, value, interval, reason=reason, unlike=unlike))
@@ -134,22 +131,24 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
             number = Number(
                 f"{percentile(quantile)} at {load_share(load)} load",
                 is_time=True,
-                doubt="; ".join(filter(None, (emulated, by_block.late(service, load, quantile)))),
+                doubt="; ".join(
+                    filter(None, (emulated, block_values.late(service, load, quantile)))
+                ),
                 floor=floor if floor and floor.q == quantile else None,
             )
-            times, runs = by_block.times(service, load, quantile)
+            times, runs = block_values.times(service, load, quantile)
             of = said.of_blocks(number, times, unlike=unlike, runs=runs)
             yield _Told(of, load, is_tail=quantile != MEDIAN)
         if contrast.factor.endswith(PLACE):
             number = Number(
                 f"the mean at {load_share(load)} load",
                 is_time=True,
-                doubt=by_block.late(service, load, None),
+                doubt=block_values.late(service, load, None),
             )
-            times, runs = by_block.times(service, load, None)
+            times, runs = block_values.times(service, load, None)
             of = said.of_blocks(number, times, unlike=unlike, runs=runs)
             yield _Told(of, load, is_mean=True)
-    peaks = by_block.peaks(service)
+    peaks = block_values.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
         number = Number(PEAK, is_time=False, doubt=emulated)
@@ -220,13 +219,13 @@ def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) 
     texts, q = tuple(map(level_text, ordered)), service.found[0].qos
     tail = q.q if q else TAIL
     if near := _near([one for one in found if one.is_tail]):
-        times, _ = by_block.times(service, near.load, tail)
-        logs = ladders.logs(key, ordered, times)
+        times, _ = block_values.times(service, near.load, tail)
+        logs = ordered_levels.logs(key, ordered, times)
         what = f"{percentile(tail)} at {load_share(near.load)} load"
-        doubt = by_block.late(service, near.load, tail)
+        doubt = block_values.late(service, near.load, tail)
         yield trend.of(trend.Ladder(what, name, texts, logs, doubt))
-    if peaks := by_block.peaks(service):
-        yield trend.of(trend.Ladder(PEAK, name, texts, ladders.logs(key, ordered, peaks)))
+    if peaks := block_values.peaks(service):
+        yield trend.of(trend.Ladder(PEAK, name, texts, ordered_levels.logs(key, ordered, peaks)))
 
 
 def _near(tails: Sequence[_Told]) -> _Told | None:

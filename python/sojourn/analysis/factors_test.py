@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from sojourn import analysis, spec
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Effect, Findings
 from sojourn.analysis.study import _headlines
 from sojourn.analysis.testing import measured
+from sojourn.findings.findings import Effect, Findings
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Phase, Planner, Point, Verdict
 from sojourn.spec import Study
+from sojourn.testing_questions import PLANS, answers
 
 THREADS, CONNECTIONS = "services.memcached.params.threads", "services.memcached.load.connections"
 PLACE = "services.memcached.place"
@@ -47,7 +48,7 @@ def played(
     """Exponential times around 100 µs; those of blocks differ by some per cent."""
     rng = np.random.default_rng(5)
     done: list[Measured] = []
-    planner = Planner(study)
+    planner = Planner(study, PLANS)
     while point := planner.next([m.outcome for m in done]):
         mean_ns = 1e5 * slow(point) * np.exp(0.05 * rng.standard_normal())
         times = rng.exponential(mean_ns, 3000)
@@ -61,7 +62,7 @@ def played(
             bad = replace(one.outcome, verdict=Verdict.UNKNOWN, reasons=("client stopped",))
             one = replace(one, outcome=bad)
         done.append(one)
-    return StudyData(study=study, measured=tuple(done))
+    return StudyData(study=study, measured=tuple(done), questions=PLANS)
 
 
 def effect(found: Findings, factor: str, what: str) -> Effect:
@@ -70,7 +71,7 @@ def effect(found: Findings, factor: str, what: str) -> Effect:
 
 
 def test_effects_of_several_factors_are_told_apart() -> None:
-    found = analysis.study(played(asked(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64")))
+    found = analysis.study(played(asked(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64")), answers())
     for factor, ratio in (("threads", 2.0), ("connections", 1.5)):
         for what in ("p99 at 70 % load", "p50 at 30 % load"):
             one = effect(found, factor, what)
@@ -99,7 +100,7 @@ def test_what_a_place_costs_is_told_of_the_mean_as_well() -> None:
         return 1.5 if point.setting[PLACE] == "runc" else 1.0
 
     study = asked(f"{PLACE}=local,runc", sets=('services.memcached.axis="local"',))
-    found = analysis.study(played(study, slow=in_place))
+    found = analysis.study(played(study, slow=in_place), answers())
     for what in ("the mean at 30 % load", "p99 at 30 % load"):
         one = effect(found, "place", what)
         assert one.ratio == pytest.approx(1.5, rel=0.15)
@@ -114,7 +115,9 @@ def test_what_a_place_costs_is_told_of_the_mean_as_well() -> None:
 def test_an_effect_that_equal_runs_have_too_is_said_to_be_within_their_noise() -> None:
     # Nothing comes of the first factor; the second makes times 1.5 times as long.
     place = "services.memcached.load.threads"
-    found = analysis.study(played(asked(f"{place}=1,2", f"{CONNECTIONS}=16,64", repeats=4)))
+    found = analysis.study(
+        played(asked(f"{place}=1,2", f"{CONNECTIONS}=16,64", repeats=4)), answers()
+    )
     nothing = effect(found, "threads", "p99 at 70 % load")
     assert nothing.noise_gate is not None
     assert 1 < nothing.noise_gate < 1.2
@@ -129,7 +132,9 @@ def test_an_effect_that_equal_runs_have_too_is_said_to_be_within_their_noise() -
 
 def test_one_block_tells_no_interval() -> None:
     one = effect(
-        analysis.study(played(asked(f"{THREADS}=1,2", repeats=1))), "threads", "p99 at 70 % load"
+        analysis.study(played(asked(f"{THREADS}=1,2", repeats=1)), answers()),
+        "threads",
+        "p99 at 70 % load",
     )
     assert one.ratio == pytest.approx(2, rel=0.3)
     assert one.interval is None
@@ -138,7 +143,7 @@ def test_one_block_tells_no_interval() -> None:
 
 
 def test_runs_that_are_not_believed_decide_nothing() -> None:
-    found = analysis.study(played(asked(f"{THREADS}=1,2"), is_bad="threads=2"))
+    found = analysis.study(played(asked(f"{THREADS}=1,2"), is_bad="threads=2"), answers())
     one = effect(found, "threads", "p99 at 70 % load")
     assert (one.ratio, one.interval, one.blocks) == (None, None, 0)
     assert "no block has believed runs of both" in one.reason
@@ -148,7 +153,7 @@ def test_runs_that_are_not_believed_decide_nothing() -> None:
 def test_requests_that_were_lost_are_infinitely_late_and_no_block_is_left_out() -> None:
     study = asked(f"{THREADS}=1,2")
     in_one_block = f"sweep/b1/load=0.7,{THREADS}=2"
-    found = analysis.study(played(study, loses=in_one_block))
+    found = analysis.study(played(study, loses=in_one_block), answers())
     one = effect(found, "threads", "p99 at 70 % load")
     assert (one.ratio, one.interval) == (None, None)
     assert "infinite in 1 of 3 blocks" in one.sentence
@@ -164,7 +169,9 @@ def test_levels_under_different_shields_are_not_compared() -> None:
         else m
         for m in given.measured
     )
-    one = effect(analysis.study(replace(given, measured=shielded)), "threads", "p99 at 70 % load")
+    one = effect(
+        analysis.study(replace(given, measured=shielded), answers()), "threads", "p99 at 70 % load"
+    )
     assert one.interval is None
     assert "shield was not the same" in one.reason
 
@@ -177,7 +184,9 @@ def test_a_run_that_is_not_believed_says_nothing_of_the_shield() -> None:
         else m
         for m in given.measured
     )
-    one = effect(analysis.study(replace(given, measured=doubted)), "threads", "p99 at 70 % load")
+    one = effect(
+        analysis.study(replace(given, measured=doubted), answers()), "threads", "p99 at 70 % load"
+    )
     assert "shield" not in one.reason
 
 
@@ -186,7 +195,7 @@ def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
         f"{THREADS}=1,2", f"{CONNECTIONS}=16,64", "services.memcached.params.value_bytes=100,200",
         sets=('design.kind="fractional"', "design.p=1"),
     )  # fmt: skip
-    found = analysis.study(played(study))
+    found = analysis.study(played(study), answers())
     assert len(found.services) == 4
     of = {factor.name: factor for factor in found.factors}
     assert of["threads"].aliases == ("connections with value_bytes",)
@@ -200,14 +209,14 @@ def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
 
 
 def test_a_study_without_factors_has_no_effects() -> None:
-    found = analysis.study(played(asked()))
+    found = analysis.study(played(asked()), answers())
     assert found.factors == ()
     [service] = found.services
     assert (service.service, service.levels) == ("memcached", ())
 
 
 def test_a_neighbour_shares_the_load_axis_of_the_service_alone() -> None:
-    found = analysis.study(played(asked("neighbour=none,spin")))
+    found = analysis.study(played(asked("neighbour=none,spin")), answers())
     axes = {s.service: s.max_rps for s in found.services}
     assert axes["memcached, neighbour = spin"] == axes["memcached, neighbour = none"]
     [factor] = found.factors
@@ -218,7 +227,9 @@ def test_levels_that_are_numbers_have_a_trend_and_the_sentence_says_it() -> None
     def with_three(point: Point) -> float:
         return {16: 1.0, 32: 1.0, 64: 3.0}[int(point.setting.get(CONNECTIONS) or 16)]
 
-    found = analysis.study(played(asked(f"{CONNECTIONS}=64,16,32", repeats=4), slow=with_three))
+    found = analysis.study(
+        played(asked(f"{CONNECTIONS}=64,16,32", repeats=4), slow=with_three), answers()
+    )
     [one] = found.factors
     tail, peak = one.trends
     assert (tail.what, tail.kind, tail.levels) == ("p99 at 70 % load", "cliff", ("16", "32", "64"))
@@ -231,8 +242,12 @@ def test_levels_that_are_numbers_have_a_trend_and_the_sentence_says_it() -> None
 
 
 def test_two_levels_and_words_have_no_trend() -> None:
-    assert [f.trends for f in analysis.study(played(asked(f"{THREADS}=1,2"))).factors] == [()]
-    words = analysis.study(played(asked("services.memcached.load.arrivals=poisson,fixed,gamma:2")))
+    assert [
+        f.trends for f in analysis.study(played(asked(f"{THREADS}=1,2")), answers()).factors
+    ] == [()]
+    words = analysis.study(
+        played(asked("services.memcached.load.arrivals=poisson,fixed,gamma:2")), answers()
+    )
     assert [f.trends for f in words.factors] == [()]
 
 
@@ -241,7 +256,7 @@ def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() ->
         "max_load_memcached", profile="quick", varied=["load=0.7", f"{THREADS}=1,2"],
         overrides=['services.memcached.measure=["sweep"]', "run.repeats=3", "run.peak_repeats=3"],
     )  # fmt: skip
-    whole = effect(analysis.study(played(study)), "threads", "p99 at 70 % load")
+    whole = effect(analysis.study(played(study), answers()), "threads", "p99 at 70 % load")
     bad = "/b0/load=0.7,services.memcached.params.threads=2"
     given = played(study, is_bad=bad)
     kept = [m for m in given.measured if bad not in m.outcome.point.key]
@@ -253,7 +268,7 @@ def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() ->
         m for m in played(study).measured if m.outcome.point.key == twins[0].outcome.point.key
     ]
     both = replace(given, measured=(*kept, *believed))
-    one = effect(analysis.study(both), "threads", "p99 at 70 % load")
+    one = effect(analysis.study(both, answers()), "threads", "p99 at 70 % load")
     assert (whole.blocks, one.blocks) == (3, 3), "the block is told by the twin alone"
     assert one.noise_gate is not None
     assert whole.noise_gate is not None
@@ -261,7 +276,7 @@ def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() ->
 
 
 def test_the_sentence_of_many_combinations_says_of_which_it_is_and_is_said_once() -> None:
-    found = analysis.study(played(asked(f"{THREADS}=1,2,4")))
+    found = analysis.study(played(asked(f"{THREADS}=1,2,4")), answers())
     assert found.answer.count("keeps p99") <= 3
     assert "With threads = " in found.answer or "Under all 3 combinations: " in found.answer
 
@@ -272,7 +287,8 @@ def test_an_interval_that_tells_nothing_is_not_read_out() -> None:
         played(
             asked(f"{THREADS}=1,2", repeats=2),
             slow=lambda _: float(np.exp(4 * rng.standard_normal())),
-        )
+        ),
+        answers(),
     )
     one = effect(wild, "threads", "p99 at 70 % load")
     assert one.interval is not None
@@ -282,7 +298,7 @@ def test_an_interval_that_tells_nothing_is_not_read_out() -> None:
 
 
 def test_sentences_that_are_alike_are_said_once_and_unknown_ones_last() -> None:
-    services = analysis.study(played(asked(f"{THREADS}=1,2,4"))).services
+    services = analysis.study(played(asked(f"{THREADS}=1,2,4")), answers()).services
     assert _headlines(services, ["Whether b.", "It a.", "Whether b."]) == [
         "With threads = 2: it a.",
         "With threads = 1 or threads = 4: whether b.",

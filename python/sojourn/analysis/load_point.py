@@ -12,12 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sojourn.analysis import quantiles, restarts, runs
-from sojourn.analysis.findings import Estimate, LoadPoint, Qos
+from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.times import Times, merge
+from sojourn.findings.findings import LoadPoint, Qos
 from sojourn.plan.points import Verdict
 from sojourn.plan.posterior import Posterior
+from sojourn.stats import quantiles, restarts
+from sojourn.stats.interval import Estimate
+from sojourn.stats.times import Times, merge
 
 _SHARES = np.concatenate([np.linspace(0.01, 0.9, 60), 1 - np.logspace(-1, -6, 101)[1:]])
 SURE = 0.95  # probability from which a load is decided, either way

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import load_point, runs
-from sojourn.analysis.findings import LoadPoint, Qos
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.testing import measured
-from sojourn.analysis.times import from_values
+from sojourn.findings.findings import LoadPoint, Qos
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.posterior import Posterior
+from sojourn.stats.times import from_values
 
 POINT = Point(
     key="s/sweep/b0/f0.50", service="s", phase=Phase.SWEEP, offered_rps=5_000.0, fraction=0.5,

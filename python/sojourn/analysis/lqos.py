@@ -9,11 +9,11 @@ network in.
 
 from __future__ import annotations
 
-from sojourn.analysis.findings import Qos
-from sojourn.analysis.method import Method
-from sojourn.analysis.words import percent, percentile
+from sojourn.findings.findings import Qos
 from sojourn.plan.axis import Target
 from sojourn.spec import QosRule, ServiceSpec
+from sojourn.stats.method import Method
+from sojourn.text.numbers import percent, percentile
 
 METHOD = Method(
     name="lqos",

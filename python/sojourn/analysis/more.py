@@ -16,15 +16,14 @@ from itertools import chain
 from scipy import stats
 
 from sojourn.analysis import counted
-from sojourn.analysis.contrasts import BLOCKS_MIN
-from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Effect, Findings, Settle
-from sojourn.analysis.questions.question import Answer
-from sojourn.analysis.saying import LIMIT, PEAK, UNLIKE
+from sojourn.analysis.answer_kind import Answer
+from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE
+from sojourn.findings.findings import Effect, Findings, Settle
+from sojourn.findings.measured import StudyData
 from sojourn.plan import difference
-from sojourn.plan import questions as plan_questions
 from sojourn.plan.points import Outcome, Phase
 from sojourn.spec import Study
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 
 HALVES = 4  # times as much halves an interval
 AIM = 0.9  # of the widest interval that answers, on the logarithm: the next one scatters too
@@ -52,7 +51,7 @@ def settle(given: StudyData, found: Findings, who: Sequence[Answer]) -> Settle |
     keys = dict.fromkeys(key for kind in who for key in kind.longer)
     times = {key: HALVES * _value(given.study, key) for key in keys}
     phases = {
-        phase.name for kind in who for phase in plan_questions.KINDS[kind.name].phases
+        phase.name for kind in who for phase in given.questions[kind.name].phases
     }  # fmt: skip
     mine = sum(o.wall_s for o in _outcomes(given) if o.point.phase in phases)
     whole = sum(o.wall_s for o in _outcomes(given))
@@ -68,7 +67,7 @@ def blocks_wanted(effect: Effect) -> int:
 
     One that has no interval yet is taken to scatter as equal runs usually do.
 
-    >>> from sojourn.analysis.findings import Interval
+    >>> from sojourn.stats.interval import Interval
     >>> of = Effect(what="p99", is_time=True, base="1", level="2", ratio=2.0, coverage=0.95,
     ...             interval=Interval(0.5, 8.0), blocks=3, reason="", doubt="", sentence="")
     >>> blocks_wanted(of)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sojourn.analysis import queueing
-from sojourn.analysis.findings import Line, LoadPoint
-from sojourn.analysis.words import percent, percentile
+from sojourn.findings.findings import Line, LoadPoint
+from sojourn.stats import queueing
+from sojourn.text.numbers import percent, percentile
 from sojourn.units import show_ns
 
 APART = 1.5  # measured over ideal: beyond restart spread and the choice of μ

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.analysis import lqos, overlay, queueing
-from sojourn.analysis.answer_test import HOLDS, estimate, load
-from sojourn.analysis.findings import Line, LoadPoint
+from sojourn.analysis import lqos, overlay
+from sojourn.findings.answer_test import HOLDS, estimate, load
+from sojourn.findings.findings import Line, LoadPoint
 from sojourn.plan.axis import Target
 from sojourn.spec import Qos, QosRule, ServiceSpec
+from sojourn.stats import queueing
 
 
 def point(fraction: float, mean_ns: float | None, p99_ns: float | None = None) -> LoadPoint:

@@ -17,15 +17,16 @@ import numpy as np
 from scipy import stats
 
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import FactorFinding, Interval, Kept, ServiceFinding
-from sojourn.analysis.method import Method
-from sojourn.analysis.words import load_share, percent
+from sojourn.findings.findings import FactorFinding, Kept, ServiceFinding
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import TWIN, level_text
 from sojourn.samples.pace import Pace
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
+from sojourn.stats.interval import Interval
+from sojourn.stats.method import Method
+from sojourn.text.numbers import load_share, percent
 
 METHOD = Method(
     name="pace",

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import pace
-from sojourn.analysis.data import StudyData
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
+from sojourn.findings.measured import StudyData
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.samples.pace import Pace
+from sojourn.testing_questions import answers
 
 
 def ran(per_s: float, *, error: float = 0.1, asked: float | None = None) -> Pace:
@@ -85,7 +86,7 @@ def kept_by_load(outcome: Outcome) -> float:
 
 def test_a_study_says_it_at_each_load_and_of_nobody_else() -> None:
     given = beside(kept_by_load)
-    found = study(given)
+    found = study(given, answers())
     alone, xz = found.services
     assert alone.kept == ()
     assert [(one.fraction, round(one.share or 0, 2)) for one in xz.kept] == [
@@ -106,6 +107,6 @@ def test_runs_that_are_not_believed_say_nothing() -> None:
         replace(one, outcome=replace(one.outcome, verdict=Verdict.UNKNOWN)) if one.pace else one
         for one in given.measured
     )
-    found = study(replace(given, measured=doubted))
+    found = study(replace(given, measured=doubted), answers())
     assert {one.reason for one in found.services[1].kept} == {"no run is believed"}
     assert "is unknown: no run is believed" in found.answer

@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.analysis import quantiles, runs
-from sojourn.analysis.findings import Estimate, ProbeRow
+from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.words import load_share
+from sojourn.findings.findings import ProbeRow
+from sojourn.stats import quantiles
+from sojourn.stats.interval import Estimate
+from sojourn.text.numbers import load_share
 
 QUANTILES = (0.99, 0.95, 0.9, 0.5)
 CONFIDENCE = 0.95

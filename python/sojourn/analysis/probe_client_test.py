@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import probe_client, runs
-from sojourn.analysis.data import Probe
-from sojourn.analysis.findings import ProbeRow
 from sojourn.analysis.testing import measured
-from sojourn.analysis.times import from_values
+from sojourn.findings.findings import ProbeRow
+from sojourn.findings.measured import Probe
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
+from sojourn.stats.times import from_values
 
 POINT = Point(
     key="m/sweep/b0/load=0.5", service="m", phase=Phase.SWEEP, setting=Setting.of(load=0.5),

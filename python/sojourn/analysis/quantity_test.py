@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sojourn.analysis import paper_factors, quantity
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
+from sojourn.findings import quantity
+from sojourn.papers import factors as paper_factors
+from sojourn.testing_questions import answers
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_a_trend_is_told_of_levels_with_units_and_beside_it_what_the_papers_foun
     run = asked.run.model_copy(update={"repeats": 3, "fractions": (0.5,)})
     levels = ("none", "10MB/s", "40MB/s")
     asked = asked.model_copy(update={"run": run, "factors": {key: levels}})
-    (factor,) = study(run_study(asked, capacity_rps=20_000)).factors
+    (factor,) = study(run_study(asked, capacity_rps=20_000), answers()).factors
     assert factor.trends
     assert {trend.levels for trend in factor.trends} == {('"10MB/s"', '"40MB/s"', "none")}
     assert factor.paper == paper_factors.said("memcached", key, levels) != ""

@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn import spec
-from sojourn.analysis import alone, quantiles
-from sojourn.analysis.data import Alone, Measured
-from sojourn.analysis.findings import Qos, Run
-from sojourn.analysis.independence import Batched, widened
-from sojourn.analysis.times import Times, merge
-from sojourn.analysis.words import percent
+from sojourn.analysis import run_stats
+from sojourn.findings.findings import Qos, Run
+from sojourn.findings.measured import Alone, Measured
 from sojourn.plan.decide import Decision, decide
 from sojourn.plan.points import Verdict
+from sojourn.stats import quantiles
+from sojourn.stats.independence import Batched, widened
+from sojourn.stats.times import Times, merge
+from sojourn.text.numbers import percent
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 LATENESS_LEAST = 0.05  # of a quantile; below it the client's lag is not worth a word (M3)
@@ -58,7 +59,7 @@ class Judged:
 def judge(measured: Measured, qos: Qos | None, *, confidence: float = 0.95) -> Judged:
     """One run: its quantiles or why there are none, whether it was steady, and its decision."""
     outcome, sojourn = measured.outcome, measured.sojourn
-    own = alone.known(measured, asked(qos))
+    own = run_stats.known(measured, asked(qos))
     ratios, cold = own.ratios, own.cold
     voids = (*own.unsteady, *((cold,) if cold else ()))
     is_void = (

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.analysis import alone, load_point, runs
-from sojourn.analysis.data import Second
-from sojourn.analysis.findings import Qos
-from sojourn.analysis.independence import Batched
-from sojourn.analysis.testing import measured, mg1
-from sojourn.analysis.times import EMPTY, from_values
+from sojourn.analysis import load_point, run_stats, runs
+from sojourn.analysis.testing import measured
+from sojourn.findings.findings import Qos
+from sojourn.findings.measured import Second
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.decide import Decision
+from sojourn.stats.independence import Batched
+from sojourn.stats.testing import mg1
+from sojourn.stats.times import EMPTY, from_values
 
 POINT = Point(
     key="s/sweep/b0/f0.80", service="s", phase=Phase.SWEEP, offered_rps=8_000.0, fraction=0.8,
@@ -99,15 +100,15 @@ def test_runs_together_count_by_their_requests_and_add_their_freedom() -> None:
 def test_a_run_is_cut_into_its_seconds_or_into_twenty_parts_of_its_raw_times() -> None:
     raw = np.arange(400.0) + 1
     with_raw = replace(made(400, 0).measured, raw_sojourn_ns=raw)
-    parts = alone.slices(with_raw)
+    parts = run_stats.slices(with_raw)
     assert [part.n for part in parts] == [20] * 20
     assert parts[0].quantile(1.0) == 20.0
-    assert alone.slices(replace(with_raw, raw_sojourn_ns=raw[:399])) == ()
+    assert run_stats.slices(replace(with_raw, raw_sojourn_ns=raw[:399])) == ()
     second = Second(at_s=0.0, achieved_rps=1.0, sojourn=from_values(np.ones(3)))
     eight = replace(with_raw, seconds=(second,) * 8)
-    assert [part.n for part in alone.slices(eight)] == [3] * 8
-    assert len(alone.slices(replace(with_raw, seconds=(second,) * 7))) == 20
-    assert alone.slices(replace(eight, raw_sojourn_ns=None, seconds=(second,) * 7)) == ()
+    assert [part.n for part in run_stats.slices(eight)] == [3] * 8
+    assert len(run_stats.slices(replace(with_raw, seconds=(second,) * 7))) == 20
+    assert run_stats.slices(replace(eight, raw_sojourn_ns=None, seconds=(second,) * 7)) == ()
 
 
 def test_a_thin_sample_of_raw_times_shows_that_share_of_the_dependence() -> None:
@@ -160,9 +161,9 @@ def test_a_cold_start_is_sought_in_forty_seconds_or_more_else_in_raw_times() -> 
     assert (forty.decision, forty.is_believed) == (Decision.UNKNOWN, False)
     fewer = replace(base, seconds=tuple(seconds[1:]))
     assert not any("cold" in reason for reason in runs.judge(fewer, None).run.reasons)
-    with_raw = alone.cold(replace(fewer, raw_sojourn_ns=np.r_[raw, np.inf]))
+    with_raw = run_stats.cold(replace(fewer, raw_sojourn_ns=np.r_[raw, np.inf]))
     assert with_raw.startswith("cold start: the first 30 %")
-    assert alone.cold(base) == ""
+    assert run_stats.cold(base) == ""
 
 
 def test_what_is_asked_of_a_target_is_asked_once_in_order() -> None:
@@ -185,7 +186,7 @@ def test_a_run_without_a_request_or_a_doubted_one_is_not_believed() -> None:
 
 def test_why_a_run_is_void_comes_before_that_its_target_was_missed() -> None:
     found = measured(POINT, np.full(20_000, 2e6), seconds=20)
-    own = alone.find(found, runs.asked(MS))
+    own = run_stats.find(found, runs.asked(MS))
     rising = replace(own, is_steady=False, unsteady=("the run has a trend (M8)",))
 
     def said(verdict: Verdict, reason: str) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.analysis.contrasts import Blocks, Contrast, combined
-from sojourn.analysis.findings import Effect, FactorFinding, Interval
-from sojourn.analysis.method import Method
-from sojourn.analysis.saying import Number, Saying
+from sojourn.analysis.effect_sentences import Number, Saying
+from sojourn.findings.findings import Effect, FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
+from sojourn.stats.interval import Interval
+from sojourn.stats.log_ratio_contrasts import Blocks, Contrast, combined
+from sojourn.stats.method import Method
 
 METHOD = Method(
     name="scaling",

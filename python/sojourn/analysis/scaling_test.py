@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sojourn.analysis import scaling
-from sojourn.analysis.findings import FactorFinding, Interval
 from sojourn.analysis.testing import memcached, study_of
+from sojourn.findings.findings import FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
+from sojourn.stats.interval import Interval
 
 THREADS, INSTANCES = (f"services.memcached.params.{name}" for name in ("threads", "instances"))
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.analysis import queueing
 from sojourn.analysis.served import QUEUES, Queue, Served
 from sojourn.plan import Outcome, Phase, Point
 from sojourn.plan.simulated import play, search_of, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.stats import queueing
+from sojourn.testing_questions import PLANS
 
 MM1, MD1, STALL, VAC, SLOW = QUEUES
 SEARCHES = 6
@@ -37,7 +38,7 @@ def found(queue: Queue, seed: int, *, singly: bool = False) -> tuple[float, floa
         tiny = tuple([1] * outcome.over_bound)
         return replace(outcome, clusters=tiny)
 
-    interval = search_of(play(of, measure), of).interval_rps
+    interval = search_of(play(of, measure, PLANS), of, PLANS).interval_rps
     assert interval is not None
     truth = queue.border * queue.rate_rps
     return interval[0] / truth, interval[1] / truth

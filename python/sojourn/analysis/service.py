@@ -9,43 +9,36 @@ from dataclasses import replace
 import numpy as np
 
 from sojourn.analysis import (
-    answer,
+    aa_noise_floor,
     load_point,
-    lowess,
     lqos,
-    noise,
     overlay,
     pace,
-    paper,
-    paper_tailbench,
     probe_client,
-    questions,
-    resources,
+    resource_use,
     runs,
 )
-from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import (
-    Interval,
-    Line,
-    LoadPoint,
-    Qos,
-    ServiceFinding,
-)
+from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.section import Section
-from sojourn.analysis.words import load_share, percentile
+from sojourn.findings import answer
+from sojourn.findings.findings import Line, LoadPoint, Qos, ServiceFinding
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
 from sojourn.host import shared
+from sojourn.papers import paper
+from sojourn.papers import tailbench as paper_tailbench
 from sojourn.places.place import EMULATED
 from sojourn.plan import evidence
-from sojourn.plan import questions as plan_questions
 from sojourn.plan.axis import Axis
 from sojourn.plan.next import Progress, progress
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
-from sojourn.plan.questions.max_load import search_of
-from sojourn.plan.search import border_of
+from sojourn.plan.search import Search, border_of
 from sojourn.services.kind import RUNS_ON
 from sojourn.spec import MaxRps, ServiceSpec
+from sojourn.stats import lowess
+from sojourn.stats.interval import Interval
+from sojourn.text.numbers import load_share, percentile
 
 TAIL = 0.99  # judged where there is no target
 #: What a placement may share that no other number of the run shows.
@@ -53,12 +46,13 @@ AGAINST = (shared.UNLIKE, shared.UNBALANCED)
 NOT_RESTARTED = "never restarted: what differs from one start to the next is not in the intervals"
 
 
-def find(given: StudyData, spec: ServiceSpec) -> ServiceFinding:
-    """What the study found about one service."""
-    stands = progress(given.study, spec, [m.outcome for m in given.of(spec.label)])
-    asked = plan_questions.asked(given.study, spec)
+def find(given: StudyData, spec: ServiceSpec, answers: Answers) -> ServiceFinding:
+    """What the study found about one service; `answers`: how each question is answered."""
+    outcomes = [m.outcome for m in given.of(spec.label)]
+    stands = progress(given.study, spec, outcomes, given.questions)
+    asked = given.questions.asked(given.study, spec)
     names = {question.name for question in asked}
-    kinds = [kind for kind in questions.KINDS.values() if kind.name in names]
+    kinds = [kind for kind in answers.values() if kind.name in names]
     found = common(given, spec, stands)
     for kind in kinds:
         found = kind.prepared(given, spec, found)
@@ -78,8 +72,8 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
     max_rps = axis.rps if axis else None
     capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
-    judged = [j for j in swept if not noise.is_twin(j)]
-    said = _said(stands, [m.outcome for m in measured])
+    judged = [j for j in swept if not aa_noise_floor.is_twin(j)]
+    said = _said(stands, [m.outcome for m in measured], given.questions.search_of(stands))
     points = _points(judged, qos, max_rps, said)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
     smooth, crossing = _curves(judged, qos, q)
@@ -102,10 +96,10 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
             *_doubts(replace(stands, next=None) if given.is_complete else stands, points),
             *probe_client.doubts(probes),
         ),
-        noise_floor=noise.floor(swept, q),
-        twins=tuple(j.run for j in swept if noise.is_twin(j)),
+        noise_floor=aa_noise_floor.floor(swept, q),
+        twins=tuple(j.run for j in swept if aa_noise_floor.is_twin(j)),
         probes=probes,
-        resources=resources.find(measured, spec.label, said),
+        resources=resource_use.find(measured, spec.label, said),
         kept=pace.kept(given, spec),
     )
 
@@ -150,9 +144,9 @@ def _paper(found: ServiceFinding, spec: ServiceSpec, workers: int | None) -> tup
     return (*rows, *(row for section in found.sections.values() for row in section.paper))
 
 
-def _said(stands: Progress, outcomes: Sequence[Outcome]) -> Posterior | None:
+def _said(stands: Progress, outcomes: Sequence[Outcome], search: Search | None) -> Posterior | None:
     """What all runs of the service say about any load; None without a target or a run."""
-    if (search := search_of(stands)) is not None:
+    if search is not None:
         return search.posterior
     axis, target = stands.axis, stands.target
     if axis is None or target is None:

@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from sojourn.analysis import counted
+from sojourn.analysis.answer_kind import Answer, Answers, Rank
 from sojourn.analysis.counted import Counted
-from sojourn.analysis.findings import Findings, State
-from sojourn.analysis.questions import KINDS
-from sojourn.analysis.questions.question import Answer, Rank
+from sojourn.findings.findings import Findings, State
 
 
-def of(found: Findings) -> State:
+def of(found: Findings, answers: Answers) -> State:
     """How far its question is answered; what would settle the rest is what `found` has of it."""
-    _, whole = leading(found)
+    _, whole = leading(found, answers)
     is_done = whole.done == whole.of
     return State(
         done=whole.done, of=whole.of, unit=whole.unit,
@@ -28,11 +27,11 @@ def of(found: Findings) -> State:
     )  # fmt: skip
 
 
-def leading(found: Findings) -> tuple[tuple[Answer, ...], Counted]:
+def leading(found: Findings, answers: Answers) -> tuple[tuple[Answer, ...], Counted]:
     """The questions that speak for the study, none where its factors do, and their count."""
     by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
     missing = Counter(found.unanswered)
-    for name, kind in KINDS.items():
+    for name, kind in answers.items():
         part = kind.counted(found)
         if missing[name]:
             part = counted.total([*filter(None, [part]), Counted(0, missing[name], "answers")])

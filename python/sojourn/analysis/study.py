@@ -7,15 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sojourn.analysis import factors, more, point_row, questions, service, state
+from sojourn.analysis import factors, more, service, state
+from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
-from sojourn.analysis.data import StudyData
-from sojourn.analysis.findings import Findings, ServiceFinding, State
-from sojourn.analysis.section import Section
-from sojourn.analysis.words import worst
+from sojourn.findings import point_row
+from sojourn.findings.findings import Findings, ServiceFinding, State
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
 from sojourn.host.shared import KINDS_OF_CPU
-from sojourn.plan import questions as planned
 from sojourn.plan.left_out import GIVEN_UP, SKIPPED
+from sojourn.plan.points import worst
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
 from sojourn.spec import ServiceSpec
@@ -25,16 +26,17 @@ GROUPS = "groups"  # of a run's facts
 NAMED_MAX = 3  # combinations in the answer; the report has all
 
 
-def study(given: StudyData) -> Findings:
+def study(given: StudyData, answers: Answers) -> Findings:
     """What a study found.
 
     Args:
         given: the study and its points; an unfinished one gives `unknown` where it stops.
+        answers: how each question is answered.
     """
-    asked = [part for part in parts(given) if not _is_part(part.spec)]
+    asked = [part for part in parts(given) if not _is_part(part.spec, answers)]
     services = tuple(
         replace(
-            service.find(part.given, part.spec),
+            service.find(part.given, part.spec, answers),
             service=part.title,
             label=part.spec.label,
             levels=part.levels.levels,
@@ -44,7 +46,7 @@ def study(given: StudyData) -> Findings:
     effects = factors.effects(given.study, asked, services)
     whole = (
         (kind.name, kind.whole(given) or kind.compared(given, asked, services))
-        for kind in questions.KINDS.values()
+        for kind in answers.values()
     )
     sections = {name: section for name, section in whole if section}
     workers = [part.given.workers.get(part.spec.label) for part in asked]
@@ -81,7 +83,7 @@ def study(given: StudyData) -> Findings:
             {run.key: run for s in services for point in s.points for run in point.runs},
         ),
     )
-    return _with_state(given, found)
+    return _with_state(given, found, answers)
 
 
 def _unanswered(
@@ -91,7 +93,7 @@ def _unanswered(
     sections: Mapping[str, Section],
 ) -> Iterator[str]:
     """Questions that the study asks and that gave no section, for each service that lacks it."""
-    for kind in planned.KINDS.values():
+    for kind in given.questions.values():
         if kind.name in sections:
             continue
         if kind.members(given.study):
@@ -102,9 +104,9 @@ def _unanswered(
                 yield kind.name
 
 
-def _with_state(given: StudyData, found: Findings) -> Findings:
+def _with_state(given: StudyData, found: Findings, answers: Answers) -> Findings:
     """How far its question is answered, and what would settle what is open."""
-    who, whole = state.leading(found)
+    who, whole = state.leading(found, answers)
     is_done = bool(whole.of) and whole.done == whole.of
     settle = None if is_done else more.settle(given, found, who)
     return replace(found, state=State(done=whole.done, of=whole.of, unit=whole.unit, settle=settle))
@@ -186,8 +188,6 @@ def _missing(given: StudyData) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _is_part(spec: ServiceSpec) -> bool:
+def _is_part(spec: ServiceSpec, answers: Answers) -> bool:
     """Whether a question takes the service for all it says of the study, not by itself."""
-    return any(
-        kind.name in spec.measure and kind.is_part(spec) for kind in questions.KINDS.values()
-    )
+    return any(kind.name in spec.measure and kind.is_part(spec) for kind in answers.values())

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sojourn.analysis import KINDS, answer, oracle
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import CheckRow, Estimate, Findings, LoadPoint
-from sojourn.analysis.questions import check
-from sojourn.analysis.questions.check import rows_of
+from sojourn.analysis import KINDS
 from sojourn.analysis.service import headline
 from sojourn.analysis.study import GROUPS, study, unlike_cpus
-from sojourn.analysis.testing import ideal, measured, memcached, run_oracle, run_study, study_of
-from sojourn.analysis.times import merge
-from sojourn.analysis.traced_findings import Breakdown
-from sojourn.analysis.words import worst
+from sojourn.analysis.testing import measured, memcached, run_study, study_of
+from sojourn.findings import answer
+from sojourn.findings.findings import Findings, LoadPoint
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.section import Section
 from sojourn.host import shared
-from sojourn.plan.points import Phase, Verdict
+from sojourn.plan.points import Phase, Verdict, worst
+from sojourn.stats.times import merge
+from sojourn.testing_questions import answers
 
 LATE = "the client was late: 91 % timely, 97.5 % needed"
 
@@ -37,7 +37,7 @@ def played() -> StudyData:
 
 @pytest.fixture(scope="module")
 def found(played: StudyData) -> Findings:
-    return study(played)
+    return study(played, answers())
 
 
 def at(found: Findings, fraction: float) -> LoadPoint:
@@ -116,7 +116,7 @@ def test_a_run_that_failed_its_self_check_is_shown_and_decides_nothing(played: S
         else m
         for m in played.measured
     )
-    point = at(study(replace(played, measured=spoiled)), 0.9)
+    point = at(study(replace(played, measured=spoiled), answers()), 0.9)
     assert [run.is_believed for run in point.runs].count(False) == 1
     assert point.verdict is Verdict.VIOLATED
     p99 = next(e for e in point.quantiles if e.q == 0.99)
@@ -128,7 +128,7 @@ def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: S
     spoiled = tuple(
         spoil(m) if m.outcome.point.phase is Phase.SWEEP else m for m in played.measured
     )
-    found = study(replace(played, measured=spoiled))
+    found = study(replace(played, measured=spoiled), answers())
     assert found.verdict is Verdict.UNKNOWN
     assert "unknown" in found.answer
     for point in found.services[0].points:
@@ -144,7 +144,7 @@ def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question
     spoiled = tuple(
         spoil(m) if (m.outcome.point.fraction or 0) > 0.5 else m for m in played.measured
     )
-    found = study(replace(played, measured=spoiled))
+    found = study(replace(played, measured=spoiled), answers())
     assert at(found, 0.5).verdict is Verdict.HOLDS
     assert found.verdict is Verdict.UNKNOWN
     assert any("not believed at" in reason for reason in found.reasons)
@@ -159,7 +159,7 @@ def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: StudyD
             times[::10] = math.inf
             m = measured(m.outcome.point, times, bound_ns=1e6)  # noqa: PLW2901 - the same run, hurt
         hurt.append(m)
-    point = at(study(replace(played, measured=tuple(hurt))), 0.3)
+    point = at(study(replace(played, measured=tuple(hurt)), answers()), 0.3)
     assert point.verdict is Verdict.VIOLATED
     assert next(e for e in point.quantiles if e.q == 0.99).value == math.inf
     assert point.mean.value is None
@@ -167,59 +167,25 @@ def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: StudyD
 
 
 def test_an_unfinished_study_is_unknown_and_says_how_to_go_on(played: StudyData) -> None:
-    found = study(replace(played, measured=played.measured[:5]))
+    found = study(replace(played, measured=played.measured[:5]), answers())
     assert found.verdict is Verdict.UNKNOWN
     assert any("run it again" in reason for reason in found.reasons)
 
 
 def test_nothing_measured_gives_findings_all_the_same(played: StudyData) -> None:
-    found = study(replace(played, measured=()))
+    found = study(replace(played, measured=()), answers())
     assert found.verdict is Verdict.UNKNOWN
     assert found.services[0].points == ()
     assert "unknown" in found.answer
 
 
-def test_the_null_service_shows_what_the_instrument_costs() -> None:
-    asked = study_of(ideal("null", rates=("1k", "4k")), name="selfcheck")
-    played = run_oracle(asked)
-    found = study(played)
-    assert rows_of(found) == ()
-    assert [p.offered_rps for p in found.services[0].points] == [1_000, 4_000]
-    assert found.services[0].max_rps_rule == "highest_asked"
-    assert found.answer.startswith("The instrument itself costs: mean ")
-
-
 def test_every_method_is_in_the_table() -> None:
-    folder = Path(__file__).parent
-    stated = {p.stem for p in folder.glob("*.py") if "\nMETHOD = Method(" in p.read_text()}
-    assert {kind.name for kind in KINDS} == stated
+    package = Path(__file__).parents[1]
+    folders = ("analysis", "findings", "papers", "stats")
+    texts = [path.read_text() for name in folders for path in (package / name).glob("*.py")]
+    named = re.compile(r'^METHOD = Method\(\s*name="(\w+)"', re.MULTILINE)
+    assert {kind.name for kind in KINDS} == {name for text in texts for name in named.findall(text)}
     assert all(kind.about and kind.ids and kind.source for kind in KINDS)
-
-
-def row(verdict: str, name: str = "p99", *, theory_ns: float = 1.0, reason: str = "") -> CheckRow:
-    number = Estimate(q=0.99, value=None, interval=None, across_restarts=None, requests=0,
-                      effective=0)  # fmt: skip
-    return CheckRow(
-        system="M/M/1", rho=0.8, quantity=name, theory_ns=theory_ns, estimate=number,
-        verdict=Verdict(verdict), reasons=(reason, "more") if reason else (),
-    )  # fmt: skip
-
-
-def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_told() -> None:
-    held = "of 5 quantities of the ideal queues were measured as theory has them"
-    rows = [row("holds"), row("holds"), row("violated", "p95"), row("violated"), row("unknown")]
-    assert check.in_words(rows) == [
-        f"2 {held}; not so: p95 of M/M/1 at ρ = 0.8, p99 of M/M/1 at ρ = 0.8; 1 could not be told."
-    ]
-    assert check.in_words([row("holds")] * 5) == [f"5 {held}."]
-    assert check.in_words([row("unknown")] * 5) == [f"0 {held}; 5 could not be told."]
-    assert check.in_words([row("holds", theory_ns=0.0)]) == []
-    assert check.in_words([]) == []
-
-
-def test_doubts_are_the_first_reasons_of_rows_that_do_not_hold() -> None:
-    rows = [row("holds", reason="a"), row("violated", reason="b"), row("unknown", "mean")]
-    assert check.doubts(rows) == ("M/M/1 ρ = 0.8 p99: b",)
 
 
 def test_the_worst_verdict_is_the_study_s() -> None:
@@ -232,29 +198,11 @@ def test_the_worst_verdict_is_the_study_s() -> None:
 
 def test_a_breakdown_alone_has_its_own_answer(found: Findings) -> None:
     service = found.services[0]
-    told = Breakdown(columns=(), headline="stages", verdict=Verdict.UNKNOWN)
+    told = Section(headline="stages", verdict=Verdict.UNKNOWN)
     alone = replace(service, sections={"breakdown": told})
     assert headline(alone, 1) == "stages"
     assert headline(service.having("breakdown", replace(told, verdict=None)), 1) != "stages"
     assert headline(replace(service, sections={}), 1) == answer.headline(service, 1)
-
-
-def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None:
-    """Constant service is asked first; without it each system has its own path."""
-    specs = [ideal("M/M/1", service_time="50us", rho=(0.5,)),
-             ideal("M/D/1", service_time="50us", rho=(0.5,))]  # fmt: skip
-    both = run_oracle(study_of(*specs, name="selfcheck"), seed=4, path_ns=30_000)
-    alone = run_oracle(study_of(specs[0], name="selfcheck"), seed=4, path_ns=30_000)
-    (mm1, md1), (own,) = (check.compared(g)[::3] for g in (both, alone))
-    of = specs[1].check
-    assert of is not None
-    path = oracle.path(of, both.of("md1")).ns
-    assert mm1.theory_ns == pytest.approx(100_000 + path)
-    assert md1.theory_ns == pytest.approx(75_000 + path)
-    truth = specs[0].check
-    assert truth is not None
-    assert own.theory_ns == pytest.approx(100_000 + oracle.path(truth, alone.of("mm1")).ns)
-    assert "all 3 comparisons" in " ".join(own.reasons)
 
 
 def having(given: StudyData, *rows: tuple[str, str]) -> StudyData:
@@ -264,9 +212,9 @@ def having(given: StudyData, *rows: tuple[str, str]) -> StudyData:
 def test_a_server_on_unlike_cpus_is_named_in_the_reasons(played: StudyData) -> None:
     of = (shared.KINDS_OF_CPU, "server: 1 of kind 0, 2 of kind 1; client: 1 of kind 1")
     unlike = (shared.UNLIKE.what, shared.UNLIKE.effect)
-    mixed = study(having(played, of, unlike))
+    mixed = study(having(played, of, unlike), answers())
     assert any(shared.UNLIKE.what in reason for reason in mixed.reasons)
-    assert not any("unlike" in reason for reason in study(having(played, of)).reasons)
+    assert not any("unlike" in reason for reason in study(having(played, of), answers()).reasons)
 
 
 def test_combinations_on_cpus_of_other_kinds_are_named_as_such(found: Findings) -> None:
@@ -293,4 +241,4 @@ def test_the_answer_about_neighbours_names_the_grouping(
     given = having(played, row)
     beside = replace(given, study=given.study.model_copy(update={"neighbour": neighbour}))
     said = f"Grouping of the tasks: {row[1]}."
-    assert (said in study(beside).answer) is is_told
+    assert (said in study(beside, answers()).answer) is is_told

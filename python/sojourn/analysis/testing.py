@@ -10,36 +10,14 @@ from types import MappingProxyType
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.analysis.data import Measured, Second, StudyData
-from sojourn.analysis.times import Floats, from_values
+from sojourn.findings.measured import Measured, Second, StudyData
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.samples.dependence import of_run
 from sojourn.spec import PROFILES, Check, Qos, ServiceSpec, Study
-
-
-def mg1(rng: Generator, rho: float, n: int, *, service: Floats | None = None) -> Floats:
-    """Sojourn times of n customers of M/G/1 with mean service 1, from an empty queue.
-
-    Lindley's recursion, by sums: the wait is the walk less its lowest point so far.
-    """
-    serve = rng.exponential(1.0, n) if service is None else service
-    walk = np.concatenate([[0.0], np.cumsum(serve[:-1] - rng.exponential(1 / rho, n - 1))])
-    wait: Floats = walk - np.minimum.accumulate(walk)
-    return np.asarray(wait + serve, float)
-
-
-def mmn(rng: Generator, servers: int, rho: float, n: int) -> Floats:
-    """Sojourn times of n customers of M/M/n with mean service 1; one by one."""
-    arrive = np.cumsum(rng.exponential(1 / (rho * servers), n))
-    serve = rng.exponential(1.0, n)
-    free = [0.0] * servers
-    out = np.empty(n)
-    for i in range(n):
-        first = min(range(servers), key=free.__getitem__)
-        free[first] = max(free[first], arrive[i]) + serve[i]
-        out[i] = free[first] - arrive[i]
-    return out
+from sojourn.stats.testing import mg1, mmn
+from sojourn.stats.times import Floats, from_values
+from sojourn.testing_questions import PLANS
 
 
 def measured(
@@ -131,7 +109,7 @@ def run_study(
     rng = np.random.default_rng(seed)
     done: list[Measured] = []
     lives: dict[str, float] = {}
-    while point := next_point(study, [m.outcome for m in done]):
+    while point := next_point(study, [m.outcome for m in done], PLANS):
         if made := of_phase.get(point.phase):
             done += [Measured(outcome=made(member)) for member in point.all]
             continue
@@ -142,7 +120,7 @@ def run_study(
             done.append(_play(study, member, lives[life], rng))
     return StudyData(
         study=study, measured=tuple(done), workers={s.label: 1 for s in study.services},
-        started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done),
+        started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done), questions=PLANS
     )  # fmt: skip
 
 
@@ -198,7 +176,7 @@ def run_oracle(
     """
     rng = np.random.default_rng(seed)
     done: list[Measured] = []
-    while point := next_point(study, [m.outcome for m in done]):
+    while point := next_point(study, [m.outcome for m in done], PLANS):
         check = study.service(point.service).check
         assert check is not None  # noqa: S101 - the study is a selfcheck
         n = int((point.offered_rps or 0) * point.measure_s)
@@ -210,4 +188,4 @@ def run_oracle(
             times = mg1(rng, rho, n + warm, service=service)
         sojourn_ns = times[warm:] * check.service_s * 1e9 * slow + path_ns
         done.append(measured(point, sojourn_ns, seconds=int(point.measure_s)))
-    return StudyData(study=study, measured=tuple(done))
+    return StudyData(study=study, measured=tuple(done), questions=PLANS)

@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.analysis import steps
-from sojourn.analysis.contrasts import COVERAGE
-from sojourn.analysis.findings import Interval, Trend
-from sojourn.analysis.method import Method
-from sojourn.analysis.steps import BLOCKS_MIN, Step, Steps
+from sojourn.findings.findings import Trend
+from sojourn.stats import successive_differences
+from sojourn.stats.interval import Interval
+from sojourn.stats.log_ratio_contrasts import COVERAGE
+from sojourn.stats.method import Method
+from sojourn.stats.successive_differences import BLOCKS_MIN, Step, Steps
 
 METHOD = Method(
     name="trend",
@@ -74,7 +75,7 @@ def of(ladder: Ladder) -> Trend:
     if lost:
         why = f"it is infinite in {lost} of {len(ladder.logs)} blocks: requests were lost"
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
-    found = steps.fitted(ladder.logs)
+    found = successive_differences.fitted(ladder.logs)
     if found is None:
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {_few(ladder)}")
     return replace(_shape(ladder, found), curve=_curve(found))

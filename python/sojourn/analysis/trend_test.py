@@ -10,10 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sojourn.analysis import ladders, trend
-from sojourn.analysis.findings import Trend
+from sojourn.analysis import trend
 from sojourn.analysis.trend import Ladder
+from sojourn.findings.findings import Trend
 from sojourn.plan.setting import Setting
+from sojourn.stats import ordered_levels
 
 SIZES = ("1", "2", "4", "8", "16")
 
@@ -144,22 +145,22 @@ def block(seed: int, *without: Setting) -> dict[Setting, float]:
 
 def test_levels_are_compared_under_the_same_levels_of_other_factors_only() -> None:
     gap = at(4, "spin")
-    found = ladders.logs(SIZE, (1, 2, 4), {n: block(n, gap) for n in range(4)})
+    found = ordered_levels.logs(SIZE, (1, 2, 4), {n: block(n, gap) for n in range(4)})
     assert found.shape == (4, 3)
     assert np.abs(found).max() < 0.2, "alone it is flat; what is missing takes its kind with it"
-    one = ladders.logs(SIZE, (1, 2, 4), {0: block(0), 1: block(1), 2: block(2, gap)})
+    one = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0), 1: block(1), 2: block(2, gap)})
     assert np.isnan(one).tolist() == [[False] * 3, [False] * 3, [False, False, True]]
     assert one[:, 1] == pytest.approx(math.log(4) / 2, abs=0.15), "one gap, in one block"
-    few = ladders.logs(SIZE, (1, 2, 4), {0: block(0), 1: block(1, gap), 2: block(2, gap)})
+    few = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0), 1: block(1, gap), 2: block(2, gap)})
     assert np.abs(few).max() < 0.2, "two of three: it is left out in all blocks alike"
-    whole = ladders.logs(SIZE, (1, 2, 4), {n: block(n) for n in range(4)})
+    whole = ordered_levels.logs(SIZE, (1, 2, 4), {n: block(n) for n in range(4)})
     assert whole[:, 1] == pytest.approx(math.log(4) / 2, abs=0.15)
-    none = ladders.logs(SIZE, (1, 2, 4), {0: block(0, gap, at(2, "none"))})
+    none = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0, gap, at(2, "none"))})
     assert np.isnan(none).all()
 
 
 def test_an_infinite_number_is_infinite_in_its_block_only() -> None:
     lost = {**block(1), at(2, "spin"): math.inf}
-    found = ladders.logs(SIZE, (1, 2, 4), {0: block(0), 1: lost})
+    found = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0), 1: lost})
     assert np.isfinite(found[0]).all()
     assert np.isinf(found).sum() == 1

@@ -17,13 +17,14 @@ import numpy as np
 from scipy import stats
 
 from sojourn.analysis.combinations import Part
-from sojourn.analysis.contrasts import BLOCKS_MIN, COVERAGE
-from sojourn.analysis.findings import FactorFinding, Interval
-from sojourn.analysis.method import Method
+from sojourn.findings.findings import FactorFinding
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names, short
+from sojourn.stats.interval import Interval
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, COVERAGE
+from sojourn.stats.method import Method
 
 METHOD = Method(
     name="workers",

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import workers
-from sojourn.analysis.data import StudyData
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, run_study, study_of
+from sojourn.findings.measured import StudyData
 from sojourn.plan.setting import level_text
+from sojourn.testing_questions import answers
 
 KEY = "services.memcached.params.threads"
 
@@ -64,7 +65,7 @@ def with_threads(*levels: int, shares: dict[int, tuple[float, ...]]) -> StudyDat
 
 
 def test_the_answer_says_it_of_every_combination() -> None:
-    found = study(with_threads(1, 2, shares={1: (1.0,), 2: (1.0, 3.0)}))
+    found = study(with_threads(1, 2, shares={1: (1.0,), 2: (1.0, 3.0)}), answers())
     assert "one worker under threads = 1, so nothing is uneven" in found.answer
     said = "0.25 (0.25 to 0.25) of 2 workers under threads = 2, the busiest with 1.5 times the mean"
     assert said in found.answer
@@ -74,5 +75,5 @@ def test_the_answer_says_it_of_every_combination() -> None:
 
 
 def test_nothing_is_said_where_it_was_not_counted() -> None:
-    found = study(with_threads(1, 2, shares={1: (), 2: ()}))
+    found = study(with_threads(1, 2, shares={1: (), 2: ()}), answers())
     assert workers.NAME not in [factor.name for factor in found.factors]

@@ -90,8 +90,10 @@ def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
     from sojourn.models.classify import published
     from sojourn.models.classify.held import held
     from sojourn.models.classify.record import classes
+    from sojourn.questions import PLANS, answers, readers
+    from sojourn.record.load import given
 
-    found = classes(record, memory_max=memory_max)
+    found = classes(record, given(record, PLANS, readers()), answers(), memory_max=memory_max)
     if not found:
         raise SpecFault(
             "no run of this record that is believed has samples of what its service used",

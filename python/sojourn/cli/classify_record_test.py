@@ -8,9 +8,16 @@ import pytest
 
 from sojourn import store
 from sojourn.models.classify import planted
+from sojourn.models.classify.answer import Class
 from sojourn.models.classify.planted import Planted
-from sojourn.models.classify.record import classes
+from sojourn.models.classify.record import classes as classes_of
 from sojourn.models.classify.testing import record
+from sojourn.questions import PLANS, answers, readers
+from sojourn.record.load import given
+
+
+def classes(kept: store.Record) -> tuple[Class, ...]:
+    return classes_of(kept, given(kept, PLANS, readers()), answers())
 
 
 def test_a_record_is_classified_at_the_highest_load_within_qos(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def shown(ends: Ends | None, unit: str) -> str:
 
 
 def _amount(value: float, unit: str) -> str:
-    from sojourn.analysis.resources import amount
+    from sojourn.findings.resource_use import amount
 
     if unit == "times":
         return f"{value:.3g}"

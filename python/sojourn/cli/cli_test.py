@@ -23,6 +23,7 @@ from sojourn.errors import Exit
 from sojourn.plan import Outcome, Phase, Verdict, next_point
 from sojourn.plan.rehearse import imagine
 from sojourn.run import Event
+from sojourn.testing_questions import PLANS
 
 COMMANDS = [
     info.name or info.callback.__name__ for info in app.registered_commands if info.callback
@@ -182,7 +183,7 @@ def test_json_has_no_infinities_and_no_objects() -> None:
 def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
     study = spec.load("max_load_memcached")
     played: list[Outcome] = []
-    while (point := next_point(study, played)) and point.phase is not Phase.CONFIRM:
+    while (point := next_point(study, played, PLANS)) and point.phase is not Phase.CONFIRM:
         played.append(imagine(point))
     assert point_words(played[0].point) == "memcached peak closed loop"
     probe = next(o for o in played if o.point.phase is Phase.SEARCH)
@@ -210,7 +211,7 @@ def test_the_display_names_the_point_the_load_and_what_is_left(is_terminal: bool
     study = spec.load("max_load_memcached", profile="quick")
     out = io.StringIO()
     console = Console(file=out, force_terminal=is_terminal, width=120, highlight=False)
-    point = next_point(study, [])
+    point = next_point(study, [], PLANS)
     assert point is not None
     line = {"t_s": 1.0, "length_s": 2.0, "done_rps": 5e4, "p50_ns": 31_000, "p99_ns": 412_000}
     with Display(study, console) as display:
@@ -233,7 +234,7 @@ def test_the_display_names_the_point_the_load_and_what_is_left(is_terminal: bool
 def test_quiet_says_nothing() -> None:
     study = spec.load("max_load_memcached", profile="quick")
     out = io.StringIO()
-    point = next_point(study, [])
+    point = next_point(study, [], PLANS)
     assert point is not None
     with Display(study, Console(file=out), is_quiet=True) as display:
         display.began(point, [])

@@ -44,9 +44,10 @@ def agreed(name: str, study: Study, *, is_agreed: bool) -> None:
         SpecFault: it loads another machine, and nobody has agreed.
     """
     from sojourn import run, spec
+    from sojourn.questions import PLANS
 
     run.refuse_others(study, is_agreed=is_agreed)
     if spec.find(name).resolve().parent != spec.STUDIES.resolve():
         say(f"{in_line(name)} does not come with the lab. A study is a program; this one will")
-        for line in run.effects(study):
+        for line in run.effects(study, PLANS):
             say(f"  {in_line(line)}")

@@ -50,7 +50,7 @@ def kinds(
 def catalogue() -> Kinds:
     """Table → its kinds, in reading order."""
     from sojourn import analysis
-    from sojourn.plan import questions
+    from sojourn.questions import PLANS, answers
     from sojourn.spec import PROFILES
     from sojourn.spec.kinds import schema
 
@@ -68,9 +68,10 @@ def catalogue() -> Kinds:
     ]
     asked = [
         {"name": one.name, "about": one.about, "needs": [f"[services.{t}]" for t in one.tables]}
-        for one in questions.KINDS.values()
+        for one in PLANS.values()
     ]
-    methods = [plain(method) for method in analysis.KINDS]
+    of_questions = (method for kind in answers().values() for method in kind.methods)
+    methods = [plain(method) for method in (*analysis.KINDS, *of_questions)]
     return {
         **(schema("kinds") or {"services": []}),
         "questions": asked,

@@ -23,6 +23,7 @@ from sojourn.cli import point_line
 from sojourn.cli.draw import to_stderr
 from sojourn.cli.words import point_words, served, so_far
 from sojourn.plan import Outcome, Point, Rehearsal, rehearse
+from sojourn.questions import PLANS
 from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
 
@@ -108,7 +109,7 @@ class Display:
         if self._is_quiet:
             return
         if self._promise is None:  # once: it takes a second that the client may want
-            self._promise = rehearse(self._study, outcomes)
+            self._promise = rehearse(self._study, PLANS, outcomes)
             self._expected = len(outcomes) + len(self._promise.points)
             self._began_s = time.monotonic()
         self._point, self._second = point, {}

@@ -142,8 +142,8 @@ def try_(
             fix="say --yes if it is yours to load, or offer less: --rates 100,200",
         )
     from sojourn import pipeline
-    from sojourn.analysis.questions import flat
     from sojourn.cli.ticker import Ticker
+    from sojourn.questions import flat, parts
     from sojourn.report import glance
     from sojourn.run.signals import ending_in_order
 
@@ -160,7 +160,7 @@ def try_(
         put_json({**said, **plain(flat(found))})
     else:
         width = min(100, shutil.get_terminal_size((80, 24)).columns)
-        put(glance.text(service, target=at.where.url, command=following, width=width))
+        put(glance.text(service, parts(), target=at.where.url, command=following, width=width))
     return _EXITS[str(found.verdict)]
 
 

@@ -56,7 +56,7 @@ def check(
       sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
     """
     from sojourn import spec
-    from sojourn.plan import questions
+    from sojourn.questions import PLANS
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
@@ -64,7 +64,7 @@ def check(
         return
     try:
         asked = spec.load(
-            study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
+            study, profile=profile, overrides=sets or (), varied=vary or (), asks=PLANS.mistakes
         )
     except SpecFault as fault:
         _tell_all(fault.each or (fault,))
@@ -101,18 +101,19 @@ def plan(
       sojourn plan max_load_memcached --json | jq '.points[].key'
     """
     from sojourn import spec
-    from sojourn.plan import difference, left_out, questions, rehearse
+    from sojourn.plan import difference, left_out, rehearse
+    from sojourn.questions import PLANS
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         all_studies.plan(names, profile=profile, sets=sets or (), results=results, as_json=as_json)
         return
     asked = spec.load(
-        study, profile=profile, overrides=sets or (), varied=vary or (), asks=questions.mistakes
+        study, profile=profile, overrides=sets or (), varied=vary or (), asks=PLANS.mistakes
     )
     held = _hold_against_host(asked, study, sets or (), vary or ())
     here = left_out.without(asked, held.skipped)
-    ahead = rehearse(here)
+    ahead = rehearse(here, PLANS)
     spread, source = scatter(here, results)
     shows = difference.shown(here, ahead, spread)
     if as_json:
@@ -146,10 +147,11 @@ def scatter(study: Study, results: Path) -> tuple[float, str]:
 def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequence[str]) -> Held:
     """Refuse what the generator refuses, and CPUs that are not; else tell what is lacking here."""
     from sojourn import host, run, spec
+    from sojourn.questions import catalogue
 
     wrong = []
     consent.say_asked(asked)
-    held = run.hold(asked, host.read(), asks_others=False)
+    held = run.hold(asked, host.read(), catalogue(), asks_others=False)
     for fault in held.faults:
         fault.at = spec.located(asked, study, fault.at, overrides=sets, varied=vary)
         if isinstance(fault, SpecFault):
@@ -173,7 +175,7 @@ def _tell_all(faults: Sequence[SpecFault]) -> None:
 
 def show(study: Study, ahead: Rehearsal) -> None:
     """Print the points ahead by service and phase, and how long they take."""
-    from sojourn.plan import questions
+    from sojourn.questions import PLANS
 
     console = to_stdout()
     console.print(f"[bold]{named(study.name)}[/] ({study.run.profile}): {escape(study.question)}")
@@ -181,7 +183,7 @@ def show(study: Study, ahead: Rehearsal) -> None:
     for name in ("service", "phase", "points", "of", "what for"):
         table.add_column(name, justify="right" if name in {"points", "of"} else "left")
     for service in study.services:
-        for kind in questions.phases():
+        for kind in PLANS.phases:
             points = [p for p in ahead.points if (p.service, p.phase) == (service.label, kind.name)]
             if points:
                 mark = "about " if kind.is_about else ""
@@ -218,11 +220,12 @@ def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
 
     [] without factors.
     """
-    from sojourn.plan import design, joint, questions
+    from sojourn.plan import design, joint
+    from sojourn.questions import PLANS
 
     walls: dict[tuple[bool, str, str], list[float]] = {}
     for point, wall_s in zip(ahead.points, ahead.walls_s, strict=True):
-        is_of_all = point.phase in questions.OF_ALL
+        is_of_all = point.rules.is_of_all
         who = str(point.phase) if is_of_all else point.service
         text = design.levels_of(study, point).text
         walls.setdefault((is_of_all, who, text), []).append(wall_s)
@@ -235,7 +238,7 @@ def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
     ]
     rows += [
         (True, str(kind.name), joint.AND.join(one.labels), one.levels)
-        for one in joint.asked(study)
+        for one in joint.asked(study, PLANS)
         for kind in one.question.phases
     ]
     found = []

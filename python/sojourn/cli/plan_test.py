@@ -12,6 +12,7 @@ from sojourn.cli.plan import combinations
 from sojourn.errors import Exit
 from sojourn.plan import rehearse
 from sojourn.spec import load
+from sojourn.testing_questions import PLANS
 
 TEXT = """
 name = "pair"
@@ -39,7 +40,7 @@ def test_services_at_once_are_counted_by_what_any_of_them_feels(tmp_path: Path) 
     path = tmp_path / "pair.toml"
     path.write_text(TEXT)
     asked = load(path)
-    ahead = rehearse(asked)
+    ahead = rehearse(asked, PLANS)
     found = {
         (one.service, *map(one.levels.get, asked.factors)): one.points
         for one in combinations(asked, ahead)

@@ -14,11 +14,14 @@ from sojourn.cli.point_line import WIDTH, line
 from sojourn.plan import Outcome, Phase, Verdict, next_point
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Level, Setting
+from sojourn.testing_questions import PLANS
 
 XZ = "batch:xz,where=server,policy=idle"
 LONG = 'neighbour=none,"batch:xz,where=server,policy=idle"'
 STUDY = spec.load("latency_vs_load", varied=["services.memcached.params.threads=1,2", LONG])
-SWEEP = replace(imagine(next_point(STUDY, ()) or pytest.fail("no point")), verdict=Verdict.HOLDS)
+SWEEP = replace(
+    imagine(next_point(STUDY, (), PLANS) or pytest.fail("no point")), verdict=Verdict.HOLDS
+)
 STOPPED = (
     "client stopped: the client did not run for 47.5 ms in 28 outages, the longest 4.05 ms: "
     "2.37 % of the time, 1.00 % may be; use a quieter host or CPUs of its own, or measure longer"

@@ -24,14 +24,14 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
       sojourn show --json | jq '.services[].max_load.border.interval_rps'
     """
     from sojourn import pipeline, report, store
-    from sojourn.analysis.questions import flat
+    from sojourn.questions import flat, parts
 
     findings = pipeline.findings_of(store.resolve(results, name))
     if as_json:
         put_json(flat(findings))
         return
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    put_page(report.text(findings, width, color=sys.stdout.isatty()))
+    put_page(report.text(findings, parts(), width, color=sys.stdout.isatty()))
 
 
 def write(

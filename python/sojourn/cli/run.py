@@ -33,7 +33,7 @@ from sojourn.cli.plain import plain, put_json, put_page
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
-    from sojourn.analysis.findings import Findings
+    from sojourn.findings.findings import Findings
 
 _EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 
@@ -104,7 +104,7 @@ def run(
       sojourn run selfcheck --wait 10m          after the study that is being measured now
     """
     from sojourn import spec
-    from sojourn.plan import questions
+    from sojourn.questions import PLANS
 
     waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
@@ -117,7 +117,7 @@ def run(
     if within is not None:
         raise SpecFault("--within is for --all", at="--within", fix="add --all, or leave it out")
     asked = spec.load(  # a mistake is told at once
-        study, profile=profile, overrides=sets, varied=vary or (), asks=questions.mistakes
+        study, profile=profile, overrides=sets, varied=vary or (), asks=PLANS.mistakes
     )
     consent.agreed(study, asked, is_agreed=yes)
     from sojourn import pipeline
@@ -141,7 +141,7 @@ def run(
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
     if as_json:
-        from sojourn.analysis.questions import flat
+        from sojourn.questions import flat
 
         put_json({"record": done.path, "pages": done.pages, **plain(flat(done.findings))})
         if not quiet:
@@ -164,10 +164,12 @@ def _shield(name: str | None, *, is_off: bool) -> list[str]:
 
 
 def _tell(findings: Findings) -> None:
-    from sojourn import report
+    from sojourn import questions, report
 
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    put_page(report.text(findings, width, color=sys.stdout.isatty(), is_whole=False))
+    put_page(
+        report.text(findings, questions.parts(), width, color=sys.stdout.isatty(), is_whole=False)
+    )
 
 
 def _say_lost(findings: Findings) -> None:

@@ -26,14 +26,15 @@ def find(name: str, setting: str, results: Path) -> Table:
 
     Args:
         name: `L28`, `L33`, a JSON file, or a record as `sojourn show` takes it.
-        setting: of a record, as `measured.of_record` takes it.
+        setting: of a record, as its report calls it, or a part of that which no other has; "": it
+            has but one, or the first of those that are measured.
         results: folder of the records.
 
     Raises:
         SpecFault: there is none, or it has no such setting.
     """
     from sojourn import store
-    from sojourn.models import colocation, measured
+    from sojourn.models import colocation
 
     if name in colocation.BUILT_IN or Path(name).is_file():
         if setting:
@@ -48,7 +49,28 @@ def find(name: str, setting: str, results: Path) -> Table:
         except SpecFault as unknown:
             fix = f"{unknown.fix}; or a record: {fault.fix}"
             raise SpecFault(unknown.what, at=unknown.at, fix=fix) from None
-    return measured.of_record(path, setting)
+    return _of_record(path, setting)
+
+
+def _of_record(path: Path, setting: str) -> Table:
+    """The table that a record has under one setting.
+
+    Raises:
+        SpecFault: it measured no neighbour, or has no such setting.
+        StoreFault: it cannot be read.
+    """
+    from sojourn import pipeline, questions
+    from sojourn.models import colocation
+
+    found = questions.tables(pipeline.judged(path), str(path))
+    if not found:
+        raise SpecFault(
+            "the record has no co-location table: nothing in it was measured beside a neighbour "
+            'with measure = ["colocation"]',
+            at=str(path),
+            fix="run `sojourn run batch_colocation`, and give its record",
+        )
+    return colocation.chosen(found, setting)
 
 
 def head(table: Table) -> dict[str, Any]:

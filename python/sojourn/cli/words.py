@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.analysis.words import load_share
-from sojourn.plan import Outcome, Point, Progress, design, progress, questions
+from sojourn.plan import Outcome, Point, Progress, design, progress
 from sojourn.plan.setting import level_text
+from sojourn.questions import PLANS
 from sojourn.spec import Study
 from sojourn.spec.levels import short
+from sojourn.text.numbers import load_share
 from sojourn.units import show_count
 
 
@@ -36,17 +37,18 @@ def load_words(point: Point) -> str:
 def so_far(study: Study, point: Point, outcomes: Sequence[Outcome]) -> str:
     """`so far ≈ 100k (80k–130k)`: what all runs of a point's combination say, or ""."""
     known = _known(study, point, outcomes)
-    said = (question.so_far(known) for question in questions.KINDS.values())
+    said = (question.so_far(known) for question in PLANS.values())
     return ", ".join(text for text in said if text)
 
 
 def chance(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> float | None:
     """By all runs so far, how probable it is that this load meets its target, or None."""
     known = _known(study, outcome.point, outcomes)
-    each = (question.chance_of(known, outcome) for question in questions.KINDS.values())
+    each = (question.chance_of(known, outcome) for question in PLANS.values())
     return next((one for one in each if one is not None), None)
 
 
 def _known(study: Study, point: Point, outcomes: Sequence[Outcome]) -> Progress:
-    group = design.group_of(study, point, outcomes)
-    return progress(group.study, group.study.service(group.service), group.outcomes)
+    known = [PLANS.known(outcome) for outcome in outcomes]
+    group = design.group_of(study, point, known)
+    return progress(group.study, group.study.service(group.service), group.outcomes, PLANS)

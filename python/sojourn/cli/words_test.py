@@ -6,9 +6,11 @@ from sojourn import spec
 from sojourn.cli import words
 from sojourn.plan import Point, Search, next_point
 from sojourn.plan.axis import Axis
-from sojourn.plan.questions import Known, sweep
+from sojourn.plan.question import Known
 from sojourn.plan.rehearse import imagine
+from sojourn.questions.sweep import plan as sweep
 from sojourn.spec import MaxRps
+from sojourn.testing_questions import PLANS
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def test_the_answer_so_far_has_its_interval(
     search = Search(posterior=None, trials=(), at_rps=None, next=None)
     monkeypatch.setattr(words, "progress", lambda *_: Known(found={"max_load": search}))
     study = spec.load("latency_vs_load")
-    first = next_point(study, ())
+    first = next_point(study, (), PLANS)
     assert first is not None
     assert words.so_far(study, first, ()) == said
 
@@ -55,7 +57,7 @@ def test_loads_that_differ_are_said_to_differ() -> None:
 
 def test_a_point_is_called_by_its_levels_too() -> None:
     study = spec.load("latency_vs_load", varied=["services.memcached.params.threads=1,2"])
-    first = next_point(study, ())
+    first = next_point(study, (), PLANS)
     assert first is not None
     threads = first.setting["services.memcached.params.threads"]
     assert words.point_words(first) == f"memcached peak closed loop  threads={threads}"

@@ -11,7 +11,7 @@ one number by itself, so all of them hold at once less often than 95 times of 10
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -280,3 +280,20 @@ L33 = Table(
 )  # fmt: skip
 
 BUILT_IN = {"L28": L28, "L33": L33}
+
+
+def chosen(found: Sequence[Table], setting: str) -> Table:
+    """The table of a setting, which may be named by a part that tells it from the others."""
+    exact = [table for table in found if table.setting == setting]
+    fits = exact or [table for table in found if setting in table.setting]
+    if len(fits) == 1 or (fits and not setting):
+        return fits[0]
+    known = [table.setting for table in found]
+    meant = near(setting, known)
+    hint = f"did you mean '{meant[0]}'? " if meant else ""
+    what = f"{len(fits)} settings have" if fits else "there is no setting with"
+    raise SpecFault(
+        f"{what} '{setting}' in their names",
+        at="--setting",
+        fix=f"{hint}known: {'; '.join(known)}",
+    )

@@ -4,6 +4,7 @@ from sojourn.plan.axis import Axis, Target
 from sojourn.plan.decide import Decision
 from sojourn.plan.next import Planner, Progress, next_point, progress
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.plan.questions import Questions
 from sojourn.plan.rehearse import Rehearsal, rehearse
 from sojourn.plan.search import Search
 
@@ -15,6 +16,7 @@ __all__ = [
     "Planner",
     "Point",
     "Progress",
+    "Questions",
     "Rehearsal",
     "Search",
     "Target",

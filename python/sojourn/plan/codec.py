@@ -8,12 +8,13 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from sojourn.plan import older
-from sojourn.plan.points import Phase, Point
+from sojourn.plan.points import UNSTATED, Phase, Point, Rules
 
 # Version 2: a point has a setting; its key, which had to be taken apart before, says no more.
 FORM, MAJOR, OLDEST = "sojourn.point", 2, 1
 SCHEMA = f"{FORM}/{MAJOR}"
 _FIELDS = frozenset(field.name for field in fields(Point))
+_RULES = frozenset(field.name for field in fields(Rules))
 
 
 def to_json(point: Point) -> dict[str, Any]:
@@ -25,7 +26,27 @@ def to_json(point: Point) -> dict[str, Any]:
         "setting": dict(point.setting),
         "overrides": dict(point.overrides),
         "beside": [to_json(other) for other in point.beside],
+        "rules": rules_json(point.rules),
     }
+
+
+def rules_json(rules: Rules) -> dict[str, Any]:
+    """Rules as plain JSON values: those that are not the usual ones; {} where none are stated."""
+    if not rules.is_stated:
+        return {}
+    return {"is_stated": True} | {
+        one.name: getattr(rules, one.name)
+        for one in fields(Rules)
+        if getattr(rules, one.name) != one.default
+    }
+
+
+def rules_of(table: Mapping[str, Any]) -> Rules:
+    """The rules that `rules_json` wrote; keys of a later version are left out."""
+    known = {key: value for key, value in table.items() if key in _RULES}
+    if known.get("neighbours") is not None:
+        known["neighbours"] = tuple(known["neighbours"])
+    return Rules(**known) if known else UNSTATED
 
 
 def dumps(point: Point) -> str:
@@ -38,6 +59,7 @@ def from_json(table: Mapping[str, Any]) -> Point:
     given = {key: value for key, value in table.items() if key in _FIELDS}
     given["phase"] = phase = Phase(given["phase"])
     given["overrides"] = tuple(dict(given["overrides"]).items())
+    given["rules"] = rules_of(given.get("rules") or {})
     given["beside"] = tuple(from_json(other) for other in given.get("beside", ()))
     if "setting" in given:
         given["setting"] = older.renamed(dict(given["setting"]))

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sojourn.plan import axis as axes
-from sojourn.plan import make, questions
+from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
-from sojourn.plan.questions import max_load
+from sojourn.plan.questions import Questions
 from sojourn.plan.setting import NEIGHBOUR, Level, Setting
 from sojourn.plan.traced import NOBODY
 from sojourn.spec import MaxRps, Study
@@ -82,7 +82,7 @@ class Groups:
     def add(self, outcome: Outcome) -> str:
         """Put an outcome to its combination; its text, or "" where it is of no concern here."""
         point = outcome.point
-        if point.service != self._label or point.phase in questions.OF_ALL:
+        if point.service != self._label or point.rules.is_of_all:
             return ""
         text = own_levels(self._study, point).text
         if (group := self._own.get(text)) is None:
@@ -222,7 +222,7 @@ def without(outcome: Outcome, levels: Mapping[str, Level]) -> Outcome:
     return replace(outcome, point=replace(outcome.point, setting=Setting.of(left)))
 
 
-def turn(study: Study, group: Group, point: Point) -> Turn:
+def turn(study: Study, group: Group, point: Point, questions: Questions) -> Turn:
     """Whose candidate comes first: by phase, by block, then by lots of the life and of the point.
 
     It is the same for as long as the combination gets no outcome.
@@ -230,19 +230,17 @@ def turn(study: Study, group: Group, point: Point) -> Turn:
     merged = with_levels(study, group, point)
     block = Cell(group.service, point.phase, point.repeat).key()
     whole_plot = make.seed_of(study, f"{block}/{merged.setting.whole_plot.text}")
-    return _rank(group, point.phase), point.repeat, whole_plot, merged.seed
+    return _rank(group, point.phase, questions), point.repeat, whole_plot, merged.seed
 
 
-def _rank(group: Group, phase: Phase) -> tuple[int, bool]:
+def _rank(group: Group, phase: Phase, questions: Questions) -> tuple[int, bool]:
     """Where a phase stands in the order of a service's: by question, an open number first."""
     question = questions.of_phase(phase)
     if question is None:
         return -2, False  # the load axis
     is_axis = group.study.service(group.service).max_rps is MaxRps.QOS
-    is_first = is_axis and question is max_load.KIND
-    number = -1 if is_first else list(questions.KINDS.values()).index(question)
-    is_about = any(kind.is_about for kind in question.phases if kind.name == phase)
-    return number, not is_about
+    number = -1 if is_axis and question.gives_axis else questions.number(phase)
+    return number, not questions.kind_of(phase).is_about
 
 
 def with_levels(study: Study, group: Group, point: Point) -> Point:

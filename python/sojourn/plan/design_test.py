@@ -12,10 +12,10 @@ from sojourn import spec
 from sojourn.errors import SpecFault
 from sojourn.plan import Phase, Planner, Point, design, next_point, progress
 from sojourn.plan.points import Outcome, Verdict
-from sojourn.plan.questions.max_load import search_of
 from sojourn.plan.rehearse import imagine, rehearse
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import Study
+from sojourn.testing_questions import PLANS
 
 THREADS, CONNECTIONS = "services.memcached.params.threads", "services.memcached.load.connections"
 PLACE = "services.memcached.place"
@@ -38,7 +38,7 @@ def sweep(played: list[Outcome]) -> list[Point]:
 
 def test_each_combination_is_measured_at_each_load_in_each_block() -> None:
     asked = study(f"{THREADS}=1,2,4", f"{CONNECTIONS}=16,64")
-    points = sweep(play(asked, imagine))
+    points = sweep(play(asked, imagine, PLANS))
     cells = Counter(
         (p.repeat, p.setting["load"], p.setting[THREADS], p.setting[CONNECTIONS]) for p in points
     )
@@ -50,7 +50,7 @@ def test_each_combination_is_measured_at_each_load_in_each_block() -> None:
 
 def test_a_level_that_takes_a_restart_has_starts_of_its_own_each_used_at_a_stretch() -> None:
     asked = study(f"{THREADS}=1,2,4", f"{CONNECTIONS}=16,64")
-    played = play(asked, imagine)
+    played = play(asked, imagine, PLANS)
     stretches = [life for life, _ in itertools.groupby(o.point.life for o in played)]
     assert len(stretches) == len(set(stretches))
     for life in stretches:
@@ -60,7 +60,7 @@ def test_a_level_that_takes_a_restart_has_starts_of_its_own_each_used_at_a_stret
 
 def test_orders_of_combinations_and_of_loads_are_drawn_for_each_block() -> None:
     """Of 24 orders of 4 combinations in 4 blocks, and of 6 of 3 loads in 16 lives."""
-    points = sweep(play(study(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64"), imagine))
+    points = sweep(play(study(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64"), imagine, PLANS))
     plots: dict[int, list[tuple[object, object]]] = defaultdict(list)
     loads: dict[str, list[object]] = defaultdict(list)
     for point in points:
@@ -70,15 +70,17 @@ def test_orders_of_combinations_and_of_loads_are_drawn_for_each_block() -> None:
         loads[point.life].append(point.setting["load"])
     assert len({tuple(order) for order in plots.values()}) >= 3
     assert len({tuple(order) for order in loads.values()}) >= 4
-    same = [p.key for p in sweep(play(study(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64"), imagine))]
+    same = [
+        p.key for p in sweep(play(study(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64"), imagine, PLANS))
+    ]
     assert same == [p.key for p in points]
     other = study(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64", sets=("seed=9",))
-    assert same != [p.key for p in sweep(play(other, imagine))]
+    assert same != [p.key for p in sweep(play(other, imagine, PLANS))]
 
 
 def test_a_level_that_takes_no_restart_is_shuffled_within_a_life() -> None:
     """`trace` is a key of the study, not of the service: its levels share starts."""
-    points = sweep(play(study("trace=true,false"), imagine))
+    points = sweep(play(study("trace=true,false"), imagine, PLANS))
     lives = [life for life, _ in itertools.groupby(p.life for p in points)]
     assert len(lives) == len(set(lives)) == 4
     levels = ["".join("yn"[not p.setting["trace"]] for p in points if p.life == x) for x in lives]
@@ -90,12 +92,12 @@ def test_a_level_that_takes_no_restart_is_shuffled_within_a_life() -> None:
 def test_a_plan_goes_on_where_it_stopped(name: str) -> None:
     asked = study(f"{THREADS}=1,2", name=name)
     served = Simulated(unknown_share=0.2, restart_sd=0.02)
-    played = play(asked, served.measure)
-    planner = Planner(asked)
+    played = play(asked, served.measure, PLANS)
+    planner = Planner(asked, PLANS)
     for count in range(0, len(played), 7):
-        assert next_point(asked, played[:count]) == played[count].point
+        assert next_point(asked, played[:count], PLANS) == played[count].point
         assert planner.next(played[:count]) == played[count].point
-    assert next_point(asked, played) is None
+    assert next_point(asked, played, PLANS) is None
 
 
 def test_another_attempt_is_numbered_within_its_combination() -> None:
@@ -105,14 +107,14 @@ def test_another_attempt_is_numbered_within_its_combination() -> None:
         is_bad = point.setting[THREADS] == 2 and point.phase is Phase.SWEEP
         return replace(imagine(point), verdict=Verdict.UNKNOWN) if is_bad else imagine(point)
 
-    points = sweep(play(asked, spoiled))
+    points = sweep(play(asked, spoiled, PLANS))
     tries = Counter((p.setting[THREADS], p.key.partition("~")[2]) for p in points)
     each = len(LOADS) * 4
     assert tries == {(1, ""): each, (2, ""): each, (2, "1"): each, (2, "2"): each}
 
 
 def test_a_study_without_factors_has_the_points_it_had() -> None:
-    points = [o.point for o in play(study(), imagine)]
+    points = [o.point for o in play(study(), imagine, PLANS)]
     assert points[0].key == "memcached/peak/b0"
     assert {p.life for p in points if p.phase is Phase.SWEEP} == {
         f"memcached/sweep/{block}" for block in range(4)
@@ -121,7 +123,9 @@ def test_a_study_without_factors_has_the_points_it_had() -> None:
 
 
 def test_services_feel_their_own_factors_alone() -> None:
-    points = [o.point for o in play(study(f"{THREADS}=1,2", name="latency_vs_load"), imagine)]
+    points = [
+        o.point for o in play(study(f"{THREADS}=1,2", name="latency_vs_load"), imagine, PLANS)
+    ]
     assert all((THREADS in p.setting) == (p.service == "memcached") for p in points)
     peaks = Counter(p.service for p in points if p.phase is Phase.PEAK)
     assert peaks == {"memcached": 2, "nginx": 1}
@@ -129,7 +133,7 @@ def test_services_feel_their_own_factors_alone() -> None:
 
 def test_the_study_of_a_point_is_that_of_its_levels() -> None:
     asked = study(f"{THREADS}=1,2")
-    for outcome in play(asked, imagine):
+    for outcome in play(asked, imagine, PLANS):
         under = design.study_of(asked, outcome.point)
         assert under.service("memcached").params["threads"] == outcome.point.setting[THREADS]
         assert not under.factors
@@ -137,10 +141,10 @@ def test_the_study_of_a_point_is_that_of_its_levels() -> None:
 
 def test_what_lasts_lasts_longer_for_a_service_that_says_so_and_for_no_other() -> None:
     usual, longer = study(), study(sets=("services.memcached.stretch=4",))
-    before, after = (next(iter(play(asked, imagine))).point for asked in (usual, longer))
+    before, after = (next(iter(play(asked, imagine, PLANS))).point for asked in (usual, longer))
     assert (after.measure_s, after.warmup_s) == (4 * before.measure_s, 4 * before.warmup_s)
-    assert [4 * p.measure_s for p in sweep(play(usual, imagine))] == [
-        p.measure_s for p in sweep(play(longer, imagine))
+    assert [4 * p.measure_s for p in sweep(play(usual, imagine, PLANS))] == [
+        p.measure_s for p in sweep(play(longer, imagine, PLANS))
     ]
     many = spec.load("tailbench", profile="quick")
     for label, times in (("sphinx", 20), ("silo", 1)):
@@ -155,7 +159,7 @@ def test_each_combination_searches_for_its_own_highest_load() -> None:
     """Twice the threads carry twice the load; each search has the time of one."""
     asked = study(f"{THREADS}=1,2", name="latency_vs_load")
     alone = study(name="latency_vs_load")
-    one, two = rehearse(alone), rehearse(asked)
+    one, two = rehearse(alone, PLANS), rehearse(asked, PLANS)
     assert len(two.walls_s) == len(two.points)
     mine = [w for p, w in zip(two.points, two.walls_s, strict=True) if p.service == "memcached"]
     once = [w for p, w in zip(one.points, one.walls_s, strict=True) if p.service == "memcached"]
@@ -165,11 +169,11 @@ def test_each_combination_searches_for_its_own_highest_load() -> None:
     def measure(point: Point) -> Outcome:
         return both[int(point.setting.get(THREADS, 1))].measure(point)
 
-    groups = design.groups(asked, "memcached", play(asked, measure))
+    groups = design.groups(asked, "memcached", play(asked, measure, PLANS))
     found = {}
     for group in groups:
-        stands = progress(group.study, group.study.service("memcached"), group.outcomes)
-        kept = search_of(stands)
+        stands = progress(group.study, group.study.service("memcached"), group.outcomes, PLANS)
+        kept = PLANS.search_of(stands)
         assert kept is not None
         found[group.levels[THREADS]] = kept.estimate_rps
         lo, hi = kept.interval_rps or (0, 0)
@@ -185,7 +189,7 @@ def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
         return imagine(point, capacity_rps=1e5 * threads / (4 if beside else 1))
 
     asked = study("neighbour=spin,none", f"{THREADS}=1,2", sets=("run.peak_repeats=2",))
-    played = play(asked, measured)
+    played = play(asked, measured, PLANS)
     axis = [o.point for o in played if o.point.phase is Phase.PEAK]
     assert {p.setting["neighbour"] for p in axis} == {"none"}
     rates = defaultdict(set)
@@ -198,7 +202,7 @@ def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
     beside = design.groups(asked, "memcached", played)[0]
     assert (beside.levels["neighbour"], beside.has_axis) == ("spin", False)
     own = beside.study.service("memcached")
-    found = progress(beside.study, own, beside.outcomes)
+    found = progress(beside.study, own, beside.outcomes, PLANS)
     assert found.next is None
     assert found.axis is not None  # a report of this combination alone has it, too
     assert found.axis.rps == pytest.approx(1e5)
@@ -212,13 +216,13 @@ def test_a_bound_that_is_measured_under_some_levels_holds_under_all() -> None:
 
     one = f'services.memcached.qos={{q=0.95, rule="service_time", under={{"{THREADS}"=1}}}}'
     asked = study(f"{THREADS}=2,1", sets=("run.peak_repeats=2", one))
-    played = play(asked, measured)
+    played = play(asked, measured, PLANS)
     axis = [o.point for o in played if o.point.phase is Phase.PEAK]
     assert Counter(p.setting[THREADS] for p in axis) == {1: 3, 2: 2}
     for point in sweep(played):
         assert dict(point.overrides)["qos_bound"] == "500000ns"  # 5 x 1 / (10 k requests/s)
     for group in design.groups(asked, "memcached", played):
-        found = progress(group.study, group.study.service("memcached"), group.outcomes)
+        found = progress(group.study, group.study.service("memcached"), group.outcomes, PLANS)
         assert found.next is None
         assert found.axis is not None
         assert found.axis.rps == pytest.approx(1e4 * int(group.levels[THREADS]))
@@ -233,7 +237,7 @@ def test_places_are_loaded_at_shares_of_local_where_the_study_says_so(
         return imagine(point, capacity_rps=1e5 if point.setting[PLACE] == "local" else 5e4)
 
     asked = study(f"{PLACE}=runc,local", sets=(f'services.memcached.axis="{axis}"',))
-    played = play(asked, measured)
+    played = play(asked, measured, PLANS)
     assert {o.point.setting[PLACE] for o in played if o.point.phase is Phase.PEAK} == peaks
     rates = defaultdict(set)
     for point in sweep(played):
@@ -242,14 +246,14 @@ def test_places_are_loaded_at_shares_of_local_where_the_study_says_so(
 
 
 def test_where_nobody_is_measured_alone_each_neighbour_has_its_own_load_axis() -> None:
-    played = play(study("neighbour=spin,stream"), imagine)
+    played = play(study("neighbour=spin,stream"), imagine, PLANS)
     axis = [o.point.setting["neighbour"] for o in played if o.point.phase is Phase.PEAK]
     assert {*axis} == {"spin", "stream"}
 
 
 def test_a_neighbour_that_is_varied_stands_in_traced_points_once() -> None:
     asked = study("neighbour=none,spin", sets=("trace=true",))
-    played = play(asked, imagine)
+    played = play(asked, imagine, PLANS)
     traced = Counter(
         (o.point.setting["neighbour"], o.point.setting["load"], o.point.setting["tracer"])
         for o in played

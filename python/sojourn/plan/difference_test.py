@@ -18,6 +18,7 @@ from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.spec import Study
 from sojourn.spec.load import STUDIES
+from sojourn.testing_questions import PLANS
 
 SCATTER = 0.3
 Floats = NDArray[np.float64]
@@ -82,27 +83,27 @@ def varied(*sets: str) -> Study:
 
 def test_a_plan_says_what_it_shows_and_what_a_fifth_would_take() -> None:
     of = varied()
-    (found,) = difference.shown(of, rehearse(of))
+    (found,) = difference.shown(of, rehearse(of, PLANS))
     assert (found.blocks, found.pairs) == (3, 1)
     assert found.ratio == pytest.approx(math.exp(difference.half(difference.SPREAD, 3)))
     assert found.text.startswith("memcached: 3 blocks in ")
     assert "show a factor of 2.6; ± 20 % takes " in found.text
     more = varied(f"run.repeats={found.wanted_blocks}")
-    assert rehearse(more).wall_s == pytest.approx(found.wanted_s, rel=0.02)
-    (enough,) = difference.shown(more, rehearse(more))
+    assert rehearse(more, PLANS).wall_s == pytest.approx(found.wanted_s, rel=0.02)
+    (enough,) = difference.shown(more, rehearse(more, PLANS))
     assert enough.ratio <= 1.2
 
 
 def test_one_block_is_said_to_show_none() -> None:
     of = varied("run.repeats=1")
-    (found,) = difference.shown(of, rehearse(of))
+    (found,) = difference.shown(of, rehearse(of, PLANS))
     assert "1 block in " in found.text
     assert "show no difference between levels" in found.text
 
 
 def test_a_study_without_factors_compares_nothing() -> None:
     of = study(*FACTOR, profile="quick")
-    assert difference.shown(of, rehearse(of)) == ()
+    assert difference.shown(of, rehearse(of, PLANS)) == ()
 
 
 def test_the_scatter_of_a_record_is_what_its_runs_have_beyond_cell_and_block() -> None:
@@ -114,7 +115,7 @@ def test_the_scatter_of_a_record_is_what_its_runs_have_beyond_cell_and_block() -
         away = math.exp(hours[point.repeat] + rng.normal(0, SCATTER))
         return replace(imagine(point), p99_ns=1e5 * away)
 
-    played = play(of, noisy)
+    played = play(of, noisy, PLANS)
     assert difference.spread_of(of, played) == pytest.approx(SCATTER, rel=0.2)
     doubted = [replace(outcome, verdict=Verdict.UNKNOWN) for outcome in played]
     assert difference.spread_of(of, doubted) is None
@@ -142,7 +143,7 @@ def test_quick_shows_more_with_its_blocks_than_without_in_about_the_same_time(
     path.write_text(text, encoding="utf-8")
     before, after = (spec.load(of, profile="quick") for of in (path, name))
     assert before != after
-    ahead, now = rehearse(before), rehearse(after)
+    ahead, now = rehearse(before, PLANS), rehearse(after, PLANS)
     assert now.wall_s <= 1.35 * ahead.wall_s
     both = zip(difference.shown(before, ahead), difference.shown(after, now), strict=True)
     for one, other in both:

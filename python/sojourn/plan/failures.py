@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sojourn.plan import design, questions
+from sojourn.plan import design
 from sojourn.plan.left_out import GIVEN_UP, LeftOut
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.setting import Setting
@@ -72,7 +72,7 @@ class Ledger:
 def home_of(study: Study, outcome: Outcome) -> str:
     """One text for the combination of an outcome; of services at once for theirs."""
     point = outcome.point
-    if point.phase in questions.OF_ALL:
+    if point.rules.is_of_all:
         return home_of_all(point.phase, point.service, design.levels_of(study, point))
     return design.home(point.service, design.own_levels(study, point))
 

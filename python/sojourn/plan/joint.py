@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sojourn.errors import SpecFault
-from sojourn.plan import design, make, questions
+from sojourn.plan import design, make
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.questions import Known, Question
+from sojourn.plan.question import Known, Question
+from sojourn.plan.questions import Questions
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 
@@ -59,15 +60,15 @@ class Joint:
         return (self.number, False), point.repeat, whole_plot, point.seed
 
 
-def asked(study: Study) -> tuple[Joint, ...]:
+def asked(study: Study, questions: Questions) -> tuple[Joint, ...]:
     """All that a study asks of several services, in order, without outcomes yet.
 
     Raises:
         SpecFault: one of them is to run at a share of its max RPS, which nothing measures.
     """
-    for question in questions.KINDS.values():
+    for question in questions.values():
         for label in question.members(study):
-            _refuse(study, question, label)
+            _refuse(study, question, label, questions)
     return tuple(
         Joint(
             question,
@@ -76,13 +77,13 @@ def asked(study: Study) -> tuple[Joint, ...]:
             Setting.of(levels),
             design.drawn_under(study, AND.join(labels), levels),
         )
-        for number, question in enumerate(questions.KINDS.values())
+        for number, question in enumerate(questions.values())
         if (labels := question.members(study))
         for levels in study.combinations(*labels)
     )
 
 
-def _refuse(study: Study, question: Question, label: str) -> None:
+def _refuse(study: Study, question: Question, label: str, questions: Questions) -> None:
     """SpecFault if a member never gets a load axis: there would be no point, and no word."""
     service = study.service(label)
     if any(own.needs_axis for own in questions.asked(study, service)):
@@ -99,7 +100,8 @@ def _refuse(study: Study, question: Question, label: str) -> None:
 def add(joints: Sequence[Joint], study: Study, outcome: Outcome) -> None:
     """Put an outcome to its question and combination; others are of no concern."""
     levels = design.levels_of(study, outcome.point)
-    question = questions.of_phase(outcome.point.phase)
+    phase = outcome.point.phase
     for one in joints:
-        if one.question is question and one.levels == levels:
+        is_its = any(kind.name is phase for kind in one.question.phases)
+        if is_its and one.levels == levels:
             one.outcomes.append(outcome)

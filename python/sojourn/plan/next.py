@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from sojourn.plan import axis as axes
-from sojourn.plan import design, failures, joint, make, questions
+from sojourn.plan import design, failures, joint, make
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.questions import Known, max_load
+from sojourn.plan.question import Known
+from sojourn.plan.questions import Questions
 from sojourn.plan.search import search
 from sojourn.spec import MaxRps, ServiceSpec, Study
 
@@ -38,12 +39,12 @@ class Progress(Known):
     reasons: tuple[str, ...] = ()
 
 
-def next_point(study: Study, outcomes: Sequence[Outcome]) -> Point | None:
+def next_point(study: Study, outcomes: Sequence[Outcome], questions: Questions) -> Point | None:
     """The measurement to make after `outcomes`; None when the study is complete.
 
     Pure, and determined by the study's seed: the same arguments give the same point.
     """
-    return Planner(study).next(outcomes)
+    return Planner(study, questions).next(outcomes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,14 @@ class Planner:
     nothing that was there before is looked at. `next_point` says what is right.
     """
 
-    def __init__(self, study: Study) -> None:
-        """For one study; other outcomes than before are taken for what they are, from the start."""
-        self._study = study
+    def __init__(self, study: Study, questions: Questions) -> None:
+        """For one study; other outcomes than before are taken for what they are, from the start.
+
+        Args:
+            study: the study.
+            questions: all that may be asked.
+        """
+        self._study, self._questions = study, questions
         self._seen: list[Outcome] = []
         self._groups: dict[str, design.Groups] = {}
         self._joints: tuple[joint.Joint, ...] = ()
@@ -101,6 +107,7 @@ class Planner:
         kept = self._known.get(one.name)
         if kept is None or kept.count != count:
             point = one.next({label: member.known for label, member in known.items()})
+            point = point and self._questions.stated(point)
             phases = [kind.name for kind in one.question.phases]
             theirs = (
                 failures.home_of_all(phase, label, one.levels)
@@ -115,21 +122,22 @@ class Planner:
 
     def _add(self, outcomes: Sequence[Outcome]) -> None:
         """Put what is new to its combination; begin anew if it is not only more than before."""
-        known = len(self._seen)
-        is_more = len(outcomes) >= known and all(map(is_, self._seen, outcomes))
+        count = len(self._seen)
+        is_more = len(outcomes) >= count and all(map(is_, self._seen, outcomes))
         if not is_more or not self._groups:
-            self._seen, self._known, known = [], {}, 0
+            self._seen, self._known, count = [], {}, 0
             self._failures = failures.Ledger(self._study)
             labels = [service.label for service in self._study.services]
             self._groups = {label: design.Groups(self._study, label) for label in labels}
-            self._joints = joint.asked(self._study)
-        for outcome in outcomes[known:]:
+            self._joints = joint.asked(self._study, self._questions)
+        for outcome in outcomes[count:]:
             self._seen.append(outcome)
-            self._failures.add(outcome)
-            if outcome.point.phase in questions.OF_ALL:
-                joint.add(self._joints, self._study, outcome)
-            elif groups := self._groups.get(outcome.point.service):
-                groups.add(outcome)
+            known = self._questions.known(outcome)
+            self._failures.add(known)
+            if known.point.rules.is_of_all:
+                joint.add(self._joints, self._study, known)
+            elif groups := self._groups.get(known.point.service):
+                groups.add(known)
 
     def _candidate(self, group: design.Group) -> _Candidate:
         name, count = (group.service, group.levels.text), len(group.outcomes)
@@ -145,15 +153,17 @@ class Planner:
 
     def _found(self, group: design.Group) -> _Candidate:
         own, count = group.study.service(group.service), len(group.outcomes)
-        known = progress(group.study, own, group.outcomes)
+        known = progress(group.study, own, group.outcomes, self._questions)
         # what it shares with another combination, that one measures
         if (point := known.next) is None or not group.may(point):
             return _Candidate(count, None, _LAST, known)
-        turn = design.turn(self._study, group, point)
+        turn = design.turn(self._study, group, point, self._questions)
         return _Candidate(count, design.with_levels(self._study, group, point), turn, known)
 
 
-def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Progress:
+def progress(
+    study: Study, service: ServiceSpec, outcomes: Sequence[Outcome], questions: Questions
+) -> Progress:
     """How far one service has come.
 
     Args:
@@ -161,19 +171,28 @@ def progress(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) ->
         service: one of its services.
         outcomes: in the order in which they were made; those of other services are ignored, and
             those of several at once.
+        questions: all that may be asked.
     """
-    mine = [
-        o
-        for o in outcomes
-        if o.point.service == service.label and o.point.phase not in questions.OF_ALL
-    ]
+    own = (questions.known(o) for o in outcomes if o.point.service == service.label)
+    mine = [o for o in own if not o.point.rules.is_of_all]
+    found = _progress(study, service, mine, questions)
+    return found if found.next is None else replace(found, next=questions.stated(found.next))
+
+
+def _progress(
+    study: Study, service: ServiceSpec, mine: Sequence[Outcome], questions: Questions
+) -> Progress:
     left_s = study.run.budget_s - sum(o.wall_s for o in mine)
     asked = questions.asked(study, service)
     now = Progress()
     for number, question in enumerate(asked):
         if question.needs_axis and now.axis is None:
             has_peak = study.peaks(service)
-            before, now = now.found, (_axis if has_peak else _asked)(study, service, mine)
+            before = now.found
+            if has_peak:
+                now = _axis(study, service, mine, questions.axis_search)
+            else:
+                now = _asked(study, service, mine)
             now = replace(now, found={**before, **now.found})
             if now.next or now.reasons:
                 return now
@@ -191,7 +210,7 @@ def _asked(study: Study, service: ServiceSpec, mine: Sequence[Outcome]) -> Progr
     return Progress(axis=axes.asked(study), target=axes.target(service, mine))
 
 
-def _axis(study: Study, service: ServiceSpec, mine: Sequence[Outcome]) -> Progress:
+def _axis(study: Study, service: ServiceSpec, mine: Sequence[Outcome], by_search: str) -> Progress:
     """What 100 % load means and the QoS target; until both are known, `next` or `reasons`."""
     top = axes.peak(service, mine)
     if (point := axes.next_peak(study, service, mine)) or top is None:
@@ -206,16 +225,27 @@ def _axis(study: Study, service: ServiceSpec, mine: Sequence[Outcome]) -> Progre
         reasons = () if point or found else (_NO_DROP,)
         return Progress(axis=found or top, target=target, next=point, reasons=reasons)
     if target and service.max_rps is MaxRps.QOS:
-        return _searched(study, service, mine, top, target)
+        return _searched(study, service, mine, top, target, name=by_search)
     return Progress(axis=top, target=target)
 
 
 def _searched(
-    study: Study, service: ServiceSpec, mine: Sequence[Outcome], top: Axis, target: Target
+    study: Study,
+    service: ServiceSpec,
+    mine: Sequence[Outcome],
+    top: Axis,
+    target: Target,
+    *,
+    name: str,
 ) -> Progress:
-    """The axis that is itself the answer to a question: the highest load within the target."""
+    """The axis that is itself the answer to a question: the highest load within the target.
+
+    `name`: of that question, which finds the search made when it is asked; "": there is none.
+    """
+    if not name:
+        return Progress(axis=top, target=target, reasons=(_NO_SEARCH,))
     found = search(study, service, mine, top, target)
-    now = Progress(axis=top, target=target, found={max_load.NAME: found}, next=found.next)
+    now = Progress(axis=top, target=target, found={name: found}, next=found.next)
     interval = found.interval_rps
     if found.next:
         return now
@@ -246,4 +276,5 @@ _LAST: design.Turn = ((0, False), 0, 0, 0)  # of a combination that is complete:
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"
 _NO_BOUND = "the run at low load cannot be believed: there is no QoS bound"
 _NO_DROP = "no rate was answered without drops: there is no load axis"
+_NO_SEARCH = "no question searches for the highest load within QoS: there is no load axis"
 _NO_LOAD = "no load meets the QoS target: there is no load axis"

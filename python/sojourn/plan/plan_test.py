@@ -12,22 +12,23 @@ from sojourn.plan import Outcome, Phase, Point, Verdict, next_point, progress
 from sojourn.plan.rehearse import imagine, rehearse
 from sojourn.plan.simulated import Simulated, play, search_of, study
 from sojourn.spec import Study
+from sojourn.testing_questions import PLANS
 
 
 def test_quick_study_of_two_services_measures_less_than_three_minutes() -> None:
-    ahead = rehearse(study(name="latency_vs_load", profile="quick"))
+    ahead = rehearse(study(name="latency_vs_load", profile="quick"), PLANS)
     assert ahead.measure_s < 120
     assert ahead.wall_s < 180
 
 
 def test_a_budget_that_cannot_answer_says_so_before_anything_is_measured() -> None:
-    assert rehearse(study(name="latency_vs_load", profile="quick")).shortfalls == ()
+    assert rehearse(study(name="latency_vs_load", profile="quick"), PLANS).shortfalls == ()
     slow = study("services.memcached.qos.bound=100ms", profile="quick")
-    (said,) = rehearse(slow).shortfalls
+    (said,) = rehearse(slow, PLANS).shortfalls
     assert "150 s can" in said  # three excursions of five bounds each fill 1 % of 1500 bounds
     budget = said.rpartition("--set ")[2]
     enough = study("services.memcached.qos.bound=100ms", budget, profile="quick")
-    assert rehearse(enough).shortfalls == ()
+    assert rehearse(enough, PLANS).shortfalls == ()
 
 
 @pytest.mark.parametrize("rule", ["achieved_peak", "no_drop", "qos"])
@@ -36,8 +37,8 @@ def test_each_definition_of_max_rps_gives_its_axis(rule: str) -> None:
         f"services.memcached.max_rps={rule}", 'services.memcached.measure=["sweep","max_load"]'
     )
     service = Simulated()
-    played = play(of, service.measure)
-    axis = progress(of, of.service("memcached"), played).axis
+    played = play(of, service.measure, PLANS)
+    axis = progress(of, of.service("memcached"), played, PLANS).axis
     assert axis is not None
     assert axis.rule == rule
     expected = service.border_rps(1e6, 0.99) if rule == "qos" else service.capacity_rps
@@ -56,8 +57,8 @@ def test_a_measured_bound_is_the_multiple_of_the_low_load_time(rule: str, factor
         "services.memcached.qos.q=0.95",
         "services.memcached.cores=1",
     )
-    played = play(of, Simulated().measure)
-    target = progress(of, of.service("memcached"), played).target
+    played = play(of, Simulated().measure, PLANS)
+    target = progress(of, of.service("memcached"), played, PLANS).target
     assert target is not None
     # M/M/1 at 20 %: mean 1 / (0.8 mu), and p95 is ln 20 times that; the service time is 1 / mu.
     assert target.bound_ns == pytest.approx(5 * factor * 1e9 / 80_000, rel=1e-3)
@@ -67,7 +68,7 @@ def test_a_measured_bound_is_the_multiple_of_the_low_load_time(rule: str, factor
 
 def test_every_fraction_is_measured_once_a_block_in_orders_that_differ() -> None:
     of = study(name="latency_vs_load")
-    sweep = [o.point for o in play(of, Simulated().measure) if o.point.phase is Phase.SWEEP]
+    sweep = [o.point for o in play(of, Simulated().measure, PLANS) if o.point.phase is Phase.SWEEP]
     blocks = [
         [p.fraction for p in sweep if p.service == "memcached" and p.repeat == block]
         for block in range(of.run.repeats)
@@ -78,20 +79,20 @@ def test_every_fraction_is_measured_once_a_block_in_orders_that_differ() -> None
 
 def test_unknown_runs_of_a_sweep_are_made_again_at_the_end_of_their_block() -> None:
     of = study(name="latency_vs_load", profile="quick")
-    first = next(o.point for o in play(of, imagine) if o.point.phase is Phase.SWEEP)
+    first = next(o.point for o in play(of, imagine, PLANS) if o.point.phase is Phase.SWEEP)
 
     def flaky(point: Point) -> Outcome:
         outcome = imagine(point)
         return replace(outcome, verdict=Verdict.UNKNOWN) if point.key == first.key else outcome
 
-    keys = [o.point.key for o in play(of, flaky) if o.point.life == first.life]
+    keys = [o.point.key for o in play(of, flaky, PLANS) if o.point.life == first.life]
     assert keys[-1] == f"{first.key}~1"
     assert len(keys) == len(of.run.fractions) + 1
 
 
 def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
     of = study(name="selfcheck", profile="quick")
-    points = [o.point for o in play(of, imagine)]
+    points = [o.point for o in play(of, imagine, PLANS)]
     assert {p.phase for p in points} == {Phase.CHECK}
     for service in of.services:
         if service.check is None or service.check.system == "null":
@@ -107,11 +108,11 @@ def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
 
 def test_two_services_do_not_see_each_other() -> None:
     of = study(name="latency_vs_load", profile="quick")
-    order = [o.point.service for o in play(of, imagine)]
+    order = [o.point.service for o in play(of, imagine, PLANS)]
     assert order == sorted(order, key=["memcached", "nginx"].index)
     alone = replace_services(of)
-    assert [o.point for o in play(alone, imagine)] == [
-        o.point for o in play(of, imagine) if o.point.service == "nginx"
+    assert [o.point for o in play(alone, imagine, PLANS)] == [
+        o.point for o in play(of, imagine, PLANS) if o.point.service == "nginx"
     ]
 
 
@@ -121,12 +122,12 @@ def replace_services(of: Study) -> Study:
 
 def test_time_left_learns_from_what_restarts_took_so_far() -> None:
     of = study('services.memcached.measure=["sweep"]')
-    done = play(of, imagine, stop_after=15)
+    done = play(of, imagine, PLANS, stop_after=15)
     slow = [replace(o, wall_s=o.wall_s + 10) for o in done]
-    usual = rehearse(of, done)
-    assert len(rehearse(of, slow).points) == len(usual.points)
+    usual = rehearse(of, PLANS, done)
+    assert len(rehearse(of, PLANS, slow).points) == len(usual.points)
     expected = usual.wall_s + 10 * len(usual.points)
-    assert rehearse(of, slow).wall_s == pytest.approx(expected, abs=10)
+    assert rehearse(of, PLANS, slow).wall_s == pytest.approx(expected, abs=10)
 
 
 def test_a_peak_of_failures_is_a_scale_but_not_a_valid_axis() -> None:
@@ -136,7 +137,7 @@ def test_a_peak_of_failures_is_a_scale_but_not_a_valid_axis() -> None:
         outcome = imagine(point)
         return replace(outcome, lost=outcome.requests // 2) if not point.offered_rps else outcome
 
-    axis = progress(of, of.service("memcached"), play(of, misses)).axis
+    axis = progress(of, of.service("memcached"), play(of, misses, PLANS), PLANS).axis
     assert axis is not None
     assert not axis.is_valid
     assert "50% of the closed loop's requests failed" in axis.reasons[0]
@@ -150,19 +151,19 @@ def test_a_service_that_never_answers_ends_with_its_own_reason() -> None:
             imagine(point), verdict=Verdict.UNKNOWN, reasons=("it died",), achieved_rps=0.0
         )
 
-    played = play(of, dead)
+    played = play(of, dead, PLANS)
     assert len(played) == of.run.peak_repeats * (1 + of.run.retries)
-    assert "it died" in progress(of, of.service("memcached"), played).reasons[0]
+    assert "it died" in progress(of, of.service("memcached"), played, PLANS).reasons[0]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
 def test_a_machine_that_spoils_most_runs_cannot_hold_a_quick_study_up(share: float) -> None:
     of = study(name="latency_vs_load", profile="quick")
     for seed in range(4):
-        played = play(of, Simulated(unknown_share=share, correlation=20, seed=seed).measure)
+        played = play(of, Simulated(unknown_share=share, correlation=20, seed=seed).measure, PLANS)
         assert sum(o.point.measure_s for o in played) < 180
         for label in ("memcached", "nginx"):
-            found = search_of(played, of, label)
+            found = search_of(played, of, PLANS, label)
             assert found.next is None
             assert found.interval_rps is not None or not found.trials
 
@@ -202,12 +203,12 @@ def test_any_study_ends_and_a_resumed_one_ends_the_same(
         "correlation": correlation,
         "seed": seed,
     }
-    whole = play(of, Simulated(**settings_).measure)  # type: ignore[arg-type]
+    whole = play(of, Simulated(**settings_).measure, PLANS)  # type: ignore[arg-type]
     assert len(whole) < 300
-    assert next_point(of, whole) is None
+    assert next_point(of, whole, PLANS) is None
     service = Simulated(**settings_)  # type: ignore[arg-type]
-    part = play(of, service.measure, stop_after=cut)
-    resumed = play(of, service.measure, part)
+    part = play(of, service.measure, PLANS, stop_after=cut)
+    resumed = play(of, service.measure, PLANS, part)
     assert [o.point for o in resumed] == [o.point for o in whole]
     seeds = [o.point.seed for o in whole]
     assert len(set(seeds)) == len(seeds)

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from sojourn import spec
 from sojourn.plan import Outcome, Planner, design, next_point
 from sojourn.plan import next as plan_next
+from sojourn.plan.questions import Questions
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import ServiceSpec, Study
+from sojourn.testing_questions import PLANS
 
 THREADS = "services.memcached.params.threads"
 ONLY = 'services.memcached.measure=["sweep"]'
@@ -45,34 +47,34 @@ def test_a_planner_says_what_the_pure_plan_says(
     asked: Study, seed: int, doubted: float, begin: int
 ) -> None:
     served = Simulated(seed=seed, unknown_share=doubted, restart_sd=0.02)
-    played = play(asked, served.measure, stop_after=begin)  # a study that goes on
-    planner = Planner(asked)
+    played = play(asked, served.measure, PLANS, stop_after=begin)  # a study that goes on
+    planner = Planner(asked, PLANS)
     while (point := planner.next(played)) and len(played) < begin + 40:
-        assert point == next_point(asked, played)
+        assert point == next_point(asked, played, PLANS)
         played.append(served.measure(point))
-    assert point == next_point(asked, played)
+    assert point == next_point(asked, played, PLANS)
 
 
 def test_other_outcomes_than_before_are_noticed() -> None:
     asked = campaign(f"{THREADS}=1,2")
-    played = play(asked, imagine, stop_after=12)
+    played = play(asked, imagine, PLANS, stop_after=12)
     for other in (played[:5], [*played[:3], *played[4:]], [imagine(o.point) for o in played]):
-        planner = Planner(asked)
-        assert planner.next(played) == next_point(asked, played)
-        assert planner.next(other) == next_point(asked, other)
-        assert planner.next(played) == next_point(asked, played)
+        planner = Planner(asked, PLANS)
+        assert planner.next(played) == next_point(asked, played, PLANS)
+        assert planner.next(other) == next_point(asked, other, PLANS)
+        assert planner.next(played) == next_point(asked, played, PLANS)
 
 
 def test_a_planner_that_remembered_wrongly_would_be_seen() -> None:
     """The comparison above can fail: a candidate that is kept too long is another point."""
     asked = campaign(f"{THREADS}=1,2")
-    played = play(asked, imagine, stop_after=12)
-    planner = Planner(asked)
+    played = play(asked, imagine, PLANS, stop_after=12)
+    planner = Planner(asked, PLANS)
     planner.next(played)
     for name, known in planner._known.items():
         planner._known[name] = replace(known, count=known.count + 1)
-    added = [*played, imagine(next_point(asked, played))]  # type: ignore[arg-type]
-    assert planner.next(added) != next_point(asked, added)
+    added = [*played, imagine(next_point(asked, played, PLANS))]  # type: ignore[arg-type]
+    assert planner.next(added) != next_point(asked, added, PLANS)
 
 
 @pytest.mark.parametrize("combinations", [2, 4])
@@ -83,9 +85,11 @@ def test_a_point_costs_the_plan_of_one_combination_and_the_sorting_of_one_outcom
     sorted_: list[Outcome] = []
     progress, without = plan_next.progress, design.without
 
-    def counted(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> object:
+    def counted(
+        study: Study, service: ServiceSpec, outcomes: Sequence[Outcome], questions: Questions
+    ) -> object:
         planned.append(len(outcomes))
-        return progress(study, service, outcomes)
+        return progress(study, service, outcomes, questions)
 
     def seen(outcome: Outcome, levels: Setting) -> Outcome:
         sorted_.append(outcome)
@@ -97,7 +101,7 @@ def test_a_point_costs_the_plan_of_one_combination_and_the_sorting_of_one_outcom
     )
     monkeypatch.setattr(plan_next, "progress", counted)
     monkeypatch.setattr("sojourn.plan.design.without", seen)
-    planner = Planner(asked)
+    planner = Planner(asked, PLANS)
     played: list[Outcome] = []
     point = planner.next(played)
     assert len(planned) == combinations

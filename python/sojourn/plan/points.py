@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar
@@ -25,10 +26,18 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """`unknown` beats `violated` beats `holds`; nothing measured is unknown."""
+    for verdict in (Verdict.UNKNOWN, Verdict.VIOLATED):
+        if verdict in verdicts:
+            return verdict
+    return Verdict.HOLDS if verdicts else Verdict.UNKNOWN
+
+
 class Phase(str):
     """Why a point is measured: a name, one object for each.
 
-    The set is open, for every question has phases of its own (`plan.questions`); named here are
+    The set is open, for every question has phases of its own (`sojourn.questions`); named here are
     those that other packages speak of.
 
     >>> Phase("sweep") is Phase.SWEEP, Phase("mine") is Phase("mine")
@@ -93,6 +102,40 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the runner and the readers must know of a point; its question says it (`PhaseKind`).
+
+    Attributes:
+        is_stated: the plan wrote these. Points of records from before they were written have none,
+            and get those of their phase when a record is read (`Questions.stated`).
+        is_of_all: several services are asked at once.
+        is_bare: lives without the shield, on a server's CPUs as the machine schedules them.
+        is_turned: knobs are turned while it lives, some of which a shield does not let.
+        is_raw: raw requests are kept, for each of them counts by when it was due.
+        is_read: findings are made of their arrays (histograms, seconds), not of outcomes alone.
+        is_decided: they ask only whether a load meets its target, which a late client or others
+            on the server's CPUs can make seem worse, never better.
+        is_experiment: whoever else is on the server's CPUs is there on purpose.
+        keeps: the question that has files of its own beside the load's; "": none has.
+        neighbours: those that are beside it instead of the study's; None: the study's.
+    """
+
+    is_stated: bool = True
+    is_of_all: bool = False
+    is_bare: bool = False
+    is_turned: bool = False
+    is_raw: bool = False
+    is_read: bool = False
+    is_decided: bool = False
+    is_experiment: bool = False
+    keeps: str = ""
+    neighbours: tuple[str, ...] | None = None
+
+
+UNSTATED = Rules(is_stated=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One measurement to be made.
 
@@ -109,6 +152,7 @@ class Point:
         overrides: keys of the generator's job that this point sets (JSON values).
         beside: points of other services that are measured at the same time, each with a generator
             of its own; their load begins and ends with this one's.
+        rules: what the runner and the readers must know of it.
     """
 
     key: str
@@ -123,6 +167,7 @@ class Point:
     seed: int
     overrides: tuple[tuple[str, str | float | int | bool], ...] = ()
     beside: tuple[Point, ...] = ()
+    rules: Rules = UNSTATED
 
     @property
     def all(self) -> tuple[Point, ...]:

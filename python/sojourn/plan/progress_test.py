@@ -11,6 +11,7 @@ from sojourn.plan.next import progress
 from sojourn.plan.points import Phase
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import study
+from sojourn.testing_questions import PLANS
 
 CAPACITY = 100e3
 
@@ -19,7 +20,7 @@ def played(of: tuple[str, ...], *, until: Phase) -> list[Outcome]:
     """Outcomes of memcached as the plan makes them, up to the first of a phase."""
     made: list[Outcome] = []
     asked = study(*of)
-    while point := progress(asked, asked.service("memcached"), made).next:
+    while point := progress(asked, asked.service("memcached"), made, PLANS).next:
         if point.phase is until:
             break
         made.append(imagine(point, capacity_rps=CAPACITY))
@@ -40,7 +41,7 @@ def test_the_time_that_is_kept_is_that_of_questions_still_to_come(
     of = (f"services.memcached.measure={measure}",)
     made = played(of, until=phase)
     asked = study(*of, f"run.budget_s={sum(o.wall_s for o in made) + 1.0}")
-    now = progress(asked, asked.service("memcached"), made)
+    now = progress(asked, asked.service("memcached"), made, PLANS)
     assert now.next is not None
     assert now.next.phase is phase
     assert now.is_late is is_late
@@ -53,13 +54,13 @@ def test_without_a_bound_nothing_is_searched_and_the_reason_is_the_run_s() -> No
     )  # fmt: skip
     service = of.service("memcached")
     made: list[Outcome] = []
-    while point := progress(of, service, made).next:
+    while point := progress(of, service, made, PLANS).next:
         found = imagine(point, capacity_rps=CAPACITY)
         is_base = point.offered_rps is not None
         made.append(
             replace(found, verdict=Verdict.UNKNOWN, reasons=("late",)) if is_base else found
         )
-    end = progress(of, service, made)
+    end = progress(of, service, made, PLANS)
     assert end.reasons == ("the run at low load cannot be believed: there is no QoS bound: late",)
     assert all(o.point.phase is Phase.PEAK for o in made)
 

@@ -14,6 +14,7 @@ from sojourn.plan import Outcome, Phase, Point, next_point, progress
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
+from sojourn.testing_questions import PLANS
 
 Load = Callable[..., Study]
 STUDY = """
@@ -46,7 +47,7 @@ def _study(tmp_path: Path) -> Load:
 def played(study: Study) -> list[Point]:
     """All points of a study whose service does as an imagined one."""
     outcomes: list[Outcome] = []
-    while point := next_point(study, outcomes):
+    while point := next_point(study, outcomes, PLANS):
         outcomes.append(replace(imagine(point), clusters=()))
         assert len(outcomes) < 100
     return [outcome.point for outcome in outcomes]
@@ -59,7 +60,7 @@ def test_rates_alone_are_offered_as_they_stand_and_nothing_else_is(study: Load) 
     assert sum(TWIN in point.setting for point in points) == 1
     assert {(p.offered_rps, p.fraction) for p in points} == {(500.0, 0.025), (20_000.0, 1.0)}
     assert "rate=20000" in {p.setting.text for p in points}
-    known = progress(asked, asked.services[0], [])
+    known = progress(asked, asked.services[0], [], PLANS)
     assert known.axis is not None
     assert (known.axis.rps, str(known.axis.rule), known.axis.runs) == (20_000.0, "asked", 0)
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from sojourn.plan import design, questions
+from sojourn.plan import design
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Point, Verdict
+from sojourn.plan.questions import Questions
 from sojourn.plan.setting import Setting
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
@@ -45,19 +46,19 @@ class Rehearsal:
     is_cut: bool = False
 
 
-def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
+def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
     """Go on from `outcomes` with the imagined service until the study is complete."""
     played = list(outcomes)
     points: list[Point] = []
     walls_s: list[float] = []
     around_s, restart_s = _overheads(outcomes)
     shield = "none" if study.run.shield == "none" else "priority"
-    planner, capacities = Planner(study), _capacities(study, outcomes)
+    planner, capacities = Planner(study, questions), _capacities(study, outcomes)
     while (point := planner.next(played)) and len(points) < POINTS_MAX:
-        for one in _for_which_it_stands(planner, point, around_s + restart_s):
+        for one in _for_which_it_stands(planner, questions, point, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
-            took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one)
+            took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one, questions)
             for member in one.all:
                 outcome = imagine(member, capacity_rps=_capacity(study, member, capacities))
                 played.append(replace(_in_pieces(outcome), wall_s=took_s, shield=shield))
@@ -69,7 +70,7 @@ def rehearse(study: Study, outcomes: Sequence[Outcome] = ()) -> Rehearsal:
         wall_s=sum(walls_s),
         measure_s=measure_s,
         walls_s=tuple(walls_s),
-        shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points])),
+        shortfalls=tuple(_shortfalls(study, [*(o.point for o in outcomes), *points], questions)),
         is_cut=point is not None,
     )
 
@@ -79,7 +80,9 @@ def _in_pieces(outcome: Outcome) -> Outcome:
     return replace(outcome, correlation=max(1.0, (outcome.over_bound or 0) / PIECES_MAX))
 
 
-def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequence[Point]:
+def _for_which_it_stands(
+    planner: Planner, questions: Questions, point: Point, fresh_s: float
+) -> Sequence[Point]:
     """The points that its question counts for one."""
     question = questions.of_phase(point.phase)
     if question is None or question.is_of_all:
@@ -88,12 +91,12 @@ def _for_which_it_stands(planner: Planner, point: Point, fresh_s: float) -> Sequ
     return question.rehearsed(mine.study, point, mine.outcomes, fresh_s)
 
 
-def _beside_s(point: Point) -> float:
+def _beside_s(point: Point, questions: Questions) -> float:
     question = questions.of_phase(point.phase)
     return 0.0 if question is None else question.beside_s(point)
 
 
-def _shortfalls(study: Study, points: Sequence[Point]) -> Iterator[str]:
+def _shortfalls(study: Study, points: Sequence[Point], questions: Questions) -> Iterator[str]:
     """What cannot be answered, whatever the points will show."""
     for label, levels, under in design.studies(study):
         mine = [p for p in points if p.service == label and design.levels_of(study, p) == levels]

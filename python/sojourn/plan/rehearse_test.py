@@ -13,11 +13,11 @@ from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
-from sojourn.plan.questions.isolation_cost import RESTARTS_S
 from sojourn.plan.rehearse import PIECES_MAX, _for_which_it_stands, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
+from sojourn.testing_questions import PLANS
 
 POINT = Point(
     key="s/sweep/b0/f0.50", service="memcached", phase=Phase.SWEEP, offered_rps=50_000.0,
@@ -57,7 +57,7 @@ def test_a_new_life_costs_a_restart() -> None:
 
 def test_what_is_still_to_come_is_the_sum_of_its_points() -> None:
     of = study('services.memcached.measure=["sweep"]')
-    ahead = rehearse(of)
+    ahead = rehearse(of, PLANS)
     assert ahead.measure_s == pytest.approx(sum(p.measure_s for p in ahead.points))
     lives = 1 + sum(a.life != b.life for a, b in itertools.pairwise(ahead.points))
     wanted = sum(p.measure_s + p.warmup_s + AROUND_S for p in ahead.points) + lives * RESTART_S
@@ -75,8 +75,8 @@ def test_times_around_a_point_are_those_that_were_seen() -> None:
         life = point.life
         return replace(imagine(point), wall_s=point.measure_s + point.warmup_s + extra_s)
 
-    done = play(of, slow, stop_after=20)
-    ahead = rehearse(of, done)
+    done = play(of, slow, PLANS, stop_after=20)
+    ahead = rehearse(of, PLANS, done)
     lives = [done[-1].point.life, *(p.life for p in ahead.points)]
     starts = sum(a != b for a, b in itertools.pairwise(lives))
     assert starts
@@ -86,8 +86,10 @@ def test_times_around_a_point_are_those_that_were_seen() -> None:
 
 def test_loads_that_are_imagined_follow_the_peak_that_was_measured() -> None:
     of = study('services.memcached.measure=["sweep"]')
-    peaks = play(of, lambda p: imagine(p, capacity_rps=7_000.0), stop_after=of.run.peak_repeats)
-    ahead = rehearse(of, peaks)
+    peaks = play(
+        of, lambda p: imagine(p, capacity_rps=7_000.0), PLANS, stop_after=of.run.peak_repeats
+    )
+    ahead = rehearse(of, PLANS, peaks)
     assert {p.phase for p in ahead.points} == {Phase.SWEEP}
     for point in ahead.points:
         assert point.offered_rps == pytest.approx(7_000 * (point.fraction or 0), rel=1e-3)
@@ -107,9 +109,9 @@ def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> No
 
 
 def _stands_for(of: Study, point: Point, made: Sequence[Outcome]) -> Sequence[Point]:
-    planner = Planner(of)
+    planner = Planner(of, PLANS)
     planner.next(made)
-    return _for_which_it_stands(planner, point, 1.5)
+    return _for_which_it_stands(planner, PLANS, point, 1.5)
 
 
 def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,23 +126,15 @@ def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch)
         return found
 
     monkeypatch.setattr(evidence, "_trial", counted)
-    assert rehearse(asked).points
+    assert rehearse(asked, PLANS).points
     assert max(sizes) == PIECES_MAX
 
 
 def test_a_plan_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = spec.load("max_load_memcached", profile="quick")
-    whole = rehearse(asked)
+    whole = rehearse(asked, PLANS)
     assert not whole.is_cut
     monkeypatch.setitem(rehearse.__globals__, "POINTS_MAX", 5)
-    assert rehearse(asked).is_cut
+    assert rehearse(asked, PLANS).is_cut
     monkeypatch.setitem(rehearse.__globals__, "POINTS_MAX", len(whole.points))
-    assert not rehearse(asked).is_cut
-
-
-def test_what_is_applied_before_the_load_takes_its_time_too() -> None:
-    """Idle and busy host: every mechanism before the load; under load the turns end with it."""
-    few = rehearse(spec.load("isolation_cost", profile="quick", overrides=["run.restarts=1"]))
-    many = rehearse(spec.load("isolation_cost", profile="quick", overrides=["run.restarts=8"]))
-    assert len(few.points) == len(many.points)
-    assert many.wall_s - few.wall_s == pytest.approx(2 * 7 * RESTARTS_S)
+    assert not rehearse(asked, PLANS).is_cut

@@ -25,6 +25,7 @@ from sojourn.plan.search import (
 )
 from sojourn.plan.simulated import Simulated, play, search_of, study
 from sojourn.spec import MaxRps, QosRule, Study
+from sojourn.testing_questions import PLANS
 
 BORDER_RPS = Simulated().border_rps(1e6, 0.99)
 AXIS = Axis(rps=2e3, lo_rps=2e3, hi_rps=2e3, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
@@ -36,8 +37,8 @@ def played(
     measure: Callable[[Point], Outcome] | None = None, *sets: str, profile: str = "quick"
 ) -> tuple[Study, list[Outcome], Search]:
     of = study(*sets, profile=profile)
-    outcomes = play(of, measure or Simulated(restart_sd=0.03).measure)
-    return of, outcomes, search_of(outcomes, of)
+    outcomes = play(of, measure or Simulated(restart_sd=0.03).measure, PLANS)
+    return of, outcomes, search_of(outcomes, of, PLANS)
 
 
 def of_phase(outcomes: list[Outcome], phase: Phase) -> list[Outcome]:
@@ -66,7 +67,7 @@ def test_probes_are_made_at_quantiles_of_the_border_as_known_before_them() -> No
     service = of.service("memcached")
     for number, probe in enumerate(of_phase(outcomes, Phase.SEARCH)):
         before = outcomes[: outcomes.index(probe)]
-        stands = progress(of, service, before)
+        stands = progress(of, service, before, PLANS)
         assert stands.axis
         assert stands.target
         now = search(of, service, before, stands.axis, stands.target)
@@ -114,7 +115,7 @@ def test_where_nothing_is_known_probes_take_turns_between_two_loads() -> None:
         return lost if point.phase is Phase.SEARCH else imagine(point)
 
     of, outcomes, _ = played(measure, "run.search.budget_s=50")
-    axis = progress(of, of.service("memcached"), outcomes).axis
+    axis = progress(of, of.service("memcached"), outcomes, PLANS).axis
     assert axis
     shares = [(o.point.offered_rps or 0) / axis.rps for o in of_phase(outcomes, Phase.SEARCH)]
     assert shares == pytest.approx([0.5, 0.8, 0.5, 0.8, 0.5], rel=1e-3)
@@ -239,7 +240,7 @@ def test_where_the_machine_decides_both_borders_are_probed() -> None:
     assert found.interval_rps is not None
     assert found.interval_rps[1] < 0.5 * BORDER_RPS, "as experienced hardly any load fits"
     [service] = of.services
-    known = progress(of, service, outcomes)
+    known = progress(of, service, outcomes, PLANS)
     assert known.axis is not None
     calm = plan_search.border_of(trials(outcomes, undisturbed=True), known.axis, TARGET)
     assert calm is not None

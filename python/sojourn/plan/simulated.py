@@ -11,7 +11,7 @@ from typing import Any
 from sojourn import spec
 from sojourn.plan import next_point, progress
 from sojourn.plan.points import Outcome, Point, Verdict
-from sojourn.plan.questions.max_load import search_of as search_in
+from sojourn.plan.questions import Questions
 from sojourn.plan.rehearse import imagine
 from sojourn.spec import Study
 
@@ -80,13 +80,14 @@ def _binomial(draw: random.Random, n: float, p: float) -> float:
 def play(
     study: Study,
     measure: Callable[[Point], Outcome],
+    questions: Questions,
     outcomes: list[Outcome] | None = None,
     *,
     stop_after: int = RUNS_MAX,
 ) -> list[Outcome]:
     """Run a study to its end, or to `stop_after` points, as the pipeline does."""
     played = list(outcomes or [])
-    while len(played) < stop_after and (point := next_point(study, played)):
+    while len(played) < stop_after and (point := next_point(study, played, questions)):
         if any(point.key == outcome.point.key for outcome in played):
             raise AssertionError(f"{point.key} was planned twice")
         played += map(measure, point.all)
@@ -98,9 +99,11 @@ def study(*sets: str, name: str = "max_load_memcached", profile: str = "standard
     return spec.load(name, profile=profile, overrides=("aa=false", *sets))
 
 
-def search_of(played: Sequence[Outcome], of: Study, label: str = "memcached") -> Any:
+def search_of(
+    played: Sequence[Outcome], of: Study, questions: Questions, label: str = "memcached"
+) -> Any:
     """The `Search` of a service; a test asks for parts that may lack, and fails if they do."""
-    found = search_in(progress(of, of.service(label), played))
+    found = questions.search_of(progress(of, of.service(label), played, questions))
     if found is None:
         raise AssertionError(f"the search of {label} was not begun")
     return found

@@ -13,6 +13,7 @@ from sojourn.plan.rehearse import rehearse
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import MaxRps, Study
+from sojourn.testing_questions import PLANS
 
 AXIS = Axis(rps=1e5, lo_rps=1e5, hi_rps=1e5, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
 
@@ -23,7 +24,7 @@ def study(name: str = "breakdown", *sets: str) -> Study:
 
 def test_every_setting_is_measured_with_and_without_in_every_block() -> None:
     of = study("breakdown", "run.fractions=[0.5, 0.9]")
-    points = [o.point for o in play(of, Simulated().measure) if o.point.phase is Phase.TRACE]
+    points = [o.point for o in play(of, Simulated().measure, PLANS) if o.point.phase is Phase.TRACE]
     found = Counter((p.service, p.repeat, *traced.of(p)) for p in points)
     assert set(found.values()) == {1}
     assert len(found) == 2 * of.run.repeats * 5 * 2  # services, blocks, settings, with or without
@@ -35,7 +36,7 @@ def test_every_setting_is_measured_with_and_without_in_every_block() -> None:
 
 def test_a_request_alone_has_one_connection() -> None:
     of = study("breakdown", "run.fractions=[0.5]")
-    for outcome in play(of, Simulated().measure):
+    for outcome in play(of, Simulated().measure, PLANS):
         point = outcome.point
         if point.phase is Phase.TRACE:
             is_alone = point.setting.get("connections") == 1
@@ -45,9 +46,11 @@ def test_a_request_alone_has_one_connection() -> None:
 
 def test_any_study_may_ask_for_it_and_none_gets_it_unasked() -> None:
     plain = study("latency_vs_load", "run.fractions=[0.3]")
-    assert not [o for o in play(plain, Simulated().measure) if o.point.phase is Phase.TRACE]
+    assert not [o for o in play(plain, Simulated().measure, PLANS) if o.point.phase is Phase.TRACE]
     asked = study("latency_vs_load", "run.fractions=[0.3]", "trace=true")
-    points = [o.point for o in play(asked, Simulated().measure) if o.point.phase is Phase.TRACE]
+    points = [
+        o.point for o in play(asked, Simulated().measure, PLANS) if o.point.phase is Phase.TRACE
+    ]
     assert {(p.setting["neighbour"], traced.is_alone(p.setting)) for p in points} == {
         ("none", False)
     }
@@ -56,7 +59,7 @@ def test_any_study_may_ask_for_it_and_none_gets_it_unasked() -> None:
 
 def test_an_attempt_keeps_its_setting() -> None:
     of = study("breakdown", "run.fractions=[0.5]")
-    played = play(of, Simulated(unknown_share=0.3, seed=3).measure)
+    played = play(of, Simulated(unknown_share=0.3, seed=3).measure, PLANS)
     again = [o.point for o in played if o.point.phase is Phase.TRACE and "~" in o.point.key]
     assert again
     assert all(point.setting["load"] == point.fraction for point in again)
@@ -68,7 +71,7 @@ def test_what_disturbs_the_server_is_known_from_the_point_and_from_the_study() -
     assert traced.disturbs(of, service)
     loaded = study("latency_vs_load", "run.fractions=[0.3]", "trace=true")
     assert not traced.disturbs(loaded, loaded.service("memcached"))
-    points = [o.point for o in play(of, Simulated().measure)]
+    points = [o.point for o in play(of, Simulated().measure, PLANS)]
     disturbed = {
         p.setting["neighbour"] if p.phase is Phase.TRACE else p.phase
         for p in points
@@ -117,7 +120,7 @@ def test_a_point_of_which_no_run_is_believed_is_made_again_unless_it_is_late() -
 
 def test_a_traced_point_is_long_enough_for_its_windows_and_so_is_its_twin() -> None:
     asked = study("latency_vs_load", "run.fractions=[0.02, 0.3]", "trace=true")
-    played = [o.point for o in play(asked, Simulated().measure)]
+    played = [o.point for o in play(asked, Simulated().measure, PLANS)]
     points = [p for p in played if p.phase is Phase.TRACE]
     ways = set()
     for point in points:
@@ -195,8 +198,8 @@ def test_who_is_to_blame_is_asked_under_load_for_as_long_as_it_takes() -> None:
 
 def test_what_is_promised_holds_the_length_of_traced_points() -> None:
     short, long = study("latency_vs_load"), study("latency_vs_load", "trace=true")
-    ahead = rehearse(long)
+    ahead = rehearse(long, PLANS)
     points = [p for p in ahead.points if p.phase is Phase.TRACE]
     more_s = sum(p.measure_s + p.warmup_s for p in points)
     assert points
-    assert ahead.wall_s - rehearse(short).wall_s >= more_s
+    assert ahead.wall_s - rehearse(short, PLANS).wall_s >= more_s

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from sojourn.analysis.findings import Effect, Findings
+from sojourn.findings.findings import Effect, Findings
 from sojourn.plan.points import Verdict
 
 EFFECTS = 3  # told of each service

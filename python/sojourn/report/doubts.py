@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings
 from sojourn.analysis.reasons import topic
+from sojourn.findings.findings import Findings
 from sojourn.report import labels, people
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*")

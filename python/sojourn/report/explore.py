@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, Run, ServiceFinding
-from sojourn.analysis.point_row import PointRow
+from sojourn.findings.findings import Findings, Run, ServiceFinding
+from sojourn.findings.point_row import PointRow
 from sojourn.plan.setting import level_text
 from sojourn.report import show
 from sojourn.report.draw.axes import load_x, time_axis

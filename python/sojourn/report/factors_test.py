@@ -6,10 +6,12 @@ import json
 import re
 from dataclasses import replace
 
-from sojourn.analysis.findings import Effect, FactorFinding, Findings, Interval
+from sojourn.findings.findings import Effect, FactorFinding, Findings
 from sojourn.report import factors, headline, page, terminal, testing
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import factors as figure
+from sojourn.stats.interval import Interval
+from sojourn.testing_questions import parts
 
 KNOWN = Effect(
     what="p99 at 70 % load", is_time=True, base="1", level="2", ratio=1.8,
@@ -69,14 +71,14 @@ def test_the_first_screen_says_what_the_first_factors_do() -> None:
 
 def test_a_study_without_factors_has_no_such_figure() -> None:
     assert figure.draw(testing.findings()) == []
-    assert "by factor" not in terminal.text(testing.findings())
+    assert "by factor" not in terminal.text(testing.findings(), parts())
 
 
 def test_what_is_known_is_a_row_and_what_is_not_says_why() -> None:
     known, unknown = factors.rows(findings().factors[0])
     assert (known.ratio, known.interval, known.basis) == ("× 1.8", "1.4–2.3, 95 %", "4 blocks")
     assert (unknown.ratio, unknown.interval) == ("unknown", "–")
-    text = terminal.text(findings(), 80)
+    text = terminal.text(findings(), parts(), 80)
     assert f"{'p99 at 70 % load':<28} {'× 1.8':>8}  1.4–2.3, 95 %" in text
     assert "unknown: max RPS: no block has believed runs" in text
     assert all(len(line) <= 80 for line in text.splitlines())

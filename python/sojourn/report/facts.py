@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sojourn.analysis.findings import ServiceFinding
-from sojourn.report import noise, show
-from sojourn.report.sections import KINDS
+from sojourn.findings.findings import ServiceFinding
+from sojourn.report import noise, parts, show
 from sojourn.spec import MaxRps
 
 #: Who was there while it was measured, and on what.
@@ -31,4 +30,4 @@ def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
         facts.append(("noise floor (A/A)", noise.floor(service.noise_floor)))
     if service.probes:
         facts.append(("probe client", noise.probes(service.probes)))
-    return [*facts, *(fact for kind in KINDS.values() for fact in kind.facts(service))]
+    return [*facts, *(fact for kind in parts.sections() for fact in kind.facts(service))]

@@ -9,9 +9,9 @@ from pathlib import Path
 import vl_convert
 
 from sojourn import disk
-from sojourn.analysis.findings import Findings
 from sojourn.errors import StoreFault
-from sojourn.report import explore, figures, page, volume
+from sojourn.findings.findings import Findings
+from sojourn.report import explore, figures, page, parts, volume
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure, sized
 from sojourn.report.terminal import text
@@ -23,14 +23,24 @@ POINTS = "points.csv"
 PNG_SCALE = 1.5
 
 
-def write(findings: Findings, folder: Path) -> list[Path]:
+def write(findings: Findings, folder: Path, of: parts.Parts) -> list[Path]:
     """Write the whole report into `folder`; the page first in the list.
 
     Can be repeated at any time: each file is replaced at once, so a reader never sees half of one.
 
+    Args:
+        findings: what to show.
+        folder: into which it is written.
+        of: how questions are shown and answered.
+
     Raises:
         StoreFault: the folder cannot be written.
     """
+    with parts.using(of):
+        return _write(findings, folder, of)
+
+
+def _write(findings: Findings, folder: Path, of: parts.Parts) -> list[Path]:
     is_crowded = volume.is_crowded(findings)
     of_services = {
         s.service: figures.of_service(s, is_crowded=is_crowded) for s in findings.services
@@ -40,7 +50,7 @@ def write(findings: Findings, folder: Path) -> list[Path]:
     own = [f for some in of_services.values() for f in some]
     paths = [
         _replace(folder / PAGE, html.encode()),
-        _replace(folder / TEXT, (text(findings) + "\n").encode()),
+        _replace(folder / TEXT, (text(findings, of) + "\n").encode()),
     ]
     if volume.is_filtered(findings):
         every = explore.table(findings).csv()

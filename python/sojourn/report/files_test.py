@@ -5,20 +5,21 @@ import pytest
 
 from sojourn.errors import Exit, StoreFault
 from sojourn.report import testing, text, write
+from sojourn.testing_questions import parts
 
 
 def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_path: Path) -> None:
     found = replace(
         testing.findings(), services=(), sections={"check": testing.checked(testing.checks())}
     )
-    paths = write(found, tmp_path)
+    paths = write(found, tmp_path, parts())
     assert [path.name for path in paths[:2]] == ["report.html", "report.txt"]
     assert {path.name for path in paths[2:]} == {
         f"against-theory.{s}" for s in ("csv", "svg", "pdf", "png")
     }
-    assert (tmp_path / "report.txt").read_text() == text(found) + "\n"
+    assert (tmp_path / "report.txt").read_text() == text(found, parts()) + "\n"
     (tmp_path / "report.html").write_text("old")
-    assert write(found, tmp_path) == paths
+    assert write(found, tmp_path, parts()) == paths
     assert found.answer in (tmp_path / "report.html").read_text()
     assert not list(tmp_path.rglob("*.part"))
 
@@ -27,7 +28,7 @@ def test_a_folder_that_cannot_be_written_is_named_with_its_mend(tmp_path: Path) 
     taken = tmp_path / "file"
     taken.write_text("")
     with pytest.raises(StoreFault) as caught:
-        write(replace(testing.findings(), services=(), sections={}), taken)
+        write(replace(testing.findings(), services=(), sections={}), taken, parts())
     assert caught.value.at.startswith(str(taken))
     assert "sojourn report" in caught.value.fix
     assert caught.value.exit is Exit.FAILED

@@ -10,13 +10,15 @@ from typing import cast
 
 import pytest
 
-from sojourn.analysis.findings import Findings, Interval
+from sojourn.findings.findings import Findings
 from sojourn.report import figures, headline, page, testing, testing_answers, text, tiles, write
 from sojourn.report.draw import limits
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import overview
 from sojourn.report.page_test import Parsed
 from sojourn.report.page_test import built as page_of
+from sojourn.stats.interval import Interval
+from sojourn.testing_questions import parts
 
 EVERY = {"realistic": testing.findings(), **testing.degenerate(), **testing.answers()}
 KEY = re.compile(r"\w+/(peak|sweep|search|confirm|check|scheduled|trace)/|/b\d+/|~\d\b")
@@ -99,7 +101,7 @@ def test_no_internal_key_is_shown(case: str) -> None:
     if case == "realistic":  # or this test could not fail
         assert KEY.search(found.services[0].points[0].runs[0].key)
     assert not KEY.search(Parsed(built(case)).text)
-    assert not KEY.search(text(found))
+    assert not KEY.search(text(found, parts()))
     charts = json.dumps([figure.chart for figure in drawings(found)])
     tooltips = re.findall(r'"tooltip": (\[.*?\]|\{.*?\})', charts)
     assert tooltips
@@ -198,7 +200,7 @@ def test_a_number_with_the_clients_lateness_says_that_it_is_a_bound() -> None:
     assert (row["known"], row["is_sure"]) == ("at most", 1)
     assert row["shown"] == "≤ 281 µs, up to 20.0 µs of it the client's"
     assert cast("float", row["begin"]) - cast("float", row["tip"]) == pytest.approx(20_000.0)
-    assert "≤281 µs" in text(found)
+    assert "≤281 µs" in text(found, parts())
 
 
 def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:
@@ -223,14 +225,14 @@ def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:
 )
 def test_the_answer_is_a_number_wherever_there_is_one(case: str, number: str) -> None:
     assert tile(case).line == number
-    words = re.sub(r"\s+", " ", text(EVERY[case]))
+    words = re.sub(r"\s+", " ", text(EVERY[case], parts()))
     assert number in words
     assert number.partition(" (")[0] in re.sub(r"\s+", " ", Parsed(built(case)).text)
 
 
 def test_unknown_stands_beside_numbers_and_names_what_settles_it() -> None:
     found = EVERY["wide"]
-    lines = text(found).splitlines()
+    lines = text(found, parts()).splitlines()
     assert lines[0].endswith("? unknown")
     assert "150 effective requests near the border, 200 are needed" in tile("wide").why
     assert lines[-1] == f"next: {testing_answers.SETTLE.command}"
@@ -243,7 +245,7 @@ def test_the_machines_share_is_said_above_a_ratio_and_not_below() -> None:
         "36.2k (35.4k–37.1k) with the CPU to itself; 24.1k (18k–30k) as this machine schedules"
         " it: kdamond.0, dockerd, kworker/0:1 and 1 more ran there"
     )
-    assert note in re.sub(r"\s+", " ", text(EVERY["scheduled"]))
+    assert note in re.sub(r"\s+", " ", text(EVERY["scheduled"], parts()))
     search = testing_answers.scheduled()
     assert search.scheduled
     near = replace(
@@ -279,7 +281,7 @@ def test_a_bar_ends_with_the_load_axis_and_open_ends_are_told() -> None:
 
 
 def test_one_figure_for_a_paper_holds_curves_and_numbers(tmp_path: Path) -> None:
-    write(EVERY["full"], tmp_path)
+    write(EVERY["full"], tmp_path, parts())
     picture = (tmp_path / "figures" / "overview.svg").read_text("utf-8")
     assert "≈ 36.2k requests/s (35.4k–37.1k, 90 %" in picture
     assert "QoS p99 ≤ 1 ms" in picture

@@ -6,12 +6,11 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from sojourn.analysis.findings import LoadPoint, MaxLoad, Qos, ServiceFinding
 from sojourn.analysis.service import NOT_RESTARTED
+from sojourn.findings.findings import LoadPoint, MaxLoad, Qos, ServiceFinding
 from sojourn.plan.points import Verdict
-from sojourn.report import people, show
+from sojourn.report import parts, people, show
 from sojourn.report.draw.lookup import of_point, tail_q
-from sojourn.report.sections import KINDS
 from sojourn.spec import MaxRps
 
 DOUBTS = 3
@@ -19,17 +18,25 @@ STOPPED_MAX = 0.01  # share of a run from which it is said; M27
 AS_LOW_LOAD = "low_load"
 
 
-def text(service: ServiceFinding, *, target: str, command: str, width: int = 80) -> str:
+def text(
+    service: ServiceFinding, of: parts.Parts, *, target: str, command: str, width: int = 80
+) -> str:
     """The whole of it in at most `width` columns.
 
     Args:
         service: what was found.
+        of: how questions are shown.
         target: what was asked, as people know it.
         command: to be run next.
         width: columns, at least 60.
     """
+    with parts.using(of):
+        return _text(service, target, command, width)
+
+
+def _text(service: ServiceFinding, target: str, command: str, width: int) -> str:
     lines = [*textwrap.wrap(sentence(service, target), width, break_on_hyphens=False), ""]
-    for kind in KINDS.values():
+    for kind in parts.sections():
         lines += kind.plot(service, width)
     for doubt in doubts(service):
         lines += textwrap.wrap(doubt, width, initial_indent="doubt: ", subsequent_indent="  ")

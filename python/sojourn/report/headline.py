@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sojourn.analysis.findings import Effect, Findings, Trend
-from sojourn.report import tiles
-from sojourn.report.sections import KINDS
+from sojourn.findings.findings import Effect, Findings, Trend
+from sojourn.report import parts, tiles
 
 MOST = 59
 FACTORS_FIRST = 3
@@ -14,11 +13,11 @@ FACTORS_FIRST = 3
 
 def of(findings: Findings) -> str:
     """What the study came to; the shorter form where the longer does not fit."""
-    own = [said for kind in KINDS.values() if (said := kind.study_answer(findings))]
+    own = [said for kind in parts.sections() if (said := kind.study_answer(findings))]
     answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
-    checked = ", ".join(filter(None, (kind.study_words(findings) for kind in KINDS.values())))
+    checked = ", ".join(filter(None, (kind.study_words(findings) for kind in parts.sections())))
     said = ", ".join(answers)
     forms = [
         *own,
@@ -41,7 +40,7 @@ def beneath(findings: Findings) -> tuple[str, ...]:
     """
     of_all = [
         said
-        for kind in KINDS.values()
+        for kind in parts.sections()
         if not kind.study_words(findings)  # else it is in the headline
         for said in kind.study_head(findings)
     ]

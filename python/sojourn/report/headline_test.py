@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.analysis.findings import (
-    Effect,
-    FactorFinding,
-    Findings,
-    Interval,
-    Trend,
-)
-from sojourn.analysis.point_row import PointRow
+from sojourn.findings.findings import Effect, FactorFinding, Findings, Trend
+from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import headline, testing
+from sojourn.stats.interval import Interval
 
 RATIO, TIGHT = 1.53, Interval(lo=1.12, hi=2.09)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from sojourn.analysis import findings
-from sojourn.analysis.findings import State
+from sojourn.findings import findings
+from sojourn.findings.findings import State
 from sojourn.report import page
 
 WAITING, MEASURING = "waiting", "measuring"

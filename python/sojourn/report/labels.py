@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from sojourn import knobs, places
 from sojourn.actors import neighbours
 from sojourn.actors.kind import ALL, NamedKind, spaced
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.plan.setting import NEIGHBOUR, Level, level_text
 from sojourn.spec import words
 from sojourn.spec.keys import service_of

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 import vl_convert
 
-from sojourn.analysis.findings import Findings, LoadPoint, ServiceFinding
-from sojourn.analysis.point_row import PointRow
+from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.findings.point_row import PointRow
 from sojourn.report import explore, figures, page, page_test, testing, volume
 from sojourn.report.draw.figure import VEGA_LITE, Figure
-from sojourn.report.figures import by_level, selfcheck
+from sojourn.report.figures import by_level
 from sojourn.report.files import pictures
 from sojourn.report.pack import unpacked
+from sojourn.testing_questions import parts
 
 KEYS = ("services.memcached.params.threads", "neighbour")
 
@@ -96,7 +97,10 @@ def test_small_studies_have_no_filters_and_nothing_packed() -> None:
 def test_a_self_check_of_five_thousand_runs_is_drawn_with_the_worst_among_them() -> None:
     one = testing.memcached()
     service = replace(one, points=(many(one.points[2], 5_000, "x"),))
-    [figure] = selfcheck.draw(service)
+    every = (kind for shown in parts().sections for kind in shown.figures)
+    draw = next(kind.of_service for kind in every if kind.name == "selfcheck")
+    assert draw
+    [figure] = draw(service)
     assert len(figure.table.rows) == 5_000
     assert figure.chart
     drawn = json.dumps(figure.chart["datasets"])

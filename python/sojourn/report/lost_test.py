@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.point_row import PointRow
+from sojourn.findings.findings import Findings
+from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import page_test, people, testing, text
+from sojourn.testing_questions import parts
 
 STOPPED = (
     "client stopped: the client did not run for 47.5 ms in 28 outages: {} % of the time, 1.00 % "
@@ -59,7 +60,7 @@ def study() -> Findings:
 
 
 def test_the_terminal_says_each_reason_once_and_first() -> None:
-    said = text(study(), 100)
+    said = text(study(), parts(), 100)
     doubts = re.sub(r"\s+", " ", said[said.index("to doubt ") :])
     assert doubts.partition("- ")[2].startswith("3 of 6 runs are not believed: client stopped")
     assert doubts.count("did not run for") == 1

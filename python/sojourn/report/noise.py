@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.analysis.findings import NoiseFloor, ProbeRow
-from sojourn.analysis.words import percent
+from sojourn.findings.findings import NoiseFloor, ProbeRow
 from sojourn.report import show
+from sojourn.text.numbers import percent
 
 RATIO_SHOWN = 100.0  # beyond it a number says no more than that nothing is known
 
@@ -15,7 +15,7 @@ RATIO_SHOWN = 100.0  # beyond it a number says no more than that nothing is know
 def floor(found: NoiseFloor) -> str:
     """What equal runs differed by, and what can therefore not be told from noise.
 
-    >>> from sojourn.analysis.findings import Interval
+    >>> from sojourn.stats.interval import Interval
     >>> pairs, ends = ((0.7, 1e6, 1.1e6),), Interval(0.04, 3.0)
     >>> floor(NoiseFloor(q=0.99, sigma=0.1, interval=ends, gate=1.27, pairs=pairs)).split(":")[0]
     'p99 of 1 load, measured twice'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sojourn import units
-from sojourn.analysis.findings import Interval
+from sojourn.stats.interval import Interval
 
 SPREAD_MAX = 3.0  # from one end of an interval to the other: a wider one answers nothing
 DECIMALS_MAX = 3

@@ -10,15 +10,18 @@ from hashlib import sha256
 from pathlib import Path
 
 import vl_convert
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    FunctionLoader,
+    StrictUndefined,
+)
 from markupsafe import Markup, escape
 
 import sojourn
 from sojourn import units
-from sojourn.analysis import words
-from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.questions.check import rows_of
-from sojourn.analysis.traced_findings import Breakdown
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import (
     crowd,
     doubts,
@@ -29,11 +32,10 @@ from sojourn.report import (
     labels,
     openings,
     pack,
+    parts,
     people,
     resources,
-    sections,
     show,
-    stages,
     state,
     tiles,
     volume,
@@ -42,6 +44,7 @@ from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
+from sojourn.text import numbers as words
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("page.js", "explore.js")
@@ -150,7 +153,7 @@ def policy() -> str:
 def _templates() -> Environment:
     """The templates with the words that they use; a missing name is an error, never a blank."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=ChoiceLoader([FileSystemLoader(TEMPLATES), FunctionLoader(_of_question)]),
         autoescape=True,
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
@@ -162,10 +165,7 @@ def _templates() -> Environment:
         "units": units,
         "people": people,
         "labels": labels,
-        "stages": stages,
-        "sections": tuple(sections.KINDS.values()),
-        "Breakdown": Breakdown,
-        "rows_of": rows_of,
+        "sections": parts.sections,
         "percent": words.percent,
         "facts": facts.of_service,
         "resources": resources,
@@ -179,6 +179,14 @@ def _templates() -> Environment:
     environment.filters["coded"] = _coded
     environment.filters["raw_file"] = lambda name: _trusted((TEMPLATES / name).read_text("utf-8"))
     return environment
+
+
+def _of_question(name: str) -> str | None:
+    """The text of a template that is in a question's folder, `NAME/FILE`; None: there is none."""
+    of, _, file = name.partition("/")
+    folders = (one.folder for one in parts.sections() if one.name == of)
+    path = next((folder / file for folder in folders), None)
+    return path.read_text("utf-8") if path and path.exists() else None
 
 
 def _coded(text: str) -> Markup:

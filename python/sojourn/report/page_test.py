@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.models.replicate import CATALOGUE
 from sojourn.report import figures, headline, index, page, replicas, testing, tiles
 from sojourn.report.draw.palette import THEMES

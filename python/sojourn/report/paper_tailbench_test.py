@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.analysis import paper_factors, paper_tailbench
-from sojourn.analysis.findings import Qos
+from sojourn.findings.findings import Qos
 from sojourn.install import media_streaming as films
+from sojourn.papers import factors as paper_factors
+from sojourn.papers import tailbench as paper_tailbench
 from sojourn.report.testing import findings
 from sojourn.spec import ServiceSpec
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from itertools import starmap
 
 from sojourn.analysis import reasons
-from sojourn.analysis.findings import CheckRow, Estimate, LoadPoint, ServiceFinding
-from sojourn.analysis.point_row import PointRow
 from sojourn.analysis.reasons import topic
+from sojourn.findings.findings import CheckRow, LoadPoint, ServiceFinding
+from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import known
 from sojourn.report.draw.lookup import tail_q
 from sojourn.report.draw.table import Cell, Table, number
+from sojourn.stats.interval import Estimate
 
 # How a column is shown, by the unit at the end of its name.
 _BY_UNIT: dict[str, Callable[[float | None], str]] = {

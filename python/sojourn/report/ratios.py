@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sojourn.analysis.factors import TOLD
-from sojourn.analysis.findings import Effect, FactorFinding, Findings
+from sojourn.findings.findings import Effect, FactorFinding, Findings
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.report import numbers
 from sojourn.report.labels import label

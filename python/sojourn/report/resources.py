@@ -5,12 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import ServiceFinding
-from sojourn.analysis.resources import amount, told
-from sojourn.analysis.use import ResourceUse, Side
-from sojourn.analysis.words import percent
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.resource_use import ResourceUse, Side, amount, use_text
 from sojourn.host.usage.resource import BY_NAME, PER_S, SECONDS
 from sojourn.report import show
+from sojourn.text.numbers import percent
 
 HEADS = {"holds": "highest load within QoS", "violated": "first that misses it",
          "highest": "highest load"}  # fmt: skip
@@ -47,7 +46,7 @@ def rows(found: ResourceUse) -> list[tuple[str, ...]]:
 
 def _cell(side: Side, name: str) -> str:
     use = side.use(name)
-    return told(use).replace(" to ", "–") if use else "–"
+    return use_text(use).replace(" to ", "–") if use else "–"
 
 
 def notes(found: ResourceUse) -> list[str]:

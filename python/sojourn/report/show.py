@@ -8,9 +8,10 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from sojourn import units
-from sojourn.analysis.findings import Border, Estimate, Interval
-from sojourn.analysis.words import load_share
+from sojourn.findings.findings import Border
 from sojourn.plan.points import Verdict
+from sojourn.stats.interval import Estimate, Interval
+from sojourn.text.numbers import load_share
 
 # A verdict is told by a word and a sign; colour only repeats it.
 SIGNS: Mapping[str, str] = {
@@ -152,7 +153,8 @@ def round_count(number: float) -> str:
 def border(found: Border) -> str:
     """How much load fits, as one number.
 
-    >>> from sojourn.analysis.findings import Border, Interval
+    >>> from sojourn.findings.findings import Border
+    >>> from sojourn.stats.interval import Interval
     >>> def of(lo, hi):
     ...     return Border(estimate_rps=1.07e5, interval_rps=Interval(lo, hi), level=0.9,
     ...                   fraction=None, runs=36, starts=9, measured_s=82.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sojourn import units
 from sojourn.analysis import state
-from sojourn.analysis.findings import Findings, Settle
-from sojourn.report.sections import KINDS
+from sojourn.findings.findings import Findings, Settle
+from sojourn.report import parts
 
 
 def state_line(findings: Findings) -> str:
@@ -13,7 +13,7 @@ def state_line(findings: Findings) -> str:
 
     Commands within it are put between backticks.
     """
-    found = state.of(findings)
+    found = state.of(findings, parts.answers())
     words = found.text[:1].upper() + found.text[1:]
     if found.settle is None:
         return f"{words}."
@@ -22,7 +22,7 @@ def state_line(findings: Findings) -> str:
 
 def settle(findings: Findings) -> Settle | None:
     """What would settle what is open: the question's own command, else the longest of a service."""
-    if (own := state.of(findings).settle) is not None:
+    if (own := state.of(findings, parts.answers()).settle) is not None:
         return own
-    every = (kind.settle(service) for service in findings.services for kind in KINDS.values())
+    every = (kind.settle(service) for service in findings.services for kind in parts.sections())
     return max((one for one in every if one), key=lambda one: one.seconds, default=None)

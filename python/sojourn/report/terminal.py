@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.points import Verdict
 from sojourn.report import (
     doubts,
@@ -16,29 +16,43 @@ from sojourn.report import (
     facts,
     labels,
     openings,
+    parts,
     people,
     resources,
     show,
     state,
     tiles,
 )
-from sojourn.report.sections import KINDS
 from sojourn.visible import visible
 
 REASONS = 3
 _ANSI = {Verdict.HOLDS: "32", Verdict.VIOLATED: "31", Verdict.UNKNOWN: "33"}
 
 
-def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: bool = True) -> str:
+def text(
+    findings: Findings,
+    of: parts.Parts,
+    width: int = 80,
+    *,
+    color: bool = False,
+    is_whole: bool = True,
+) -> str:
     """The report in at most `width` columns.
 
     Args:
         findings: what to show.
+        of: how questions are shown and answered.
         width: columns, at least 60.
         color: paint the verdicts with ANSI colours.
         is_whole: with every factor, service and table; else the first screen, doubts and what is
             next, where the question has a first screen of its own.
     """
+    with parts.using(of):
+        whole = _text(findings, width, is_whole=is_whole)
+    return _painted(whole) if color else whole
+
+
+def _text(findings: Findings, width: int, *, is_whole: bool) -> str:
     opening = openings.of(findings, width)
     lines = list(_head(findings, opening, width))
     lines += _left_out(findings, width)
@@ -47,13 +61,12 @@ def text(findings: Findings, width: int = 80, *, color: bool = False, is_whole: 
         lines += _below(findings, width)
     lines += _doubted(findings, width)
     lines += _next(findings, width)
-    whole = visible("\n".join(line.rstrip() for line in lines))
-    return _painted(whole) if color else whole
+    return visible("\n".join(line.rstrip() for line in lines))
 
 
 def _in_words(findings: Findings, width: int) -> Iterator[str]:
     """What questions about all services found, in the words of the analysis."""
-    found = [said for kind in KINDS.values() for said in kind.study_head(findings)]
+    found = [said for kind in parts.sections() for said in kind.study_head(findings)]
     if found:
         yield from ("", "in words ".ljust(width, "="))
         yield from (line for said in found for line in show.wrapped(said, width))
@@ -65,7 +78,7 @@ def _below(findings: Findings, width: int) -> Iterator[str]:
         yield from ("", *factors.lines(findings.factors, width))
     for service in findings.services:
         yield from ("", *_service(service, width))
-    for kind in KINDS.values():
+    for kind in parts.sections():
         if found := list(kind.study_table(findings, width)):
             yield from ("", *found)
 
@@ -84,7 +97,7 @@ def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator
 
 
 def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[str]:
-    first = [kind for kind in KINDS.values() if kind.leads and findings.services]
+    first = [kind for kind in parts.sections() if kind.leads and findings.services]
     for kind in first:
         yield from (
             part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
@@ -93,7 +106,7 @@ def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[s
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
-        for kind in (kind for kind in KINDS.values() if kind not in first):
+        for kind in (kind for kind in parts.sections() if kind not in first):
             for said in kind.study_head(findings):
                 yield from textwrap.wrap(said, width)
     if len(findings.services) != 1 or findings.sections:
@@ -112,9 +125,9 @@ def _left_out(findings: Findings, width: int) -> Iterator[str]:
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:
     yield f"{labels.called(service)} ".ljust(width, "=")
-    for kind in KINDS.values():
+    for kind in parts.sections():
         yield from kind.table(service, width)
-    for kind in KINDS.values():
+    for kind in parts.sections():
         yield from kind.plot(service, width)
     yield from textwrap.wrap(service.answer, width)
     yield from resources.lines(service, width)
@@ -132,7 +145,7 @@ def _doubted(findings: Findings, width: int) -> Iterator[str]:
     for service in findings.services if not findings.factors else ():
         own = people.doubts(service, has_runs=not findings.points)
         said += _doubts(own, width, of=f"{service.service}: ")
-    for kind in KINDS.values():
+    for kind in parts.sections():
         said += _doubts(kind.study_doubts(findings), width)
     said += [
         line for what, mend in findings.noise for line in _item(f"this host: {what}; {mend}", width)

@@ -6,19 +6,20 @@ import pytest
 
 from sojourn.plan.points import Verdict
 from sojourn.report import people, testing, text, tiles
+from sojourn.testing_questions import parts
 
 GOLDEN = Path(__file__).parent / "golden" / "report.txt"
 
 
 def test_the_text_is_as_it_was_reviewed() -> None:
-    assert text(testing.findings()) + "\n" == GOLDEN.read_text("utf-8")
+    assert text(testing.findings(), parts()) + "\n" == GOLDEN.read_text("utf-8")
 
 
 @pytest.mark.parametrize("case", testing.degenerate())
 @pytest.mark.parametrize("width", [80, 100])
 def test_it_fits(case: str, width: int) -> None:
     found = testing.degenerate()[case]
-    lines = text(found, width).splitlines()
+    lines = text(found, parts(), width).splitlines()
     assert max(len(line) for line in lines) <= width
     words = re.sub(r"\s+", " ", " ".join(lines))
     for service in found.services:
@@ -27,13 +28,16 @@ def test_it_fits(case: str, width: int) -> None:
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    plain, painted = text(testing.findings()), text(testing.findings(), color=True)
+    plain, painted = (
+        text(testing.findings(), parts()),
+        text(testing.findings(), parts(), color=True),
+    )
     assert painted != plain
     assert re.sub(r"\x1b\[\d+m", "", painted) == plain
 
 
 def test_the_plot_shows_bound_runs_and_what_is_not_believed() -> None:
-    lines = text(testing.findings()).splitlines()
+    lines = text(testing.findings(), parts()).splitlines()
     start = lines.index("p99 sojourn time against offered load, % of max RPS")
     plot = lines[start : start + 21]
     bound = next(line for line in plot if "QoS p99 <= 1 ms" in line)
@@ -52,7 +56,7 @@ def test_a_borderline_load_shows_its_probability_where_the_verdict_would_be(reas
     base = testing.memcached()
     point = replace(base.points[7], verdict=Verdict.UNKNOWN, reasons=(reason,))
     found = replace(testing.findings(), services=(replace(base, points=(point,)),))
-    lines = text(found).splitlines()
+    lines = text(found, parts()).splitlines()
     assert any(line.startswith("  80 %") and line.endswith("? P 0.62") for line in lines)
     assert any("probability that this load meets the target" in line for line in lines)
     assert "P = 0.62" in people.remark(point)
@@ -68,12 +72,12 @@ def test_where_others_had_the_servers_cpus_both_readings_are_said() -> None:
     said = people.undisturbed(found)
     assert "40 % load" in said
     assert "and 50.0 µs (28 % of requests disturbed)" in said
-    whole = text(replace(testing.findings(), services=(found,)))
+    whole = text(replace(testing.findings(), services=(found,)), parts())
     assert " ".join(said.split()) in " ".join(whole.split())
 
 
 def test_a_load_without_its_tail_is_an_arrow_upwards_in_the_plot() -> None:
-    lines = text(testing.findings()).splitlines()
+    lines = text(testing.findings(), parts()).splitlines()
     start = lines.index("nginx " + "=" * 74)
     plot = lines[start : start + 40]
     column = 11 + round(66 * 0.7)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.report import labels, show, tiles
-from sojourn.report.sections import Bar
+from sojourn.report.section import Bar
 
 BAR = 40  # columns of the load axis
 FIXED = "\u00a0"

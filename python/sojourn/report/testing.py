@@ -7,18 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sojourn.analysis.findings import (
-    CheckRow,
-    Findings,
-    Interval,
-    Qos,
-    ServiceFinding,
-)
-from sojourn.analysis.questions.check import Checks
-from sojourn.analysis.words import worst
-from sojourn.plan.points import Verdict
+from sojourn import testing_questions
+from sojourn.findings.findings import CheckRow, Findings, Qos, ServiceFinding
+from sojourn.findings.section import Section
+from sojourn.plan.points import Verdict, worst
 from sojourn.report import testing_answers
 from sojourn.report import testing_points as points_of
+from sojourn.stats.interval import Interval
 
 LATE = points_of.LATE
 FRACTIONS = tuple(round(0.1 * i, 1) for i in range(1, 11))
@@ -146,9 +141,11 @@ def null() -> ServiceFinding:
     )
 
 
-def checked(rows: tuple[CheckRow, ...]) -> Checks:
+def checked(rows: tuple[CheckRow, ...]) -> Section:
     """These rows as the section of a study."""
-    return Checks(rows=rows, verdict=worst([row.verdict for row in rows]))
+    kind = testing_questions.section_type("check", "Checks")
+    found: Section = kind(rows=rows, verdict=worst([row.verdict for row in rows]))
+    return found
 
 
 def checks() -> tuple[CheckRow, ...]:

@@ -5,16 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from sojourn.analysis.findings import (
-    Border,
-    Findings,
-    Interval,
-    MaxLoad,
-    Scheduled,
-    ServiceFinding,
-    Settle,
-)
+from sojourn.findings.findings import Border, Findings, MaxLoad, Scheduled, ServiceFinding, Settle
 from sojourn.plan.points import Verdict
+from sojourn.stats.interval import Interval
 
 CULPRITS = ("kdamond.0", "dockerd", "kworker/0:1", "rcu_preempt")
 SETTLE = Settle(

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.analysis.findings import Estimate, Interval, Line, LoadPoint, Run
+from sojourn.findings.findings import Line, LoadPoint, Run
 from sojourn.plan.points import Verdict
+from sojourn.stats.interval import Estimate, Interval
 
 LATE = (
     "timely: 91.3 % of requests were sent within 50.0 µs of the moment they were due, 97.5 % must "

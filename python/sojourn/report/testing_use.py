@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.analysis.resources import box
-from sojourn.analysis.times import Floats
-from sojourn.analysis.use import LoadUse, ResourceUse, Side, Use
+from sojourn.analysis.resource_use import box
+from sojourn.findings.resource_use import LoadUse, ResourceUse, Side, Use
 from sojourn.host.usage.resource import BY_NAME
+from sojourn.stats.times import Floats
 
 CAPACITY = {"service_cpu_share": 1.0, "thread_cpu_share_max": 1.0, "server_busy_share": 1.0,
             "machine_busy_share": 1.0, "resident_bytes": 2.5e10}  # fmt: skip

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sojourn import units
-from sojourn.analysis.findings import ServiceFinding, Settle
+from sojourn.findings.findings import ServiceFinding, Settle
 from sojourn.plan.points import Verdict
-from sojourn.report import show
-from sojourn.report.sections import KINDS, Bar, Number
+from sojourn.report import parts, show
+from sojourn.report.section import Bar, Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Tile:
 def of_service(service: ServiceFinding) -> Tile:
     """The tile of a service, with or without a target."""
     found = _number(service)
-    reasons = [reason for kind in KINDS.values() for reason in kind.reasons(service)] + [
+    reasons = [reason for kind in parts.sections() for reason in kind.reasons(service)] + [
         *service.reasons
     ]
     is_open = service.verdict is Verdict.UNKNOWN and reasons
@@ -58,10 +58,10 @@ def of_service(service: ServiceFinding) -> Tile:
         unit=found.unit,
         said=found.said,
         target=target(service),
-        bar=next(filter(None, (kind.bar(service) for kind in KINDS.values())), None),
+        bar=next(filter(None, (kind.bar(service) for kind in parts.sections())), None),
         why=show.uncoded(reasons[0]) if is_open else "",  # without the code of its rule
-        notes=tuple(note for kind in KINDS.values() for note in kind.notes(service)),
-        settle=next(filter(None, (kind.settle(service) for kind in KINDS.values())), None),
+        notes=tuple(note for kind in parts.sections() for note in kind.notes(service)),
+        settle=next(filter(None, (kind.settle(service) for kind in parts.sections())), None),
     )
 
 
@@ -77,7 +77,7 @@ def short(service: ServiceFinding) -> str:
 
 
 def _number(service: ServiceFinding) -> Number:
-    found = (kind.number(service) for kind in KINDS.values())
+    found = (kind.number(service) for kind in parts.sections())
     return next(filter(None, found), Number(number="unknown", short="unknown"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 
 POINTS_FILTERED = 300  # from which the page has a table of all points with filters
 RUNS_MANY = 1_000  # beyond which parts of the page are unpacked only when they are opened

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from sojourn.errors import SpecFault
 from sojourn.places import ports, users
 from sojourn.plan import design
+from sojourn.plan.questions import Questions
 from sojourn.services import asked, kind
 from sojourn.services.where import Where, parse
 from sojourn.spec import ServiceSpec, Study, files
-from sojourn.spec.blame import parted
 
 START, STOP, CHANGE, READ, LOAD = "start", "stop", "change", "read", "load"
 ORDER = (START, STOP, CHANGE, READ, LOAD)
@@ -85,9 +85,9 @@ def refuse_others(study: Study, *, is_agreed: bool) -> None:
         )
 
 
-def effects(study: Study) -> tuple[str, ...]:
+def effects(study: Study, questions: Questions) -> tuple[str, ...]:
     """What the study will do, a line each, such as `start  python3 app.py {port}, as root`."""
-    pairs = dict.fromkeys((*_of_study(study), *_of_targets(study)))
+    pairs = dict.fromkeys((*_of_study(study, questions), *_of_targets(study)))
     wide = max(map(len, ORDER))
     return tuple(f"{verb:<{wide}} {what}" for each in ORDER for verb, what in pairs if verb == each)
 
@@ -97,11 +97,15 @@ def _services(study: Study) -> list[ServiceSpec]:
     return [under.service(label) for label, _, under in design.studies(study)]
 
 
-def _of_study(study: Study) -> Iterator[tuple[str, str]]:
+def _of_study(study: Study, questions: Questions) -> Iterator[tuple[str, str]]:
     for label, _, under in design.studies(study):
         spec = under.service(label)
         yield from _of_service(spec)
-        every = [under.neighbour, *parted(spec.blame.neighbours if spec.blame else "")]
+        for question in questions.values():
+            for text in question.stops(spec):
+                yield STOP, f"{text}, half of the time, by SIGSTOP ({question.name}.consent = true)"
+        theirs = (name for one in questions.values() for name in one.neighbours(under, spec))
+        every = dict.fromkeys((under.neighbour, *theirs))
         yield from ((START, f"neighbour {text}") for text in every if text != NONE)
         if under.manager != NONE:
             yield CHANGE, f"what the manager {under.manager} turns while load runs"
@@ -124,9 +128,6 @@ def _of_service(spec: ServiceSpec) -> Iterator[tuple[str, str]]:
         yield START, f"container {image}{words}{place}"
     elif not kind(spec.kind).is_foreign:
         yield START, f"{spec.kind}{place}"
-    if spec.blame and spec.blame.suspects:
-        for text in parted(spec.blame.suspects):
-            yield STOP, f"{text}, half of the time, by SIGSTOP (blame.consent = true)"
     yield from ((CHANGE, f"knob {name} = {level}") for name, level in spec.knobs.items())
     yield from ((READ, f"{path} (load.{key})") for key, path in files.named(spec.load))
     yield from ((READ, f"the variable {name}") for name in files.variables(spec.load))

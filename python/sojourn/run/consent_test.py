@@ -9,6 +9,7 @@ import pytest
 from sojourn import run, spec
 from sojourn.errors import SpecFault
 from sojourn.run import consent
+from sojourn.testing_questions import PLANS
 
 AWAY = "http://192.0.2.1:8080/"
 
@@ -49,7 +50,9 @@ def test_another_machine_is_loaded_only_with_consent(tmp_path: Path, text: str) 
         run.refuse_others(asked, is_agreed=False)
     assert "--yes" in caught.value.fix
     run.refuse_others(asked, is_agreed=True)
-    assert any("192.0.2.1" in line and "another machine" in line for line in run.effects(asked))
+    assert any(
+        "192.0.2.1" in line and "another machine" in line for line in run.effects(asked, PLANS)
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ blame = { rate = "1k", suspects = "name:xz", consent = true }
 kind = "memcached"
 measure = ["sweep"]
 """
-    said = "\n".join(run.effects(study(tmp_path / "own.toml", text)))
+    said = "\n".join(run.effects(study(tmp_path / "own.toml", text), PLANS))
     for line in (
         f"start  sh -c 'rm -rf x' {{port}} with A=1, as {consent._me()}",
         "start  memcached",
@@ -108,4 +111,4 @@ measure = ["sweep"]
 
 def test_rates_that_are_all_that_is_offered_are_said(tmp_path: Path) -> None:
     text = '[run]\nrates = ["100", "2k"]\n' + external("http://127.0.0.1:1/")
-    assert "2k requests/s at most" in str(run.effects(study(tmp_path / "own.toml", text)))
+    assert "2k requests/s at most" in str(run.effects(study(tmp_path / "own.toml", text), PLANS))

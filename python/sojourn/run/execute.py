@@ -25,7 +25,7 @@ from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
 from sojourn.places.process import Process
-from sojourn.plan import Phase, Point, questions
+from sojourn.plan import Phase, Point
 from sojourn.run import clients, grouping, waits
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher
@@ -198,7 +198,7 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             scene.enter(service)
         has_neighbour = False
         for nth, scene in enumerate(scenes):
-            for actor in actors.cast(study, scene.spec, scene.point):
+            for actor in actors.cast(study, scene.spec, scene.point, session.catalogue):
                 if nth == 0 or actor.role is Role.PROBE:  # neighbours are there once for all
                     scene.enter(actor)
                     has_neighbour |= actor.role is Role.NEIGHBOUR
@@ -249,7 +249,7 @@ def job(
     live: RunningService, spec: ServiceSpec, point: Point, folder: Path, *, raw_max: int
 ) -> dict[str, Any]:
     """The generator's job: what follows from the machine, then the study, then the point."""
-    raw_max = RAW_MAX if questions.kind_of(point.phase).is_raw else raw_max
+    raw_max = RAW_MAX if point.rules.is_raw else raw_max
     reply_s = live.service.reply_s
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {

@@ -12,14 +12,14 @@ from sojourn.host.abilities import abilities
 from sojourn.host.tree import Tree, cpu_text
 from sojourn.knobs import Asked, KnobKind
 from sojourn.places import PlaceKind
-from sojourn.plan import questions
 from sojourn.plan.design import LOCAL
+from sojourn.plan.questions import Questions
 from sojourn.run.live import check_port
 from sojourn.services import Service
 from sojourn.spec import Pin, ServiceSpec
 
 
-def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
+def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Questions) -> None:
     """Refuse a place that this service or this machine cannot have, and a port that is taken.
 
     Raises:
@@ -27,7 +27,7 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
         HostFault: this machine lacks what the place needs, or the port is taken.
     """
     if service.is_foreign:
-        _check_foreign(spec)
+        _check_foreign(spec, questions)
     kind, network = places.kind(spec.place), places.network_kind(spec.place)
     at = f"services.{spec.label}.place"
     if service.program is not None and not kind.starts:
@@ -53,9 +53,9 @@ def check(spec: ServiceSpec, service: Service, facts: Facts) -> None:
     check_port(spec.label, service.wanted_port, places.build(spec.place))
 
 
-def _check_foreign(spec: ServiceSpec) -> None:
+def _check_foreign(spec: ServiceSpec, questions: Questions) -> None:
     """Refuse to change a service that the lab does not start."""
-    turning = [name for name in spec.measure if _turns(name)]
+    turning = [name for name in spec.measure if _turns(questions, name)]
     wanted = {
         "place": spec.place if spec.place != LOCAL else "",
         "knobs": ", ".join(spec.knobs),
@@ -72,9 +72,10 @@ def _check_foreign(spec: ServiceSpec) -> None:
             )
 
 
-def _turns(question: str) -> bool:
+def _turns(questions: Questions, name: str) -> bool:
     """Whether what is asked turns knobs of the service."""
-    return any(kind.is_turned for kind in questions.KINDS[question].phases)
+    question = questions.get(name)
+    return question is not None and any(kind.is_turned for kind in question.phases)
 
 
 def check_pin(spec: ServiceSpec, service: Service, where: Placement) -> None:

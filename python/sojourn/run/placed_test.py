@@ -18,6 +18,7 @@ from sojourn.run import placed
 from sojourn.run.session import placement
 from sojourn.services import Allowance, Service
 from sojourn.spec import Pin, ServiceSpec
+from sojourn.testing_questions import PLANS
 
 Host = Callable[[str], Path]
 FAKE = "stages inside the kernel (eBPF)"  # an ability that a bare tree lacks
@@ -39,13 +40,13 @@ def test_a_service_that_is_no_program_may_be_anywhere(
 ) -> None:
     for place in ("null", "local"):
         spec = ServiceSpec(kind="null", place=place, measure=("sweep",))
-        placed.check(spec, service("null", monkeypatch), facts)
+        placed.check(spec, service("null", monkeypatch), facts, PLANS)
 
 
 def test_a_program_cannot_be_nowhere(facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = ServiceSpec(kind="memcached", place="null", measure=("sweep",))
     with pytest.raises(SpecFault) as caught:
-        placed.check(spec, service("memcached", monkeypatch), facts)
+        placed.check(spec, service("memcached", monkeypatch), facts, PLANS)
     assert caught.value.at == "services.memcached.place"
     assert "local" in caught.value.fix
 
@@ -57,7 +58,7 @@ def test_what_the_place_lacks_here_is_named_with_its_mend(
     monkeypatch.setattr(places, "KINDS", {**places.KINDS, "far": far})
     spec = ServiceSpec(kind="memcached", place="far", measure=("sweep",))
     with pytest.raises(HostFault) as caught:
-        placed.check(spec, service("memcached", monkeypatch), facts)
+        placed.check(spec, service("memcached", monkeypatch), facts, PLANS)
     assert "kernel types (BTF) is missing" in caught.value.what
     assert "CONFIG_DEBUG_INFO_BTF" in caught.value.fix
 
@@ -74,7 +75,7 @@ def test_no_place_shows_a_secret_to_other_users(
     )  # fmt: skip
     spec = ServiceSpec(kind="command", place=name, measure=("sweep",))
     try:
-        placed.check(spec, made, facts)
+        placed.check(spec, made, facts, PLANS)
     except SpecFault as fault:
         assert ("shows the variables" in fault.what) == kind.shows_environment  # noqa: PT017
     else:
@@ -89,7 +90,7 @@ def test_a_port_that_is_taken_there_is_refused(
         other.listen()
         asked = service("memcached", monkeypatch, port=other.getsockname()[1])
         with pytest.raises(HostFault, match="is taken by"):
-            placed.check(ServiceSpec(kind="memcached", measure=("sweep",)), asked, facts)
+            placed.check(ServiceSpec(kind="memcached", measure=("sweep",)), asked, facts, PLANS)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sojourn.actors import clients
+from sojourn.actors import Catalogue, clients
 from sojourn.errors import AbsentFault, HostFault, SkippedFault, SpecFault
 from sojourn.host import Facts
 from sojourn.places import Address, ports
@@ -39,7 +39,7 @@ class Held:
     is_empty: bool = False
 
 
-def check(study: Study, facts: Facts) -> tuple[LeftOut, ...]:
+def check(study: Study, facts: Facts, catalogue: Catalogue) -> tuple[LeftOut, ...]:
     """Refuse what cannot be measured here: services, sizes, and the generator's job.
 
     Returns:
@@ -49,7 +49,7 @@ def check(study: Study, facts: Facts) -> tuple[LeftOut, ...]:
         SpecFault, HostFault: what it is, where it is written, and how to mend it.
         SkippedFault: this machine can host none of the combinations.
     """
-    held = hold(study, facts)
+    held = hold(study, facts, catalogue)
     for fault in held.faults:
         raise fault
     if held.is_empty:
@@ -57,12 +57,12 @@ def check(study: Study, facts: Facts) -> tuple[LeftOut, ...]:
     return held.skipped
 
 
-def mistakes(study: Study, facts: Facts) -> Iterator[SpecFault | HostFault]:
+def mistakes(study: Study, facts: Facts, catalogue: Catalogue) -> Iterator[SpecFault | HostFault]:
     """What refuses the whole study here, in its order, each once."""
-    yield from hold(study, facts).faults
+    yield from hold(study, facts, catalogue).faults
 
 
-def hold(study: Study, facts: Facts, *, asks_others: bool = True) -> Held:
+def hold(study: Study, facts: Facts, catalogue: Catalogue, *, asks_others: bool = True) -> Held:
     """Hold each combination of levels against the machine, without starting anything.
 
     Services that run already are asked three times; those of other machines only if `asks_others`.
@@ -73,7 +73,7 @@ def hold(study: Study, facts: Facts, *, asks_others: bool = True) -> Held:
     faults: dict[str, SpecFault | HostFault] = {}
     skipped: list[LeftOut] = []
     every = design.studies(study)
-    look = _check if asks_others else partial(_check, asks_others=False)
+    look = partial(_check, catalogue=catalogue, asks_others=asks_others)
     found = _faults(every, facts, study, look)
     for (label, levels, _), fault in zip(every, found, strict=True):
         if fault is None:
@@ -124,13 +124,15 @@ def _faults(
         yield seen[text]
 
 
-def _check(alone: Study, facts: Facts, whole: Study, *, asks_others: bool = True) -> None:
+def _check(
+    alone: Study, facts: Facts, whole: Study, *, catalogue: Catalogue, asks_others: bool
+) -> None:
     """A study of one service, under one combination of the levels of a whole one."""
     spec = alone.services[0]
     _check_files(spec)
     is_asked = asks_others or all(target.is_here for target in consent.targets(alone))
-    service, where = settle(spec, alone, facts, whole, is_asked=is_asked)
-    first = next_point(alone, [])
+    service, where = settle(spec, alone, facts, whole, catalogue, is_asked=is_asked)
+    first = next_point(alone, [], catalogue.questions)
     assert first is not None  # noqa: S101  # a study without outcomes has a first point
     live = RunningService(
         label=spec.label,

@@ -7,10 +7,11 @@ import pytest
 from sojourn import host, spec
 from sojourn.errors import AbsentFault, HostFault
 from sojourn.run.preview import hold
+from sojourn.testing_questions import catalogue
 
 
 @pytest.mark.parametrize("name", spec.names())
 def test_a_study_of_the_lab_is_refused_for_what_the_machine_lacks_only(name: str) -> None:
-    held = hold(spec.load(name), host.read())
+    held = hold(spec.load(name), host.read(), catalogue())
     wrong = [one for one in held.faults if not isinstance(one, HostFault | AbsentFault)]
     assert not wrong

@@ -17,7 +17,6 @@ from sojourn import disk, host, services
 from sojourn.errors import RunFault
 from sojourn.places.users import User
 from sojourn.plan import Phase, Point
-from sojourn.plan.questions import together
 from sojourn.run import session, signals, work
 from sojourn.run.execute import job as job_of
 from sojourn.run.journal import Journal
@@ -25,6 +24,7 @@ from sojourn.run.live import RunningService
 from sojourn.services import Allowance
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
+from sojourn.testing_questions import PLANS, catalogue
 
 Host = Callable[[str], Path]
 
@@ -135,19 +135,19 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
     )  # fmt: skip
     null = services.build("null", {}, Allowance(cpus=1, memory_bytes=1 << 30))
     monkeypatch.setattr(session, "settle", lambda s, *_: (null, session.placement(s, facts)))
-    lab = session.Session(facts)
+    lab = session.Session(facts, catalogue=catalogue())
     monkeypatch.setattr(lab, "_folder", lambda *_: tmp_path)
     lab.journal = Journal.create(tmp_path / "state")
 
     def clients(phase: Phase, *labels: str) -> list[tuple[int, ...]]:
-        first, *others = (point(service=label, phase=phase) for label in labels)
+        first, *others = (PLANS.stated(point(service=label, phase=phase)) for label in labels)
         served = lab.services(study, replace(first, beside=tuple(others)))
         assert labels == ("one",) or served[-1].live.placement.server == (9,)
         return [found.live.placement.client for found in served]
 
     assert 9 in clients(Phase.SWEEP, "one")[0]
-    (own,) = clients(together.PHASE, "one")
-    both = clients(together.PHASE, "one", "two")
+    (own,) = clients(Phase("together"), "one")
+    both = clients(Phase("together"), "one", "two")
     assert 9 not in own
     assert len(own) == 3
     assert both[0] == own

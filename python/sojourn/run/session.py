@@ -19,11 +19,12 @@ from types import TracebackType
 from typing import Self
 
 from sojourn import actors, places, services
+from sojourn.actors import NOTHING, Catalogue
 from sojourn.host import Facts, Placement, apart, place
 from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
 from sojourn.places import users
-from sojourn.plan import Point, design, questions
-from sojourn.plan.questions import Question
+from sojourn.plan import Point, design
+from sojourn.plan.question import Question
 from sojourn.run import grouping, placed, restore, shield, signals, waits, work
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
@@ -117,6 +118,7 @@ def settle(
     study: Study,
     facts: Facts,
     whole: Study | None = None,
+    catalogue: Catalogue = NOTHING,
     *,
     is_asked: bool = True,
 ) -> tuple[Service, Placement]:
@@ -127,16 +129,17 @@ def settle(
         study: under the levels of the run.
         facts: of this machine.
         whole: the study with all its levels; None: this run stands alone.
+        catalogue: of questions and their probes.
         is_asked: whether one that runs already is asked three times; else it is left alone.
 
     Raises:
         SpecFault, HostFault: it cannot be had here.
     """
-    actors.check(study, spec, facts)
+    actors.check(study, spec, facts, catalogue)
     grouping.check(study, facts, is_varied=grouping.KEY in (whole or study).factors)
     placed.check_levels(spec, facts)
     where = placement(spec, facts, whole)
-    actors.check_cpus(study, spec, where, facts)
+    actors.check_cpus(study, spec, where, facts, catalogue)
     disk_bytes, disk_files = work.room(users.server_user())
     allowance = Allowance(
         cpus=len(where.server),
@@ -149,7 +152,7 @@ def settle(
     )
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
-    placed.check(spec, service, facts)
+    placed.check(spec, service, facts, catalogue.questions)
     if is_asked or not service.is_foreign:
         service = service.met(spec.load, waits.of_study(spec))
     placed.check_pin(spec, service, where)
@@ -168,6 +171,7 @@ class Session:
         state: Path | None = None,
         every_s: float = LINE_S,
         whole: Study | None = None,
+        catalogue: Catalogue = NOTHING,
     ) -> None:
         """Nothing runs yet.
 
@@ -177,10 +181,12 @@ class Session:
             state: folder of the journal; None: the user's own.
             every_s: each call costs the client a stop where it shares a CPU with the lab.
             whole: the study whose points are measured, with all its levels, if there is one.
+            catalogue: of questions and their probes.
         """
         self.facts = facts
         self.show = show
         self.every_s = every_s
+        self.catalogue = catalogue
         self._state = state
         self._whole = whole
         self._served: dict[str, Served] = {}
@@ -233,10 +239,10 @@ class Session:
         spec = study.service(point.service)
         as_asked = spec.model_dump_json()  # a study may vary its parameters from point to point
         if as_asked not in self._settled:
-            self._settled[as_asked] = settle(spec, study, self.facts, self._whole)
+            self._settled[as_asked] = settle(spec, study, self.facts, self._whole, self.catalogue)
         service, where = self._settled[as_asked]
-        asks = questions.of_phase(point.phase)
-        has_company = asks is not None and asks.is_of_all
+        asks = self.catalogue.questions.of_phase(point.phase)
+        has_company = point.rules.is_of_all
         if asks is not None and has_company:
             where = company(study, self.facts, asks, self._whole)[spec.label]
         live = RunningService(

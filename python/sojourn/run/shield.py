@@ -21,7 +21,7 @@ from sojourn.host import Placement
 from sojourn.host.tree import Tree
 from sojourn.knobs import priority
 from sojourn.places import proc
-from sojourn.plan import Phase, Point, questions, traced
+from sojourn.plan import Phase, Point, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
 from sojourn.services import Service
@@ -114,10 +114,13 @@ def _not_ours(service: Service) -> str:
 
 def _unwanted(point: Point) -> str:
     """Why points of this phase are to have none; "" if they may."""
-    kind = questions.kind_of(point.phase)
-    if kind.is_bare:
+    if point.rules.is_bare:
         return "this run shows what the machine's own scheduling does"
-    return "knobs are turned, and a priority would escape some of them" if kind.is_turned else ""
+    return (
+        "knobs are turned, and a priority would escape some of them"
+        if point.rules.is_turned
+        else ""
+    )
 
 
 def _ordered(spec: ServiceSpec) -> str:

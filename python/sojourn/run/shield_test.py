@@ -20,6 +20,7 @@ from sojourn.run.shield import PRIORITY, Shield, Wish
 from sojourn.services import Allowance, Service
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
+from sojourn.testing_questions import PLANS
 
 APART = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
 TOGETHER = Placement(server=(0,), client=(0,), housekeeping=(0,), client_wait="sleep", shared=())
@@ -53,7 +54,7 @@ def wish(
     where: Placement = APART,
     **levels: str,
 ) -> Wish:
-    point = Point(
+    bare = Point(
         key="k",
         service="null",
         phase=phase,
@@ -64,7 +65,7 @@ def wish(
         setting=Setting.of(levels),
     )
     service: Service = Workers(workers)  # type: ignore[assignment]
-    return shield.wish(asked, asked.services[0], point, service, where)
+    return shield.wish(asked, asked.services[0], PLANS.stated(bare), service, where)
 
 
 def test_by_default_the_servers_threads_get_priority() -> None:

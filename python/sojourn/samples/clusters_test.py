@@ -15,6 +15,7 @@ from sojourn.plan import Point, next_point
 from sojourn.plan.points import Misses
 from sojourn.samples import clusters, made
 from sojourn.samples.contract import Windows
+from sojourn.testing_questions import PLANS
 
 BOUND_NS = 20_000_000.0  # misses further apart than 110 ms are of two clusters
 JOB = {"qos_quantile": 0.95, "qos_bound": "20ms"}
@@ -22,7 +23,7 @@ JOB = {"qos_quantile": 0.95, "qos_bound": "20ms"}
 
 @pytest.fixture
 def point() -> Point:
-    found = next_point(spec.load("max_load_memcached"), [])
+    found = next_point(spec.load("max_load_memcached"), [], PLANS)
     assert found is not None
     return found
 

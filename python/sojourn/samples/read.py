@@ -9,7 +9,7 @@ from typing import Any
 
 from sojourn import units
 from sojourn.errors import StoreFault
-from sojourn.plan import codec, questions, traced
+from sojourn.plan import codec, traced
 from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
 from sojourn.samples import clusters, dependence, failed, lateness, raw
@@ -97,14 +97,14 @@ def judged(result: LoadResult, point: Point, others: float) -> tuple[Verdict, tu
         others: share of the time of the server's CPUs that other processes used, which are not
             there on purpose.
     """
-    kind = questions.kind_of(point.phase)
-    if kind.is_decided and _is_overrun(result):
+    rules = point.rules
+    if rules.is_decided and _is_overrun(result):
         return Verdict.VIOLATED, result.reasons
-    if lateness.added_ns(result) is None and not kind.is_decided:
+    if lateness.added_ns(result) is None and not rules.is_decided:
         return Verdict.UNKNOWN, (*result.lateness, *result.reasons)
-    holds_anyway = kind.is_decided and result.verdict is Verdict.HOLDS
+    holds_anyway = rules.is_decided and result.verdict is Verdict.HOLDS
     is_logged = result.server_stops is not None and result.server_stops.is_whole
-    if others > OTHERS_MAX and not (holds_anyway or kind.is_bare or is_logged):
+    if others > OTHERS_MAX and not (holds_anyway or rules.is_bare or is_logged):
         why = (
             f"server disturbed: other processes used {others:.1%} of the time of the server's "
             f"CPUs, {OTHERS_MAX:.0%} may be; end them, or give the server CPUs of its own"

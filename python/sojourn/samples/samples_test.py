@@ -20,11 +20,17 @@ from sojourn.plan import Phase, Point, Verdict, codec, next_point
 from sojourn.plan.setting import Setting
 from sojourn.samples import dependence, lateness, made
 from sojourn.samples.intervals import intervals
+from sojourn.testing_questions import PLANS
+
+
+def stated(point: Point, **changes: Any) -> Point:
+    """Another point, with the rules of its phase."""
+    return PLANS.stated(replace(point, **changes))
 
 
 @pytest.fixture
 def point() -> Point:
-    found = next_point(spec.load("max_load_memcached"), [])
+    found = next_point(spec.load("max_load_memcached"), [], PLANS)
     assert found is not None
     return found
 
@@ -76,7 +82,7 @@ def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
 ) -> None:
     phase, neighbour = what
     setting = Setting.of(neighbour=neighbour, load=0.5, tracer=True) if neighbour else Setting()
-    asked = replace(point, phase=phase, setting=setting)
+    asked = stated(point, phase=phase, setting=setting)
     folder = made.put(tmp_path, asked, made.result([1e6], verdict=verdict))
     (folder / "host.json").write_text('{"others_on_server_share": 0.06}')
     outcome = samples.read(folder)
@@ -90,7 +96,7 @@ def test_strangers_beside_a_neighbour_are_noticed_where_it_is_counted_by_itself(
     point: Point, tmp_path: Path
 ) -> None:
     setting = Setting.of(neighbour="spin", load=0.5, tracer=True)
-    asked = replace(point, phase=Phase.TRACE, setting=setting)
+    asked = stated(point, phase=Phase.TRACE, setting=setting)
     folder = made.put(tmp_path, asked, made.result([1e6], verdict="holds"))
     host = {"others_on_server_share": 0.06, "neighbours_on_server_share": 0.7}
     (folder / "host.json").write_text(json.dumps(host))
@@ -116,7 +122,7 @@ _LOGGED = {"count": 1, "total_ns": 1, "threads": 1}  # a log without gaps
 def test_lateness_of_known_size_leaves_upper_bounds_and_the_verdict(
     point: Point, tmp_path: Path, phase: Phase, late: dict[str, Any], verdict: str
 ) -> None:
-    folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], **late))
+    folder = made.put(tmp_path, stated(point, phase=phase), made.result([1e6], **late))
     assert samples.read(folder).verdict == verdict
 
 
@@ -153,7 +159,7 @@ def test_what_an_upper_bound_says_is_read_from_one_side(
     job = {"qos_bound": "900us", "qos_quantile": 0.99}
     keys = dict(zip(("verdict", "upper_bounds", "reasons"), said, strict=True))
     load = made.result([1e6], job=job, **keys)
-    outcome = samples.read(made.put(tmp_path, replace(point, phase=Phase.SEARCH), load))
+    outcome = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
     assert (outcome.verdict, outcome.is_upper_bound) == found
 
 
@@ -175,9 +181,9 @@ def test_misses_beyond_lag_and_allowance_are_the_services_own(
     )
     load["outages"]["allowance"] = 1.2
     void = {**load, "outages": {**load["outages"], "share_excluded": 0.51}}
-    folder = made.put(tmp_path / "void", replace(point, phase=Phase.SEARCH), void)
+    folder = made.put(tmp_path / "void", stated(point, phase=Phase.SEARCH), void)
     assert samples.read(folder).over_surely == 0, "how much stops add is not known there"
-    found = samples.read(made.put(tmp_path, replace(point, phase=Phase.SEARCH), load))
+    found = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
     assert (found.over_bound, found.over_surely) == counts
 
 
@@ -185,7 +191,7 @@ def test_a_run_that_the_lab_voids_is_no_evidence_from_either_side(
     point: Point, tmp_path: Path
 ) -> None:
     load = made.result([1e6], verdict="holds", upper_bounds=True)
-    folder = made.put(tmp_path, replace(point, phase=Phase.SEARCH), load)
+    folder = made.put(tmp_path, stated(point, phase=Phase.SEARCH), load)
     (folder / "host.json").write_text(
         '{"neighbour": {"kind": "spin", "not_held": "it took half of what was asked"}}'
     )
@@ -199,7 +205,7 @@ def test_others_whose_turns_are_logged_leave_both_readings(
 ) -> None:
     stops = {"count": 9, "total_ns": 1, "share_disturbed": 0.3, "threads": 1, "lacks": lacks}
     load = made.result([1e6], verdict="violated", server_stops=stops)
-    folder = made.put(tmp_path, replace(point, phase=Phase.SWEEP), load)
+    folder = made.put(tmp_path, stated(point, phase=Phase.SWEEP), load)
     (folder / "host.json").write_text('{"others_on_server_share": 0.4}')
     (folder / "service.json").write_text('{"shield": "none"}')
     assert samples.read(folder).verdict == verdict
@@ -217,7 +223,7 @@ def test_others_whose_turns_are_logged_leave_both_readings(
 def test_others_behind_a_shield_or_asked_for_are_no_doubt(
     point: Point, tmp_path: Path, phase: Phase, shield: str, believed: str
 ) -> None:
-    folder = made.put(tmp_path, replace(point, phase=phase), made.result([1e6], verdict="violated"))
+    folder = made.put(tmp_path, stated(point, phase=phase), made.result([1e6], verdict="violated"))
     (folder / "host.json").write_text('{"others_on_server_share": 0.4}')
     (folder / "service.json").write_text(f'{{"shield": "{shield}"}}')
     outcome = samples.read(folder)
@@ -242,7 +248,7 @@ def test_a_server_that_falls_far_behind_fails_whoever_stopped_the_client(
         reasons=["client stopped"], outages=outages, windows=made.windows([50, 50], [40, 40]),
         job={"qos_bound": "1us", "qos_quantile": 0.99},
     )  # fmt: skip
-    folder = made.put(tmp_path, replace(point, phase=phase), behind)
+    folder = made.put(tmp_path, stated(point, phase=phase), behind)
     assert samples.read(folder).verdict == verdict
 
 

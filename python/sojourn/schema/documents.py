@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from sojourn import actors, knobs, places, programs
+from sojourn import actors, knobs, places, programs, questions
 from sojourn.actors import ActorKind
 from sojourn.actors.kind import NamedKind
-from sojourn.analysis import questions as answers
-from sojourn.analysis.findings import Findings
+from sojourn.actors.probes import entering
 from sojourn.errors import RunFault
+from sojourn.findings.findings import Findings
 from sojourn.knobs import KnobKind
 from sojourn.models.colocation import Table
 from sojourn.places import PlaceKind
-from sojourn.plan import questions
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples.resources import ResourceFile
 from sojourn.services import KINDS, Param, ServiceKind
@@ -38,7 +37,7 @@ def documents() -> dict[str, Any]:
             "services": [_kind(kind) for kind in KINDS.values()],
             "places": [_place(kind) for kind in places.KINDS.values()],
             "knobs": [_knob(kind) for kind in knobs.KINDS.values()],
-            **{table: [_kind(k) for k in kinds.values()] for table, kinds in actors.KINDS.items()},
+            **{table: [*map(_kind, every)] for table, every in _actors()},
         },
         "load-kinds": load["catalogue"],
         "load-job": load["job"],
@@ -52,6 +51,13 @@ def documents() -> dict[str, Any]:
         "resources": ResourceFile.model_json_schema(by_alias=True),
         "findings": _findings(),
     }
+
+
+def _actors() -> Iterator[tuple[str, Iterable[ActorKind]]]:
+    """Kinds by table, those of questions among the probes."""
+    for table, known in actors.KINDS.items():
+        is_watching = table == "probes"
+        yield table, entering(questions.catalogue().probes) if is_watching else known.values()
 
 
 def _trace() -> dict[str, Any]:
@@ -107,7 +113,7 @@ def _study() -> dict[str, Any]:
         "it goes before the study's own value.",
     }  # fmt: skip
     measure = schema["$defs"]["ServiceSpec"]["properties"]["measure"]
-    measure["items"]["enum"] = [question.name for question in questions.KINDS.values()]
+    measure["items"]["enum"] = [question.name for question in questions.PLANS.values()]
     required = [key for key in schema["required"] if key != "run"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
             "required": required}  # fmt: skip
@@ -120,7 +126,7 @@ def _findings() -> dict[str, Any]:
     of_service, of_study = definitions["ServiceFinding"]["properties"], schema["properties"]
     for table in (of_service, of_study):
         del table["sections"]
-    for kind in answers.KINDS.values():
+    for kind in questions.answers().values():
         for table, types in ((of_service, kind.service_types()), (of_study, kind.study_types())):
             for name, type_ in types.items():
                 found = TypeAdapter(type_).json_schema()

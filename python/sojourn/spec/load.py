@@ -50,7 +50,7 @@ def load(
         is_own: the lab wrote the file itself, perhaps long ago: kinds and their parameters are
             not held against today's.
         asks: gives the mistakes of the services as the file has them that only the stages know
-            which it is for: `plan.questions.mistakes`.
+            which it is for: `Questions.mistakes`.
 
     Raises:
         SpecFault: with file and line, key path, near names, and how to mend it; its `each` has all

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sojourn import disk
 from sojourn.errors import StoreFault
-from sojourn.plan import older
+from sojourn.plan import codec, older
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import Setting, level_of, level_text
 from sojourn.samples.clusters import alike
@@ -60,6 +60,7 @@ SCHEMA = pa.schema(
         ("neighbour_per_s", pa.float64()),
         ("neighbour_of_alone", pa.float64()),
         ("setting", pa.map_(pa.string(), pa.string())),
+        ("rules", pa.string()),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -89,6 +90,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "neighbour_per_s": outcome.neighbour_per_s,
         "neighbour_of_alone": outcome.neighbour_of_alone,
         "setting": as_kept(point.setting),
+        "rules": json.dumps(codec.rules_json(point.rules)),
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -149,6 +151,7 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         setting=setting_of(row),
         offered_rps=row["point_rps"],
         overrides=tuple(json.loads(row["overrides"]).items()),
+        rules=codec.rules_of(json.loads(row.get("rules") or "{}")),
     )
     return Outcome(
         point=point,

@@ -17,6 +17,7 @@ from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import study
 from sojourn.store import columns, index
 from sojourn.store.record import OpenRecord
+from sojourn.testing_questions import PLANS
 
 ASKED = study(profile="quick")
 
@@ -36,7 +37,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def a_point() -> Point:
-    point = next_point(ASKED, [])
+    point = next_point(ASKED, [], PLANS)
     assert point is not None
     return point
 

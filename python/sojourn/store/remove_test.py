@@ -13,6 +13,7 @@ from sojourn.errors import StoreFault
 from sojourn.plan import codec, next_point
 from sojourn.plan.rehearse import imagine
 from sojourn.store import drop_raw, listed, remove
+from sojourn.testing_questions import PLANS
 
 RAW_BYTES = 200_000
 
@@ -31,7 +32,7 @@ def record(results: Path) -> Callable[[str], Path]:
     def make(study: str = "max_load_memcached") -> Path:
         asked = spec.load(study, profile="quick")
         with store.open(results, asked, resume=False, machine="vm") as opened:
-            point = next_point(asked, [])
+            point = next_point(asked, [], PLANS)
             assert point is not None
             folder = opened.folder(point)
             assert (folder / "point.json").read_text() == codec.dumps(point)

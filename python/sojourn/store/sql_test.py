@@ -17,6 +17,7 @@ from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 from sojourn.store.record import OpenRecord
+from sojourn.testing_questions import PLANS
 
 FORGED = (
     "x'] AS VARCHAR) AS y, (SELECT content FROM read_text('/etc/hostname')) AS z, CAST(setting['x"
@@ -30,7 +31,7 @@ def study() -> Study:
 
 def measure(record: OpenRecord, study: Study, points: int) -> None:
     for _ in range(points):
-        point = next_point(study, record.outcomes())
+        point = next_point(study, record.outcomes(), PLANS)
         assert point is not None
         record.add(replace(imagine(point), folder=str(record.folder(point))))
 
@@ -59,7 +60,7 @@ def test_sql_has_a_column_per_factor_of_the_type_of_its_levels(
     )
     with store.open(tmp_path, study) as record:
         for setting in settings:
-            point = next_point(study, record.outcomes())
+            point = next_point(study, record.outcomes(), PLANS)
             assert point is not None
             under = replace(point, setting=setting, key=setting.text)
             record.add(replace(imagine(under), folder=str(record.folder(under))))
@@ -79,7 +80,7 @@ def test_factors_that_differ_by_case_have_a_column_each(study: Study, tmp_path: 
     settings = (Setting.of({"Load": 1, "load": 2, "setting.key": "a", "key": "b"}), Setting())
     with store.open(tmp_path, study) as record:
         for setting in settings:
-            point = next_point(study, record.outcomes())
+            point = next_point(study, record.outcomes(), PLANS)
             assert point is not None
             under = replace(point, setting=setting, key=setting.text or "none")
             record.add(replace(imagine(under), folder=str(record.folder(under))))
@@ -142,7 +143,7 @@ def test_sql_reads_the_results_and_nothing_else(
 def test_a_column_with_dots_is_said_to_want_quotes(study: Study, tmp_path: Path, of: str) -> None:
     factor = "services.memcached.params.threads"
     with store.open(tmp_path, study) as record:
-        point = next_point(study, record.outcomes())
+        point = next_point(study, record.outcomes(), PLANS)
         assert point is not None
         under = replace(point, setting=Setting.of({factor: 2}), key="twice")
         record.add(replace(imagine(under), folder=str(record.folder(under))))

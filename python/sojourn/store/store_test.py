@@ -29,6 +29,7 @@ from sojourn.store import files
 from sojourn.store.columns import read, to_table
 from sojourn.store.index import OUTCOME
 from sojourn.store.record import OpenRecord
+from sojourn.testing_questions import PLANS
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def study() -> Study:
 def measure(record: OpenRecord, study: Study, points: int) -> list[Outcome]:
     kept = []
     for _ in range(points):
-        point = next_point(study, record.outcomes())
+        point = next_point(study, record.outcomes(), PLANS)
         assert point is not None
         folder = record.folder(point)
         kept.append(record.add(replace(imagine(point), folder=str(folder))))
@@ -58,7 +59,7 @@ def test_outcomes_come_back_as_they_were_kept(study: Study, tmp_path: Path) -> N
 
 
 def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path) -> None:
-    point = next_point(study, [])
+    point = next_point(study, [], PLANS)
     assert point is not None
     outcome = replace(
         imagine(point), verdict=Verdict.UNKNOWN, reasons=("a", "b"), mean_ns=None, p99_ns=None,
@@ -82,7 +83,7 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
 def test_a_record_from_before_there_were_clusters_has_them_by_its_other_files(
     study: Study, tmp_path: Path
 ) -> None:
-    point = next_point(study, [])
+    point = next_point(study, [], PLANS)
     assert point is not None
     outcome = replace(imagine(point), over_bound=20, correlation=10.0)
     older = to_table(outcome).drop_columns(
@@ -145,13 +146,13 @@ def test_a_point_in_flight_is_forgotten_and_its_folder_left_alone(
 ) -> None:
     with store.open(tmp_path, study) as record:
         measure(record, study, 1)
-        point = next_point(study, record.outcomes())
+        point = next_point(study, record.outcomes(), PLANS)
         assert point is not None
         in_flight = record.folder(point)
         (in_flight / f".{OUTCOME}.part").write_bytes(b"half a file")
     with store.open(tmp_path, study) as record:
         assert len(record.outcomes()) == 1
-        assert next_point(study, record.outcomes()) == point
+        assert next_point(study, record.outcomes(), PLANS) == point
         assert record.folder(point) != in_flight
         assert in_flight.exists()
 
@@ -264,7 +265,7 @@ def test_people_name_records_by_study_by_part_or_not_at_all(study: Study, tmp_pa
 def test_a_key_longer_than_a_file_name_may_be_still_has_its_folder(
     study: Study, tmp_path: Path
 ) -> None:
-    point = next_point(study, [])
+    point = next_point(study, [], PLANS)
     assert point is not None
     with store.open(tmp_path, study) as record:
         folders = {record.folder(replace(point, key="k" * 400)) for _ in range(2)}

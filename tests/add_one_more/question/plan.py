@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
-from sojourn.plan.questions.question import Known, PhaseKind, Question
+from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.setting import LOAD, Setting
 from sojourn.spec import ServiceSpec, Study
 

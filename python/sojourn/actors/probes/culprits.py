@@ -17,14 +17,11 @@ from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.host import culprits
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
-from sojourn.plan import Point, questions
-from sojourn.plan.questions import blame, scheduler_bakeoff
+from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
 LOOK_S_MAX = 5.0
 KEPT_MAX = 20
-#: Experiments of their own: who is stopped, or stands in for a service, is on its CPUs on purpose.
-LEFT_OUT = (blame.PHASE, scheduler_bakeoff.PHASE)
 OWN = "sojourn-"  # names of the lab's programs: what the generator has there is no culprit
 Look = Callable[[Sequence[int], float, Sequence[int]], Sight]
 
@@ -100,16 +97,20 @@ def _one(culprit: Culprit) -> dict[str, Any]:
 def build(spec: ServiceSpec, point: Point) -> Culprits | None:
     """For points as the machine schedules them: to look costs a little at every switch of tasks."""
     del spec
-    return bare(point) if questions.kind_of(point.phase).is_bare else None
+    return bare(point) if point.rules.is_bare else None
 
 
 def bare(point: Point) -> Culprits | None:
-    """For every point of a study without a shield, but for experiments of their own."""
-    return None if point.phase in LEFT_OUT else Culprits()
+    """For every point of a study without a shield, but for experiments of their own.
+
+    There, who is stopped or stands in for a service is on its CPUs on purpose.
+    """
+    return None if point.rules.is_experiment else Culprits()
 
 
 KIND = ProbeKind(
     name="culprits",
+    place=20,
     about="who ran on the server's CPUs while a point was measured as the machine schedules it",
     source="M32",
     build=build,

@@ -14,7 +14,7 @@ from sojourn.host import Placement
 from sojourn.host.culprits import Culprit, Sight
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
-from sojourn.plan.questions import blame, scheduler_bakeoff
+from sojourn.plan.points import Rules
 from sojourn.spec import ServiceSpec
 
 WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=())
@@ -61,7 +61,8 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
 
     spec = ServiceSpec(kind="memcached", measure=("sweep",))
     assert culprits.build(spec, point(Phase.SEARCH)) is None
-    assert culprits.build(spec, point(Phase.SCHEDULED)) is not None
+    at = replace(point(Phase.SCHEDULED), rules=Rules(is_bare=True))
+    assert culprits.build(spec, at) is not None
     found = seen(look)
     ((cpus, seconds, out),) = asked
     assert (cpus, seconds) == ((1,), culprits.LOOK_S_MAX)
@@ -76,15 +77,15 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "is_there"),
-    [(Phase.SWEEP, True), (blame.PHASE, False), (scheduler_bakeoff.PHASE, False)],
+    ("rules", "is_there"),
+    [(Rules(), True), (Rules(is_experiment=True), False), (Rules(is_bare=True), True)],
 )
 def test_a_study_without_a_shield_is_looked_at_but_in_experiments_of_their_own(
-    phase: Phase,
+    rules: Rules,
     is_there: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     study = spec.load("latency_vs_load", overrides=["run.shield=none"])
-    at = replace(point(phase), offered_rps=1e3)
+    at = replace(point(Phase.SWEEP), offered_rps=1e3, rules=rules)
     cast = actors.cast(study, study.services[0], at)
     assert any(isinstance(one, culprits.Culprits) for one in cast) is is_there
 

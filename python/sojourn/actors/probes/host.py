@@ -203,6 +203,7 @@ def build(spec: ServiceSpec, point: Point) -> Host:
 
 KIND = ProbeKind(
     name="host",
+    place=70,
     about="what the machine did while load ran: time stolen, time of others, switches, memory",
     source="M23, M25",
     build=build,

@@ -28,5 +28,9 @@ def build(spec: ServiceSpec, point: Point) -> None:
 
 
 KIND = ProbeKind(
-    name="null", about="sees nothing; no point asks for it", source="of this lab", build=build
+    name="null",
+    place=0,
+    about="sees nothing; no point asks for it",
+    source="of this lab",
+    build=build,
 )

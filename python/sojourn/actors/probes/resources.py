@@ -296,6 +296,7 @@ def build(spec: ServiceSpec, point: Point) -> Resources:
 
 KIND = ProbeKind(
     name="resources",
+    place=60,
     about="what the service uses while load runs, once a second: CPU, waiting, network, disk, "
     "memory",
     source="P7, P13",

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from sojourn.analysis.times import Floats
 from sojourn.models.classify.scenario import Carried
+from sojourn.stats.times import Floats
 
 LEVEL = 0.95
 RUNS_MIN = 3

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.analysis.queueing import mmn_quantile
-from sojourn.analysis.times import Floats
 from sojourn.models.classify import rules
 from sojourn.models.classify.answer import Word
 from sojourn.models.classify.scenario import CPU, MEMORY, NETWORK, READ, WRITE, Carried, Scenario
+from sojourn.stats.queueing import mmn_quantile
+from sojourn.stats.times import Floats
 
 LQOS = 5.0  # mean service times, P8
 FULL = 0.95  # of what memory, disk or network can take, at the load within QoS

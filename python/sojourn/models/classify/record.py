@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.analysis import resources, service
+from sojourn.analysis import resource_use, service
+from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
-from sojourn.analysis.data import Measured
-from sojourn.analysis.findings import MaxLoad, ServiceFinding
-from sojourn.analysis.stored import given
-from sojourn.analysis.times import Floats
+from sojourn.findings.findings import MaxLoad, ServiceFinding
+from sojourn.findings.measured import Measured, StudyData
 from sojourn.host.usage.resource import NAME
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.judge import classify
@@ -37,6 +36,7 @@ from sojourn.models.classify.scenario import (
 from sojourn.plan.points import Phase
 from sojourn.samples import resources as samples
 from sojourn.spec.levels import short
+from sojourn.stats.times import Floats
 from sojourn.store.record import Record
 
 #: Factors that make a scenario.
@@ -53,13 +53,17 @@ class _Placed:
     scenario: Scenario
 
 
-def classes(record: Record, *, memory_max: float | None = None) -> tuple[Class, ...]:
+def classes(
+    record: Record, given: StudyData, answers: Answers, *, memory_max: float | None = None
+) -> tuple[Class, ...]:
     """Every service of a record, under every combination of its other factors.
 
     Combinations that were measured in one scenario only are left out where others have more.
 
     Args:
         record: that is read; nothing is written.
+        given: its study and its points.
+        answers: how each question is answered.
         memory_max: bytes/s that memory can take, where that is known.
 
     Raises:
@@ -67,8 +71,9 @@ def classes(record: Record, *, memory_max: float | None = None) -> tuple[Class, 
     """
     groups: dict[str, list[_Placed]] = defaultdict(list)
     cores = _cores(record.manifest)
-    for part in parts(given(record)):
-        placed = _placed(record, part, cores, memory_max)
+    for part in parts(given):
+        known = service.find(part.given, part.spec, answers)
+        placed = _placed(record, part, known, cores, memory_max)
         if placed is not None:
             groups[placed.title].append(placed)
     found = {title: _distinct(group) for title, group in groups.items()}
@@ -87,11 +92,14 @@ def _cores(manifest: Mapping[str, Any]) -> Mapping[int, int]:
 
 
 def _placed(
-    record: Record, part: Part, cores: Mapping[int, int], memory_max: float | None
+    record: Record,
+    part: Part,
+    found: ServiceFinding,
+    cores: Mapping[int, int],
+    memory_max: float | None,
 ) -> _Placed | None:
     """One combination; None where no run of it has samples."""
     label = part.spec.label
-    found = service.find(part.given, part.spec)
     where, runs = _sampled(part, found)
     if not runs:
         return None
@@ -116,7 +124,7 @@ def _sampled(part: Part, found: ServiceFinding) -> tuple[str, list[Measured]]:
     """Which load it is whose samples are taken, and the runs at it."""
     mine = part.given.of(part.spec.label)
     if part.spec.qos is None:
-        full = [run for run in mine if resources.counts(run, (Phase.PEAK,))]
+        full = [run for run in mine if resource_use.counts(run, (Phase.PEAK,))]
         if full:
             return MOST, full
     if found.resources is None or not found.resources.sides:
@@ -125,7 +133,7 @@ def _sampled(part: Part, found: ServiceFinding) -> tuple[str, list[Measured]]:
     runs = [
         run
         for run in mine
-        if resources.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
+        if resource_use.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
     ]
     return side.what, runs
 

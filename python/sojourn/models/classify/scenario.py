@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sojourn.analysis.times import Floats
+from sojourn.stats.times import Floats
 
 CPU = "service_cpu_share"
 MEMORY = "memory_bytes_per_s"

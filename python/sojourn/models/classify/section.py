@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.section import Section
+from sojourn.analysis.answer_kind import Answers
+from sojourn.findings.findings import Findings
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
 from sojourn.models.classify import published
 from sojourn.models.classify.answer import Class
 from sojourn.models.classify.published import Agreed
@@ -35,16 +37,20 @@ def is_asked(study: Study) -> bool:
     )
 
 
-def with_classes(findings: Findings, record: Record) -> Findings:
+def with_classes(
+    findings: Findings, record: Record, given: StudyData, answers: Answers
+) -> Findings:
     """The findings with the classes of their services, where the study asks for them.
 
     Args:
         findings: of the record.
         record: that is read; nothing is written.
+        given: its study and its points.
+        answers: how each question is answered.
     """
     if not is_asked(record.study):
         return findings
-    found = classes(record)
+    found = classes(record, given, answers)
     kinds = {spec.label: spec.kind for spec in record.study.services}
     papers = published.beside_ours(kinds, found)
     return findings.having(NAME, Classes(of=found, papers=papers)) if found else findings

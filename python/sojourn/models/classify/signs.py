@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sojourn.analysis.times import Floats
 from sojourn.models.classify import evidence
 from sojourn.models.classify.evidence import Ends
 from sojourn.models.classify.scenario import CPU, MEMORY, NETWORK, READ, WRITE, Scenario
+from sojourn.stats.times import Floats
 
 NO_MORE, MORE = 1 / 3, 1 / 2  # exponents below and above which threads do not and do help
 LOW, HIGH = 0.20, 0.60  # CPU; 20 % is section 6.1's, the other is ours and decides nothing

@@ -18,6 +18,7 @@ from sojourn.plan import Point
 from sojourn.plan.next import next_point
 from sojourn.samples import made
 from sojourn.spec import PROFILES, Study
+from sojourn.testing_questions import PLANS
 
 KEY, EACH = "services.memcached.params.threads", "services.each.cores"
 S = 1_000_000_000
@@ -97,7 +98,7 @@ def record(
         factors={key: values} if len(levels) > 1 else {},
     )  # fmt: skip
     with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:
-        while (point := next_point(study, kept.outcomes())) is not None:
+        while (point := next_point(study, kept.outcomes(), PLANS)) is not None:
             folder = kept.folder(point)
             threads = int(point.setting.get(key, levels[0]))
             leave(folder, point, service, threads, unseen=unseen, idle_cpus=idle_cpus)

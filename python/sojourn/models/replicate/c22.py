@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from sojourn.analysis import paper_matrices
 from sojourn.models.replicate.c20 import APPS, THREADS
 from sojourn.models.replicate.kind import Check, Experiment, Matrix, Parameter, Replica, within
 from sojourn.models.replicate.pairs import where
 from sojourn.models.replicate.paper import KERNEL, LATENCY, seconds
 from sojourn.models.simulator import Simulator
+from sojourn.papers import matrices as paper_matrices
 
 BOTH, LOADS, PAPER = paper_matrices.BOTH, paper_matrices.LOADS, paper_matrices.PAPER
 SAME, OTHER = paper_matrices.SAME, paper_matrices.OTHER

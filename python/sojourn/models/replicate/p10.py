@@ -7,9 +7,9 @@ locks, caches, memory. TailBench's programs take requests from one queue.
 
 from __future__ import annotations
 
-from sojourn.analysis.queueing import mmn_quantile
 from sojourn.models.replicate.kind import Check, Curve, Experiment, Parameter, Replica, within
 from sojourn.models.simulator import Simulator
+from sojourn.stats.queueing import mmn_quantile
 
 SERVERS = (1, 2, 8)
 LQOS = 5.0  # mean service times

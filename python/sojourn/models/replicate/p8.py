@@ -6,9 +6,9 @@ import math
 
 from scipy import optimize
 
-from sojourn.analysis.queueing import mmn_quantile
 from sojourn.models.replicate.kind import Curve, Experiment, Parameter, Replica, arithmetic
 from sojourn.models.simulator import Simulator
+from sojourn.stats.queueing import mmn_quantile
 
 SERVERS = (1, 2, 4, 8, 12)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sojourn.analysis.queueing import mmn_quantile
 from sojourn.models import tco
 from sojourn.models.colocation import L28
 from sojourn.models.replicate import c11, c20, find, l5, l29, p10
 from sojourn.models.replicate.kind import Replica, Word
 from sojourn.models.simulator import Command, Result, Simulator
+from sojourn.stats.queueing import mmn_quantile
 
 Answer = Callable[[Mapping[str, Any]], Result]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import curve_layers, known, marks, thin
 from sojourn.report.draw.figure import Figure, Sheet, finish

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.analysis.findings import Interval, Line, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Line, MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import known_layers, marks
 from sojourn.report.draw.axes import TimeAxis, load_x
@@ -16,6 +16,7 @@ from sojourn.report.draw.known import SURE, Sort
 from sojourn.report.draw.lookup import is_bound, lines_of, load_title
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, is_finite, number
+from sojourn.stats.interval import Interval
 
 ASIDE = 5  # px by which intervals stand left and runs right of their load, so that both are seen
 BEYOND = 10.0  # a share of max RPS beyond every axis, where JSON has no infinity

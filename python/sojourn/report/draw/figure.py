@@ -8,7 +8,7 @@ from typing import cast
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, Table, drawable
 
@@ -57,6 +57,7 @@ class Kind:
         of_study: draws the figures of the whole study.
         is_detail: of its figures.
         is_for_few: one of the study is drawn instead of one for each of very many combinations.
+        place: of a question's own kind, among those for every study, which are 10 apart.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Kind:
     of_study: Callable[[Findings], Sequence[Figure]] | None = None
     is_detail: bool = False
     is_for_few: bool = False
+    place: int = 1000
 
 
 class Sheet:

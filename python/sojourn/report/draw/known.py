@@ -14,11 +14,12 @@ from enum import StrEnum
 from statistics import median
 
 from sojourn.analysis import reasons
-from sojourn.analysis.findings import Estimate, Interval, LoadPoint, Run
+from sojourn.findings.findings import LoadPoint, Run
 from sojourn.report import show
 from sojourn.report.draw import limits
 from sojourn.report.draw.lookup import of_point, of_run
 from sojourn.report.draw.table import Record
+from sojourn.stats.interval import Estimate, Interval
 
 UNSURE = "the sample does not carry it"
 

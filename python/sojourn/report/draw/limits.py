@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 
-from sojourn.analysis.findings import Estimate, LoadPoint, Run
+from sojourn.findings.findings import LoadPoint, Run
 from sojourn.report.draw.lookup import of_point
+from sojourn.stats.interval import Estimate
 
 
 def of_load(point: LoadPoint, q: float) -> float | None:

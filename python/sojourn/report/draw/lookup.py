@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from sojourn.analysis.findings import Estimate, Line, LoadPoint, Run, ServiceFinding
+from sojourn.findings.findings import Line, LoadPoint, Run, ServiceFinding
 from sojourn.report import show
 from sojourn.spec import MaxRps
+from sojourn.stats.interval import Estimate
 
 TAIL = 0.99
 

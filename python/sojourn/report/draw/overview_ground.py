@@ -6,7 +6,7 @@ import math
 
 import altair as alt
 
-from sojourn.analysis.findings import MaxLoad, ServiceFinding
+from sojourn.findings.findings import MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.overview_frame import Frame

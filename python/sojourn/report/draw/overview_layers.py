@@ -7,7 +7,7 @@ import math
 
 import altair as alt
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import known_layers, overview_ground
 from sojourn.report.draw.axes import TimeAxis, load_x

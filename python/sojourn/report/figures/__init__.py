@@ -1,24 +1,21 @@
-"""Every kind of figure, in the order in which the page shows them."""
+"""Every kind of figure but those of questions, in the order in which the page shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.report import sections
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.report import parts
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.figures import (
     achieved,
     antagonists,
-    beside,
     by_level,
     chance,
-    checks,
     distribution,
     effects,
     factors,
-    flame,
     kept,
     mean_load,
     null,
@@ -26,12 +23,8 @@ from sojourn.report.figures import (
     probes,
     resources,
     restarts,
-    selfcheck,
     series,
     services,
-    stage_loads,
-    stages,
-    suspects,
     tail_load,
     trends,
 )
@@ -41,17 +34,12 @@ KINDS: Sequence[Kind] = (
     chance.KIND,
     trends.KIND,
     effects.KIND,
-    suspects.KIND,
-    stage_loads.KIND,
     services.KIND,
     by_level.KIND,
     factors.KIND,
-    beside.KIND,
     antagonists.KIND,
     kept.KIND,
     null.KIND,
-    stages.KIND,
-    flame.KIND,
     tail_load.KIND,
     mean_load.KIND,
     probes.KIND,
@@ -60,9 +48,8 @@ KINDS: Sequence[Kind] = (
     distribution.KIND,
     restarts.KIND,
     series.KIND,
-    selfcheck.KIND,
-    checks.KIND,
 )
+APART = 10  # places between two of them
 
 
 def of_service(service: ServiceFinding, *, is_crowded: bool = False) -> list[Figure]:
@@ -81,5 +68,7 @@ def of_study(findings: Findings) -> list[Figure]:
 
 
 def _kinds() -> tuple[Kind, ...]:
-    """All of the table, and those that a section alone knows of."""
-    return (*KINDS, *(kind for shown in sections.KINDS.values() for kind in shown.figures))
+    """All of the table, and those of questions, each in its place."""
+    own = ((APART * number, kind) for number, kind in enumerate(KINDS))
+    theirs = ((kind.place, kind) for shown in parts.sections() for kind in shown.figures)
+    return tuple(kind for _, kind in sorted((*own, *theirs), key=lambda one: one[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import COUNT_LABEL

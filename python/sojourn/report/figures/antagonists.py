@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.analysis.findings import Effect, FactorFinding, Findings, ServiceFinding
-from sojourn.analysis.words import percentile
+from sojourn.findings.findings import Effect, FactorFinding, Findings, ServiceFinding
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.report import labels, show
 from sojourn.report.draw import antagonists as draw_antagonists
@@ -15,6 +14,7 @@ from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.lookup import tail_q
 from sojourn.report.draw.table import Record, from_records
 from sojourn.spec.levels import level_of
+from sojourn.text.numbers import percentile
 
 NAME = "antagonists"
 COLUMNS = ("service", "panel", "antagonist", "intensity", "ratio", "lo", "hi", "state", "why")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.setting import level_text
 from sojourn.report import show
 from sojourn.report.draw import known, known_layers

@@ -6,7 +6,7 @@ import math
 
 import altair as alt
 
-from sojourn.analysis.findings import LoadPoint, Qos, ServiceFinding
+from sojourn.findings.findings import LoadPoint, Qos, ServiceFinding
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import ratios, show
 from sojourn.report.draw import dots
 from sojourn.report.draw.figure import Figure, Kind

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, ServiceFinding
 from sojourn.analysis.pace import rate, sure, who
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import load_x, time_axis

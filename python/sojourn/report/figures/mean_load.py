@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.report.draw import curve
 from sojourn.report.draw.figure import Figure, Kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from sojourn import units
-from sojourn.analysis.findings import Interval, MaxLoad, ServiceFinding
+from sojourn.findings.findings import MaxLoad, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL
@@ -13,6 +13,7 @@ from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish
 from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
+from sojourn.stats.interval import Interval
 
 COLUMNS = ("probe", "offered_rps", "decision")
 HEIGHT = 220

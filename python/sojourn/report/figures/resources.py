@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import altair as alt
 import numpy as np
 
-from sojourn.analysis.findings import Findings, ServiceFinding
-from sojourn.analysis.resources import amount, box, told
-from sojourn.analysis.use import Box, ResourceUse, Side, Use
+from sojourn.analysis.resource_use import box
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.resource_use import Box, ResourceUse, Side, Use, amount, use_text
 from sojourn.host.usage.resource import BY_NAME, BYTES, BYTES_PER_S, SHARE
 from sojourn.plan.setting import level_text
 from sojourn.report import show
@@ -120,7 +120,7 @@ def _box_rows(label: str, use: Use, by: float, unit: str) -> Iterator[Record]:
         "median": own.median / by,
         "q3": own.q3 / by,
         "hi": own.hi / by,
-        "shown": told(use),
+        "shown": use_text(use),
         "samples": own.n,
         "can take": amount(use.capacity, use.unit) if use.capacity else "not known",
     }

@@ -7,7 +7,7 @@ from collections import Counter
 
 import altair as alt
 
-from sojourn.analysis.findings import ServiceFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import known, marks, thin
 from sojourn.report.draw.axes import TimeAxis, time_axis

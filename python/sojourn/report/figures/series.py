@@ -6,7 +6,7 @@ import math
 
 import altair as alt
 
-from sojourn.analysis.findings import Run, ServiceFinding
+from sojourn.findings.findings import Run, ServiceFinding
 from sojourn.report import show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import time_axis

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from sojourn.analysis.findings import Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import labels, show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import load_x

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.analysis.findings import FactorFinding, Findings, Trend
+from sojourn.findings.findings import FactorFinding, Findings, Trend
 from sojourn.report import labels, show
 from sojourn.report.draw import marks
 from sojourn.report.draw.dots import axis

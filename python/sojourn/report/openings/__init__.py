@@ -1,6 +1,7 @@
 """How reports open: a file a picture, in order of priority; the first that applies opens.
 
-Adding one is a file with a `KIND` and a line in `KINDS`, before `plain`.
+Adding one is a file with a `KIND` and a line in `KINDS`, before `plain`. A question has its own in
+its folder.
 """
 
 from __future__ import annotations
@@ -8,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sojourn import kinds
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
+from sojourn.report import parts
 from sojourn.report.openings import (
-    attribution,
-    beside,
-    blame,
-    breakdown,
     classes,
-    colocation,
     interference,
-    isolation_cost,
     plain,
-    qos_matrix,
-    scheduler_bakeoff,
     services,
     settings,
     trends,
@@ -28,24 +22,21 @@ from sojourn.report.openings import (
 )
 from sojourn.report.openings.opening import Opening, Opens
 
-#: In order of priority; the last one applies to every study.
+#: Of every study, in order of priority; the last one applies to all.
 KINDS: Mapping[str, Opens] = kinds.table(
-    scheduler_bakeoff.KIND,
-    qos_matrix.KIND,
-    beside.KIND,
-    colocation.KIND,
     interference.KIND,
     unbelieved.KIND,
-    isolation_cost.KIND,
-    attribution.KIND,
-    blame.KIND,
-    breakdown.KIND,
     classes.KIND,
     services.KIND,
     trends.KIND,
     settings.KIND,
     plain.KIND,
 )
+
+
+def every() -> tuple[Opens, ...]:
+    """All of the table and those of questions, in order of priority."""
+    return tuple(sorted((*KINDS.values(), *parts.openings()), key=lambda one: one.place))
 
 
 def of(findings: Findings, width: int = 80) -> Opening:
@@ -55,7 +46,7 @@ def of(findings: Findings, width: int = 80) -> Opening:
         findings: of any study.
         width: columns of the terminal, at least 60.
     """
-    return next(kind for kind in KINDS.values() if kind.applies(findings)).opening(findings, width)
+    return next(kind for kind in every() if kind.applies(findings)).opening(findings, width)
 
 
-__all__ = ["KINDS", "Opening", "Opens", "of"]
+__all__ = ["KINDS", "Opening", "Opens", "every", "of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.models.classify import Class
 from sojourn.models.classify.published import Agreed
 from sojourn.models.classify.section import Classes as Found
@@ -23,6 +23,7 @@ class Classes(Opens):
     """Services that were asked for all that they can do, by cores."""
 
     name = "classes"
+    place = 110
 
     def applies(self, findings: Findings) -> bool:
         """Where a study has services and their classes."""

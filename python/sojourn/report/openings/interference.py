@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Effect, FactorFinding, Findings
+from sojourn.findings.findings import Effect, FactorFinding, Findings
 from sojourn.report import labels, show
 from sojourn.report.draw.antagonists import WORSE
 from sojourn.report.figures.antagonists import (
@@ -25,6 +25,7 @@ class InterferenceOpens(Opens):
     """Several antagonists at several intensities, against nobody."""
 
     name = "interference"
+    place = 50
 
     def applies(self, findings: Findings) -> bool:
         """Where one service was compared beside several antagonists."""

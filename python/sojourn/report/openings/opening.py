@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import ClassVar
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import show
 from sojourn.report.draw.table import Table
 
@@ -48,9 +48,15 @@ class Opening:
 
 
 class Opens(ABC):
-    """A kind of opening, of one question or of several that are drawn alike."""
+    """A kind of opening, of one question or of several that are drawn alike.
+
+    Attributes:
+        name: of it.
+        place: in the order of priority, ascending.
+    """
 
     name: ClassVar[str]
+    place: ClassVar[int]
 
     @abstractmethod
     def applies(self, findings: Findings) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import headline, terminal_tile, volume
 from sojourn.report.draw.lookup import slug
 from sojourn.report.figures import by_level, chance, overview
@@ -17,6 +17,7 @@ class Plain(Opens):
     """Today's tiles and the overview."""
 
     name = "plain"
+    place = 1000
 
     def applies(self, findings: Findings) -> bool:
         """Always: it is the last of the table."""

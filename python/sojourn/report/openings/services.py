@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings, MaxLoad, ServiceFinding
-from sojourn.analysis.paper_tailbench import OF
-from sojourn.analysis.use import Use
+from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.resource_use import Use
 from sojourn.host.usage.resource import SHARE
+from sojourn.papers.tailbench import OF
 from sojourn.report import numbers, ratios, show
 from sojourn.report.draw.table import Table
 from sojourn.report.figures import resources, services
@@ -25,6 +25,7 @@ class Services(Opens):
     """TailBench's services and others, by cores and threads."""
 
     name = "services"
+    place = 120
 
     def applies(self, findings: Findings) -> bool:
         """Where several services were measured by cores and threads."""

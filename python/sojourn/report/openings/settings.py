@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from sojourn import units
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import dot_rows, numbers, ratios, show
 from sojourn.report.figures import effects
 from sojourn.report.openings.opening import HEADLINE_MAX, Opening, Opens, sentence
@@ -22,6 +22,7 @@ class Settings(Opens):
     """A study with factors that no other question speaks for."""
 
     name = "settings"
+    place = 140
 
     def applies(self, findings: Findings) -> bool:
         """Where some level could be compared with another."""

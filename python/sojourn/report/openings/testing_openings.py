@@ -8,12 +8,14 @@ from functools import cache
 import numpy as np
 
 from sojourn import analysis, spec
-from sojourn.analysis.data import Measured, StudyData
-from sojourn.analysis.findings import Findings
-from sojourn.analysis.testing import measured, mg1
-from sojourn.plan import next_point, questions
+from sojourn.analysis.testing import measured
+from sojourn.findings.findings import Findings
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.plan import next_point
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import NEIGHBOUR
+from sojourn.stats.testing import mg1
+from sojourn.testing_questions import PLANS, answers
 
 CAPACITY_RPS = 10_000.0
 RUNS_MAX = 200
@@ -25,10 +27,10 @@ COSTS = {"cpu": 4.0, "membw": 2.5, "llc": 1.6, "network": 1.3}
 def interference() -> Findings:
     """The study with planted costs; what is not in `COSTS` costs nothing."""
     sets = ["run.repeats=3", "aa=false"]
-    study = spec.load("interference", profile="quick", overrides=sets, asks=questions.mistakes)
+    study = spec.load("interference", profile="quick", overrides=sets, asks=PLANS.mistakes)
     rng = np.random.default_rng(11)
     done: list[Measured] = []
-    while point := next_point(study, [one.outcome for one in done]):
+    while point := next_point(study, [one.outcome for one in done], PLANS):
         if point.offered_rps is None:
             times = rng.exponential(16e9 / CAPACITY_RPS, 2_000)
         else:
@@ -39,7 +41,10 @@ def interference() -> Findings:
             cost = 1 + (COSTS.get(name, 1.0) - 1) * share * load
             times = cost * mg1(rng, load, 4_000) * 1e9 / CAPACITY_RPS
         done.append(measured(point, times, seconds=2))
-    return analysis.study(StudyData(study=study, measured=tuple(done), workers={"memcached": 1}))
+    return analysis.study(
+        StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS),
+        answers(),
+    )
 
 
 STOPPED = "client stopped: the client did not run for {} ms; use a quieter host"
@@ -49,10 +54,10 @@ STOPPED = "client stopped: the client did not run for {} ms; use a quieter host"
 def unbelieved() -> Findings:
     """A study with factors of which every run was disturbed, each by a number of its own."""
     sets = ["run.fractions=[0.3,0.7]", "run.repeats=1", "aa=false"]
-    study = spec.load("key_size", profile="quick", overrides=sets, asks=questions.mistakes)
+    study = spec.load("key_size", profile="quick", overrides=sets, asks=PLANS.mistakes)
     rng = np.random.default_rng(7)
     done: list[Measured] = []
-    while point := next_point(study, [one.outcome for one in done]):
+    while point := next_point(study, [one.outcome for one in done], PLANS):
         one = measured(point, rng.exponential(1e5, 2_000), seconds=2)
         why = (STOPPED.format(10 + len(done)),)
         done.append(
@@ -60,4 +65,7 @@ def unbelieved() -> Findings:
         )
         if len(done) > RUNS_MAX:
             break
-    return analysis.study(StudyData(study=study, measured=tuple(done), workers={"memcached": 1}))
+    return analysis.study(
+        StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS),
+        answers(),
+    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sojourn.analysis.findings import Findings, Interval
+from sojourn.findings.findings import Findings
 from sojourn.report import dot_rows, labels, numbers
 from sojourn.report.figures import effects, trends
 from sojourn.report.figures.trends import Told
 from sojourn.report.openings.opening import SENTENCES_MAX, Opening, Opens, fitting, sentence
 from sojourn.spec.levels import level_of
+from sojourn.stats.interval import Interval
 
 KINDS_FIRST = ("cliff", "knee", "rises", "falls", "mixed", "flat", "unclear")
 
@@ -19,6 +20,7 @@ class Trends(Opens):
     """How numbers change over sizes, counts and limits."""
 
     name = "trends"
+    place = 130
 
     def applies(self, findings: Findings) -> bool:
         """Where something is known of how a number goes with levels that have an order."""

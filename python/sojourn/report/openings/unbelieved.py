@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.analysis.findings import Findings
+from sojourn.findings.findings import Findings
 from sojourn.report import doubts, people
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import WORDS_MAX, Opening, Opens, capital, listed, words
@@ -18,6 +18,7 @@ class Unbelieved(Opens):
     """Nothing to draw but what was measured and not believed."""
 
     name = "unbelieved"
+    place = 60
 
     def applies(self, findings: Findings) -> bool:
         """Where loads were measured under several levels, and not one of them is believed."""

@@ -1,0 +1,113 @@
+"""The noise floor is what equal runs differ by: recovered, exchangeable, and no part of a curve."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.analysis import aa_noise_floor, runs, service
+from sojourn.analysis.runs import Judged
+from sojourn.analysis.testing import measured, memcached, run_study, study_of
+from sojourn.findings.findings import NoiseFloor
+from sojourn.plan import Phase, Point
+from sojourn.plan.setting import Setting
+from sojourn.testing_questions import answers
+
+Q = 0.99
+
+
+def one(block: int, scale: float, *, twin: bool, load: float = 0.7) -> Judged:
+    """A run whose p99 is about `scale` · 4.6 ms."""
+    setting = Setting.of({"load": load, **({"twin": True} if twin else {})})
+    point = Point(
+        key=f"m/sweep/b{block}/{setting.text}", service="m", phase=Phase.SWEEP, setting=setting,
+        offered_rps=1000.0, fraction=load, repeat=block, measure_s=5.0, warmup_s=0.0, seed=1,
+    )  # fmt: skip
+    shares = (np.arange(5000) + 0.5) / 5000
+    times = np.random.default_rng(block).permutation(-np.log1p(-shares)) * 1e6 * scale
+    return runs.judge(measured(point, times, bound_ns=None), None)
+
+
+def pairs(sigma: float, count: int, seed: int = 1) -> list[Judged]:
+    rng = np.random.default_rng(seed)
+    logs = rng.normal(0, sigma, count)
+    return [
+        run
+        for block, log in enumerate(logs)
+        for run in (one(block, 1.0, twin=False), one(block, math.exp(log), twin=True))
+    ]
+
+
+def of(judged: list[Judged]) -> NoiseFloor:
+    found = aa_noise_floor.floor(judged, Q)
+    assert found is not None
+    return found
+
+
+def test_the_spread_of_equal_runs_is_recovered() -> None:
+    found = of(pairs(0.1, 60))
+    assert found.interval.lo < 0.1 < found.interval.hi
+    assert found.sigma == pytest.approx(0.1, rel=0.3)
+    assert found.gate == pytest.approx(2.0 * found.sigma, rel=0.01)
+    assert len(found.pairs) == 60
+
+
+def test_twins_can_be_exchanged() -> None:
+    judged = pairs(0.1, 8)
+    swapped = [
+        replace(j, measured=replace(j.measured, outcome=replace(
+            j.measured.outcome, point=replace(j.measured.outcome.point, setting=Setting.of(
+                {"load": 0.7} if aa_noise_floor.is_twin(j) else {"load": 0.7, "twin": True})))))
+        for j in judged
+    ]  # fmt: skip
+    there, back = of(judged), of(swapped)
+    assert (there.sigma, there.gate) == pytest.approx((back.sigma, back.gate))
+    assert [(a, b) for _, a, b in there.pairs] == [(b, a) for _, a, b in back.pairs]
+
+
+def test_one_pair_says_how_little_it_says() -> None:
+    found = of(pairs(0.1, 1))
+    assert found.gate == pytest.approx(12.7 * found.sigma, rel=0.01)
+    assert found.interval.hi > 10 * found.sigma
+
+
+def test_pairs_are_of_one_block_and_load_and_both_are_believed() -> None:
+    assert aa_noise_floor.floor([one(0, 1, twin=False), one(1, 1, twin=True)], Q) is None
+    assert aa_noise_floor.floor([one(0, 1, twin=False), one(0, 1, twin=True, load=0.5)], Q) is None
+    assert aa_noise_floor.floor([one(0, 1, twin=False)], Q) is None
+
+
+def test_an_effect_below_the_floor_is_noise_and_one_above_it_is_not() -> None:
+    found = of(pairs(0.05, 20))
+    assert aa_noise_floor.is_within(found, 1.02)
+    assert aa_noise_floor.is_within(found, 1 / 1.02)
+    assert not aa_noise_floor.is_within(found, 1.5)
+    assert not aa_noise_floor.is_within(found, 1 / 1.5)
+
+
+def test_a_study_with_twins_has_the_same_loads_and_a_floor() -> None:
+    plain = study_of(memcached(measure=("sweep",)), profile="quick")
+    twice = plain.model_copy(update={"aa": True})
+    spec = plain.services[0]
+    without, with_ = (
+        service.find(run_study(study, capacity_rps=5000.0), spec, answers())
+        for study in (plain, twice)
+    )
+    assert without.noise_floor is None
+    assert with_.noise_floor is not None
+    assert [p.fraction for p in with_.points] == [p.fraction for p in without.points]
+    assert all(len(p.runs) == 1 for p in with_.points), "a twin is no run of the curve"
+    assert len(with_.noise_floor.pairs) == 1
+
+
+def test_a_pair_that_lost_requests_is_not_left_out() -> None:
+    """Its p99 is infinite, so equal runs differ by more than any number: a lower one is told."""
+    judged = pairs(0.1, 5)
+    sample = tuple((q, math.inf if q == Q else value) for q, value in judged[1].run.sample)
+    lossy = replace(judged[1], run=replace(judged[1].run, sample=sample))
+    found = of([judged[0], lossy, *judged[2:]])
+    assert found.q < Q
+    assert len(found.pairs) == 5

@@ -1,0 +1,116 @@
+"""The numbers of one service under all combinations of levels, block by block, to be compared.
+
+A time is the quantile of a run's own requests, whether or not that run alone can say how sure it
+is: how far equal runs lie apart is what blocks tell, of these very numbers. Where a run has a twin
+(the same once more, in the same block) both are averaged, and one alone stands for both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sojourn.analysis.combinations import Part
+from sojourn.findings.findings import MaxLoad, Run, ServiceFinding
+from sojourn.plan.points import Phase, Verdict
+from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.spec import Study
+from sojourn.stats.interval import Interval
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Combinations:
+    """All combinations of one service, with what was found under each."""
+
+    study: Study
+    parts: tuple[Part, ...]
+    found: tuple[ServiceFinding, ...]
+
+    @property
+    def label(self) -> str:
+        """The label of the service that all combinations are of."""
+        return self.parts[0].spec.label
+
+    def levels(self, key: str) -> tuple[Level, ...]:
+        """Of a factor, those that could be had here, in the study's order."""
+        here = {level_text(part.levels[key]) for part in self.parts}
+        return tuple(level for level in self.study.factors[key] if level_text(level) in here)
+
+
+def late(service: Combinations, load: float, q: float | None) -> str:
+    """Whether the client's own lateness is part of these times (M3); q None: of the mean."""
+    found = (
+        estimate
+        for finding in service.found
+        for point in finding.points
+        for estimate in (point.quantiles if q is not None else (point.mean,))
+        if point.fraction == load and (q is None or estimate.q == q)
+    )
+    return "the client's own lateness is part of it" if any(e.lateness_ns for e in found) else ""
+
+
+def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
+    """Highest load and its interval by combination, where both ends are known."""
+    found: dict[Setting, tuple[float, Interval]] = {}
+    for part, finding in zip(service.parts, service.found, strict=True):
+        search = finding.section(MaxLoad)
+        border = search.border if search else None
+        if border is None:
+            continue
+        ends = border.interval_rps
+        is_closed = 0 < ends.lo <= border.estimate_rps <= ends.hi < math.inf
+        if is_closed and border.starts >= BLOCKS_MIN:
+            found[part.levels] = border.estimate_rps, ends
+    return found
+
+
+def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, Counts]:
+    """A quantile, or the mean (q None), at one load by block and combination, ns.
+
+    Of believed runs: the geometric mean of a run and its twin, and of how many runs each is that.
+    Infinite where as many requests were lost: a block of these is not left out.
+    """
+    logs = _logs(service, load, q)
+    means = {
+        block: {levels: math.exp(math.fsum(of) / len(of)) for levels, of in found.items()}
+        for block, found in logs.items()
+    }
+    counts = {
+        block: {levels: len(of) for levels, of in found.items()} for block, found in logs.items()
+    }
+    return means, counts
+
+
+def _logs(
+    service: Combinations, load: float, q: float | None
+) -> Mapping[int, Mapping[Setting, list[float]]]:
+    found: dict[int, dict[Setting, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for part, finding in zip(service.parts, service.found, strict=True):
+        for run in _at(finding, load):
+            value = run.mean_ns if q is None else dict(run.sample).get(q)
+            if run.is_believed and value:
+                found[run.repeat][part.levels].append(math.log(value))
+    return found
+
+
+def _at(finding: ServiceFinding, load: float) -> Iterator[Run]:
+    """All runs at one load, twins too."""
+    for point in finding.points:
+        if point.fraction == load:
+            yield from point.runs
+    yield from (twin for twin in finding.twins if twin.fraction == load)
+
+
+def peaks(service: Combinations) -> Blocks:
+    """Throughput of the closed loop by block and combination, requests/s."""
+    found: dict[int, dict[Setting, float]] = {}
+    for part in service.parts:
+        for one in part.given.of(part.spec.label) if part.has_axis else ():
+            outcome, point = one.outcome, one.outcome.point
+            is_peak = point.phase is Phase.PEAK and point.offered_rps is None
+            if is_peak and outcome.verdict is not Verdict.UNKNOWN and outcome.achieved_rps > 0:
+                found.setdefault(point.repeat, {})[part.levels] = outcome.achieved_rps
+    return found

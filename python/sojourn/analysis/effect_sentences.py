@@ -1,0 +1,126 @@
+"""An effect of a factor in words, and whether it is more than what equal runs differ by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from sojourn.analysis import aa_noise_floor
+from sojourn.findings.findings import Effect, NoiseFloor
+from sojourn.plan.setting import level_text
+from sojourn.stats import incomplete_blocks
+from sojourn.stats.interval import Interval
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, COVERAGE, Blocks, Contrast, Counts, ratio
+from sojourn.text.numbers import percent
+
+LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
+UNLIKE = "the shield was not the same"  # so two levels do not compare
+TELLS_NOTHING = 1e4  # from one end of an interval to the other
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """What is compared; fields as in `Effect`, and the noise floor of this number if it has one."""
+
+    what: str
+    is_time: bool
+    coverage: float = COVERAGE
+    doubt: str = ""
+    floor: NoiseFloor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """Makes effects of ratios, with their sentences."""
+
+    contrast: Contrast
+    name: str
+
+    def of_blocks(
+        self, number: Number, values: Blocks, *, unlike: str, runs: Counts | None = None
+    ) -> Effect:
+        """An effect from values by block and combination; of one run each if `runs` is None."""
+        logs = self.contrast.by_block(values)
+        lost = sum(map(math.isnan, logs))
+        few = not lost and len(logs) < BLOCKS_MIN
+        if few and (found := incomplete_blocks.fitted(self.contrast, values)):
+            said = self.effect(
+                number, found.ratio, found.interval, blocks=found.blocks, reason="", unlike=unlike
+            )
+            return _held(said, number.floor, found.spread)
+        value, interval = ratio(logs) if not lost else (None, None)
+        if lost:
+            reason = f"it is infinite in {lost} of {len(logs)} blocks: requests were lost"
+        elif value is None:
+            reason = "no block has believed runs of both levels"
+        else:
+            reason = "" if interval else "one block tells no interval (see run.repeats)"
+        said = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
+        return _held(said, number.floor, self.contrast.spread(values, runs)) if logs else said
+
+    def effect(
+        self,
+        number: Number,
+        value: float | None,
+        interval: Interval | None,
+        *,
+        blocks: int = 0,
+        reason: str,
+        unlike: str,
+    ) -> Effect:
+        """An effect; `unlike` says why the two levels do not compare, whatever was measured."""
+        reason = (unlike or reason) if value is not None else reason
+        interval = None if reason else interval
+        base, level = level_text(self.contrast.base), level_text(self.contrast.level)
+        said = f", {'but ' if value else 'for '}{reason}" if reason else ""
+        return Effect(
+            what=number.what,
+            is_time=number.is_time,
+            base=base,
+            level=level,
+            ratio=value,
+            interval=interval,
+            coverage=number.coverage,
+            blocks=blocks,
+            reason=reason,
+            doubt=number.doubt,
+            sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + said,
+        )
+
+
+def _held(said: Effect, floor: NoiseFloor | None, spread: float) -> Effect:
+    """The effect, held against what equal runs differ by."""
+    if not said.ratio or floor is None:
+        return said
+    apart = aa_noise_floor.gate(floor, spread)
+    is_noise = aa_noise_floor.is_within(floor, said.ratio, spread)
+    if said.interval and said.interval.hi / said.interval.lo > TELLS_NOTHING:
+        return replace(said, noise_gate=math.exp(apart), is_noise=is_noise)
+    tail = f", within the noise of equal runs ({percent(math.expm1(apart))})"
+    sentence = said.sentence + tail if is_noise else said.sentence
+    return replace(said, noise_gate=math.exp(apart), is_noise=is_noise, sentence=sentence)
+
+
+def _words(
+    number: Number, under: str, base: str, value: float | None, interval: Interval | None
+) -> str:
+    """`p99 at 70 % load is 1.8 times (1.4 to 2.3) as long with threads = 2 as with 1`."""
+    if value is None:
+        return f"{number.what} {under} cannot be compared with {base}"
+    beside = f"as {'long' if number.is_time else 'high'} {under} as with {base}"
+    if interval is None:
+        return f"{number.what} was {_digits(value)} times {beside}"
+    if interval.hi / interval.lo > TELLS_NOTHING:
+        return f"{number.what} {under} cannot be told beside {base}: blocks differ by far too much"
+    ends = f"{_digits(interval.lo)} to {_digits(interval.hi)}"
+    same = ", which may be no difference" if interval.lo <= 1 <= interval.hi else ""
+    return f"{number.what} is {_digits(value)} times ({ends}) {beside}{same}"
+
+
+def _digits(value: float) -> str:
+    """Two digits; three around and above one, where they still say something.
+
+    >>> _digits(1.0321), _digits(0.046), _digits(12.34)
+    ('1.03', '0.046', '12.3')
+    """
+    return f"{value:.3g}" if value >= 0.9 else f"{value:.2g}"

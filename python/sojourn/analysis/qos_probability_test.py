@@ -1,0 +1,89 @@
+"""Whether blocks meet a target: rarely wrong at the bound, and told where it is plain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.analysis import qos_probability
+from sojourn.findings.measured import Measured
+from sojourn.plan import Outcome, Phase, Point, Verdict
+from sojourn.plan.axis import Target
+from sojourn.plan.rehearse import imagine
+from sojourn.spec import QosRule
+
+TARGET = Target(q=0.99, bound_ns=1e6, rule=QosRule.GIVEN)
+REQUESTS = 20_000
+TRIALS = 2000
+
+
+def run(share: float, requests: int = REQUESTS) -> Measured:
+    """A block of which this share of the requests missed the bound."""
+    point = Point(
+        key="k",
+        service="s",
+        phase=Phase.SWEEP,
+        offered_rps=1e3,
+        measure_s=9.0,
+        warmup_s=0.0,
+        seed=1,
+    )
+    over = round(share * requests)
+    return Measured(outcome=replace(imagine(point), requests=requests, over_bound=over))
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 5])
+@pytest.mark.parametrize("spread", [0.05, 0.5])
+def test_at_the_bound_itself_it_decides_once_in_ten_at_most(blocks: int, spread: float) -> None:
+    drawn = np.random.default_rng(7)
+    said = [
+        qos_probability.judged(
+            [run(0.01 * math.exp(x)) for x in drawn.normal(0, spread, blocks)], TARGET
+        )
+        for _ in range(TRIALS)
+    ]
+    decided = sum(one.verdict is not Verdict.UNKNOWN for one in said)
+    assert decided < TRIALS * 0.1 + 4 * math.sqrt(TRIALS * 0.1 * 0.9), "four sigma"
+    assert all(
+        f"with probability {one.chance:.2f}" in one.reason
+        for one in said
+        if one.verdict is Verdict.UNKNOWN
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [
+        ([0.05, 0.07, 0.06], Verdict.VIOLATED),
+        ([0.001, 0.002, 0.001], Verdict.HOLDS),
+        ([0.0, 0.0, 0.0], Verdict.HOLDS),
+        ([1.0, 1.0], Verdict.VIOLATED),
+        ([0.0, 0.0, 0.0, 1.0], Verdict.UNKNOWN),  # a quarter of all requests missed it
+        ([0.05], Verdict.UNKNOWN),
+        ([], Verdict.UNKNOWN),
+    ],
+)
+def test_what_is_plain_is_told(shares: list[float], verdict: Verdict) -> None:
+    assert qos_probability.judged([run(share) for share in shares], TARGET).verdict is verdict
+
+
+def test_few_requests_without_a_miss_are_no_proof() -> None:
+    assert qos_probability.judged([run(0.0, 200), run(0.0, 200)], TARGET).verdict is Verdict.UNKNOWN
+
+
+def test_misses_that_come_together_count_as_fewer() -> None:
+    def chance(as_one: float) -> float:
+        blocks = [replace(run(0.005).outcome, correlation=as_one) for _ in range(3)]
+        found = qos_probability.met(blocks, 0.99)
+        assert found is not None
+        return found
+
+    assert chance(1.0) > chance(20.0) > 0.5
+
+
+def test_a_run_whose_misses_were_not_counted_says_nothing() -> None:
+    blocks: list[Outcome] = [run(0.0).outcome, replace(run(0.0).outcome, over_bound=None)]
+    assert qos_probability.met(blocks, 0.99) is None

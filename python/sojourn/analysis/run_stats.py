@@ -1,0 +1,94 @@
+"""What one run says by itself, before it is held against any target.
+
+This is the long part of judging a run: its slices are put into batches and tested for trends. It
+follows from the run's own files only, so it is found once and kept beside them (`summary`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sojourn.findings.measured import Alone, Measured
+from sojourn.stats import independence, steady
+from sojourn.stats.independence import Batched, Cut
+from sojourn.stats.times import Times, from_values
+from sojourn.text.numbers import percentile
+
+_SLICES = 20
+_SLICE_NEEDS = 20  # requests in a slice of raw times, or its median says nothing
+
+
+def known(measured: Measured, asked: Iterable[float]) -> Alone:
+    """What is known of the run already, if it speaks of these quantiles; else it is found."""
+    kept = measured.alone
+    return kept if kept and set(asked) <= set(kept.ratios) else find(measured, asked)
+
+
+def find(measured: Measured, asked: Iterable[float]) -> Alone:
+    """From the run's slices.
+
+    Args:
+        measured: the run, with its seconds or its raw times if they were kept.
+        asked: quantiles of which the dependence is wanted; that of the mean always is.
+    """
+    parts = slices(measured)
+    cut = independence.batches(parts)
+    steadiness = _steadiness(parts)
+    return Alone(
+        ratios={q: _ratio(measured, cut, q) for q in (None, *asked)},
+        is_steady=steadiness.is_steady,
+        unsteady=steadiness.reasons,
+        cold=cold(measured),
+        series=tuple(
+            (s.at_s, s.achieved_rps, s.sojourn.quantile(0.5), s.sojourn.quantile(0.99))
+            for s in measured.seconds
+        ),
+    )
+
+
+def _ratio(measured: Measured, cut: Cut | None, q: float | None) -> Batched:
+    """Of one run: by batches of its slices; without slices, what its outcome says."""
+    if cut is None:
+        return Batched(ratio=max(1.0, measured.outcome.correlation), freedom=math.inf)
+    found = independence.of_cut(cut, q)
+    if _has_seconds(measured):
+        return found
+    # A uniform sample of raw times thins the dependence with the requests: Σρ shrinks with it.
+    return replace(found, ratio=1 + (found.ratio - 1) / max(measured.raw_share, 1e-9))
+
+
+def _has_seconds(measured: Measured) -> bool:
+    return len(measured.seconds) >= independence.BATCHES_MIN
+
+
+def slices(measured: Measured) -> tuple[Times, ...]:
+    """Consecutive parts of a run: its seconds, or 20 parts of its raw times if seconds are few.
+
+    Seconds come first: they hold every request, raw times may be a thin sample.
+    """
+    if _has_seconds(measured):
+        return tuple(second.sojourn for second in measured.seconds)
+    raw = measured.raw_sojourn_ns
+    if raw is None or len(raw) < _SLICES * _SLICE_NEEDS:
+        return ()
+    return tuple(from_values(part) for part in np.array_split(raw, _SLICES))
+
+
+def _steadiness(parts: Sequence[Times]) -> steady.Steadiness:
+    cut = [part for part in parts if part.n]
+    return steady.judge(
+        {percentile(q): np.array([part.quantile(q) for part in cut], float) for q in (0.5, 0.99)}
+    )
+
+
+def cold(measured: Measured) -> str:
+    """By the slices of the interval log, which hold every request; else by raw requests."""
+    means = [moments[0] for s in measured.seconds if (moments := s.sojourn.moments())]
+    if len(means) >= 2 * steady.COLD_BATCHES:
+        return steady.cold_start(np.array(means), batch=1)
+    raw = measured.raw_sojourn_ns
+    return "" if raw is None else steady.cold_start(raw[np.isfinite(raw)])

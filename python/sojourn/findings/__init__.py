@@ -1,0 +1,1 @@
+"""What a study found: the types that are common to all questions."""

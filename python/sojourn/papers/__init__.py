@@ -1,0 +1,1 @@
+"""What the papers found, in numbers, and how ours are held against them."""

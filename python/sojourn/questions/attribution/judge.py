@@ -1,0 +1,188 @@
+"""Which factor moves the tail: all combinations of a study together (M17)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sojourn.analysis.answer_kind import Answer
+from sojourn.analysis.combinations import Part, parts
+from sojourn.analysis.counted import Counted, is_narrow
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
+from sojourn.plan import make
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Verdict
+from sojourn.plan.setting import level_text
+from sojourn.questions.attribution.plan import NAME, PHASE
+from sojourn.spec import ServiceSpec
+from sojourn.spec.levels import names
+from sojourn.stats import quantile_regression
+from sojourn.stats.quantile_regression import MOVES, SAMPLES, SEEMS, Cell, Fit, Floats, Term
+from sojourn.text.numbers import percentile
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+TOLD = 0.99
+TWO = 2  # levels of each factor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributed(Section):
+    """One service.
+
+    Attributes:
+        service: label.
+        rate: offered under every combination, requests/s, as the study has it.
+        levels: (factor, low, high): a ratio is of high over low.
+        fits: a quantile each; () where too few blocks are whole.
+    """
+
+    service: str = ""
+    rate: str = ""
+    levels: tuple[tuple[str, str, str], ...] = ()
+    fits: tuple[Fit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributions(Section):
+    """Every service that it was asked of."""
+
+    of: tuple[Attributed, ...] = ()
+
+
+class AttributionAnswer(Answer):
+    """About all combinations, so none has a section of its own."""
+
+    name = NAME
+    section = Attributions
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> None:
+        """None: it is about all combinations."""
+        del given, spec, stands, found
+
+    def is_part(self, spec: ServiceSpec) -> bool:
+        """A combination is measured for the sake of all of them."""
+        return NAME in spec.measure
+
+    def whole(self, given: StudyData) -> Attributions | None:
+        """What each factor does to each quantile."""
+        asked = [part for part in parts(given) if self.is_part(part.spec)]
+        labels = dict.fromkeys(part.spec.label for part in asked)
+        every = tuple(
+            _service(given, [part for part in asked if part.spec.label == label])
+            for label in labels
+        )
+        if not every:
+            return None
+        reasons = tuple(reason for one in every for reason in one.reasons)
+        return Attributions(
+            headline=" ".join(one.headline for one in every),
+            answer=" ".join(one.answer for one in every),
+            verdict=Verdict.UNKNOWN if reasons else Verdict.HOLDS,
+            reasons=reasons,
+            of=every,
+        )
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Factors of which is known by how much they move the tail."""
+        section = found.section(Attributions)
+        if section is None:
+            return None
+        tails = [fit for one in section.of for fit in one.fits if fit.q == TOLD]
+        terms = [term for fit in tails for term in fit.terms if len(term.factors) == 1]
+        done = sum(is_narrow(term.interval) for term in terms)
+        return Counted(done, sum(len(one.levels) for one in section.of), "factors")
+
+    def service_json(self, section: Section | None) -> Mapping[str, object]:
+        """Nothing: it is about all combinations."""
+        del section
+        return {}
+
+    def service_types(self) -> Mapping[str, Any]:
+        """No type either: there is no such section."""
+        return {}
+
+    def study_types(self) -> Mapping[str, Any]:
+        """A section where it was asked."""
+        return {}
+
+
+def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
+    study, label = given.study, mine[0].spec.label
+    keys = study.factors_of(label)
+    called = names(study.factors)
+    asked = mine[0].spec.attribution
+    rate = asked.rate if asked else ""
+    if not keys or any(len(study.factors[key]) != TWO for key in keys):
+        why = "attribution needs factors of two levels each: a 2^k design"
+        return _unknown(label, rate, why)
+    ends = {key: [level_text(level) for level in study.factors[key]] for key in keys}
+    levels = tuple((called[key], low, high) for key, (low, high) in ends.items())
+    blocks: dict[int, dict[Cell, Floats]] = {}
+    for part in mine:
+        cell = tuple(study.factors[key].index(part.levels[key]) for key in keys)
+        for one in part.given.measured:
+            outcome = one.outcome
+            if outcome.point.phase is PHASE and outcome.verdict is not Verdict.UNKNOWN:
+                times = _samples(one.sojourn)
+                if np.isfinite(times).all():
+                    blocks.setdefault(outcome.point.repeat, {})[cell] = times
+    whole = [block for block in blocks.values() if len(block) == TWO ** len(keys)]
+    if len(whole) < quantile_regression.BLOCKS_MIN:
+        why = (
+            f"{len(whole)} of {study.run.repeats} blocks have a believed run of every combination, "
+            f"{quantile_regression.BLOCKS_MIN} are needed: "
+            "run on a quieter host, or with more repeats"
+        )
+        return _unknown(label, rate, why, levels)
+    seed = make.seed_of(study, f"{label}/{NAME}")
+    factors = [name for name, _, _ in levels]
+    fits = tuple(quantile_regression.fit(whole, factors, q, seed=seed) for q in QUANTILES)
+    text = sentence(label, rate, next(one for one in fits if one.q == TOLD), levels)
+    return Attributed(
+        headline=text, answer=text, verdict=Verdict.HOLDS, service=label, rate=rate,
+        levels=levels, fits=fits,
+    )  # fmt: skip
+
+
+def _samples(sojourn: Any) -> Floats:
+    """As many times of every run, evenly spaced in order, ns; `inf` where requests were lost."""
+    shares = (np.arange(SAMPLES) + 0.5) / SAMPLES
+    return np.array([sojourn.quantile(float(q)) for q in shares], np.float64)
+
+
+def _unknown(
+    label: str, rate: str, why: str, levels: tuple[tuple[str, str, str], ...] = ()
+) -> Attributed:
+    text = f"{label}: which factor moves p99 is unknown."
+    return Attributed(
+        headline=text, answer=text, verdict=Verdict.UNKNOWN, reasons=(f"{label}: {why}",),
+        service=label, rate=rate, levels=levels,
+    )  # fmt: skip
+
+
+def sentence(label: str, rate: str, found: Fit, levels: Sequence[tuple[str, str, str]]) -> str:
+    """What moves the tail, and what does not."""
+    tail = percentile(found.q)
+    both = {name: f"{name} {low} → {high}" for name, low, high in levels}
+    moves = [_moved(term, both) for term in found.terms if term.said == MOVES]
+    seems = [_moved(term, both) for term in found.terms if term.said == SEEMS]
+    rest = [" with ".join(t.factors) for t in found.terms if t.said not in (MOVES, SEEMS)]
+    said = [f"moved by {'; '.join(moves)}" if moves else "not shown to be moved by any factor"]
+    said += [f"only seems to be moved by {'; '.join(seems)}"] if seems else []
+    said += [f"not shown: {', '.join(rest)}"] if rest and moves else []
+    return f"{label} at {rate} requests/s: {tail} is {'; '.join(said)} ({found.blocks} blocks)."
+
+
+def _moved(term: Term, both: Mapping[str, str]) -> str:
+    what = " together with ".join(both[name] for name in term.factors)
+    return f"{what}, {term.ratio:.2f} times ({term.interval.lo:.2f} to {term.interval.hi:.2f})"
+
+
+KIND = AttributionAnswer()

@@ -1,0 +1,146 @@
+"""Which factor moves the tail, by how much: effects as dots with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sojourn.findings.findings import Findings
+from sojourn.questions.attribution.judge import TOLD, Attributed, Attributions
+from sojourn.questions.attribution.plan import NAME
+from sojourn.report import dot_rows, labels, numbers, show
+from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
+from sojourn.spec.levels import level_of, names
+from sojourn.stats.quantile_regression import MOVES, NOT_SHOWN, Fit, Term
+from sojourn.text.numbers import percentile
+
+NAMED_MAX = 3
+
+
+class Attribution(Opens):
+    """Factors of two levels each, all combinations at one rate."""
+
+    name = NAME
+    place = 80
+
+    def applies(self, findings: Findings) -> bool:
+        """Where the study asks for attribution."""
+        return findings.section(Attributions) is not None
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """What moves the tail; then what only seems to; then what was not shown."""
+        found = findings.section(Attributions)
+        of = found.of if found else ()
+        text = [line for one in of for line in lines(findings, one, width)]
+        said = [line for one in of for line in sentences(findings, one)]
+        return Opening(
+            headline=headline(findings, of[0]) if of else "nothing was measured",
+            sentences=tuple(said[:3]),
+            figures=(NAME,),
+            text=tuple(text),
+        )
+
+
+def told(one: Attributed) -> Fit | None:
+    """The quantile that is told; None where too few blocks are whole."""
+    return next((fit for fit in one.fits if fit.q == TOLD), None)
+
+
+def named(findings: Findings, one: Attributed) -> Mapping[str, tuple[str, str]]:
+    """Both levels of each factor in a few words, by the factor's name."""
+    keys = {key: None for p in findings.points if p.service == one.service for key, _ in p.levels}
+    key_of = {name: key for key, name in names(keys).items()}
+    return {
+        name: (_label(key_of.get(name, name), low), _label(key_of.get(name, name), high))
+        for name, low, high in one.levels
+    }
+
+
+def _label(key: str, level: str) -> str:
+    return labels.label(key, level_of(level))
+
+
+def term_name(term: Term, called: Mapping[str, tuple[str, str]]) -> str:
+    """`2 threads`; of two factors `2 threads with nice −10`."""
+    return " with ".join(called[name][1] for name in term.factors)
+
+
+def ranked(fit: Fit) -> list[Term]:
+    """What moves it first, then what seems to, each the largest first."""
+    order = (MOVES, "", NOT_SHOWN)
+    return sorted(
+        fit.terms,
+        key=lambda term: (
+            order.index(term.said) if term.said in order else 1,
+            -max(term.ratio, 1 / term.ratio),
+        ),
+    )
+
+
+def headline(findings: Findings, one: Attributed) -> str:
+    """The factor that moves it most."""
+    fit, called = told(one), named(findings, one)
+    if fit is None:
+        return "Which factor moves p99 is unknown"
+    moves = [term for term in ranked(fit) if term.said == MOVES]
+    tail = percentile(fit.q)
+    if not moves:
+        return f"No factor was shown to move {tail}"
+    first = moves[0]
+    number = numbers.ratio(first.ratio, first.interval).partition(" (")[0]
+    return fitting(
+        f"{tail} is moved by {term_name(first, called)}: {number} times",
+        f"{term_name(first, called)}: {tail} {number} times",
+    )
+
+
+def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
+    """What moves it and by how much; what seems to; what was not shown, once."""
+    fit, called = told(one), named(findings, one)
+    if fit is None:
+        yield sentence(*(reason.partition(": run on")[0] for reason in one.reasons[:1]), "unknown")
+        return
+    terms, tail = ranked(fit), percentile(fit.q)
+    for term in [term for term in terms if term.said == MOVES][:2]:
+        number, _, ends = numbers.ratio(term.ratio, term.interval).partition(" ")
+        base = f" as with {called[term.factors[0]][0]}" if len(term.factors) == 1 else ""
+        with_ = f"With {term_name(term, called)}"
+        yield sentence(
+            f"{with_} {tail} of {one.service} is {number} times {ends} as long{base}",
+            f"{with_} {tail} is {number} times {ends} as long",
+        )
+    rest = [term for term in terms if term.said != MOVES]
+    singles = [term_name(term, called) for term in rest if len(term.factors) == 1]
+    pairs = sum(len(term.factors) > 1 for term in rest)
+    if rest:
+        more = f"{pairs} pair{'' if pairs == 1 else 's'} of factors" if pairs else ""
+        who = " and ".join(filter(None, (show.listed(singles, NAMED_MAX), more)))
+        limit = max(numbers.visible(term.interval) for term in rest)
+        yield sentence(
+            f"No effect of {who} was shown; above {numbers.factor(limit)} it would have been seen",
+            f"No effect of {who} was shown",
+        )
+
+
+def lines(findings: Findings, one: Attributed, width: int) -> Iterator[str]:
+    """A row for each term: factors first, then pairs."""
+    fit, called = told(one), named(findings, one)
+    if fit is None:
+        return
+    yield f"{percentile(fit.q)} of {one.service} at {one.rate} requests/s, times as long; │ is 1"[
+        :width
+    ]
+    yield from dot_rows.lines([_row(term, called) for term in ranked(fit)], width)
+
+
+def _row(term: Term, called: Mapping[str, tuple[str, str]]) -> dot_rows.Row:
+    return dot_rows.Row(
+        name=term_name(term, called),
+        at=term.ratio,
+        lo=term.interval.lo,
+        hi=term.interval.hi,
+        said=numbers.ratio(term.ratio, term.interval),
+        sign="shown" if term.said == MOVES else "open",
+    )
+
+
+KIND = Attribution()

@@ -1,0 +1,179 @@
+"""Beside a neighbour and alone: intervals, where a tail breaks, and the words for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sojourn import analysis, spec
+from sojourn.analysis.testing import measured
+from sojourn.findings.findings import Findings
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.plan import next_point
+from sojourn.plan.points import Phase, Point, Verdict
+from sojourn.plan.setting import NEIGHBOUR, Setting
+from sojourn.questions import PLANS, answers, parts
+from sojourn.questions.beside import interference
+from sojourn.questions.beside.interference import Break, Number, Row
+from sojourn.questions.beside.judge import BesideSection, _kept
+from sojourn.report import text
+from sojourn.samples.pace import Pace
+from sojourn.stats.interval import Interval
+from sojourn.stats.testing import mg1
+
+CAPACITY_RPS = 10_000.0
+EXTRA_NS = {0.1: 5e3, 0.3: 5e3, 0.6: 3e6}  # what the neighbour costs a request, by load
+
+
+def row(load: float, state: interference.State, ratio: float = 1.0) -> Row:
+    return Row(
+        load=load, rps=0.0, alone_ns=1.0, beside_ns=ratio, ratio=Number(ratio), mean_ns=None,
+        tail_ns=None, kept=None, state=state,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("states", "lo", "hi"),
+    [
+        (["alone", "alone", "alone"], 0.6, math.inf),
+        (["alone", "departed", "alone"], 0.1, 0.3),
+        (["alone", "open", "departed"], 0.1, 0.6),
+        (["departed", "departed", "departed"], 0.0, 0.1),
+        (["open", "alone", "alone"], 0.0, math.inf),
+    ],
+)
+def test_a_tail_breaks_between_what_is_surely_as_alone_and_what_surely_is_not(
+    states: list[interference.State], lo: float, hi: float
+) -> None:
+    rows = [row(load, state) for load, state in zip((0.1, 0.3, 0.6), states, strict=True)]
+    assert interference.breaks(rows) == Break(lo=lo, hi=hi, most=0.6)
+
+
+def test_a_load_that_could_not_be_compared_ends_the_row() -> None:
+    gap = replace(row(0.3, "open"), ratio=None)
+    found = interference.breaks([row(0.1, "alone"), gap, row(0.6, "alone")])
+    assert found == Break(lo=0.1, hi=math.inf, most=0.6)
+
+
+def test_one_break_is_before_another_only_where_they_cannot_be_the_other_way() -> None:
+    assert Break(0.0, 0.1, 0.6).is_before(Break(0.1, 0.3, 0.6))
+    assert not Break(0.0, 0.3, 0.6).is_before(Break(0.1, 0.6, 0.6))
+    assert Break(0.3, 0.6, 0.6).is_before(Break(0.6, math.inf, 0.6))
+
+
+def test_the_interval_of_a_difference_covers_it_as_often_as_it_says() -> None:
+    rng, hits = np.random.default_rng(3), 0
+    for _ in range(400):
+        a, b = rng.normal(30.0, 2.0), rng.normal(20.0, 1.0)
+        found = interference.difference(
+            Number(a, Interval(a - 3.92, a + 3.92)), Number(b, Interval(b - 1.96, b + 1.96))
+        )
+        assert found is not None
+        assert found.interval is not None
+        hits += found.interval.lo <= 10.0 <= found.interval.hi
+    assert hits / 400 == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 400))
+
+
+def test_what_was_lost_has_departed_and_what_cannot_be_compared_is_open() -> None:
+    lost = interference.quotient(Number(math.inf), Number(5.0))
+    assert interference.state(lost) == "departed"
+    assert interference.quotient(Number(5.0), Number(math.inf)) is None
+    one_start = Number(math.inf, Interval(100.0, math.inf))  # of three, that lost requests
+    assert (
+        interference.state(interference.quotient(one_start, Number(100.0, Interval(90.0, 110.0))))
+        == "open"
+    )
+    assert interference.state(Number(3.0)) == "open"  # without an interval
+    assert interference.over_blocks([0.9]) == Number(0.9)
+
+
+def played(name: str, policies: list[str]) -> Findings:
+    """A study of the lab beside a neighbour that costs `EXTRA_NS` a request."""
+    sets = ["run.fractions=[0.1,0.3,0.6]", "run.repeats=1", "aa=false"]
+    key = "services.memcached.knobs.policy"
+    varied = [f"{key}={','.join(policies)}"] if policies else []
+    study = spec.load(name, profile="quick", overrides=sets, varied=varied, asks=PLANS.mistakes)
+    rng = np.random.default_rng(5)
+    done: list[Measured] = []
+    while point := next_point(study, [one.outcome for one in done], PLANS):
+        if point.offered_rps is None:
+            times = rng.exponential(16e9 / CAPACITY_RPS, 2_000)
+            done.append(measured(point, times))
+            continue
+        rho = point.offered_rps / CAPACITY_RPS
+        times = mg1(rng, min(rho, 0.9), 6_000) * 1e9 / CAPACITY_RPS
+        is_beside = str(point.setting.get(NEIGHBOUR, "none")) != "none"
+        is_kept = str(point.setting.get("services.memcached.knobs.policy", "")) != "fifo:1"
+        if is_beside:
+            times = times + (EXTRA_NS[point.fraction or 0.1] if is_kept else 5e3)
+        one = measured(point, times, seconds=2)
+        did = Pace(
+            called="noise", unit="ops", per_s=9.0, error_per_s=None, alone_per_s=10.0,
+            alone_error_per_s=None, asked_per_s=None, seconds=2,
+        )  # fmt: skip
+        others = (("kworker", 0.02), ("tiny", 0.0001))
+        done.append(replace(one, pace=did if is_beside else None, others=others))
+    given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS)
+    return analysis.study(given, answers())
+
+
+def test_of_one_setting_the_answer_is_what_a_request_takes_more() -> None:
+    found = played("context_switch", [])
+    section = found.section(BesideSection)
+    assert section is not None
+    (one,) = section.found
+    assert one.breaks == Break(lo=0.3, hi=0.6, most=0.6)
+    for row in one.rows[:2]:
+        assert row.mean_ns is not None
+        assert row.mean_ns.interval is not None
+        assert row.mean_ns.interval.lo <= EXTRA_NS[row.load] <= row.mean_ns.interval.hi
+    assert found.answer.startswith("Beside noise:cpu@100%,where=server memcached takes ")
+    assert "between 30 % and 60 % load (neighbour kept 90 % (one block))" in found.answer
+    assert "kworker 2 % of their time" in found.answer
+    assert "tiny" not in found.answer
+    assert any(id_ == "L17" and "−2.8 µs" in theirs for _, theirs, _, id_ in section.paper)
+
+
+def test_of_several_settings_the_answer_is_where_each_breaks() -> None:
+    found = played("square_wave", ["other", "fifo:1"])
+    section = found.section(BesideSection)
+    assert section is not None
+    other, fifo = section.found
+    assert other.breaks.is_before(fifo.breaks)
+    assert "other between 30 % and 60 % load" in found.answer
+    assert '"fifo:1" not up to 60 % load' in found.answer or "fifo:1 not up to" in found.answer
+    said = text(found, parts())
+    assert said.startswith("FIFO keeps p95 up to 60 % load")
+    assert "p95 between 30 % and 60 % load" in " ".join(said.split())
+
+
+def test_a_study_without_anybody_beside_has_no_such_section() -> None:
+    study = spec.load("latency_vs_load", profile="quick")
+    assert (
+        analysis.study(StudyData(study=study, measured=(), questions=PLANS), answers()).section(
+            BesideSection
+        )
+        is None
+    )
+    assert Measured.__dataclass_fields__["others"].default is None
+
+
+def test_what_was_kept_is_of_believed_runs_and_of_no_twin() -> None:
+    def run(block: int, kept: float, verdict: Verdict = Verdict.HOLDS, **more: bool) -> Any:
+        point = Point(
+            key="k", service="s", phase=Phase.SWEEP, offered_rps=1e3, fraction=0.3, measure_s=1.0,
+            warmup_s=0.0, seed=1, repeat=block, setting=Setting.of(load=0.3, **more),
+        )  # fmt: skip
+        did = SimpleNamespace(kept=kept)
+        return SimpleNamespace(outcome=SimpleNamespace(point=point, verdict=verdict), pace=did)
+
+    runs = [run(0, 0.5), run(0, 0.9, twin=True), run(1, 0.1, Verdict.UNKNOWN), run(2, 0.6)]
+    part: Any = SimpleNamespace(
+        spec=SimpleNamespace(label="s"), given=SimpleNamespace(of=lambda _: runs)
+    )
+    assert _kept(part) == {0.3: {0: 0.5, 2: 0.6}}

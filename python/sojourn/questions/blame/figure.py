@@ -1,0 +1,174 @@
+"""Suspects of all conditions, ranked by what stopping them does to the tail (M22)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sojourn.findings.findings import Findings
+from sojourn.plan.setting import NEIGHBOUR
+from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.suspects import CLEARED, GUILTY, UNDECIDED, Row
+from sojourn.report import labels, numbers, show
+from sojourn.report.draw import dots
+from sojourn.report.draw.figure import Figure, Kind
+from sojourn.report.draw.table import Record, from_records
+
+NAME = "suspects"
+COLUMNS = ("service", "condition", "suspect", "verdict", "resource", "ratio", "lo", "hi", "doubt")
+LOOKS = {GUILTY: "violated", CLEARED: "holds", UNDECIDED: "unknown"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accused:
+    """One suspect in one condition.
+
+    Attributes:
+        name: in a few words.
+        beside: the condition, where the same suspect was tried in several; else "".
+    """
+
+    service: str
+    name: str
+    beside: str
+    row: Row
+
+    @property
+    def title(self) -> str:
+        """`syscalls at 1 %, alone`."""
+        return f"{self.name}, {self.beside}" if self.beside else self.name
+
+
+def accused(findings: Findings) -> list[Accused]:
+    """Every suspect: the guilty first, then the open ones, each the largest ratio first."""
+    found = [
+        (service, row)
+        for service in findings.services
+        if (section := service.section(Blames))
+        for row in section.rows
+    ]
+    often = Counter(row.name for _, row in found)
+    every = [
+        Accused(
+            service=service.label or service.service,
+            name=_name(row.name, often),
+            beside=_beside(dict(service.levels).get(NEIGHBOUR)) if often[row.name] > 1 else "",
+            row=row,
+        )
+        for service, row in found
+    ]
+    order = list(LOOKS)
+    order.sort(key=[GUILTY, UNDECIDED, CLEARED].index)
+    return sorted(every, key=lambda one: (order.index(one.row.word), -(one.row.told.ratio or 0.0)))
+
+
+def _name(text: str, others: Iterable[str]) -> str:
+    """A suspect in as few words as tell it from the others."""
+    short = labels.neighbour_name(text)
+    same = [other for other in others if labels.neighbour_name(other) == short]
+    return short if len(same) == 1 else labels.neighbour(text)
+
+
+def cleared_of_all(found: Sequence[Accused]) -> list[str]:
+    """Who is cleared wherever it was suspected."""
+    rest = {one.name for one in found if one.row.word != CLEARED}
+    return [name for name in dict.fromkeys(one.name for one in found) if name not in rest]
+
+
+def rows(found: Sequence[Accused]) -> list[tuple[str, Accused]]:
+    """(name, suspect): one that is cleared of every condition once, where it looks worst."""
+    cleared = cleared_of_all(found)
+    every = [(one.title, one) for one in found if one.name not in cleared]
+    for name in cleared:
+        same = [one for one in found if one.name == name]
+        worst = max(same, key=lambda one: one.row.told.ratio or 0.0)
+        every.append((f"{name}, worst of {len(same)}" if len(same) > 1 else name, worst))
+    return every
+
+
+def _beside(level: object) -> str:
+    """The condition in which a suspect was tried that is tried in all."""
+    text = labels.neighbour_name(str(level)) if level is not None else ""
+    return f"beside {text}" if text and text != labels.ALONE else "alone" if text else ""
+
+
+def tail(findings: Findings) -> str:
+    """The quantile that it is about."""
+    known = (service.section(Blames) for service in findings.services)
+    return show.quantile(next((section.q for section in known if section), 0.99))
+
+
+def draw(findings: Findings) -> list[Figure]:
+    """One figure; none where nobody was suspected."""
+    found = accused(findings)
+    if not found:
+        return []
+    q = tail(findings)
+    records = [_record(one) for one in found]
+    title = f"{q} with each suspect running, over {q} with it stopped"
+    table = from_records(COLUMNS, records)
+    drawn = [
+        record
+        for name, one in rows(found)
+        if (record := _record(one) | {"row": name})["lo"] is not None
+    ]
+    if not drawn:
+        missing = "No comparison of the experiment has enough requests."
+        return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
+    matters = found[0].row.matters
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            caption=(
+                f"Ratio of {q} in windows in which a suspect ran to those in which it was stopped,"
+                " with the 95 % interval of a randomisation test. At 1 stopping it changes nothing;"
+                f" from {matters:.3g} on a change matters. Guilty: above 1 after Holm's correction;"
+                " cleared: nothing that matters lies in the interval; of one that"
+                " is cleared everywhere the worst condition is drawn. (M22)"
+            ),
+            alt=_alt(found),
+            table=table,
+            chart=dots.ratios(
+                drawn, looks=LOOKS, hollow=UNDECIDED, title=title, across="times as long",
+                tooltip=("title", "verdict", "resource", "words", "doubt"),
+                lines_at={matters: "matters"} if matters > 1 else None,
+            ),
+            is_wide=True,
+        )
+    ]  # fmt: skip
+
+
+def _alt(found: Sequence[Accused]) -> str:
+    counts = Counter(one.row.word for one in found)
+    said = ", ".join(f"{counts[word]} {word}" for word in LOOKS if counts[word])
+    return f"{len(found)} suspects: {said}."
+
+
+def _record(one: Accused) -> Record:
+    row, told = one.row, one.row.told
+    ends = told.interval if told.ratio else None
+    return {
+        "service": one.service, "condition": one.beside, "suspect": row.name, "verdict": row.word,
+        "resource": row.resource, "ratio": told.ratio, "lo": ends.lo if ends else None,
+        "hi": ends.hi if ends else None, "doubt": row.doubt or told.refused,
+        "row": one.title, "title": one.title, "look": row.word,
+        "words": _words(one),
+        "shown": f"{told.ratio:.2g}, on {row.resource}" if row.resource else "",
+    }  # fmt: skip
+
+
+def _words(one: Accused) -> str:
+    told = one.row.told
+    if told.ratio is None or told.interval is None:
+        return "refused"
+    return numbers.told(told.ratio, told.interval, is_shown=one.row.word == GUILTY)
+
+
+KIND = Kind(
+    name=NAME,
+    place=31,
+    about="suspects ranked by what stopping them does to the tail (M22)",
+    of_study=draw,
+)

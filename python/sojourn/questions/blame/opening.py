@@ -1,0 +1,149 @@
+"""Who is to blame, on which resource: suspects ranked, guilty, cleared and undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sojourn.findings.findings import Findings
+from sojourn.questions.blame import figure
+from sojourn.questions.blame.figure import Accused
+from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.suspects import GUILTY, UNDECIDED
+from sojourn.report import dot_rows, numbers, show
+from sojourn.report.openings.opening import Opening, Opens, an, fitting, sentence
+
+NAMED_MAX = 3
+
+
+class Blame(Opens):
+    """Suspects that were stopped by turns."""
+
+    name = "blame"
+    place = 90
+
+    def applies(self, findings: Findings) -> bool:
+        """Where the study asks who is to blame."""
+        return any(service.section(Blames) for service in findings.services)
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """The guilty first, then who is cleared, then who is open."""
+        found = figure.accused(findings)
+        return Opening(
+            headline=headline(findings, found),
+            sentences=tuple(sentences(findings, found))[:3],
+            figures=(figure.NAME,),
+            text=tuple(lines(found, width)),
+        )
+
+
+def headline(findings: Findings, found: Sequence[Accused]) -> str:
+    """`cpu at 60 % is guilty, on the CPU: p99 23 times`."""
+    guilty = of_word(found, GUILTY)
+    if not guilty:
+        is_open = of_word(found, UNDECIDED) or not found
+        return "Who is to blame is undecided" if is_open else "No suspect is to blame"
+    names = list(dict.fromkeys(one.name for one in guilty))
+    first = guilty[0]
+    on = f", on {first.row.resource}" if first.row.resource else ""
+    number = _number(first).partition(" (")[0]
+    alone = f"{first.name} is guilty{on}"
+    if len(names) > 1:
+        return fitting(
+            f"Guilty: {show.listed(names, NAMED_MAX)}", f"Guilty: {show.listed(names, 1)}"
+        )
+    return fitting(
+        f"{alone}: {figure.tail(findings)} {number} times", alone, f"{first.name} is guilty"
+    )
+
+
+def of_word(found: Sequence[Accused], word: str) -> list[Accused]:
+    """Those of a verdict, as ranked."""
+    return [one for one in found if one.row.word == word]
+
+
+def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
+    """Who harms and how much; who is cleared; who is open."""
+    guilty, tail = of_word(found, GUILTY), figure.tail(findings)
+    if guilty:
+        first = guilty[0]
+        number, _, ends = _number(first).partition(" ")
+        on = f", on {first.row.resource}" if first.row.resource else ""
+        how = "alone" if first.row.is_hidden else "running"
+        start = f"With {an(first.name)} {how}, {tail}"
+        yield sentence(
+            f"{start} of {first.service} is {number} times {ends} as long as with it stopped{on}",
+            f"{start} is {number} times {ends} as long{on}",
+        )
+    others = list(dict.fromkeys(one.name for one in guilty[1:] if one.name != guilty[0].name))
+    cleared = figure.cleared_of_all(found)
+    open_ = list(dict.fromkeys(one.name for one in of_word(found, UNDECIDED)))
+    said = [
+        f"{show.listed(others, NAMED_MAX)} {_are(others)} guilty too" if others else "",
+        f"{show.listed(cleared, NAMED_MAX)} {_are(cleared)} cleared" if cleared else "",
+    ]
+    if any(said):
+        yield sentence("; ".join(filter(None, said)), next(filter(None, said)))
+    if open_:
+        yield sentence(f"{show.listed(open_, NAMED_MAX)} {_are(open_)} undecided: {_why(found)}")
+    elif target := _target(findings):
+        yield target
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _why(found: Sequence[Accused]) -> str:
+    """Why they are open: what the intervals could have shown."""
+    limits = [
+        numbers.visible(one.row.told.interval)
+        for one in of_word(found, UNDECIDED)
+        if one.row.told.interval
+    ]
+    if not limits:
+        return "too few requests to compare"
+    return f"only changes above {numbers.factor(max(limits))} can be seen in this time"
+
+
+def _target(findings: Findings) -> str:
+    """Whether the target is missed at all."""
+    known = [s for service in findings.services if (s := service.section(Blames))]
+    missed = sum(section.misses is True for section in known)
+    kept = sum(section.misses is False for section in known)
+    if not known or missed + kept == 0:
+        return ""
+    bound = f"{show.quantile(known[0].q)} ≤ {show.time(known[0].bound_ns)}"
+    if len(known) == 1:
+        return sentence(f"the target {bound} is {'missed' if missed else 'kept'} as it is")
+    return sentence(f"the target {bound} is missed in {missed} of {len(known)} conditions")
+
+
+def _number(one: Accused) -> str:
+    told = one.row.told
+    if told.ratio is None or told.interval is None:
+        return "unknown"
+    return numbers.told(told.ratio, told.interval, is_shown=one.row.word == GUILTY)
+
+
+def lines(found: Sequence[Accused], width: int) -> Iterator[str]:
+    """A row for each suspect, the guiltiest first; who is cleared of all conditions has one."""
+    yield "tail with it running over the tail with it stopped; │ is 1"[:width]
+    rows = [_row(one, name) for name, one in figure.rows(found)]
+    yield from dot_rows.lines(rows, width)
+
+
+def _row(one: Accused, name: str) -> dot_rows.Row:
+    told, word = one.row.told, one.row.word
+    on = f", {one.row.resource.removeprefix('the ')}" if one.row.resource else ""
+    ends = told.interval
+    return dot_rows.Row(
+        name=name,
+        at=told.ratio if ends else None,
+        lo=ends.lo if ends else None,
+        hi=ends.hi if ends else None,
+        said=f"{word}{on}  {_number(one)}",
+        sign="open" if word == UNDECIDED else "shown",
+    )
+
+
+KIND = Blame()

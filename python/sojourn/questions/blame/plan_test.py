@@ -1,0 +1,92 @@
+"""What `blame` plans: states of a block, their order, and enough blocks to decide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from sojourn import spec
+from sojourn.errors import SpecFault
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play
+from sojourn.questions import PLANS
+from sojourn.questions.blame import plan
+from sojourn.questions.blame.plan import LOOK, PHASE
+from sojourn.spec import Study
+
+KEY = "services.memcached.blame"
+
+
+def study(*sets: str, profile: str = "quick") -> Study:
+    return spec.load("blame", profile=profile, overrides=sets, asks=PLANS.mistakes)
+
+
+def test_every_block_has_every_state_once_in_an_order_of_its_own() -> None:
+    for count in range(6):
+        wanted = Counter(plan.states(count))
+        assert set(wanted.values()) == {1}
+        drawn = list(plan.order(count, 20, seed=4))
+        blocks = [[s for b, s in drawn if b == n] for n in range(20)]
+        assert all(Counter(block) == wanted for block in blocks)
+        if count > 1:
+            assert any(a != b for a, b in pairwise(blocks))
+    assert list(plan.order(2, 3, 1)) == list(plan.order(2, 9, 1))[:12]  # a shorter load: a part
+
+
+def test_the_least_p_value_survives_the_correction() -> None:
+    of = study()
+    asked = of.services[0].blame
+    assert asked is not None
+    for count in range(1, 12):
+        least = 2 * 0.5 ** (plan.blocks(of, asked, count) * of.run.repeats)
+        assert least * plan.contrasts(count) <= plan.ALPHA / plan.SURER
+
+
+def test_each_combination_is_looked_at_once_and_then_put_to_the_test() -> None:
+    of = study("run.repeats=2")
+    phases = Counter(
+        (o.point.phase, o.point.setting["neighbour"]) for o in play(of, imagine, PLANS)
+    )
+    levels = of.factors["neighbour"]
+    assert phases == {(phase, level): 2 if phase is PHASE else 1
+                      for phase in (LOOK, PHASE) for level in levels}  # fmt: skip
+    without = play(study(f"{KEY}.trace=false"), imagine, PLANS)
+    assert {o.point.phase for o in without} == {PHASE}
+
+
+def test_the_experiment_is_as_long_as_its_windows() -> None:
+    for blocks in (8, 16):
+        of = study(f"{KEY}.blocks={blocks}", f"{KEY}.window=1s")
+        of = of.model_copy(update={"factors": {}, "neighbour": "spin"})
+        (test,) = [o.point for o in play(of, imagine, PLANS) if o.point.phase is PHASE]
+        assert test.measure_s == pytest.approx(
+            plan.SPARE * blocks * 4 + plan.BEFORE_S
+        )  # two suspects
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        ([f"{KEY}.suspects=name:xz"], "add consent = true"),
+        ([f"{KEY}.suspects=xz", f"{KEY}.consent=true"], "names no process"),
+        ([f"{KEY}.neighbours=noise:lcc"], "did you mean llc"),
+        ([f"{KEY}.neighbours=nosie:cpu"], "there is no neighbour 'nosie'"),
+        ([f'{KEY}.neighbours=["spin","spin"]'], "named twice"),
+        ([f"{KEY}.window=100ms"], "shorter than bursts"),
+        ([f"{KEY}.settle=400ms"], "less than half"),
+        ([f"{KEY}.rate=0"], "no offered load"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_the_run(sets: list[str], said: str) -> None:
+    with pytest.raises(SpecFault) as found:
+        study(*sets)
+    assert said in f"{found.value.what} {found.value.fix}"
+
+
+def test_a_window_without_a_tail_is_told_before_the_run() -> None:
+    of = study(f"{KEY}.rate=100")
+    points = [o.point for o in play(of, imagine, PLANS)]
+    (said,) = plan.KIND.shortfalls(of, of.services[0], points)
+    assert "--set services.memcached.blame.window=" in said

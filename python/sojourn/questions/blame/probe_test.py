@@ -1,0 +1,178 @@
+"""Suspects are stopped by turns in the planned order, and go on whatever fails."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from sojourn.actors.neighbours import Neighbour
+from sojourn.errors import RunFault
+from sojourn.places import proc
+from sojourn.questions.blame import probe, stops
+from sojourn.questions.blame.plan import order
+from sojourn.questions.blame.probe import Blame
+from sojourn.questions.blame.stops import Beside, Counters, Served, Use
+
+WITHIN_S = 30.0
+
+
+class Fake:
+    """A suspect that notes what is done to it, and cannot be stopped where it is told so."""
+
+    pids: tuple[int, ...] = ()
+
+    def __init__(self, name: str, *, fails: bool = False) -> None:
+        self.name, self.fails = name, fails
+        self.is_stopped, self.released = False, 0
+
+    def look(self) -> None:
+        """It has no processes."""
+
+    def stop(self) -> None:
+        if self.fails:
+            raise OSError(1, "refused")
+        self.is_stopped = True
+
+    def go(self) -> None:
+        self.is_stopped = False
+
+    def release(self) -> None:
+        self.released += 1
+        self.go()
+
+
+class Still:
+    """Counters that say how many are stopped: what each window was like."""
+
+    def __init__(self, every: Sequence[Fake]) -> None:
+        self._every, self._now = every, 0
+
+    def look(self) -> None:
+        """Nothing to find."""
+
+    def of_service(self) -> Served:
+        self._now += sum(one.is_stopped for one in self._every)
+        return Served(run_ns=self._now, wait_ns=0, disk_bytes=0, busy_ns=0, softirq_ns=0)
+
+    def of(self, pids: Sequence[int]) -> Use:
+        del pids
+        return Use(cpu_ns=0, disk_bytes=0)
+
+
+def played(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, every: Sequence[Fake], *, measure_s: float
+) -> dict[str, Any]:
+    """What the actor left of a load of so many seconds; windows of 10 ms."""
+    monkeypatch.setattr(stops, "found", lambda *_: tuple(every))
+    monkeypatch.setattr(probe, "Counters", lambda *_: Still(every))
+    live = SimpleNamespace(
+        process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
+    )
+    point = SimpleNamespace(service="it", measure_s=measure_s, warmup_s=0.0, seed=5)
+    stage = SimpleNamespace(services={"it": live}, point=point, folder=folder, book=None)
+    actor = Blame(window_s=0.01, settle_s=0.002)
+    actor.enter(stage)
+    actor.second({"t_s": 0.0})
+    assert actor._thread is not None
+    actor._thread.join(WITHIN_S)
+    actor.leave()
+    table: dict[str, Any] = json.loads((folder / probe.FILE).read_text())
+    return table
+
+
+def test_windows_follow_the_planned_order_and_say_who_was_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    every = [Fake("a"), Fake("b")]
+    table = played(monkeypatch, tmp_path, every, measure_s=probe.LEFT_S + 0.2)
+    windows = table["windows"]
+    wanted = [(block, sorted(stopped)) for block, stopped in order(2, 5, 5)]
+    got = [(window["block"], window["stopped"]) for window in windows]
+    assert got == wanted[: len(got)]
+    assert got, "not one window in time"
+    assert all(
+        w["service"]["run_ns"] == len(w["stopped"]) for w in windows
+    )  # as they were at both ends
+    assert all(a["to_ns"] <= b["from_ns"] for a, b in pairwise(windows))
+    assert [one.released > 0 and not one.is_stopped for one in every] == [True, True]
+
+
+def test_whatever_fails_nobody_stays_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    every = [Fake("a"), Fake("b", fails=True)]
+    table = played(monkeypatch, tmp_path, every, measure_s=probe.LEFT_S + 0.2)
+    assert table["failed"] == "PermissionError: [Errno 1] refused"
+    assert not any(one.is_stopped for one in every)
+
+
+def test_a_load_that_never_begins_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    every = [Fake("a")]
+    monkeypatch.setattr(stops, "found", lambda *_: tuple(every))
+    monkeypatch.setattr(probe, "Counters", lambda *_: Still(every))
+    live = SimpleNamespace(
+        process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
+    )
+    stage = SimpleNamespace(
+        services={"it": live}, folder=tmp_path, book=None,
+        point=SimpleNamespace(service="it", measure_s=9.0, warmup_s=1.0, seed=5),
+    )  # fmt: skip
+    actor = Blame(window_s=0.5, settle_s=0.1)
+    actor.enter(stage)
+    actor.second({"t_s": 0.9})  # of the warm-up, whose requests stand in no log
+    assert not actor._began.is_set()
+    actor.leave()
+    assert actor._thread is not None
+    assert not actor._thread.is_alive(), "it ended, and was not left to itself"
+    assert json.loads((tmp_path / probe.FILE).read_text())["windows"] == []
+
+
+def test_a_neighbour_without_tasks_can_be_stopped_and_let_go() -> None:
+    beside = Beside(Neighbour("spin", "server", lambda: ()))
+    beside.look()
+    beside.stop()
+    beside.release()
+    assert (beside.name, beside.pids) == ("spin", ())
+
+
+class Named(Fake):
+    """One of the machine's own, by what a study calls it."""
+
+    def look(self) -> None:
+        self.pids = (os.getpid(),)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"),
+    [("name:python", True), ("name:sojourn-load", True), ("pid:7", False)],
+)
+def test_a_name_that_means_the_labs_own_is_refused(
+    name: str,
+    is_refused: bool,  # noqa: FBT001 - a parameter of the test
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stops, "Held", lambda _book, name: Named(name))
+    asked = SimpleNamespace(suspects=name)
+    stage: Any = SimpleNamespace(entered=(), spec=SimpleNamespace(blame=asked))
+    with pytest.raises(RunFault, match="means processes") if is_refused else nullcontext():
+        stops.found(stage, cast("Any", "a book"))
+
+
+def test_programs_that_a_suspect_has_started_and_outlived_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = proc.stat(os.getpid())
+    assert one is not None
+    monkeypatch.setattr(proc, "stat", lambda _: replace(one, cpu_ns=5, ended_ns=7))
+    assert Counters(stops.TREE, list, (0,)).of([os.getpid()]).cpu_ns == 12

@@ -1,0 +1,286 @@
+"""Who is to blame: a row for each suspect, the tail with it and without it, and what it cost."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import altair as alt
+
+from sojourn.findings.findings import ServiceFinding, Settle
+from sojourn.questions.blame import figure
+from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.plan import NAME
+from sojourn.questions.blame.suspects import GUILTY, Row
+from sojourn.report import show
+from sojourn.report.draw import marks
+from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
+from sojourn.report.draw.palette import role
+from sojourn.report.draw.table import Record, from_records
+from sojourn.report.section import Number, Shown
+from sojourn.stats.interval import Interval
+
+COLUMNS = (
+    "suspect", "verdict", "resource", "comparison", "with_ns", "with_lo_ns", "with_hi_ns",
+    "without_ns", "without_lo_ns", "without_hi_ns", "ratio", "lo", "hi", "p", "p_holm", "blocks",
+    "requests", "refused",
+)  # fmt: skip
+STOPPED, ALONE = "all run against it stopped", "it alone against nobody"
+RUNS, STOPS = "it runs", "it is stopped"
+AS_IS, REST = "as it is", "all of them stopped"
+ROW_PX = 46
+KERNELS = (
+    "kworker",
+    "ksoftirqd",
+    "kswapd",
+    "kdamond",
+    "kcompactd",
+    "khugepaged",
+    "rcu_",
+    "migration",
+)
+
+
+def rows(found: Blames) -> list[Record]:
+    """A record of each comparison of each suspect."""
+    return [record for row in found.rows for record in _records(row)]
+
+
+def _records(row: Row) -> Iterator[Record]:
+    for what, one in ((STOPPED, row.stop), (ALONE, row.alone)):
+        if one is None:
+            continue
+        lo, hi = (one.interval.lo, one.interval.hi) if one.interval else (None, None)
+        told = f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if one.ratio and one.interval else ""
+        yield {
+            "suspect": row.name, "verdict": row.word, "resource": row.resource,
+            "comparison": what, "ratio": one.ratio, "lo": lo, "hi": hi, "p": one.p,
+            "p_holm": one.p_holm, "blocks": one.blocks, "requests": one.requests,
+            "refused": one.refused, "with_ns": one.with_ns, "without_ns": one.without_ns,
+            **_ends("with", one.with_interval), **_ends("without", one.without_interval),
+            "with": show.time(one.with_ns), "without": show.time(one.without_ns),
+            "with_sure": show.times(one.with_interval),
+            "without_sure": show.times(one.without_interval),
+            "said": told or one.refused, "chance": "" if one.refused else f"{one.p_holm:.2g}",
+        }  # fmt: skip
+
+
+def _ends(name: str, found: Interval | None) -> Record:
+    return {
+        f"{name}_lo_ns": found.lo if found else None,
+        f"{name}_hi_ns": found.hi if found else None,
+    }
+
+
+def costs(found: Blames) -> list[Record]:
+    """What each suspect used, and what the service paid per request."""
+    return [
+        {
+            "suspect": row.name,
+            "cpu": show.share(row.cpu_share),
+            "still": show.share(row.still_share),
+            "disk": f"{show.count(row.disk_bytes_per_s)}B/s",
+            "traced": "–" if row.traced_share is None else show.share(row.traced_share),
+            **{cost.name: _cost(cost.more, cost.interval) for cost in row.costs},
+        }
+        for row in found.rows
+    ]
+
+
+def _cost(more_ns: float, interval: Interval | None) -> str:
+    """A difference in time per request, with its interval: +3.1 µs (2.8 to 3.4)."""
+    ends = f" ({interval.lo / 1e3:.2g} to {interval.hi / 1e3:.2g})" if interval else ""
+    return f"{more_ns / 1e3:+.2g} µs{ends}"
+
+
+def draw(service: ServiceFinding) -> list[Figure]:
+    """The tail with each suspect and without it; nothing where it was not asked."""
+    found = service.section(Blames)
+    if found is None:
+        return []
+    name, title = f"blame-{service.service}", "The tail with each suspect and without it"
+    records = rows(found)
+    table = from_records(COLUMNS, records)
+    drawn = _drawn(found, records)
+    if not drawn:
+        missing = "No comparison of the experiment has enough requests."
+        return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
+    q = show.quantile(found.q)
+    sheet = Sheet()
+    base = alt.Chart(sheet.data(name, drawn))
+    order = list(dict.fromkeys(str(record["what"]) for record in drawn))
+    y = alt.Y("what:N", title=None, sort=order, axis=alt.Axis(labelLimit=380))
+    states = [AS_IS, RUNS, STOPS, REST]
+    offset = alt.YOffset("state:N", sort=[RUNS, STOPS])
+    inks = [role("ink"), role("violated"), role("holds"), role("muted")]
+    colour = alt.Color(
+        "state:N", scale=alt.Scale(domain=states, range=inks), legend=alt.Legend(title=None)
+    )
+    shape = alt.Shape(
+        "state:N",
+        scale=alt.Scale(domain=states, range=["diamond", "square", "circle", "triangle-up"]),
+        legend=alt.Legend(title=None),
+    )
+    axis = alt.Axis(labelExpr=_EXPR)
+    x = alt.X("ns:Q", title=q, scale=alt.Scale(type="log", padding=12), axis=axis)
+    fields = marks.tooltip("what", "state", "shown", "sure", "verdict", "said")
+    lines = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("lo:Q"), x2="hi:Q", y=y, yOffset=offset, color=colour, tooltip=fields
+    )
+    dots = base.mark_point(size=70, filled=True, opacity=1).encode(
+        x=x, y=y, yOffset=offset, color=colour, shape=shape, tooltip=fields
+    )
+    bound = alt.Chart().mark_rule(color=role("qos"), strokeDash=[4, 3])
+    layers = [lines, dots, bound.encode(x=alt.datum(found.bound_ns))]
+    chart = alt.layer(*layers).properties(width="container", height=ROW_PX * len(order))
+    guilty = [row.name for row in found.rows if row.word == GUILTY]
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=(
+                f"{q} of the requests due in windows in which a suspect ran, and in those in which"
+                " it was stopped; lines are 95 % intervals over windows, the dashed line is the"
+                " bound. Of a suspect whose harm others hide it is shown alone and with nobody."
+                " (M22)"
+            ),
+            alt=f"{len(guilty)} of {len(found.rows)} suspects are guilty"
+            + (f": {', '.join(guilty)}." if guilty else "."),
+            table=table,
+            chart=finish(chart, sheet, title=title),
+        )
+    ]
+
+
+def _drawn(found: Blames, records: list[Record]) -> list[Record]:
+    """A mark of each state: as it is, each suspect running and stopped, and all stopped."""
+    told = {row.name: ALONE if row.is_hidden else STOPPED for row in found.rows}
+    marked = [_mark(AS_IS, AS_IS, found.as_is_ns, found.as_is)]
+    for record in records:
+        if record["comparison"] != told[str(record["suspect"])] or record["refused"]:
+            continue
+        more = {"verdict": record["verdict"], "said": record["said"]}
+        for state, side in ((RUNS, "with"), (STOPS, "without")):
+            ends = record[f"{side}_lo_ns"], record[f"{side}_hi_ns"]
+            mark = {
+                "what": record["suspect"], "state": state, "ns": record[f"{side}_ns"],
+                "lo": ends[0], "hi": ends[1], "shown": record[side],
+                "sure": record[f"{side}_sure"],
+            }  # fmt: skip
+            marked.append({**mark, **more})
+    if len(found.rows) > 1:
+        marked.append(_mark(REST, REST, found.rest_ns, found.rest))
+    return [mark for mark in marked if mark["ns"] is not None]
+
+
+def _mark(what: str, state: str, ns: float | None, interval: Interval | None) -> Record:
+    return {
+        "what": what, "state": state, "ns": ns, "lo": interval.lo if interval else None,
+        "hi": interval.hi if interval else None, "shown": show.time(ns),
+        "sure": show.times(interval), "verdict": "", "said": "",
+    }  # fmt: skip
+
+
+_EXPR = (
+    "datum.value < 1e6 ? datum.value / 1e3 + ' µs' :"
+    " datum.value < 1e9 ? datum.value / 1e6 + ' ms' : datum.value / 1e9 + ' s'"
+)
+
+FIGURE = Kind(name=NAME, about="the tail with each suspect and without it (M22)", of_service=draw)
+
+
+def _try(found: Blames, label: str) -> str:
+    """How to put a stranger to the test; "" where all are the kernel's, which cannot be stopped."""
+    ordinary = (name for name in found.strangers if not name.startswith(KERNELS))
+    if not (name := next(ordinary, "")):
+        return ""
+    who = shlex.quote(f"services.{label}.blame.suspects=name:{name}")
+    return f" To try one: --set {who} --set services.{label}.blame.consent=true"
+
+
+class BlameShown(Shown):
+    """Two tables: the comparisons, and what each suspect used and cost."""
+
+    name = NAME
+    template = "blame/section.html.j2"
+    figures = (figure.KIND, FIGURE)
+
+    def found(self, service: ServiceFinding) -> Blames | None:
+        """The section, for the template."""
+        return service.section(Blames)
+
+    def rows(self, found: Blames) -> list[Record]:
+        """Every comparison, in words and numbers."""
+        return rows(found)
+
+    def costs(self, found: Blames) -> list[Record]:
+        """What each suspect used and cost, in words."""
+        return costs(found)
+
+    def number(self, service: ServiceFinding) -> Number | None:
+        """The ratio of the guiltiest; where nobody is guilty, the tail as it is."""
+        found = service.section(Blames)
+        if found is None or found.as_is_ns is None:
+            return None
+        guilty = [r for r in found.rows if r.word == GUILTY and r.told.ratio and r.told.interval]
+        q = show.quantile(found.q)
+        if not guilty:
+            number = show.time(found.as_is_ns)
+            return Number(number=number, said=f"{q}, and nobody is guilty", short=number)
+        worst = max(guilty, key=lambda row: row.told.ratio or 0.0)
+        told = worst.told
+        assert told.interval is not None  # noqa: S101  # those without were left out
+        ends = f"{told.interval.lo:.3g} to {told.interval.hi:.3g}"
+        number = f"{told.ratio:.3g} times"
+        return Number(number=number, said=f"{ends}: {q} with {worst.name}", short=number)
+
+    def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
+        """The load, the tail as it is and with all suspects stopped."""
+        found = service.section(Blames)
+        if found is None or found.as_is_ns is None:
+            return
+        q = show.quantile(found.q)
+        yield "offered load", f"{show.count(found.rate_rps)} requests/s"
+        yield f"{q} as it is", f"{show.time(found.as_is_ns)} ({show.times(found.as_is)})"
+        if found.rest_ns is not None:
+            rest = f"{show.time(found.rest_ns)} ({show.times(found.rest)})"
+            yield f"{q}, all suspects stopped", rest
+
+    def settle(self, service: ServiceFinding) -> Settle | None:
+        """More blocks, where somebody is undecided."""
+        found = service.section(Blames)
+        return found.settle if found else None
+
+    def notes(self, service: ServiceFinding) -> list[str]:
+        """What the tracer saw, or why it did not look; who else ran there."""
+        found = service.section(Blames)
+        if found is None:
+            return []
+        said = []
+        if found.traced:
+            seen = "; ".join(f"{about} {show.share(share)}" for about, share, _ in found.traced[:3])
+            said.append(f"The slowest requests' excess, by the tracer (it accuses nobody): {seen}.")
+        elif found.look_why:
+            said.append(f"The tracer did not look: {found.look_why}.")
+        if found.strangers:
+            label = service.label or service.service
+            names = ", ".join(found.strangers[:5])
+            said.append(f"On the service's CPUs, and not suspected: {names}.{_try(found, label)}")
+        return said
+
+    def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
+        """Lines of at most `width` columns."""
+        found = service.section(Blames)
+        if found is None or not found.rows:
+            return
+        yield "who is to blame ".ljust(width, "=")
+        for row in found.rows:
+            on = f", on {row.resource}" if row.resource else ""
+            yield f"{row.name}: {row.word}{on}"[:width]
+            for record in _records(row):
+                line = f"  {record['comparison']!s:<27} {record['with']!s:>8} / "
+                line += f"{record['without']!s:<8} = {record['said']}"
+                yield line[:width]
+
+
+KIND = BlameShown()

@@ -1,0 +1,119 @@
+"""Blame from made-up windows to answer, terminal and page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sojourn import analysis, report, spec
+from sojourn.analysis import Measured, StudyData
+from sojourn.plan import Outcome, Verdict
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play
+from sojourn.questions import PLANS, answers, parts
+from sojourn.questions.blame.files import (
+    Blamed,
+    BlameFile,
+    ServedTable,
+    SuspectTable,
+    UseTable,
+    Window,
+    WindowTable,
+)
+from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.plan import PHASE, order
+from sojourn.questions.blame.suspects import CLEARED, CPU, GUILTY, UNDECIDED
+
+XZ, DISK = "noise:cpu@60%", "noise:disk@1MB/s"
+BLOCKS = 8
+
+
+def window(rng: np.random.Generator, block: int, stopped: frozenset[int], harm: float) -> Window:
+    """Half a second; the first suspect multiplies every time by `harm` while it runs."""
+    runs = 0 not in stopped
+    times = rng.exponential(4e4 * (harm if runs else 1.0) * rng.lognormal(0, 0.1), 900)
+    wait_ns = int((20_000_000 if runs else 1_000_000) * rng.lognormal(0, 0.1))
+    served = ServedTable(
+        run_ns=50_000_000, wait_ns=wait_ns, disk_bytes=0, busy_ns=300_000_000, softirq_ns=0
+    )
+    used = [UseTable(cpu_ns=0 if n in stopped else 250_000_000, disk_bytes=0) for n in (0, 1)]
+    kept = WindowTable(
+        block=block, stopped=sorted(stopped), from_ns=0, to_ns=400_000_000, applied_ns=1000,
+        service=served, suspects=used,
+    )  # fmt: skip
+    return Window((0, block), stopped, times, 0.4, kept)
+
+
+def given(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> StudyData:
+    """The study with two suspects; `spoil` windows have a fate of their own."""
+    texts = f'["{XZ}", "{DISK}"]'
+    sets = [f"services.memcached.blame.neighbours={texts}"]
+    of = spec.load("blame", profile="quick", overrides=sets, asks=PLANS.mistakes)
+    of = of.model_copy(update={"factors": {}})
+    rng = np.random.default_rng(4)
+    windows = [window(rng, block, stopped, harm) for block, stopped in order(2, BLOCKS, 3)]
+    for n in range(spoil):
+        windows[n] = replace(windows[n], sojourn_ns=windows[n].sojourn_ns * rng.lognormal(0, 2))
+    names = [SuspectTable(name=name) for name in (XZ, DISK)]
+    blamed = Blamed(file=BlameFile(suspects=names), windows=tuple(windows))
+
+    def measured(outcome: Outcome) -> Measured:
+        if outcome.point.phase is not PHASE:
+            return Measured(outcome=outcome, culprits=("kswapd0",))
+        why = ("client late",) if verdict is Verdict.UNKNOWN else ()
+        return Measured(outcome=replace(outcome, verdict=verdict, reasons=why), own=blamed)
+
+    return StudyData(
+        study=of, measured=tuple(map(measured, play(of, imagine, PLANS))), questions=PLANS
+    )
+
+
+def test_the_guilty_is_named_with_resource_and_interval_and_the_other_is_cleared() -> None:
+    found = analysis.study(given(20.0), answers())
+    assert found.verdict is Verdict.VIOLATED, found.reasons
+    section = found.services[0].section(Blames)
+    assert section is not None
+    assert [(row.word, row.resource) for row in section.rows] == [(GUILTY, CPU), (CLEARED, "")]
+    assert re.match(
+        r"memcached misses p99 ≤ 1 ms because of noise:cpu@60%, on the CPU: p99 [34]\.\d+ ms with "
+        r"it and \d{3} µs with it stopped \(ratio \d\d, \d\d to \d\d\); "
+        r"noise:disk@1MB/s cleared \([01]\.\d\d, 0\.\d\d to 1\.\d\d\)\.",
+        found.answer,
+    ), found.answer
+    assert "Not suspected, but on its CPUs: kswapd0." in found.answer
+    text = report.text(found, parts())
+    assert "who is to blame" in text
+    assert "all run against it stopped" in text
+
+
+def test_where_the_target_is_met_nobody_is_to_blame() -> None:
+    found = analysis.study(given(1.0), answers())
+    assert found.verdict is Verdict.HOLDS, found.reasons
+    assert found.answer.startswith("memcached meets p99 ≤ 1 ms: p99 ")
+    assert "because" not in found.answer
+
+
+def test_what_is_open_is_said_and_how_to_settle_it() -> None:
+    found = analysis.study(given(1.0, spoil=30), answers())
+    section = found.services[0].section(Blames)
+    assert section is not None
+    assert UNDECIDED in {row.word for row in section.rows}
+    assert section.settle is not None
+    assert f"--set services.memcached.blame.blocks={4 * BLOCKS}" in section.settle.command
+
+
+def test_a_run_that_is_not_believed_gives_no_number() -> None:
+    found = analysis.study(given(20.0, verdict=Verdict.UNKNOWN), answers())
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.answer.startswith("memcached: who is to blame is unknown.")
+    assert any("client late" in reason for reason in found.reasons)
+
+
+def test_page_and_files_are_written(tmp_path: Path) -> None:
+    pages = report.write(analysis.study(given(20.0), answers()), tmp_path, parts())
+    page = next(path for path in pages if path.suffix == ".html").read_text(encoding="utf-8")
+    assert "Each suspect, running and stopped" in page
+    assert "The tail with each suspect and without it" in page

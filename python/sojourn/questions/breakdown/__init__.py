@@ -1,0 +1,40 @@
+"""Where the time of a request goes, by stage and by cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn.questions.breakdown import plan
+from sojourn.questions.kind import Kind
+
+if TYPE_CHECKING:
+    from sojourn.analysis.answer_kind import Answer
+    from sojourn.report.openings.opening import Opens
+    from sojourn.report.section import Shown
+
+
+class BreakdownKind(Kind):
+    """Its parts."""
+
+    plan = plan.KIND
+
+    def judge(self) -> Answer:
+        """What follows from its points."""
+        from sojourn.questions.breakdown import judge
+
+        return judge.KIND
+
+    def section(self) -> Shown:
+        """How that is shown."""
+        from sojourn.questions.breakdown import section
+
+        return section.KIND
+
+    def opening(self) -> Opens:
+        """The first screen of a study that asks it."""
+        from sojourn.questions.breakdown import opening
+
+        return opening.KIND
+
+
+KIND = BreakdownKind()

@@ -1,0 +1,141 @@
+"""Where the time of requests goes: stages by load, which is the tail, and who caused it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.questions.breakdown import show as stages
+from sojourn.questions.breakdown import stage_loads
+from sojourn.questions.breakdown.figure import PARTS
+from sojourn.questions.breakdown.findings import Breakdown as Found
+from sojourn.questions.breakdown.findings import Stages
+from sojourn.report import show
+from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
+
+BIG = 3  # stages that a bar names
+
+
+class Breakdown(Opens):
+    """Where the time of traced requests goes, by load."""
+
+    name = "breakdown"
+    place = 100
+
+    def applies(self, findings: Findings) -> bool:
+        """Where requests were traced, and nothing else was asked first."""
+        return bool(_of(findings)) and not any(s.section(MaxLoad) for s in findings.services)
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """For each service the tail's stage at its highest load, and who made it slow."""
+        found = _of(findings)
+        return Opening(
+            headline=headline(found),
+            sentences=tuple(sentences(found))[:3],
+            figures=(stage_loads.NAME,),
+            text=tuple(lines(found, width)),
+        )
+
+
+def _of(findings: Findings) -> list[tuple[ServiceFinding, Found]]:
+    return [
+        (service, found)
+        for service in findings.services
+        if (found := service.section(Found)) and stages.known(found)
+    ]
+
+
+def top(found: Found) -> Stages:
+    """The column that is told: the highest load, of those that the tracer left as they were."""
+    columns = stages.known(found)
+    return next((c for c in columns if c.name == found.top), columns[-1])
+
+
+def _largest(column: Stages) -> tuple[str, float]:
+    """The stage that takes most of the tail, and its share."""
+    name, ns = max(column.tail or column.stages, key=lambda each: each[1])
+    return name, ns / (column.tail_mean_ns or column.mean_ns or 1.0)
+
+
+def headline(found: Sequence[tuple[ServiceFinding, Found]]) -> str:
+    """The stage that is the tail, by service."""
+    said = {}
+    for service, one in found:
+        name, share = _largest(top(one))
+        said[service.service] = f"{100 * share:.0f} % {name}"
+    whole = ", ".join(f"{service} {what}" for service, what in said.items())
+    return fitting(f"The tail is: {whole}", whole, next(iter(said.values())))
+
+
+def sentences(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
+    """Which stage, and who caused it; a sentence for each service, then one about the culprits."""
+    for service, one in found[:2]:
+        column = top(one)
+        name, share = _largest(column)
+        what = PARTS.get(name, (name, ""))[0]
+        alone = next((c for c in stages.known(one) if c.is_alone), None)
+        whole = show.time(column.tail_mean_ns)
+        more = (
+            f"; a request alone takes {show.time(alone.mean_ns)}"
+            if alone and alone is not column
+            else ""
+        )
+        start = (
+            f"at {column.name} {100 * share:.0f} % of the {whole} of {service.service}'s slowest"
+        )
+        yield sentence(
+            f"{start} requests is {name} ({what}){more}",
+            f"{start} requests is {name} ({what})",
+            f"{start} requests is {name}",
+        )
+    yield from _culprits(found)
+
+
+def _culprits(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
+    """Who made the slowest slow, of all services in one sentence."""
+    named, asked = [], False
+    for service, one in found:
+        for column in stages.blamed(one):
+            if column.name != one.accused or not column.culprits:
+                continue
+            asked = True
+            who = [s for s in column.culprits.suspects if s.is_named and s.kind != "stage"]
+            named += (
+                [f"{who[0].about} ({show.share(who[0].share)}, {service.service})"] if who else []
+            )
+    if named:
+        yield sentence(
+            f"the slowest were made slow by {' and '.join(named)}",
+            f"the slowest were made slow by {named[0]}",
+        )
+    elif asked:
+        yield "Nobody in particular made the slowest requests slow."
+
+
+def lines(found: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator[str]:
+    """A line for the mean and one for the tail of each load, their largest stages in words."""
+    for n, (service, one) in enumerate(found):
+        if n:
+            yield ""
+        yield f"{service.service}: time in the server, mean of all requests and of the slowest 1 %"[
+            :width
+        ]
+        rows = [
+            (c.name if not is_tail else "", "slowest" if is_tail else "all",
+             show.time(c.tail_mean_ns if is_tail else c.mean_ns), _words(c, is_tail=is_tail))
+            for c in stage_loads.shown(one) for is_tail in (False, True)
+        ]  # fmt: skip
+        wide = max(len(row[0]) for row in rows)
+        for name, of, total, said in rows:
+            yield f"{name:<{wide}}  {of:<7} {total:>9}  {said}"[:width].rstrip()
+
+
+def _words(column: Stages, *, is_tail: bool) -> str:
+    """`EPoll 60 %, application 20 %, RX 10 %`."""
+    parts = column.tail if is_tail else column.stages
+    total = sum(ns for _, ns in parts) or 1.0
+    large = sorted(parts, key=lambda each: -each[1])[:BIG]
+    return ", ".join(f"{name} {100 * ns / total:.0f} %" for name, ns in large if ns > 0)
+
+
+KIND = Breakdown()

@@ -1,0 +1,218 @@
+"""What one application of a mechanism costs, and what a change does to p99, with intervals (M24).
+
+Times of one mechanism on one host are its applications in order. Quantiles are bounded by order
+statistics and refused below the sample they need (M10), the mean by Student's t on batch means of
+as many batches as there are rows without a break, or eight. Nothing is subtracted: the empty
+measurement has a row of its own.
+
+What a change does: requests that were due within 50 ms after single changes against those due
+within 50 ms before them, both pooled. Changes lie far apart, so they are drawn with replacement
+(bootstrap over changes) for the interval of the ratio of the two p99. Mechanisms are many, so a
+ratio is called more than 1 only at a level that is shared among them (Bonferroni).
+
+Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.5 (units that are drawn
+whole); Law, Simulation Modeling and Analysis (2015), 9.5.3 (batch means).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from sojourn.questions.isolation_cost.files import Change
+from sojourn.samples import dependence
+from sojourn.stats import quantiles, times
+from sojourn.stats.interval import Estimate, Interval
+from sojourn.stats.method import Method
+
+METHOD = Method(
+    name="costs",
+    about="time of one application; p99 after a change over p99 before it, by changes",
+    ids=("C19", "M10", "M24"),
+    source="Efron and Tibshirani (1993), 8.5; Law (2015), 9.5.3",
+)
+
+Floats = NDArray[np.float64]
+BATCHES = 8
+CHANGES_MIN = 8  # below, an interval over changes is not worth its name
+REQUESTS_MIN = 563  # of p99 on each side (M10)
+DRAWS = 2000
+TAIL = 0.99
+BINS = 400  # of the logarithm of the time, above a quantile that p99 is never below
+BODY = 0.8
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What applications of one mechanism on one host took, ns.
+
+    Attributes:
+        mean: with Student's interval over batches.
+        p50, p99: with intervals by order statistics.
+        max_ns: the longest of these; None of none.
+        cpu_ns, child_ns: CPU time of an application: the lab's, and that of what it starts.
+        lab_ns: mean of the same change by the lab's knob, journal and all; None: not measured.
+    """
+
+    count: int
+    mean: Estimate
+    p50: Estimate
+    p99: Estimate
+    max_ns: float | None
+    cpu_ns: float | None
+    child_ns: float | None
+    lab_ns: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Felt:
+    """p99 after single changes over p99 before them.
+
+    Attributes:
+        before_ns, after_ns: p99 of the pooled requests; None if refused; `inf`: lost ones decide.
+        ratio, interval: None if refused.
+        is_longer: the ratio is more than 1 at the level that all mechanisms share.
+    """
+
+    changes: int
+    requests: int
+    before_ns: float | None
+    after_ns: float | None
+    ratio: float | None
+    interval: Interval | None
+    is_longer: bool = False
+    refused: str = ""
+
+
+def cost(
+    ns: Sequence[int], runs: Sequence[tuple[int, int, int]], lab_ns: Sequence[int] = ()
+) -> Cost:
+    """What applications took.
+
+    Args:
+        ns: time of each, in order.
+        runs: (applications, CPU time of the lab, of its children, ns) of each row without a break.
+        lab_ns: the same change by the lab's knob.
+    """
+    values = np.asarray(ns, np.float64)
+    found = times.from_values(values)
+    enough = len(values) >= dependence.BATCHES * dependence.BATCH_LEAST
+    own = {q: dependence.of_raw(values, q) if enough else 1.0 for q in (0.5, TAIL)}
+    count = max(1, sum(run[0] for run in runs))
+    used = [sum(run[nth] for run in runs) / count for nth in (1, 2)] if runs else [None, None]
+    return Cost(
+        count=len(values),
+        mean=_mean(values),
+        p50=quantiles.estimate(found, 0.5, correlation=own[0.5]),
+        p99=quantiles.estimate(found, TAIL, correlation=own[TAIL]),
+        max_ns=float(values.max()) if values.size else None,
+        cpu_ns=used[0],
+        child_ns=used[1],
+        lab_ns=float(np.mean(lab_ns)) if lab_ns else None,
+    )
+
+
+def _mean(values: Floats) -> Estimate:
+    """Student's t on means of batches; of few values on the values themselves."""
+    batches = values if values.size < 4 * BATCHES else _batched(values)
+    if batches.size < 2:  # a spread takes two
+        mean = float(values.mean()) if values.size else None
+        why = "measured once" if values.size else "not measured"
+        return Estimate(
+            q=None, value=mean, interval=None, across_restarts=None, requests=values.size,
+            effective=float(values.size), refused="" if values.size else why,
+        )  # fmt: skip
+    half = float(stats.t.ppf((1 + LEVEL) / 2, batches.size - 1)) * float(
+        batches.std(ddof=1) / math.sqrt(batches.size)
+    )
+    mean = float(values.mean())
+    return Estimate(
+        q=None,
+        value=mean,
+        interval=Interval(lo=max(0.0, mean - half), hi=mean + half),
+        across_restarts=None,
+        requests=values.size,
+        effective=float(batches.size),
+    )
+
+
+def _batched(values: Floats) -> Floats:
+    return np.array([part.mean() for part in np.array_split(values, BATCHES)], np.float64)
+
+
+def felt(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
+    """What single changes do to p99.
+
+    Args:
+        changes: of one mechanism.
+        mechanisms: how many are judged together.
+        seed: of the bootstrap.
+    """
+    before = [change.before for change in changes]
+    after = [change.after for change in changes]
+    least = min(sum(map(len, before)), sum(map(len, after)))
+    refused = ""
+    if len(changes) < CHANGES_MIN:
+        refused = f"{len(changes)} changes had requests around them, {CHANGES_MIN} are needed"
+    elif least < REQUESTS_MIN:
+        refused = f"p99 needs {REQUESTS_MIN} requests, there are {least} around all changes"
+    if refused:
+        return Felt(
+            changes=len(changes), requests=least, before_ns=None, after_ns=None, ratio=None,
+            interval=None, refused=refused,
+        )  # fmt: skip
+    edges = _edges([*before, *after])
+    counts = [
+        np.array([_counted(part, edges) for part in side], np.float64) for side in (before, after)
+    ]
+    ones = np.ones((1, len(changes)))
+    p99s = [float(_tails(ones @ side, edges)[0]) for side in counts]
+    draws = np.random.default_rng(seed).multinomial(
+        len(changes), np.full(len(changes), 1 / len(changes)), size=DRAWS
+    )
+    both = [_tails(draws.astype(np.float64) @ side, edges) for side in counts]
+    is_finite = np.isfinite(both[0]) & np.isfinite(both[1])
+    if not np.isfinite(p99s).all() or is_finite.mean() < LEVEL:
+        return Felt(
+            changes=len(changes), requests=least, before_ns=p99s[0], after_ns=p99s[1], ratio=None,
+            interval=None, refused="requests that never completed decide p99",
+        )  # fmt: skip
+    ratios = both[1][is_finite] / both[0][is_finite]
+    lo, hi = (float(np.quantile(ratios, p)) for p in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    shared = float(np.quantile(ratios, (1 - LEVEL) / 2 / max(1, mechanisms)))
+    return Felt(
+        changes=len(changes),
+        requests=least,
+        before_ns=p99s[0],
+        after_ns=p99s[1],
+        ratio=p99s[1] / p99s[0],
+        interval=Interval(lo=lo, hi=hi),
+        is_longer=shared > 1,
+    )
+
+
+def _edges(parts: Sequence[Floats]) -> Floats:
+    """Edges of bins on a logarithmic scale, ns; times beyond the last are those that were lost."""
+    finite = np.concatenate([part[np.isfinite(part)] for part in parts] or [np.ones(1)])
+    top = float(finite.max()) if finite.size else 1.0
+    low = max(1.0, float(np.quantile(finite, BODY)) if finite.size else 1.0)
+    return np.geomspace(low, max(top, low * 1.001), BINS)
+
+
+def _counted(values: Floats, edges: Floats) -> NDArray[np.int64]:
+    """How many values each bin holds: up to each edge, and last those beyond all."""
+    finite = np.clip(values, edges[0], None)
+    return np.bincount(np.searchsorted(edges, finite), minlength=len(edges) + 1)
+
+
+def _tails(counts: NDArray[np.float64], edges: Floats) -> Floats:
+    """p99 of each row of counts: upper edges, ns; `inf` beyond the last."""
+    up_to = np.cumsum(counts, axis=1)
+    reached = (up_to >= np.ceil(TAIL * up_to[:, -1:])).argmax(axis=1)
+    return np.asarray(np.append(edges, np.inf)[reached], np.float64)

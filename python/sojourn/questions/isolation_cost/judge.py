@@ -1,0 +1,295 @@
+"""What applying isolation costs, in numbers and words, beside the paper's Table IV (C19, M24)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sojourn import units
+from sojourn.analysis.answer_kind import Answer
+from sojourn.analysis.counted import Counted, count, is_narrow
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
+from sojourn.plan import make
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Verdict
+from sojourn.questions.isolation_cost import costs, files
+from sojourn.questions.isolation_cost.costs import Cost, Felt
+from sojourn.questions.isolation_cost.files import Costs, CostTable
+from sojourn.questions.isolation_cost.plan import BUSY, HOSTS, IDLE, LOADED, NAME, share_of
+from sojourn.spec import ServiceSpec
+from sojourn.stats.interval import Interval
+
+OTHERS_MAX = 0.05  # of all CPUs' time: an idle host has no more of others
+NAMED_MAX = 3
+SOURCE = "C19, Table IV"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """One number of the paper's Table IV: the mean of 10,000 applications with its tools.
+
+    Attributes:
+        column: of the table.
+        machine: on which it was measured.
+        mean_ns: ns.
+    """
+
+    column: str
+    machine: str
+    mean_ns: float
+
+
+XEON, THUNDERX = "Intel Xeon E5-2699 v4", "Cavium ThunderX"
+#: Mechanism of the lab → what the paper has for its kind of isolation.
+COLUMNS: Mapping[str, str] = {
+    "cpuset": "CPU", "cpuset_cgroup": "CPU", "llc_ways": "Cache", "memory_limit": "Memory",
+    "egress": "Network", "restart_lxc": "Container Restart", "restart_runc": "Container Restart",
+    "restart_nspawn": "Container Restart",
+}  # fmt: skip
+TABLE_IV: tuple[Paper, ...] = tuple(
+    Paper(column=column, machine=machine, mean_ns=ms * 1e6)
+    for machine, each in (
+        (XEON, (6.5, 1.6, 6.9, 2.4, 970.0)),
+        (THUNDERX, (11.7, 2.0, 11.9, 3.5, 1550.0)),
+    )
+    for column, ms in zip(
+        ("CPU", "Cache", "Memory", "Network", "Container Restart"), each, strict=True
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One mechanism.
+
+    Attributes:
+        one: what one application is.
+        missing, mend: what this machine lacks for it; "": nothing.
+        doubts: why its numbers are not believed; () if they are.
+        costs: by host condition, of `HOSTS`.
+        felt: what one change does to p99 of the service under load.
+    """
+
+    name: str
+    about: str
+    one: str
+    is_restart: bool
+    missing: str
+    mend: str
+    doubts: tuple[str, ...]
+    costs: Mapping[str, Cost]
+    felt: Felt | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IsolationCosts(Section):
+    """Every mechanism.
+
+    Attributes:
+        share: of max RPS, under which they were applied.
+        others_share: of all CPUs' time used by others on the host that was to be idle, the most.
+        table_iv: the paper's.
+    """
+
+    rows: tuple[Row, ...] = ()
+    share: float = 0.0
+    others_share: float | None = None
+    table_iv: tuple[Paper, ...] = TABLE_IV
+
+
+class IsolationCostAnswer(Answer):
+    """A row for each mechanism."""
+
+    name = NAME
+    section = IsolationCosts
+    longer = ("run.applications", "run.restarts")
+    methods = (costs.METHOD,)
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> IsolationCosts | None:
+        """All blocks together; it decides only where nothing else is asked."""
+        del found
+        points = [one for one in map(files.of, given.of(spec.label)) if one is not None]
+        if not points:
+            return None
+        by_name: dict[str, list[tuple[Costs, CostTable]]] = defaultdict(list)
+        for point in points:
+            for table in point.file.mechanisms:
+                by_name[table.name].append((point, table))
+        judged = sum(any(table.changes for _, table in each) for each in by_name.values())
+        rows = tuple(
+            _row(each, judged, make.seed_of(given.study, f"{spec.label}/{name}"))
+            for name, each in by_name.items()
+        )
+        idle = [p.file.others_share for p in points if p.file.host == IDLE]
+        known = [share for share in idle if share is not None]
+        section = IsolationCosts(
+            rows=rows, share=share_of(given.study), others_share=max(known, default=None)
+        )
+        return _said(section, stands, is_alone=set(spec.measure) == {NAME})
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Costs of the mechanisms that are here, each on each host."""
+        mine = [one for service in found.services if (one := service.section(IsolationCosts))]
+        rows = [row for one in mine for row in one.rows if not row.missing]
+        each = (
+            is_narrow(cost.mean.interval) and not row.doubts
+            for row in rows
+            for cost in row.costs.values()
+        )
+        return count(each, "costs") if mine else None
+
+
+def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row:
+    tables = [table for _, table in each]
+    first = next((table for table in tables if table.one), tables[0])
+    by_host = {host: [t for p, t in each if p.file.host == host and t.ns] for host in HOSTS}
+    changes = [change for p, t in each for change in p.changes.get(t.name, ())]
+    return Row(
+        name=first.name,
+        about=first.about,
+        one=first.one,
+        is_restart=first.is_restart,
+        missing=first.missing,
+        mend=first.mend,
+        doubts=_doubts(each),
+        costs={
+            host: costs.cost(
+                [ns for t in mine for ns in t.ns],
+                [run for t in mine for run in t.runs],
+                [ns for t in mine for ns in t.lab_ns],
+            )
+            for host, mine in by_host.items()
+            if mine
+        },
+        felt=costs.felt(changes, mechanisms=judged, seed=seed)
+        if any(table.changes for table in tables)
+        else None,
+    )
+
+
+def _doubts(each: Sequence[tuple[Costs, CostTable]]) -> tuple[str, ...]:
+    """What failed, and blocks after which the change was not in force."""
+    found = []
+    for point, table in each:
+        if table.failed:
+            found.append(f"{point.file.host}: {table.failed}")
+        if table.amiss:
+            off = f"{len(table.amiss)} of {table.checks} read-backs"
+            found.append(f"{point.file.host}: {off} found it not in force: {table.amiss[0]}")
+    return tuple(dict.fromkeys(found))
+
+
+def _said(section: IsolationCosts, stands: Progress, *, is_alone: bool) -> IsolationCosts:
+    reasons = tuple(_reasons(section, stands))
+    verdict = (Verdict.UNKNOWN if reasons else Verdict.HOLDS) if is_alone else None
+    parts = [sentence(row) for row in section.rows if row.name in TOLD and row.costs]
+    lacking = [row.name for row in section.rows if row.missing]
+    text = " ".join(filter(None, parts))
+    if lacking:
+        text += f" Not on this machine: {', '.join(lacking)}."
+    longer = [row for row in section.rows if row.felt and row.felt.is_longer]
+    if longer:
+        named = ", ".join(map(_longer, longer))
+        text += f" One change lengthens p99 of the service under load: {named}."
+    elif any(row.felt and row.felt.ratio for row in section.rows):
+        text += " That one change lengthens p99 of the service under load was not shown of any."
+    return IsolationCosts(
+        headline=" ".join(parts[:NAMED_MAX]) or "No mechanism could be applied.",
+        answer=text or "No mechanism could be applied.",
+        verdict=verdict,
+        reasons=reasons,
+        paper=tuple(_paper(section.rows)),
+        rows=section.rows,
+        share=section.share,
+        others_share=section.others_share,
+    )
+
+
+#: Mechanisms that the answer has a sentence about.
+TOLD = ("cpu_quota", "cpuset", "memory_limit", "egress", "llc_ways", "restart_lxc", "restart_runc")
+
+
+def sentence(row: Row) -> str:
+    """What a change of one mechanism takes, on each host, and what the paper has."""
+    what = "Ending and starting" if row.is_restart else "A change of"
+    told = [f"{_number(row.costs[host])} {_where(host)}" for host in HOSTS if host in row.costs]
+    paper = ", ".join(
+        f"{_time(one.mean_ns)} on {one.machine}"
+        for one in TABLE_IV
+        if one.column == COLUMNS.get(row.name)
+    )
+    has = f"; the paper has {paper}, by command-line tools" if paper else ""
+    return f"{what} {row.name.removeprefix('restart_')} takes {', '.join(told)}{has}."
+
+
+def _number(found: Cost) -> str:
+    mean, p99 = found.mean, found.p99
+    if mean.value is None:
+        return "an unknown time"
+    sure = _span(mean.interval) if mean.interval else "once"
+    tail = f"p99 {_time(p99.value)}" if p99.value is not None else f"max {_time(found.max_ns)}"
+    return f"{_time(mean.value)} ({sure}, {tail})"
+
+
+def _where(host: str) -> str:
+    return {
+        IDLE: "on the idle host", BUSY: "on a busy host", LOADED: "beside the service under load",
+    }[host]  # fmt: skip
+
+
+def _longer(row: Row) -> str:
+    felt = row.felt
+    if felt is None or felt.interval is None:
+        return row.name
+    return f"{row.name} {felt.ratio:.2f} times ({felt.interval.lo:.2f} to {felt.interval.hi:.2f})"
+
+
+def _reasons(section: IsolationCosts, stands: Progress) -> Sequence[str]:
+    found = []
+    if stands.next is not None:
+        found.append("the study was not finished: run it again, it resumes")
+    others = section.others_share
+    if others is None:
+        found.append("whether the idle host was idle is not known")
+    elif others > OTHERS_MAX:
+        found.append(
+            f"the idle host was not idle: others used {others:.0%} of its CPUs' time, "
+            f"{OTHERS_MAX:.0%} may be"
+        )
+    found += [f"{row.name}: {row.doubts[0]}" for row in section.rows if row.doubts]
+    return found
+
+
+def _paper(rows: Sequence[Row]) -> Sequence[tuple[str, str, str, str]]:
+    """Ours beside the paper's numbers, on the idle host."""
+    found = []
+    for row in rows:
+        column = COLUMNS.get(row.name)
+        if column is None:
+            continue
+        theirs = ", ".join(
+            f"{_time(one.mean_ns)} ({one.machine})" for one in TABLE_IV if one.column == column
+        )
+        ours = _number(row.costs[IDLE]) if IDLE in row.costs else ""
+        ours = ours or (f"not here: {row.missing} is missing" if row.missing else "not measured")
+        found.append((f"one application of {row.name} ({column}), mean", theirs, ours, SOURCE))
+    return found
+
+
+def _time(ns: float | None) -> str:
+    return units.show_ns(ns) if ns is not None else "unknown"
+
+
+def _span(interval: Interval) -> str:
+    """An interval, its unit left out where the number before it has the same."""
+    lo, hi = units.show_ns(interval.lo), units.show_ns(interval.hi)
+    same = lo.split()[1] == hi.split()[1]
+    return f"{lo.split()[0] if same else lo} to {hi}"
+
+
+KIND = IsolationCostAnswer()

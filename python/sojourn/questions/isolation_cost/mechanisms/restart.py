@@ -1,0 +1,114 @@
+"""A container or VM that is ended and started anew, with a program in it that only sleeps.
+
+It has a place of its own and leaves the service where it is: what is timed is what the runtime and
+the kernel do, from the order to end the old one until the first process of the new one runs: of a
+virtual machine, until its guest has booted and started the program.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from functools import partial
+
+from sojourn import places, programs
+from sojourn.host.abilities import abilities
+from sojourn.knobs import Lack
+from sojourn.places import Place
+from sojourn.places.process import Process
+from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism, MechanismKind
+
+SLEEP = "sleep"
+LOG = "restart.log"
+POLL_S = 0.005  # how exactly it is seen that a guest has booted
+
+
+class Restart(Mechanism):
+    """A program in a place, ended and started anew."""
+
+    levels = ("one", "the next")
+
+    def __init__(self, name: str, given: Given) -> None:
+        self._name, self._given = name, given
+        self._place: Place | None = None
+        self._task: Process | None = None
+        self._pids = (0, 0)
+        self.one = f"a {name} with a program that sleeps ended, and the next one started"
+
+    def prepare(self) -> None:
+        """Make the place, and start the first."""
+        self._place = places.build(self._name)
+        self._place.enter(self._given.on.book)
+        self._start()
+
+    def _start(self) -> None:
+        assert self._place is not None  # noqa: S101  # it was entered
+        self._task = self._place.start(
+            f"restarted {self._name}",
+            (programs.find(SLEEP, fix="apt install coreutils"), "infinity"),
+            cwd=self._given.folder,
+            ledger=self._given.on.book,
+            log=self._given.folder / LOG,
+            cpus=self._given.cpus,
+        )
+        until = time.monotonic() + self._place.start_s_max
+        while not self._task.is_up and time.monotonic() < until and not self._task.poll(POLL_S):
+            pass  # a guest boots
+        self._pids = self._pids[1], self._task.pid
+
+    def act(self, which: int) -> None:
+        """End it, and start it anew."""
+        del which
+        self._end()
+        self._start()
+
+    def _end(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.stop(first=signal.SIGKILL)  # the first process of a container heeds no other
+
+    def amiss(self, which: int) -> str:
+        """Whether it runs, and is another than before."""
+        del which
+        if self._task is None or self._task.poll() is not None or not self._task.is_up:
+            return "it does not run"
+        return "" if self._pids[0] != self._pids[1] else "it is the same as before"
+
+    def put_back(self) -> None:
+        """End it, and unmake its place."""
+        try:
+            self._end()
+        finally:
+            if self._place is not None:
+                self._place.leave()
+                self._place = None
+
+
+def lacks(name: str, given: Given) -> Lack | None:
+    """The place, and what it needs of the machine."""
+    if name not in places.KINDS:
+        return Lack(missing=f"the place {name} in this lab", mend="update sojourn")
+    kind = places.kind(name)
+    for ability in abilities(given.facts):
+        if ability.name in kind.abilities and not ability.can:
+            return Lack(missing=ability.missing, mend=ability.mend)
+    for program, package in kind.programs.items():
+        if programs.maybe(program) is None:
+            return Lack(missing=f"program {program}", mend=f"apt install {package}")
+    return None
+
+
+def _kind(name: str, about: str) -> MechanismKind:
+    return MechanismKind(
+        name=f"restart_{name}",
+        about=about,
+        is_restart=True,
+        lacks=partial(lacks, name),
+        build=partial(Restart, name),
+    )
+
+
+RUNC = _kind("runc", "an OCI container, ended and started anew")
+NSPAWN = _kind("nspawn", "a systemd-nspawn container, ended and started anew")
+LXC = _kind("lxc", "an LXC container, ended and started anew")
+VM = _kind("vm", "a virtual machine, ended and started anew")

@@ -1,0 +1,169 @@
+"""What applying isolation costs: bars by mechanism; the cheapest, the dearest, and the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sojourn.findings.findings import Findings
+from sojourn.questions.isolation_cost import bars
+from sojourn.questions.isolation_cost.costs import Cost
+from sojourn.questions.isolation_cost.judge import COLUMNS, TABLE_IV, IsolationCosts, Row
+from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, LOADED, NAME
+from sojourn.report import dot_rows, numbers, show
+from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
+
+EMPTY = "empty"  # the measurement of nothing
+LONGER_MAX = 2
+BESIDE, PAPER = "▲", "◆"
+
+
+class IsolationCost(Opens):
+    """Every mechanism that this machine has."""
+
+    name = NAME
+    place = 70
+
+    def applies(self, findings: Findings) -> bool:
+        """Where any mechanism was applied."""
+        return bool(_of(findings))
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """The cheapest and the dearest, then the paper, then what p99 of the service does."""
+        (label, section), *_ = _of(findings)
+        found = ranked(section)
+        return Opening(
+            headline=headline(found),
+            sentences=tuple(sentences(section, found)),
+            figures=(f"{NAME.replace('_', '-')}-{label}",),
+            text=tuple(lines(section, width)),
+        )
+
+
+def _of(findings: Findings) -> list[tuple[str, IsolationCosts]]:
+    """The sections in which anything was measured, by service."""
+    return [
+        (service.service, section)
+        for service in findings.services
+        if (section := service.section(IsolationCosts)) and ranked(section)
+    ]
+
+
+def ranked(section: IsolationCosts) -> list[tuple[str, Cost]]:
+    """Mechanisms with what one change costs, the cheapest first; nothing does not count."""
+    found = [
+        (bars.called(row.name), cost)
+        for row in section.rows
+        if row.name != EMPTY and (cost := _cost(row)) and cost.mean.value is not None
+    ]
+    return sorted(found, key=lambda each: each[1].mean.value or 0.0)
+
+
+def _cost(row: Row) -> Cost | None:
+    """On the idle host, or on the first of the others."""
+    return next((row.costs[host] for host in HOSTS if host in row.costs), None)
+
+
+def _time(cost: Cost) -> str:
+    return numbers.time(cost.mean.value or 0.0, cost.mean.interval)
+
+
+def headline(found: Sequence[tuple[str, Cost]]) -> str:
+    """From the cheapest to the dearest."""
+    (cheap, low), (dear, high) = found[0], found[-1]
+    least, most = (numbers.time(cost.mean.value or 0.0, None) for cost in (low, high))
+    if len(found) == 1:
+        return fitting(f"One change of {cheap} costs {least}", f"{cheap}: {least}")
+    return fitting(
+        f"One change costs from {least} ({cheap}) to {most} ({dear})",
+        f"One change costs {least} ({cheap}) to {most} ({dear})",
+        f"One change costs from {least} to {most}",
+    )
+
+
+def sentences(section: IsolationCosts, found: Sequence[tuple[str, Cost]]) -> Iterator[str]:
+    """The ends of the order, the paper, and the tail of the service."""
+    (cheap, low), (dear, high) = found[0], found[-1]
+    if len(found) > 1:
+        yield sentence(
+            f"cheapest is {cheap}, {_time(low)} a change; dearest is {dear}, {_time(high)}"
+        )
+    else:
+        yield sentence(f"a change of {cheap} takes {_time(low)}")
+    if said := _against_paper(section):
+        yield said
+    if said := _tail(section):
+        yield said
+
+
+def _against_paper(section: IsolationCosts) -> str:
+    """By how much the paper's command-line tools took longer."""
+    ratios = {
+        bars.called(row.name): min(theirs) / cost.mean.value
+        for row in section.rows
+        if (theirs := [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)])
+        and (cost := _cost(row))
+        and cost.mean.value
+    }
+    if not ratios:
+        return ""
+    least, most = min(ratios.values()), max(ratios.values())
+    span = f"{least:.2g}" if least == most else f"{_times(least)} to {_times(most)}"
+    return sentence(
+        f"the paper's command-line tools took {span} times as long as the same change here, which"
+        " calls the kernel directly",
+        f"the paper's tools took {span} times as long",
+    )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 100 else f"{float(f'{ratio:.1g}'):,.0f}"
+
+
+def _tail(section: IsolationCosts) -> str:
+    """What one change does to p99 of the service under load."""
+    felt = [row for row in section.rows if row.felt and row.felt.ratio]
+    longer = [row for row in felt if row.felt and row.felt.is_longer]
+    if longer:
+        longer.sort(key=lambda row: -(row.felt.ratio or 0.0 if row.felt else 0.0))
+        said = [
+            f"{bars.called(row.name)} {numbers.ratio(row.felt.ratio, row.felt.interval)} times"
+            for row in longer[:LONGER_MAX]
+            if row.felt and row.felt.ratio
+        ]
+        rest = f" and {len(longer) - LONGER_MAX} more" if len(longer) > LONGER_MAX else ""
+        return sentence(
+            f"one change lengthens p99 of the service under load: {', '.join(said)}{rest}",
+            f"one change of {bars.called(longer[0].name)} lengthens p99 of the service",
+        )
+    if felt:
+        return "No single change was shown to lengthen p99 of the service under load."
+    return ""
+
+
+def lines(section: IsolationCosts, width: int) -> Iterator[str]:
+    """A row for each mechanism, the cheapest first."""
+    cost_of = {bars.called(row.name): row for row in section.rows}
+    names = [name for name, _ in ranked(section)]
+    marks = [f"● {IDLE} host", f"{BESIDE} beside the loaded service", f"{PAPER} the paper's tools"]
+    yield f"mean time of one change: {', '.join(marks)}"[:width]
+    yield from dot_rows.lines([_row(name, cost_of[name]) for name in names], width, one=None)
+
+
+def _row(name: str, row: Row) -> dot_rows.Row:
+    cost = _cost(row)
+    mean = cost.mean if cost else None
+    loaded = row.costs.get(LOADED)
+    ends = mean.interval if mean else None
+    theirs = [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)]
+    beside = [(loaded.mean.value, BESIDE)] if loaded and loaded.mean.value else []
+    return dot_rows.Row(
+        name=name,
+        at=mean.value if mean else None,
+        lo=ends.lo if ends else None,
+        hi=ends.hi if ends else None,
+        said=show.time(mean.value) if mean else "",
+        others=(*((ns, PAPER) for ns in theirs), *beside),
+    )
+
+
+KIND = IsolationCost()

@@ -1,0 +1,102 @@
+"""Costs and attributions from made-up points to answer, terminal and page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn import analysis, report, spec
+from sojourn.analysis import Measured, StudyData
+from sojourn.analysis.testing import measured
+from sojourn.plan import Verdict
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play
+from sojourn.questions import PLANS, answers, parts
+from sojourn.questions.isolation_cost import plan
+from sojourn.questions.isolation_cost.files import Change, CostFile, Costs, CostTable
+from sojourn.questions.isolation_cost.judge import TABLE_IV, IsolationCosts
+from sojourn.questions.isolation_cost.section import cost_rows
+from sojourn.stats import quantile_regression
+
+
+def _table(name: str, ns: list[int], **changes: object) -> CostTable:
+    table = {
+        "name": name, "about": "a change", "is_restart": False, "one": "a write",
+        "levels": ("a", "b"), "missing": "", "mend": "", "failed": "", "ns": ns,
+        "runs": [(len(ns), 1000, 0)], "changes": [], "lab_ns": [], "amiss": [], "checks": 4,
+    }  # fmt: skip
+    return CostTable.model_validate(table | changes)
+
+
+def _costs(host: str, others: float) -> Costs:
+    rng = np.random.default_rng(1)
+    ns = [int(one) for one in rng.normal(38_000, 2_000, 1000)]
+    lacks = {"missing": "resctrl", "mend": "mount it"}
+    loaded = {"changes": [(n, n + 1) for n in range(20)]} if host == plan.LOADED else {}
+    tables = [_table("cpu_quota", ns, **loaded), _table("llc_ways", [], runs=[], **lacks)]
+    changes = [Change(rng.exponential(1e5, 200), rng.exponential(2e5, 200)) for _ in range(20)]
+    file = CostFile(host=host, mechanisms=tables, others_share=others)
+    return Costs(file=file, changes={"cpu_quota": tuple(changes)} if loaded else {})
+
+
+def _given(others: float) -> StudyData:
+    of = spec.load("isolation_cost", profile="quick", asks=PLANS.mistakes)
+    played = play(of, imagine, PLANS)
+    hosts = [o.point.setting.get(plan.HOST) for o in played]
+    assert sorted(str(host) for host in hosts if host) == sorted(plan.HOSTS)
+    every = (
+        Measured(outcome=o, own=_costs(str(host), others) if host else None)
+        for o, host in zip(played, hosts, strict=True)
+    )
+    return StudyData(study=of, measured=tuple(every), questions=PLANS)
+
+
+def test_a_change_is_said_with_interval_host_and_paper() -> None:
+    found = analysis.study(_given(0.01), answers())
+    assert found.verdict is Verdict.HOLDS, found.reasons
+    assert found.answer.startswith("A change of cpu_quota takes 37.9 µs (37.7 to 38.1 µs, p99 ")
+    assert "on the idle host" in found.answer
+    whole = found.services[0].answer
+    assert "Not on this machine: llc_ways." in whole
+    assert "One change lengthens p99 of the service under load: cpu_quota" in whole
+    section = found.services[0].section(IsolationCosts)
+    assert section is not None
+    rows = {(row["mechanism"], row["host"]): row for row in cost_rows(section)}
+    assert rows["cpu_quota", "idle"]["applications"] == 1000
+    assert rows["llc_ways", ""]["mend"] == "mount it"
+    assert {one.mean_ns for one in TABLE_IV if one.column == "CPU"} == {6.5e6, 11.7e6}
+    text = report.text(found, parts())
+    assert "llc_ways: resctrl is missing; mount it" in text
+    lines = [line for line in text.splitlines() if line.startswith("cpu_quota ")]
+    times = {row["max"] for row in cost_rows(section) if row["mechanism"] == "cpu_quota"}
+    assert {" ".join(line.split()[-2:]) for line in lines[: len(times)]} == times
+
+
+def test_a_host_that_was_not_idle_is_said_and_the_numbers_stay() -> None:
+    found = analysis.study(_given(0.4), answers())
+    assert found.verdict is Verdict.UNKNOWN
+    assert any("was not idle: others used 40%" in reason for reason in found.reasons)
+    assert "takes 37.9 µs" in found.answer
+
+
+def test_attribution_names_the_factor_that_moves_the_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantile_regression, "SAMPLES", 100)
+    sets = ["run.repeats=4", "run.measure_s=0.5"]
+    of = spec.load("attribution", profile="quick", overrides=sets, asks=PLANS.mistakes)
+    key = "services.memcached.params.threads"
+    rng, found = np.random.default_rng(1), []
+    for outcome in play(of, imagine, PLANS):
+        times = 1 if outcome.point.setting[key] == 1 else math.exp(0.7)
+        one = measured(outcome.point, rng.exponential(1e5 * times, 4000))
+        found.append(replace(one, outcome=replace(one.outcome, verdict=Verdict.HOLDS)))
+    assert len(found) == 4 * 8
+    done = analysis.study(StudyData(study=of, measured=tuple(found), questions=PLANS), answers())
+    assert done.verdict is Verdict.HOLDS, done.reasons
+    assert "p99 is moved by threads 1 → 2" in done.answer
+    assert "which factor moves the tail" in report.text(done, parts())
+    few = analysis.study(StudyData(study=of, measured=tuple(found[:8]), questions=PLANS), answers())
+    assert few.verdict is Verdict.UNKNOWN
+    assert any("blocks have a believed run" in reason for reason in few.reasons)

@@ -1,0 +1,33 @@
+"""The most load that fits within the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn.questions.kind import Kind
+from sojourn.questions.max_load import plan
+
+if TYPE_CHECKING:
+    from sojourn.analysis.answer_kind import Answer
+    from sojourn.report.section import Shown
+
+
+class MaxLoadKind(Kind):
+    """Its parts."""
+
+    plan = plan.KIND
+
+    def judge(self) -> Answer:
+        """What follows from its points."""
+        from sojourn.questions.max_load import judge
+
+        return judge.KIND
+
+    def section(self) -> Shown:
+        """How that is shown."""
+        from sojourn.questions.max_load import section
+
+        return section.KIND
+
+
+KIND = MaxLoadKind()

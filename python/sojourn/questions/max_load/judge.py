@@ -1,0 +1,58 @@
+"""The highest load within the QoS target, in numbers and words; `worst` finds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sojourn.analysis.answer_kind import Answer, Rank
+from sojourn.analysis.counted import Counted, count, is_narrow
+from sojourn.findings import answer
+from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding, Settle
+from sojourn.findings.measured import StudyData
+from sojourn.plan.next import Progress
+from sojourn.questions.max_load import worst
+from sojourn.spec import ServiceSpec
+
+
+class MaxLoadAnswer(Answer):
+    """How much load fits, from all runs of the service together."""
+
+    name = "max_load"
+    place = 1
+    section = MaxLoad
+    rank = Rank.SERVICE
+    longer = ("run.search.budget_s",)
+    methods = (worst.METHOD,)
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> MaxLoad | None:
+        """The search as far as it has come; None before it was begun."""
+        if found.qos is None:
+            return None
+        most = worst.judge(given, given.of(spec.label), stands, found.qos)
+        if most is None:
+            return None
+        text = answer.headline(found.having(self.name, most), given.workers.get(spec.label))
+        return replace(most, headline=text, answer=text)
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Services of which the interval is narrow, or that no load suits."""
+        mine = [most for one in found.services if (most := one.section(MaxLoad))]
+        return count(map(_is_decided, mine), "services") if mine else None
+
+    def settle(self, found: Findings) -> Settle | None:
+        """Of the services that are open, that which takes longest: its command is of all."""
+        mine = [most for one in found.services if (most := one.section(MaxLoad))]
+        each = [most.settle for most in mine if most.settle and not _is_decided(most)]
+        return max(each, key=lambda one: one.seconds, default=None)
+
+
+def _is_decided(most: MaxLoad) -> bool:
+    if most.border is None:
+        return False
+    ends = most.border.interval_rps
+    return ends.hi == 0 or is_narrow(ends)
+
+
+KIND = MaxLoadAnswer()

@@ -1,0 +1,189 @@
+"""The highest load within the QoS target: number, interval, bar, and the machine's part in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from sojourn import units
+from sojourn.findings import answer
+from sojourn.findings.findings import Border, MaxLoad, Scheduled, ServiceFinding, Settle
+from sojourn.report import plot, show
+from sojourn.report.section import Bar, Number, Shown
+
+WORTH = answer.APART  # a ratio above which what took the server's CPU is part of the answer
+CULPRITS = 3
+
+
+class MaxLoadShown(Shown):
+    """The search's answer first, for it has an interval."""
+
+    name = "max_load"
+    place = 1
+    template = ""
+
+    def number(self, service: ServiceFinding) -> Number | None:
+        """The load that fits, with its interval."""
+        search = service.section(MaxLoad)
+        return _number_of(search) if search else None
+
+    def bar(self, service: ServiceFinding) -> Bar | None:
+        """Where it lies on the load axis."""
+        search = service.section(MaxLoad)
+        return _bar(search.border, service.max_rps) if search and search.border else None
+
+    def notes(self, service: ServiceFinding) -> list[str]:
+        """The machine's share in it."""
+        search = service.section(MaxLoad)
+        return _notes(search) if search else []
+
+    def reasons(self, service: ServiceFinding) -> tuple[str, ...]:
+        """Why the interval decides nothing."""
+        search = service.section(MaxLoad)
+        return search.reasons if search else ()
+
+    def settle(self, service: ServiceFinding) -> Settle | None:
+        """What would make the interval narrow."""
+        search = service.section(MaxLoad)
+        return search.settle if search else None
+
+    def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
+        """What the interval rests on, and what it says of the machine."""
+        if search := service.section(MaxLoad):
+            yield from _searched(search)
+
+    def plot(self, service: ServiceFinding, width: int) -> Iterator[str]:
+        """How surely each load meets the target, where no load was swept."""
+        search = service.section(MaxLoad)
+        if not service.points and search and search.border and search.border.curve:
+            yield from _chance(search.border, width)
+            yield ""
+
+
+def _number_of(search: MaxLoad) -> Number:
+    if search.border is not None:
+        number = show.border(search.border)
+        unit = "" if number in {"unknown", "no load"} else "requests/s"
+        said = f"{show.within(search.border)}; {show.basis(search.border)}"
+        return Number(number=number, unit=unit, said=said, short=f"{number}/s" if unit else number)
+    return Number(number="unknown", said="no run can be believed", short="unknown")
+
+
+def _bar(found: Border, max_rps: float | None) -> Bar:
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    ends = [found.estimate_rps, lo, *([hi] if math.isfinite(hi) else [])]
+    # Loads above max RPS are tried too; then the axis goes on to them.
+    top = max(max_rps or 0.0, *ends) or 1.0
+    is_max = max_rps is not None and top == max_rps
+    return Bar(
+        lo=lo / top,
+        hi=min(1.0, hi / top),
+        at=found.estimate_rps / top,
+        end=f"{show.round_count(top)}{' max' if is_max else ''}",
+        is_open_low=lo <= 0,
+        is_open_high=not math.isfinite(hi),
+    )
+
+
+def _notes(search: MaxLoad) -> list[str]:
+    notes = []
+    found, other = search.border, search.undisturbed
+    if found is not None and other is not None and _is_worth(other, found):
+        notes.append(
+            f"undisturbed {show.border(other)} ({show.within(other)}):"
+            " the machine decides, not the service"
+        )
+    if found is not None and search.scheduled is not None:
+        notes += _scheduled(found, search.scheduled)
+    return notes
+
+
+def _scheduled(found: Border, scheduled: Scheduled) -> list[str]:
+    """What the machine makes of the service, if that is much less than it can."""
+    who = f": {show.listed(scheduled.culprits, CULPRITS)} ran there" if scheduled.culprits else ""
+    other = scheduled.border
+    if other is not None and _is_worth(found, other):
+        own, there = _number(found), _number(other)
+        return [f"{own} with the CPU to itself; {there} as this machine schedules it{who}"]
+    pair = scheduled.quantile_ns
+    if pair is not None and pair[1] > WORTH * pair[0]:
+        own, there = (show.time(ns) for ns in pair)
+        at = f"{show.round_count(scheduled.at_rps)} requests/s"
+        return [f"at {at} {own} with the CPU to itself; {there} as this machine schedules it{who}"]
+    return []
+
+
+def _is_worth(more: Border, less: Border) -> bool:
+    """Whether they differ by more than is usual; "at least" says nothing of how little it is."""
+    is_known = math.isfinite(less.interval_rps.hi)
+    return is_known and more.estimate_rps > WORTH * less.estimate_rps
+
+
+def _number(found: Border) -> str:
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if lo > 0 and math.isfinite(hi):
+        inside = f"{show.round_count(lo)}–{show.round_count(hi)}"
+        return f"{show.round_count(found.estimate_rps)} ({inside})"
+    return show.border(found)
+
+
+def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
+    """What the search rests on, and what it says of the machine."""
+    if search.border is None:
+        why = show.sentences(search.reasons) or "no run can be believed"
+        yield "max load within QoS", f"{search.verdict}: {why}"
+        return
+    found = search.border
+    shares = f", {show.shares(found.fraction)} of max RPS" if _is_closed(found) else ""
+    yield "max load within QoS", f"{_in_full(found)}{shares}"
+    runs = f"{found.runs} runs on {found.starts} starts, {found.measured_s:.0f} s of load"
+    yield "the search", f"{runs}, {units.show_s(search.wall_s)} in all"
+    if search.undisturbed is not None:
+        yield "undisturbed", _in_full(search.undisturbed)
+    if search.scheduled is not None:
+        yield "as this machine schedules it", _as_scheduled(search.scheduled)
+    if search.shield:
+        yield "shield of the server's CPUs", search.shield
+    if search.stall_s is not None:
+        yield "not excluded", f"stalls rarer than one in {units.show_s(search.stall_s)}"
+
+
+def _is_closed(found: Border) -> bool:
+    ends = found.fraction
+    return ends is not None and ends.lo > 0 and math.isfinite(ends.hi)
+
+
+def _in_full(found: Border) -> str:
+    if found.interval_rps.hi <= 0:
+        return show.within(found)
+    return f"{show.border(found)} requests/s ({show.within(found)})"
+
+
+def _as_scheduled(found: Scheduled) -> str:
+    said = [_in_full(found.border)] if found.border else []
+    if found.quantile_ns:
+        quiet, noisy = (show.time(ns) for ns in found.quantile_ns)
+        pairs = f"{found.pairs} pair{'' if found.pairs == 1 else 's'} of runs"
+        said.append(
+            f"{noisy} instead of {quiet} at {show.count(found.at_rps)} requests/s ({pairs})"
+        )
+    if found.culprits:
+        said.append(f"ran there: {', '.join(found.culprits)}")
+    return "; ".join(said) or "not known"
+
+
+def _chance(border: Border, width: int) -> Iterator[str]:
+    """How surely each load meets the target: all there is to draw where none was swept."""
+    top = border.curve[-1][0]
+    steps = [top * i / 5 for i in range(6)]
+    yield "probability that an offered load (requests/s) meets the target"
+    yield from plot.canvas(
+        [plot.Mark(x=rps, y=chance, sign="o") for rps, chance in border.curve],
+        x=plot.Axis(lo=0.0, hi=top, ticks=tuple((rps, show.round_count(rps)) for rps in steps)),
+        y=plot.Axis(lo=0.0, hi=1.0, ticks=tuple((p, show.share(p)) for p in (0.0, 0.5, 0.95, 1.0))),
+        width=width,
+        height=10,
+    )
+
+
+KIND = MaxLoadShown()

@@ -1,0 +1,241 @@
+"""How much load fits within the QoS target, as the model over all runs has it (M18, M28).
+
+The plan's posterior is the answer; here it is put in numbers for people: an estimate with its
+interval, the same without what the machine did (M29) and without the shield (M32), what it rests
+on, and the one command that would settle what is still open.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from statistics import median
+
+from sojourn.findings.findings import Border, MaxLoad, Qos, Scheduled, Settle
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.plan.axis import Axis, Target
+from sojourn.plan.evidence import Trial, trials
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.posterior import LEVEL_OF_ANSWER, Posterior
+from sojourn.plan.search import NEAR, Search, border_of, scheduled
+from sojourn.questions.max_load.plan import search_of
+from sojourn.stats.interval import Interval
+from sojourn.stats.method import Method
+from sojourn.text.numbers import percent
+from sojourn.units import show_count
+
+METHOD = Method(
+    name="max_load",
+    about="the highest load within the QoS target, from one monotone model over all runs",
+    ids=("M18", "M28", "M29", "M32"),
+    source="Polák, draft-vpolak-bmwg-plrsearch; Rabiner (1989) for forward-backward",
+)
+
+WIDE = 2.0  # hi / lo above which an interval decides nothing
+NARROW = 1.2  # below it there is nothing left to settle
+DIFFERS = 1.05  # ratio from which the undisturbed answer is worth a line of its own
+STALLS = 3  # in the time near the border; rarer ones cannot be excluded
+_QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
+
+
+def judge(
+    given: StudyData, measured: Sequence[Measured], stands: Progress, qos: Qos
+) -> MaxLoad | None:
+    """What the search of one service found; None if it was not begun.
+
+    Args:
+        given: the study, for the command that would settle what is open.
+        measured: points of this service.
+        stands: how far its plan has come.
+        qos: its target.
+    """
+    search, axis, target = search_of(stands), stands.axis, stands.target
+    if search is None or axis is None or target is None:
+        return None
+    outcomes = [m.outcome for m in measured]
+    probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
+    found = _border(search.posterior, search.trials, axis) if search.posterior else None
+    verdict, reasons = _verdict(search, found, outcomes)
+    return MaxLoad(
+        verdict=verdict,
+        reasons=reasons,
+        border=found,
+        undisturbed=_undisturbed(outcomes, found, axis, target),
+        scheduled=_scheduled(measured, search, axis, target, qos.q),
+        shield=next((o.shield for o in reversed(probes)), ""),
+        stall_s=_stall_s(search, found),
+        settle=_settle(given, found, outcomes),
+        probes=tuple((o.offered_rps, _saw(o, qos.q)) for o in probes),
+        wall_s=sum(o.wall_s for o in probes),
+    )
+
+
+def _border(said: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
+    lo, hi = said.interval()
+    estimate = said.within(0.5)
+    if lo == 0 and hi < math.inf:
+        estimate = max(hi, said.rps[0])
+    elif lo > 0 and hi == math.inf:
+        estimate = lo
+    return Border(
+        estimate_rps=estimate,
+        interval_rps=Interval(lo=lo, hi=hi),
+        level=LEVEL_OF_ANSWER,
+        fraction=Interval(lo=lo / axis.rps, hi=hi / axis.rps),
+        runs=len(rest),
+        starts=len({trial.life for trial in rest}),
+        measured_s=sum(trial.seconds for trial in rest),
+        curve=tuple(zip(said.rps, said.holds, strict=True)),
+    )
+
+
+def _verdict(
+    search: Search, found: Border | None, outcomes: Sequence[Outcome]
+) -> tuple[Verdict, tuple[str, ...]]:
+    """Whether the interval decides anything; the numbers stand in any case."""
+    if found is None:
+        why = [reason for o in outcomes for reason in o.reasons[:1]]
+        return Verdict.UNKNOWN, ("no run can be believed", *dict.fromkeys(why))
+    if search.next is not None:
+        return Verdict.UNKNOWN, ("the search was not finished: run the study again, it resumes",)
+    if found.interval_rps.hi == 0:
+        return Verdict.VIOLATED, ()
+    doubt = _undecided(found)
+    return (Verdict.UNKNOWN, (doubt,)) if doubt else (Verdict.HOLDS, ())
+
+
+def _undecided(found: Border) -> str:
+    """Why an interval is none to decide by; "" if it is."""
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if lo == 0:
+        return f"nothing down to {show_count(found.curve[0][0])} requests/s was shown to hold"
+    if hi == math.inf:
+        return f"nothing up to {show_count(found.curve[-1][0])} requests/s was shown to fail"
+    if hi > WIDE * lo:
+        return (
+            f"the interval spans a factor of {hi / lo:.1f}, {WIDE:g} decides: in "
+            f"{found.measured_s:.0f} s of load misses came in too few clusters to count"
+        )
+    return ""
+
+
+def _undisturbed(
+    outcomes: Sequence[Outcome], found: Border | None, axis: Axis, target: Target
+) -> Border | None:
+    """The same without the windows that the log of the server's CPUs marks, if that differs."""
+    if found is None or all(o.undisturbed is None for o in outcomes):
+        return None
+    kept = trials(outcomes, undisturbed=True)
+    said = border_of(kept, axis, target)
+    if said is None:
+        return None
+    alone = _border(said, kept, axis)
+    if _is_open(alone):
+        return None
+    if alone.interval_rps.lo > found.interval_rps.hi:
+        return alone  # also where the machine lets no load fit
+    if _is_open(found):
+        return None  # open ends cannot be compared
+    apart = alone.estimate_rps / found.estimate_rps
+    return alone if apart > DIFFERS or apart < 1 / DIFFERS else None
+
+
+def _is_open(border: Border) -> bool:
+    """Whether nothing was seen to hold, or to fail."""
+    return border.interval_rps.lo == 0 or border.interval_rps.hi == math.inf
+
+
+def _scheduled(
+    measured: Sequence[Measured], search: Search, axis: Axis, target: Target, q: float
+) -> Scheduled | None:
+    """What the shield changed: the border without it, and runs that took turns at one load."""
+    outcomes = [m.outcome for m in measured]
+    said, rest = scheduled(outcomes, axis, target)
+    if said is None or search.at_rps is None:
+        return None
+    shielded, bare = (
+        _quantiles(outcomes, phase, search.at_rps, q) for phase in (Phase.CONFIRM, Phase.SCHEDULED)
+    )
+    names = [name for m in measured for name in m.culprits]
+    return Scheduled(
+        border=_border(said, rest, axis),
+        quantile_ns=(median(shielded), median(bare)) if shielded and bare else None,
+        at_rps=search.at_rps,
+        pairs=min(len(shielded), len(bare)),
+        culprits=tuple(dict.fromkeys(names)),
+    )
+
+
+def _quantiles(outcomes: Sequence[Outcome], phase: Phase, rps: float, q: float) -> list[float]:
+    """The target's quantile in the believed runs of a phase at one load, ns."""
+    field = _QUANTILES.get(q)
+    found = [
+        getattr(o, field)
+        for o in outcomes
+        if field
+        and o.point.phase is phase
+        and o.point.offered_rps == rps
+        and o.verdict is not Verdict.UNKNOWN
+    ]
+    return [ns for ns in found if ns is not None]
+
+
+def _stall_s(search: Search, found: Border | None) -> float | None:
+    """Stalls rarer than one in this many seconds near the border cannot be excluded."""
+    if found is None:
+        return None
+    near = [
+        trial.seconds
+        for trial in search.trials
+        if 1 / NEAR <= trial.rps / found.estimate_rps <= NEAR
+    ]
+    return sum(near) / STALLS if near else None
+
+
+def _saw(outcome: Outcome, q: float) -> str:
+    """What one run saw, without a claim about its load."""
+    if outcome.verdict is Verdict.UNKNOWN or outcome.over_bound is None:
+        return "unknown"
+    return "pass" if outcome.over_bound <= (1 - q) * outcome.requests else "fail"
+
+
+def _settle(given: StudyData, found: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
+    """The study once more with the time that the interval wants: its width falls as 1/√time.
+
+    What is typed is stretched again, as all that lasts is for a service that says so.
+    """
+    if found is None:
+        return None
+    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    if hi == 0 or (lo > 0 and hi <= NARROW * lo):
+        return None
+    is_open = lo == 0 or hi == math.inf
+    times = 2.0 if is_open else max(2.0, (math.log(hi / lo) / math.log(NARROW)) ** 2)
+    stretch = given.study.service(outcomes[0].point.service).stretch if outcomes else 1
+    typed_s = _rounded(times * given.study.run.search.budget_s / stretch)
+    spent_s = sum(o.wall_s for o in outcomes)
+    more_s = typed_s * stretch - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
+    why = "find the open end" if is_open else f"bring the interval to ±{percent((NARROW - 1) / 2)}"
+    return Settle(
+        command=f"{_command(given)} --set run.search.budget_s={typed_s:g}",
+        seconds=spent_s + max(0.0, more_s),
+        why=why,
+    )
+
+
+def _rounded(seconds: float) -> float:
+    """To ten seconds, or minutes where it is long.
+
+    >>> _rounded(123.0), _rounded(1250.0)
+    (130.0, 1260.0)
+    """
+    step = 10.0 if seconds < 600 else 60.0
+    return step * math.ceil(seconds / step)
+
+
+def _command(given: StudyData) -> str:
+    """What the user typed, without a budget of his own."""
+    asked = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
+    return re.sub(r" --set run\.search\.budget_s=\S+", "", asked)

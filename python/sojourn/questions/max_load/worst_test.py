@@ -1,0 +1,408 @@
+"""The answer in numbers: what the posterior says, what the machine adds, what would settle it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from sojourn.analysis.served import QUEUES, Served
+from sojourn.findings.findings import Border, MaxLoad, Qos, Settle
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.plan import Outcome, Phase, Point, Verdict, progress
+from sojourn.plan.points import Misses
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play, study
+from sojourn.questions import PLANS
+from sojourn.questions.max_load import worst
+from sojourn.questions.max_load.plan import search_of
+from sojourn.spec import Study
+from sojourn.stats.interval import Interval
+
+QOS = Qos(q=0.99, bound_ns=1e6, rule="given")
+
+
+def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
+    measured = tuple(
+        Measured(outcome=o, culprits=culprits if o.point.phase is Phase.SCHEDULED else ())
+        for o in outcomes
+    )
+    given = StudyData(study=of, measured=measured, questions=PLANS)
+    found = worst.judge(given, measured, progress(of, of.services[0], outcomes, PLANS), QOS)
+    assert found is not None
+    return found
+
+
+def quick(*sets: str) -> Study:
+    return study(*sets, profile="quick")
+
+
+@pytest.fixture(name="stalls", scope="module")
+def _stalls() -> tuple[Study, list[Outcome]]:
+    of = quick('services.memcached.measure=["sweep", "max_load"]')
+    return of, play(of, Served(queue=QUEUES[2]).measure, PLANS)
+
+
+def test_the_numbers_are_the_posterior_s(stalls: tuple[Study, list[Outcome]]) -> None:
+    of, outcomes = stalls
+    found = judged(of, outcomes).border
+    search = search_of(progress(of, of.services[0], outcomes, PLANS))
+    assert found
+    assert search
+    assert (found.interval_rps.lo, found.interval_rps.hi) == search.interval_rps
+    assert found.estimate_rps == search.estimate_rps
+    assert found.runs == len(search.trials)
+    assert found.measured_s == sum(o.point.measure_s for o in outcomes if o.over_bound is not None)
+
+
+def test_a_wide_interval_names_the_command_that_would_narrow_it(
+    stalls: tuple[Study, list[Outcome]],
+) -> None:
+    of, outcomes = stalls
+    found = judged(of, outcomes)
+    assert found.settle
+    assert found.settle.command.startswith("sojourn run max_load_memcached --profile quick --set ")
+    assert found.settle.seconds > sum(o.wall_s for o in outcomes)
+
+
+def test_windows_that_the_log_marks_are_left_out_of_the_second_answer(
+    stalls: tuple[Study, list[Outcome]],
+) -> None:
+    of, outcomes = stalls
+    assert judged(of, outcomes).undisturbed is None
+    calm = [
+        replace(o, undisturbed=Misses(requests=o.requests, over=0))
+        if o.over_bound and o.over_bound < 0.1 * o.requests
+        else o
+        for o in outcomes
+    ]
+    found = judged(of, calm)
+    assert found.border
+    assert found.undisturbed
+    assert found.undisturbed.estimate_rps > 1.2 * found.border.estimate_rps
+
+
+def late(point: Point) -> Outcome:
+    """Everything misses."""
+    outcome = imagine(point)
+    missed = None if outcome.over_bound is None else outcome.requests
+    return replace(outcome, over_bound=missed)
+
+
+def prompt(point: Point) -> Outcome:
+    """Nothing misses."""
+    outcome = imagine(point)
+    return outcome if outcome.over_bound is None else replace(outcome, over_bound=0)
+
+
+def test_where_every_load_misses_the_target_is_violated() -> None:
+    of = quick()
+    found = judged(of, play(of, late, PLANS))
+    assert found.verdict is Verdict.VIOLATED
+    assert found.border
+    assert found.border.interval_rps.hi == 0
+
+
+def test_where_nothing_misses_the_answer_is_at_least() -> None:
+    of = quick()
+    found = judged(of, play(of, prompt, PLANS))
+    assert found.verdict is Verdict.UNKNOWN
+    assert "nothing up to" in found.reasons[0]
+    assert found.border
+    assert found.border.interval_rps.lo > 0
+    assert math.isinf(found.border.interval_rps.hi)
+
+
+def test_what_cannot_be_believed_leaves_no_number_but_its_reason() -> None:
+    of = quick()
+
+    def lost(point: Point) -> Outcome:
+        return replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("client stopped",))
+
+    found = judged(of, play(of, lost, PLANS))
+    assert (found.verdict, found.border) == (Verdict.UNKNOWN, None)
+    assert found.reasons == ("no run can be believed", "client stopped")
+
+
+def test_runs_with_the_shield_and_without_are_held_side_by_side() -> None:
+    of = quick()
+
+    def measure(point: Point) -> Outcome:
+        bare = point.phase is Phase.SCHEDULED
+        outcome = imagine(point, capacity_rps=60_000 if bare else 100_000)
+        return replace(outcome, shield="none" if bare else "priority")
+
+    found = judged(of, play(of, measure, PLANS), "kdamond.0")
+    assert found.shield == "priority"
+    assert found.border
+    assert found.scheduled
+    assert found.scheduled.border
+    assert found.scheduled.border.estimate_rps < found.border.estimate_rps / 1.2
+    assert found.scheduled.culprits == ("kdamond.0",)
+    assert found.scheduled.quantile_ns
+    assert found.scheduled.quantile_ns[0] < found.scheduled.quantile_ns[1]
+
+
+def test_stalls_rarer_than_a_third_of_the_time_near_the_border_cannot_be_excluded(
+    stalls: tuple[Study, list[Outcome]],
+) -> None:
+    of, outcomes = stalls
+    found = judged(of, outcomes)
+    assert found.stall_s
+    assert found.border
+    near = [
+        o.point.measure_s
+        for o in outcomes
+        if o.over_bound is not None
+        and 1 / 1.15 <= o.offered_rps / found.border.estimate_rps <= 1.15
+    ]
+    assert found.stall_s == sum(near) / 3
+
+
+def border(lo: float, hi: float) -> Border:
+    return Border(
+        estimate_rps=1_000.0, interval_rps=Interval(lo=lo, hi=hi), level=0.9,
+        fraction=Interval(lo=lo / 2_000, hi=hi / 2_000), runs=9, starts=9, measured_s=30.0,
+        curve=((100.0, 1.0), (4_000.0, 0.0)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "words"),
+    [
+        (1_000, 2_000, ""),
+        (1_000, 2_001, "the interval spans a factor of 2.0, 2 decides: in 30 s of load"),
+        (0, 2_000, "nothing down to 100 requests/s was shown to hold"),
+        (1_000, math.inf, "nothing up to 4k requests/s was shown to fail"),
+    ],
+)
+def test_an_interval_decides_up_to_a_factor_of_two(lo: float, hi: float, words: str) -> None:
+    said = worst._undecided(border(lo, hi))
+    assert said.startswith(words)
+    assert bool(said) is bool(words)
+
+
+def settle(
+    lo: float, hi: float, *, spent: int = 0, budget_s: float = 60, stretch: float = 1
+) -> Settle | None:
+    """After `spent` probes of ten seconds and one run of ten seconds that is none."""
+    of = quick(f"run.search.budget_s={budget_s}", f"services.memcached.stretch={stretch}")
+    probes = [o for o in play(of, imagine, PLANS) if o.point.phase is Phase.SEARCH][:1] * spent
+    peaks = [o for o in play(of, imagine, PLANS) if o.point.phase is Phase.PEAK][:1]
+    outcomes = [replace(o, wall_s=10.0) for o in (*probes, *peaks)]
+    return worst._settle(
+        StudyData(study=of.of("memcached"), measured=(), questions=PLANS), border(lo, hi), outcomes
+    )
+
+
+def test_what_is_narrow_or_violated_is_settled() -> None:
+    assert settle(1_000, 1_200) is None
+    assert settle(0, 0) is None
+    assert settle(1_000, 1_201) is not None
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "times"),
+    [
+        (1_000, 1_439.99, 4.0),  # 1.2²: half the width takes four times as long
+        (1_000, 1_727.99, 9.0),
+        (1_000, 1_250, 2.0),  # at the least
+        (0, 1_000, 2.0),
+        (1_000, math.inf, 2.0),
+    ],
+)
+def test_the_time_that_settles_grows_with_the_square_of_the_width(
+    lo: float, hi: float, times: float
+) -> None:
+    found = settle(lo, hi, spent=3)
+    assert found is not None
+    assert found.command.endswith(f" --set run.search.budget_s={times * 60:g}")
+    # What was spent is spent anew, and the search takes its new time: 40 + 60·times − 30.
+    assert found.seconds == pytest.approx(40 + times * 60 - 30)
+    is_open = lo == 0 or hi == math.inf
+    assert found.why == ("find the open end" if is_open else "bring the interval to ±10 %")
+
+
+def test_what_is_typed_is_stretched_again_for_a_slow_service() -> None:
+    usual, slow = settle(1_000, 1_439.99), settle(1_000, 1_439.99, stretch=5)
+    assert usual is not None
+    assert slow is not None
+    assert usual.command == slow.command
+    assert slow.seconds - 10 == pytest.approx(5 * (usual.seconds - 10))
+
+
+@pytest.mark.parametrize(
+    ("over", "verdict", "word"),
+    [(100, "holds", "pass"), (101, "holds", "fail"), (0, "unknown", "unknown"),
+     (None, "holds", "unknown")],
+)  # fmt: skip
+def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
+    run = play(quick(), imagine, PLANS)[-1]
+    # A hundredth of 10,000 may miss; 1 − 0.99 is a little more than it in floating point.
+    seen = replace(run, requests=10_000, over_bound=over, verdict=Verdict(verdict))
+    assert worst._saw(seen, 0.99) == word
+
+
+@pytest.mark.parametrize(("factor", "is_said"), [(1.0, False), (1.04, False), (1.07, True)])
+def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
+    monkeypatch: pytest.MonkeyPatch, factor: float, *, is_said: bool
+) -> None:
+    of = quick()
+    outcomes = play(of, imagine, PLANS)
+    stands = progress(of, of.services[0], outcomes, PLANS)
+    assert stands.axis
+    assert stands.target
+    marked = [replace(o, undisturbed=Misses(requests=o.requests, over=0)) for o in outcomes]
+
+    def undisturbed(
+        ratio: float, lo: float = 900.0, experienced: tuple[float, float] = (900, 1_100)
+    ) -> Border | None:
+        alone = replace(border(lo, 1_100), estimate_rps=ratio * 1_000)
+        monkeypatch.setattr(worst, "_border", lambda *_: alone)
+        return worst._undisturbed(marked, border(*experienced), stands.axis, stands.target)  # type: ignore[arg-type]
+
+    assert (undisturbed(factor) is not None) is is_said
+    assert (undisturbed(1 / factor) is not None) is is_said
+    assert undisturbed(2.0, lo=0.0) is None  # an open end cannot be compared
+    assert undisturbed(2.0, experienced=(900, math.inf)) is None
+    assert undisturbed(2.0, experienced=(0, 1_000)) is None
+    assert undisturbed(2.0, experienced=(0, 800)) is not None, "the machine lets less fit"
+    assert undisturbed(2.0, experienced=(0, 0)) is not None, "the machine lets nothing fit"
+    assert worst._undisturbed(outcomes, border(900, 1_100), stands.axis, stands.target) is None
+
+
+def test_an_unfinished_search_decides_nothing() -> None:
+    of = quick()
+    whole = play(of, imagine, PLANS)
+    assert judged(of, whole).verdict is Verdict.HOLDS
+    found = judged(of, whole[:-1])
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.reasons == ("the search was not finished: run the study again, it resumes",)
+    assert found.wall_s == pytest.approx(
+        sum(o.wall_s for o in whole[:-1] if o.point.phase in (Phase.SEARCH, Phase.CONFIRM))
+    )
+
+
+def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
+    of = quick()
+    high = judged(of, play(of, prompt, PLANS)).border
+    assert high
+    assert high.estimate_rps == high.interval_rps.lo
+    low = judged(of, play(of, late, PLANS)).border
+    assert low
+    assert low.estimate_rps == low.curve[0][0]
+    assert low.starts == len([o for o in play(of, late, PLANS) if o.over_bound is not None])
+
+
+def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
+    of = quick()
+    given = StudyData(study=of, measured=(), questions=PLANS)
+    assert worst.judge(given, (), progress(of, of.services[0], (), PLANS), QOS) is None
+
+
+class Said:
+    """A posterior whose interval and middle are given."""
+
+    def __init__(self, lo: float, hi: float) -> None:
+        self.rps, self.holds = (100.0, 500.0, 1_000.0), (0.9, 0.5, 0.1)
+        self.ends = (lo, hi)
+
+    def interval(self) -> tuple[float, float]:
+        return self.ends
+
+    def within(self, p: float) -> float:
+        return {0.5: 600.0}[p]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "estimate"),
+    [
+        (500, 700, 600),
+        (0, 700, 700),
+        (0, 50, 100),  # nothing below the least load of the grid can be offered
+        (500, math.inf, 500),
+        (0, math.inf, 600),  # nothing is known: the model's middle
+    ],
+)
+def test_the_estimate_is_the_middle_or_the_end_that_is_known(
+    lo: float, hi: float, estimate: float
+) -> None:
+    of = quick()
+    axis = progress(of, of.services[0], play(of, imagine, PLANS), PLANS).axis
+    assert axis
+    found = worst._border(Said(lo, hi), (), replace(axis, rps=1_000.0))  # type: ignore[arg-type]
+    assert found.estimate_rps == estimate
+    assert found.fraction == Interval(lo=lo / 1_000, hi=hi / 1_000)
+    assert found.curve == ((100.0, 0.9), (500.0, 0.5), (1_000.0, 0.1))
+    assert (found.runs, found.starts, found.measured_s, found.level) == (0, 0, 0, 0.9)
+
+
+def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None:
+    of = quick()
+    outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000), PLANS)
+    stands = progress(of, of.services[0], outcomes, PLANS)
+    search = search_of(stands)
+    assert search
+    assert search.at_rps
+    at = search.at_rps
+    seen = next(o for o in outcomes if o.point.phase is Phase.CONFIRM)
+
+    def times(phase: Phase, *each: float | None, rps: float = at) -> list[Outcome]:
+        point = replace(seen.point, phase=phase, offered_rps=rps)
+        return [replace(seen, point=point, p99_ns=ns, p95_ns=1.0) for ns in each]
+
+    doubted = [replace(o, verdict=Verdict.UNKNOWN) for o in times(Phase.CONFIRM, 9e9)]
+    mixed = [
+        *times(Phase.CONFIRM, 3e5, 1e5, 2e5, None),
+        *doubted,
+        *times(Phase.CONFIRM, 9e9, rps=at + 1),
+        *times(Phase.SCHEDULED, 5e5, 4e5),
+    ]
+    assert stands.axis
+    assert stands.target
+    measured = [Measured(outcome=o, culprits=("a", "b")) for o in mixed]
+    found = worst._scheduled(measured, search, stands.axis, stands.target, 0.99)
+    assert found
+    assert (found.quantile_ns, found.pairs, found.at_rps) == ((2e5, 4.5e5), 2, at)
+    assert found.culprits == ("a", "b")
+    assert worst._quantiles(mixed, Phase.CONFIRM, at, 0.95) == [1.0] * 4
+    assert worst._quantiles(mixed, Phase.CONFIRM, at, 0.9) == []
+    alone = [m for m in measured if m.outcome.point.phase is Phase.CONFIRM]
+    assert worst._scheduled(alone, search, stands.axis, stands.target, 0.99) is None
+
+
+def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
+    of = quick()
+    whole = play(of, imagine, PLANS)
+    probes = [o for o in whole if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
+    found = judged(of, whole)
+    assert [rps for rps, _ in found.probes] == [o.offered_rps for o in probes]
+    assert {word for _, word in found.probes} == {"pass", "fail"}
+    moved = [replace(o, shield="move" if o is probes[-1] else "none") for o in whole]
+    assert judged(of, moved).shield == "move"
+
+
+def test_the_command_is_the_user_s_own_without_his_budget() -> None:
+    of = quick()
+    typed = "sojourn run x --set run.search.budget_s=5 --set seed=1"
+    given = StudyData(study=of, measured=(), command=typed, questions=PLANS)
+    assert worst._command(given) == "sojourn run x --set seed=1"
+
+
+def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> None:
+    assert [worst._rounded(s) for s in (1.0, 591.0, 601.0)] == [10.0, 600.0, 660.0]
+
+
+def test_the_time_near_the_border_is_that_within_15_percent() -> None:
+    of = quick()
+    search = search_of(progress(of, of.services[0], play(of, imagine, PLANS), PLANS))
+    assert search
+    trial = search.trials[0]
+    trials = [replace(trial, rps=rps, seconds=s) for rps, s in
+              ((1_149.0, 1.0), (1_151.0, 10.0), (871.0, 100.0), (868.0, 1e3))]  # fmt: skip
+    found = worst._stall_s(replace(search, trials=tuple(trials)), border(900, 1_100))
+    assert found == pytest.approx(101 / 3)
+    far = replace(search, trials=tuple(trials[1::2]))
+    assert worst._stall_s(far, border(900, 1_100)) is None
+    assert worst._stall_s(search, None) is None

@@ -1,0 +1,139 @@
+"""The command that would settle the rest, and whether it would."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn import spec
+from sojourn.analysis import counted, more, state
+from sojourn.findings.findings import MaxLoad, Settle
+from sojourn.findings.measured import Measured, StudyData
+from sojourn.plan import difference
+from sojourn.plan.points import Phase
+from sojourn.plan.rehearse import imagine
+from sojourn.plan.simulated import play
+from sojourn.questions import PLANS, answers
+from sojourn.questions.state_test import WHAT, effect, factor, study
+from sojourn.questions.testing_state import every
+from sojourn.stats import log_ratio_contrasts
+from sojourn.stats.interval import Interval
+
+
+def given(name: str = "key_size", command: str = "") -> StudyData:
+    of = spec.load(name, profile="quick")
+    return StudyData(
+        study=of,
+        measured=tuple(Measured(outcome=o) for o in play(of, imagine, PLANS)),
+        command=command,
+        questions=PLANS,
+    )
+
+
+@pytest.mark.parametrize("blocks", [3, 6])
+def test_so_many_blocks_do_settle_it(blocks: int) -> None:
+    """Blocks of the same scatter, as many as are asked for, give a narrow interval mostly."""
+    rng, scatter, hits, asked = np.random.default_rng(blocks), 0.9, 0, []
+    for _ in range(300):
+        _, ends = log_ratio_contrasts.ratio(list(rng.normal(0.7, scatter, blocks)))
+        assert ends is not None
+        wanted = more.blocks_wanted(replace(effect(ends.lo, ends.hi), blocks=blocks))
+        asked.append(wanted)
+        _, then = log_ratio_contrasts.ratio(list(rng.normal(0.7, scatter, wanted)))
+        hits += counted.is_narrow(then)
+    assert hits / 300 > 0.5
+    known = difference.blocks_for(math.sqrt(3.0), scatter / math.sqrt(2))
+    assert known / 1.5 < np.median(asked) < known * 2
+
+
+def test_effects_ask_for_blocks_peaks_or_a_longer_search_each_by_what_it_rests_on() -> None:
+    wide = effect(0.1, 10)
+    search = replace(effect(0.1, 10, "the highest load within QoS"), is_time=False, blocks=0)
+    peak = replace(effect(0.1, 10, "max RPS"), is_time=False)
+    asked = more.settle(given(), study(factor(wide)), ())
+    assert asked is not None
+    assert asked.command.startswith("sojourn run key_size --profile quick --set run.repeats=")
+    assert asked.why == "bring 1 interval within a factor of 3"
+    every_ = more.settle(given(), study(factor(wide, search, peak)), ())
+    assert every_ is not None
+    for key in ("run.repeats", "run.peak_repeats", "run.search.budget_s"):
+        assert every_.command.count(f"--set {key}=") == 1
+
+
+def test_a_value_of_ones_own_is_put_in_the_place_of_the_one_that_was_typed() -> None:
+    typed = given(command="sojourn run key_size --set run.repeats=3 --set run.measure_s=2")
+    asked = more.settle(typed, study(factor(effect(0.1, 10))), ())
+    assert asked is not None
+    assert asked.command.count("run.repeats=") == 1
+    assert "--set run.measure_s=2" in asked.command
+
+
+def test_levels_under_unlike_shields_are_asked_for_without_any() -> None:
+    unlike = replace(effect(0.1, 10), interval=None, reason="the shield was not the same (a and b)")
+    asked = more.settle(given(), study(factor(unlike)), ())
+    assert asked is not None
+    assert asked.command.endswith(" --set run.shield=none")
+
+
+def test_its_time_is_that_of_the_phases_that_grow() -> None:
+    """Twice the blocks take twice the sweep; the load axis takes what it took."""
+    known = given()
+    ahead = known.study.run.repeats
+    wide = effect(0.1, 10)
+    asked = more.settle(known, study(factor(wide)), ())
+    assert asked is not None
+    blocks = float(asked.command.rpartition("=")[2])
+    outcomes = [m.outcome for m in known.measured]
+    swept = sum(o.wall_s for o in outcomes if o.point.phase is Phase.SWEEP)
+    rest = sum(o.wall_s for o in outcomes) - swept
+    assert asked.seconds == pytest.approx(rest + swept * blocks / ahead)
+
+
+def test_blocks_that_were_lost_are_asked_for_again() -> None:
+    """Of six blocks three were believed: twice as many are planned as are wanted."""
+    half = replace(effect(0.3, 3.0), blocks=3)
+    asked = more.settle(given(), study(factor(half)), ())
+    assert asked is not None
+    blocks = int(asked.command.rpartition("=")[2])
+    assert given().study.run.repeats == 6
+    assert blocks == max(7, math.ceil(2 * more.blocks_wanted(half)))
+
+
+@pytest.mark.parametrize("name", sorted(set(answers()) - {"max_load", "blame", "null"}))
+def test_every_other_question_asks_for_four_times_as_much_of_a_key_that_there_is(name: str) -> None:
+    found = every()[name].found
+    who, _ = state.leading(found, answers())
+    known = given()
+    asked = more.settle(known, found, who)
+    assert asked is not None
+    assert [kind.name for kind in who] == [name]
+    assert all(name in PLANS for name in (kind.name for kind in who))
+    for text in asked.command.split(" --set ")[1:]:
+        key, _, value = text.partition("=")
+        run = known.study.run.model_dump()
+        assert float(value) == pytest.approx(4 * run[key.removeprefix("run.")])
+
+
+def test_a_question_with_a_command_of_its_own_gives_that() -> None:
+    found = every()["max_load"].found
+    most = found.services[1].section(MaxLoad)
+    assert most is not None
+    own = Settle(command="sojourn run x --set run.search.budget_s=60", seconds=9.0, why="")
+    service = replace(found.services[1], sections={"max_load": replace(most, settle=own)})
+    found = replace(found, services=(*found.services[:1], service, *found.services[2:]))
+    assert more.settle(given(), found, state.leading(found, answers())[0]) == own
+
+
+def test_without_a_point_there_is_nothing_to_settle() -> None:
+    bare = replace(given(), measured=())
+    assert more.settle(bare, study(factor(effect(0.1, 10))), ()) is None
+
+
+def test_one_block_is_taken_to_scatter_as_equal_runs_do() -> None:
+    none = replace(effect(1, 2), interval=None, blocks=1)
+    usual = difference.half(difference.SPREAD, more.blocks_wanted(none))
+    assert counted.is_narrow(Interval(math.exp(-usual), math.exp(usual)))
+    assert none.what == WHAT

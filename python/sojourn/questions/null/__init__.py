@@ -1,0 +1,33 @@
+"""Nothing: a question that asks for no point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn.questions.kind import Kind
+from sojourn.questions.null import plan
+
+if TYPE_CHECKING:
+    from sojourn.analysis.answer_kind import Answer
+    from sojourn.report.section import Shown
+
+
+class NullKind(Kind):
+    """Its parts."""
+
+    plan = plan.KIND
+
+    def judge(self) -> Answer:
+        """What follows from its points."""
+        from sojourn.questions.null import judge
+
+        return judge.KIND
+
+    def section(self) -> Shown:
+        """How that is shown."""
+        from sojourn.questions.null import section
+
+        return section.KIND
+
+
+KIND = NullKind()

@@ -1,0 +1,194 @@
+"""Every opening of every kind of study: short sentences, plain words, lines that fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from sojourn.findings.findings import Findings
+from sojourn.questions import parts
+from sojourn.questions.beside import section_test as beside_test
+from sojourn.questions.colocation import judge_test as colocation_test
+from sojourn.questions.qos_matrix import section_test as qos_matrix_test
+from sojourn.questions.qos_matrix.plan_test import below
+from sojourn.questions.scheduler_bakeoff import section_test as scheduler_bakeoff_test
+from sojourn.report import doubts, figures, openings, testing, text
+from sojourn.report.openings import testing_openings
+from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
+from sojourn.report.page_test import Parsed, built
+
+#: A level as a study has it, which nobody but a study should have to read.
+RAW = re.compile(r'="|\w+:\w+[,@=]\w|where=|policy=|(?<!\w)(nice|fifo|rr|slice|noise|batch):')
+PLAIN = {"demo": testing.findings(), **testing.degenerate(), **testing.answers()}
+#: What each question finds where it goes well, and where little is known, as the tests play it.
+PLAYED: dict[str, Callable[[], Findings]] = {
+    "qos_matrix": lambda: qos_matrix_test.findings_of(_folder()),
+    "qos_matrix, not monotone": lambda: qos_matrix_test.findings_of(_folder(), below),
+    "qos_matrix, nothing believed": lambda: qos_matrix_test.findings_of(_folder(), lost=1.0),
+    "scheduler_bakeoff": scheduler_bakeoff_test.played,
+    "beside": lambda: beside_test.played("square_wave", ["other", "nice:-20", "fifo:1"]),
+    "beside, one setting": lambda: beside_test.played("context_switch", []),
+    "interference": testing_openings.interference,
+    "colocation": colocation_test.usual,
+    "colocation, one died": colocation_test.bereft,
+    "unbelieved": testing_openings.unbelieved,
+}
+CASES = (*PLAIN, *PLAYED)
+
+
+def problems(findings: Findings, width: int = 80) -> list[str]:
+    """What of an opening no reader should meet."""
+    found = openings.of(findings, width)
+    said = [found.headline, *found.sentences]
+    bad = [f"raw level: {one}" for one in (*said, *found.text) if RAW.search(one)]
+    bad += [f"long: {one}" for one in found.sentences if words(one) > WORDS_MAX]
+    bad += [f"two in one: {one}" for one in found.sentences if re.search(r"[.!?] [A-Z]", one)]
+    bad += [f"no end: {one}" for one in found.sentences if not one.endswith(".")]
+    bad += [f"wide: {line}" for line in found.text if len(line) > width]
+    if not 0 < len(found.headline) <= HEADLINE_MAX:
+        bad.append(f"headline: {found.headline}")
+    if len(found.sentences) > SENTENCES_MAX:
+        bad.append(f"{len(found.sentences)} sentences")
+    return bad
+
+
+@cache
+def findings_of(case: str) -> Findings:
+    return PLAIN[case] if case in PLAIN else PLAYED[case]()
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_said_first_is_short_and_plain(case: str, width: int) -> None:
+    assert problems(findings_of(case), width) == []
+
+
+@pytest.mark.parametrize("case", PLAYED)
+def test_each_question_opens_with_its_own(case: str) -> None:
+    found = findings_of(case)
+    kind = next(kind for kind in openings.every() if kind.applies(found))
+    assert kind.name == case.partition(",")[0]
+    opening = kind.opening(found, 80)
+    assert opening.sentences
+    assert opening.text
+    assert not opening.has_tiles
+
+
+@pytest.mark.parametrize("case", PLAYED)
+def test_the_page_shows_headline_sentences_and_figures_before_anything_else(case: str) -> None:
+    found, opening = findings_of(case), openings.of(findings_of(case))
+    html = built(found)
+    body = html[html.index("<main>") : html.index('id="figures"')]
+    first = body[: body.index("In words")]
+    said = " ".join(Parsed(first + "<p>").text.split())
+    for sentence in (opening.headline, *opening.sentences):
+        assert " ".join(sentence.split()) in said
+    for name in opening.figures:
+        assert f'data-figure="{name}"' in first
+        assert body.count(f'data-figure="{name}"') == 1  # and nowhere else again
+    assert 'class="tile"' not in first
+    ids = [attrs["id"] for _, attrs in Parsed(html).tags if attrs.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_terminal_opens_with_the_same() -> None:
+    found = findings_of("beside")
+    opening = openings.of(found)
+    lines = text(found, parts(), is_whole=False).splitlines()
+    assert lines[0] == opening.headline
+    assert opening.text[-1] in lines
+    assert len(lines) < len(text(found, parts()).splitlines()) / 2
+    assert not RAW.search("\n".join(lines[: len(opening.text) + 8]))
+
+
+def test_what_each_matrix_says_is_what_was_planted() -> None:
+    opening = openings.of(findings_of("qos_matrix"))
+    first, second, third = opening.sentences
+    assert first == (
+        "Both fit with memcached up to 60 % load beside synthetic at 10 %, "
+        "and up to 10 % beside 60 %."
+    )
+    assert second.startswith("The most load that fits together is memcached at ")
+    assert third == "In the other pairs: in 11 only memcached misses its target, in 17 both do."
+    assert opening.headline == "Both targets kept in 21 of 49 pairs of loads"
+
+
+def test_the_setting_that_carries_most_opens_a_bake_off() -> None:
+    opening = openings.of(findings_of("scheduler_bakeoff"))
+    assert opening.headline == "Both FIFO by rate carries most: 6 of 9 pairs of loads"
+    assert "idle time is lost with both FIFO by rate, both quota by load" in opening.sentences[1]
+    assert opening.table
+    assert opening.table.rows[0][0] == "both FIFO by rate"
+
+
+def test_where_each_setting_breaks_opens_a_comparison_beside_a_neighbour() -> None:
+    opening = openings.of(findings_of("beside"))
+    assert opening.headline == "FIFO keeps p95 up to 60 % load"
+    first = (
+        "Beside a square wave of 6 ms in 48 ms p95 of memcached doubles first with "
+        "kernel default and nice −20, at 30 to 60 % load."
+    )
+    assert opening.sentences == (
+        first,
+        "It never doubles up to 60 % load with FIFO.",
+        "The neighbour keeps about 90 % of its work under each setting.",
+    )
+
+
+def test_the_worst_antagonist_opens_interference() -> None:
+    opening = openings.of(findings_of("interference"))
+    assert "CPU hog at 75 %" in opening.headline
+    assert opening.sentences[0].startswith("p99 at 70 % load is ")
+    assert "no difference was shown" in opening.sentences[-1]
+    assert sum("no difference" in said for said in opening.sentences) == 1
+
+
+def test_the_longest_stay_opens_a_co_location() -> None:
+    opening = openings.of(findings_of("colocation"))
+    assert opening.headline == "CPU hog on the same CPU may stay up to 30 % load"
+    assert opening.sentences[0].startswith(
+        "A CPU hog on the same CPU may stay up to 30 % load and keeps 63 %"
+    )
+
+
+def test_reasons_that_combinations_share_are_said_once() -> None:
+    found = findings_of("unbelieved")
+    said = doubts.reasons(found)
+    assert len(found.reasons) > 2 * len(said)
+    assert len({_without_numbers(one) for one in said}) == len(said)
+    assert any("combinations" in one for one in said)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"[\d.]+", "#", text)
+
+
+def _folder() -> Path:
+    return Path(mkdtemp())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_figures_that_it_names_are_drawn_or_missing_with_a_reason(case: str) -> None:
+    findings = findings_of(case)
+    names = {f.name for f in figures.of_study(findings)}
+    names |= {f.name for s in findings.services for f in figures.of_service(s)}
+    kind = next(kind for kind in openings.every() if kind.applies(findings))
+    if kind.name != "plain":
+        assert set(openings.of(findings).figures) <= names
+
+
+def test_the_last_kind_opens_whatever_no_other_does() -> None:
+    assert openings.every()[-1].name == "plain"
+    assert openings.KINDS["plain"].applies(testing.degenerate()["no services"])
+
+
+def test_a_raw_level_and_a_long_sentence_are_found() -> None:
+    """So that the checks above can fail."""
+    assert RAW.search('neighbour = "batch:xz,where=server,policy=idle"')
+    assert RAW.search("memcached nice:-20")
+    assert not RAW.search("xz on the same CPU as SCHED_IDLE: 30 % load at 14:03")

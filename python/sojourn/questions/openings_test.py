@@ -1,0 +1,180 @@
+"""What opens each question about factors, costs, suspects, stages and many services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn import spec
+from sojourn.findings.findings import Findings
+from sojourn.models.classify import classify, planted
+from sojourn.models.classify.published import Agreed
+from sojourn.models.classify.section import Classes, is_asked
+from sojourn.questions import testing_openings as of
+from sojourn.questions.blame import figure as suspects
+from sojourn.questions.blame.suspects import CLEARED, GUILTY, UNDECIDED
+from sojourn.questions.opening_words_test import problems
+from sojourn.report import figures, openings
+from sojourn.report.files import pictures
+
+CASES: dict[str, tuple[str, Callable[[], Findings], str]] = {
+    "settings": ("settings", of.settings, "gzip on: p99 2.0 times, max RPS 46 % lower"),
+    "places": ("settings", of.places, "virtual machine: p99 at least 32 times"),
+    "unseen": ("settings", of.unseen, "p99: no difference above a factor of 17 was seen"),
+    "cliff": ("trends", lambda: of.trends("cliff"),
+              "p99: cliff between 256,000 and 1,024,000 items"),
+    "flat": ("trends", lambda: of.trends("flat"), "p99 is flat within ±6 % with items"),
+    "rises": ("trends", lambda: of.trends("rises"), "p99 rises with items, in all × 4.2"),
+    "mixed": ("trends", lambda: of.trends("mixed"),
+              "p99 goes up and down with items, in all × 4.2"),
+    "unclear": ("trends", lambda: of.trends("unclear"), "p99: no step with items was shown"),
+    "isolation": ("isolation_cost", of.isolation,
+                  "One change costs 38 µs (cpu quota) to 800 ms (restart runc)"),
+    "attribution": ("attribution", of.attribution, "p99 is moved by 2 threads: 2.04 times"),
+    "none moves": ("attribution", lambda: of.attribution(moves=False),
+                   "No factor was shown to move p99"),
+    "guilty": ("blame", lambda: of.blame(GUILTY, CLEARED, UNDECIDED),
+               "CPU hog is guilty, on the CPU: p99 23 times"),
+    "innocent": ("blame", lambda: of.blame(CLEARED, CLEARED), "No suspect is to blame"),
+    "open": ("blame", lambda: of.blame(UNDECIDED), "Who is to blame is undecided"),
+    "breakdown": ("breakdown", of.breakdown,
+                  "The tail is: memcached 98 % EPoll, nginx 99 % EPoll"),
+    "tailbench": ("services", of.tailbench, "Load within target: known for 4 of 4 services"),
+    "use": ("services", lambda: of.tailbench(swept=False),
+            "Load within target: known for 4 of 4 services"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_question_opens_with_its_own_picture_and_short_plain_sentences(
+    case: str, width: int
+) -> None:
+    name, make, headline = CASES[case]
+    found = make()
+    assert next(kind.name for kind in openings.every() if kind.applies(found)) == name
+    opening = openings.of(found, width)
+    assert opening.headline == headline
+    assert opening.sentences
+    assert opening.text
+    assert problems(found, width) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_its_first_figure_is_drawn_and_becomes_a_picture(case: str) -> None:
+    found = CASES[case][1]()
+    drawn = {f.name: f for f in figures.of_study(found)}
+    drawn |= {f.name: f for s in found.services for f in figures.of_service(s)}
+    for name in openings.of(found).figures:
+        assert drawn[name].chart, name
+        svg = dict(pictures(drawn[name]))["svg"].decode()
+        assert "NaN" not in svg
+        assert svg.count("<path") > 5
+
+
+def sentences(case: str) -> tuple[str, ...]:
+    return openings.of(CASES[case][1]()).sentences
+
+
+def test_no_difference_is_said_once_and_what_could_be_seen_is_said() -> None:
+    said = sentences("settings")
+    assert said[0] == (
+        "With gzip on, p99 at 60 % load is 2.0 times (1.2–3.3) as long and max RPS is 0.54 times"
+        " (0.46–0.64) as high."
+    )
+    assert said[1] == "Of sendfile off and access log on no difference was shown."
+    assert "only differences above" in said[2]
+
+
+def test_an_interval_of_more_than_a_factor_of_three_is_no_answer() -> None:
+    text = openings.of(of.settings()).text
+    wide = next(line for line in text if line.startswith("access log on"))
+    assert "seen only above × 17" in wide
+    assert "2.02" not in wide
+    assert "○" in wide
+    assert "unknown" in next(line for line in openings.of(of.places()).text if "runc" in line)
+
+
+def test_a_flat_curve_says_within_what() -> None:
+    assert sentences("flat") == (
+        "p99 at 60 % load is flat from 1000 to 1,024,000 items, within ±6 %.",
+    )
+    assert "4.2 times (3.1–5.6) as long" in sentences("cliff")[0]
+
+
+def test_the_paper_stands_beside_what_isolation_costs() -> None:
+    cheap, paper, tail = sentences("isolation")
+    assert cheap.startswith("Cheapest is cpu quota, 38 µs")
+    assert "empty" not in cheap
+    assert "1.2 to 3.5 times as long" in paper
+    assert "cpu quota 2.0 (1.7–2.3) times" in tail
+    rows = openings.of(of.isolation()).text
+    assert any("◆" in row for row in rows if row.startswith("restart runc"))
+
+
+def test_a_suspect_that_is_tried_in_every_condition_is_named_with_it() -> None:
+    guilty, cleared, open_ = sentences("guilty")
+    assert guilty.endswith("as with it stopped, on the CPU.")
+    assert "cleared" in cleared
+    assert "undecided: only changes above a factor of 3" in open_
+    (worst,) = [row for row in openings.of(CASES["guilty"][1]()).text if "system calls" in row]
+    assert worst.startswith("system calls at 1 %, worst of 3")
+    drawn = next(f for f in figures.of_study(CASES["guilty"][1]()) if f.name == suspects.NAME)
+    assert sum("beside" in str(row) for row in drawn.table.rows) == 3
+
+
+def test_who_caused_the_tail_is_said_after_its_stage() -> None:
+    first, second, who = sentences("breakdown")
+    assert "98 % of the 611 µs of memcached's slowest requests is EPoll (queuing delay)" in first
+    assert "nginx" in second
+    assert who == "The slowest were made slow by run-queue delay behind `xz` (60 %, nginx)."
+
+
+def test_a_machine_with_cores_for_one_scenario_says_that_scaling_is_unknown() -> None:
+    said = sentences("tailbench")
+    assert said[-1] == (
+        "What scales is unknown, because this machine has cores for one scenario only."
+    )
+    found = of.tailbench()
+    two = [replace(s, levels=(("services.each.cores", "2"),)) for s in found.services]
+    effect = replace(of.effect("2", 1.9, 1.7, 2.1, what=of.PEAK), base="1")
+    more = of.factor("services.each.cores", "cores", ("1", "2"), effect, service="img_dnn")
+    grown = replace(found, services=(*found.services, *two), factors=(more,))
+    assert openings.of(grown).sentences[-1] == (
+        "img_dnn carries 1.9 (1.7–2.1) times as much with 2 cores as with 1 core."
+    )
+
+
+def test_classes_stand_in_a_table_beside_the_papers() -> None:
+    rng = np.random.default_rng(20220128)
+    known = [
+        classify(one.name, [planted.scenario(one.service, n, rng) for n in (1, 8)])
+        for one in planted.TABLE
+    ]
+    papers = tuple(
+        Agreed(service=known[0].service, question=question, ours="yes", paper=paper)
+        for question, paper in zip("abc", ("yes", "no", "disk, read"), strict=True)
+    )
+    base = replace(of.tailbench(swept=False), sections={})
+    found = base.having("classes", Classes(of=tuple(known), papers=papers))
+    assert problems(found) == []
+    opening = openings.of(found)
+    assert opening.table
+    assert opening.table.rows[0][-1] == "yes, no, disk, read"
+    assert len(opening.table.rows) == len(known)
+    decided = [sum(one.answers[nth].is_decided for one in known) for nth in (2, 0)]
+    assert opening.headline == (
+        f"Critical resource known for {decided[0]} of {len(known)}, scaling for {decided[1]}"
+    )
+    assert opening.sentences[-1].startswith("Of 3 answers 1 agree with the paper's, 2 differ")
+
+
+def test_a_study_is_about_classes_where_services_have_cores_and_no_target() -> None:
+    asked = {name: is_asked(spec.load(name)) for name in
+             ("service_classes", "resource_use", "tailbench", "thread_scaling")}  # fmt: skip
+    assert asked == {
+        "service_classes": True, "resource_use": False, "tailbench": False, "thread_scaling": False,
+    }  # fmt: skip

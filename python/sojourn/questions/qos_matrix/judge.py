@@ -1,0 +1,302 @@
+"""A QoS matrix: for every pair of loads both services, one or none meets its target (L19, C22).
+
+A cell is what the posterior of the plan makes sure, from its own runs or from those of other cells;
+else it is open. Where runs of some cells say the opposite of what follows from the others, the
+services are not monotone as was assumed: then only cells with runs of their own are told, by these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.analysis import qos_probability as targets
+from sojourn.analysis.answer_kind import Answer
+from sojourn.analysis.counted import Counted, count
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
+from sojourn.papers import matrices as paper_matrices
+from sojourn.plan import design
+from sojourn.plan.axis import Target
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Outcome, Verdict
+from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.questions.qos_matrix import plan
+from sojourn.questions.qos_matrix.plan import Pair, State
+from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.keys import service_of
+from sojourn.spec.levels import names
+from sojourn.text.numbers import load_share
+
+BOTH, NONE, OPEN = "both", "neither", "open"
+USUAL = ("other", "none")  # levels of knobs that leave a service as the kernel has it
+RUNS_MIN = 2  # of a cell, before they are held against all others
+OWN_SURE = 0.9  # of a cell by its own runs alone, where nothing follows from others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixCell:
+    """One pair of loads.
+
+    Attributes:
+        row, column: loads of both services, as shares of max RPS.
+        meets: "both", "NAME only", "neither" or "open".
+        chances: by service in the order of the matrix, that it meets its target; 0 to 1.
+        runs: measurements of this pair of which both runs were believed; lost: those that were not.
+        p_ns: by service, the median over these of its 99th percentile, ns; None: none was believed,
+            or it is infinite.
+    """
+
+    row: float
+    column: float
+    meets: str
+    chances: tuple[float, float]
+    runs: int
+    lost: int
+    p_ns: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """The matrix under one combination of the study's factors.
+
+    Attributes:
+        services: labels; the first gives the rows.
+        targets: of both, in words.
+        under, levels: the levels, in words and as (factor, level) pairs; "" and () without factors.
+        cells: row by row.
+        measurements: that were made, believed or not; grid: what a full grid takes.
+        is_monotone: nothing speaks against it.
+        reasons: why something is open.
+    """
+
+    services: tuple[str, str]
+    targets: tuple[str, str]
+    under: str
+    cells: tuple[MatrixCell, ...]
+    measurements: int
+    grid: int
+    is_monotone: bool
+    reasons: tuple[str, ...] = ()
+    levels: tuple[tuple[str, Level], ...] = ()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many cells are what."""
+        return Counter(cell.meets for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QosMatrix(Section):
+    """The matrices of a study, one under each combination of levels."""
+
+    matrices: tuple[Matrix, ...] = ()
+
+
+class MatrixAnswer(Answer):
+    """About two services, so no service has a section of its own."""
+
+    name = plan.NAME
+    section = QosMatrix
+    longer = ("run.measure_s",)
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> None:
+        """None: it is about two services, and has no section of one."""
+        del given, spec, stands, found
+
+    def whole(self, given: StudyData) -> QosMatrix | None:
+        """Which pairs of loads fit."""
+        found = tuple(matrices(given))
+        if not found:
+            return None
+        said = " ".join(map(in_words, found))
+        is_told = all(not m.counts.get(OPEN) for m in found)
+        reasons = tuple(dict.fromkeys(why for m in found for why in m.reasons))
+        verdict = Verdict.HOLDS if is_told else Verdict.UNKNOWN
+        return QosMatrix(
+            headline=said, answer=said, verdict=verdict, reasons=reasons, matrices=found,
+            paper=tuple(_paper(found)),
+        )  # fmt: skip
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Pairs of loads of which it is known who meets the target."""
+        section = found.section(QosMatrix)
+        if section is None:
+            return None
+        cells = [cell for matrix in section.matrices for cell in matrix.cells]
+        return count((cell.meets != OPEN for cell in cells), "cells")
+
+
+def matrices(given: StudyData) -> Iterator[Matrix]:
+    """The matrix under each combination of levels in which something was measured."""
+    study, labels = given.study, tuple(given.study.qos_matrix.loads)
+    outcomes = [measured.outcome for measured in given.measured]
+    by_label = {
+        label: targets.of_service(study, label, outcomes, given.questions) for label in labels
+    }
+    for combination in study.combinations(*labels) if labels else ():
+        levels = Setting.of(combination)
+        mine = [
+            o for o in outcomes
+            if o.point.phase is plan.PHASE and design.levels_of(study, o.point) == levels
+        ]  # fmt: skip
+        felt = {label: design.felt(study, label, levels).text for label in labels}
+        known = {label: found for label in labels if (found := by_label[label].get(felt[label]))}
+        if mine and len(known) == len(labels):
+            stands = plan.state(study.under(combination), levels, known, mine)
+            yield _matrix(study, levels, stands, known, mine)
+
+
+def _matrix(
+    study: Study,
+    levels: Setting,
+    stands: State,
+    known: Mapping[str, Target],
+    outcomes: Sequence[Outcome],
+) -> Matrix:
+    asked = study.qos_matrix
+    first, second = stands.labels
+    against = stands.against(asked.sure, RUNS_MIN)
+    is_monotone = asked.full or not against
+    cells = tuple(
+        _cell(study, stands, (row, column), is_monotone=is_monotone)
+        for row in range(stands.runs.shape[0])
+        for column in range(stands.runs.shape[1])
+    )
+    reasons = list(_lost(outcomes)) if any(cell.meets == OPEN for cell in cells) else []
+    if not is_monotone:
+        reasons.insert(0, _not_monotone(study, stands.labels, against))
+    return Matrix(
+        services=stands.labels,
+        targets=(targets.words(known[first]), targets.words(known[second])),
+        under=under_words(study, levels),
+        cells=cells,
+        measurements=sum(stands.tried.values()),
+        grid=len(cells) * study.run.repeats,
+        is_monotone=is_monotone,
+        reasons=tuple(reasons),
+        levels=levels.levels,
+    )
+
+
+def under_words(study: Study, levels: Setting) -> str:
+    """The levels in words; of a comparison of schedulers by knob, without what is as usual.
+
+    So two services under FIFO with a budget are "fifo:rate, rt_quota load/24ms", not four levels.
+    """
+    called = names(study.factors)
+    if not study.qos_matrix.properties:
+        return ", ".join(f"{called[key]} = {level_text(level)}" for key, level in levels.items())
+    by_knob: dict[str, dict[str, str]] = {}
+    for key, level in levels.items():
+        by_knob.setdefault(key.rpartition(".")[2], {})[service_of(key) or ""] = str(level)
+    said = []
+    for knob, of in by_knob.items():
+        told = {label: level for label, level in of.items() if level not in USUAL}
+        before = "" if knob == "policy" else f"{knob} "
+        if len(told) == len(of) > 1 and len({*told.values()}) == 1:
+            said.append(f"both {before}{next(iter(told.values()))}")
+        else:
+            said += [f"{label} {before}{level}".strip() for label, level in told.items()]
+    return ", ".join(said) or "kernel default"
+
+
+def _cell(study: Study, stands: State, pair: Pair, *, is_monotone: bool) -> MatrixCell:
+    first, second = stands.labels
+    chances = stands.chances if is_monotone else stands.own
+    loads = study.qos_matrix.loads
+    a, b = float(chances[first][pair]), float(chances[second][pair])
+    runs = [one.outcomes for one in stands.measured if one.pair == pair]
+    told = tuple(_told(stands, label, pair, is_monotone=is_monotone) for label in stands.labels)
+    return MatrixCell(
+        row=loads[first][pair[0]],
+        column=loads[second][pair[1]],
+        meets=_meets(stands.labels, told),
+        chances=(a, b),
+        runs=len(runs),
+        lost=stands.tried.get(pair, 0) - len(runs),
+        p_ns=(_p99_ns([of[first] for of in runs]), _p99_ns([of[second] for of in runs])),
+    )
+
+
+def _told(stands: State, label: str, pair: Pair, *, is_monotone: bool) -> int:
+    """1: the service surely meets its target there, -1: it surely misses it, 0: open."""
+    if is_monotone:
+        return int(stands.told[label][pair])
+    chance = stands.own[label][pair]  # of its own runs, of which one alone is not enough
+    return int(chance > OWN_SURE) - int(chance < 1 - OWN_SURE)
+
+
+def _meets(labels: tuple[str, str], told: Sequence[int]) -> str:
+    """Who meets the target in a cell, in words, from whether each does."""
+    if 0 in told:
+        return OPEN
+    named = {(1, 1): BOTH, (1, -1): f"{labels[0]} only", (-1, 1): f"{labels[1]} only"}
+    return named.get((told[0], told[1]), NONE)
+
+
+def _p99_ns(outcomes: Sequence[Outcome]) -> float | None:
+    known = [o.p99_ns for o in outcomes if o.p99_ns is not None]
+    return float(np.median(known)) if len(known) == len(outcomes) and known else None
+
+
+def _lost(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Why runs were not believed, the most frequent first."""
+    whys = Counter(o.reasons[0] for o in outcomes if o.verdict is Verdict.UNKNOWN and o.reasons)
+    for why, times in whys.most_common(3):
+        yield f"{times} of {len(outcomes)} runs were not believed: {why}"
+
+
+def _not_monotone(study: Study, labels: tuple[str, str], against: Sequence[Pair]) -> str:
+    loads = [study.qos_matrix.loads[label] for label in labels]
+    where = ", ".join(
+        f"{load_share(loads[0][row])} with {load_share(loads[1][column])}"
+        for row, column in against[:3]
+    )
+    return (
+        f"at {where} the services are not what follows from other loads: more load does not always "
+        "make it worse here, so only pairs that were measured are told; measure all of them with "
+        "--set qos_matrix.full=true"
+    )
+
+
+def in_words(matrix: Matrix) -> str:
+    """How many pairs fit, and the most that does."""
+    first, second = matrix.services
+    counts = matrix.counts
+    parts = [f"{counts.get(name, 0)} {name}" for name in (f"{first} only", f"{second} only")]
+    parts.append(f"{counts.get(NONE, 0)} neither")
+    if counts.get(OPEN):
+        parts.append(f"{counts[OPEN]} open")
+    under = f" with {matrix.under}" if matrix.under else ""
+    whole = f"{counts.get(BOTH, 0)} of {len(matrix.cells)} pairs of loads"
+    said = f"{first} and {second}{under} both meet their targets in {whole}; {', '.join(parts)}."
+    best = max(
+        (cell for cell in matrix.cells if cell.meets == BOTH),
+        key=lambda cell: (cell.row + cell.column, cell.row), default=None,
+    )  # fmt: skip
+    if best:
+        most = f"{first} at {load_share(best.row)} with {second} at {load_share(best.column)}"
+        said += f" The most that fits is {most}."
+    return f"{said} It took {matrix.measurements} measurements; a full grid takes {matrix.grid}."
+
+
+def _paper(found: Sequence[Matrix]) -> Iterator[tuple[str, str, str, str]]:
+    """How many cells fit, beside figure 11 of Chen et al., where it is about the same pair."""
+    for matrix in found:
+        if set(matrix.services) != {"memcached", "nginx"}:
+            continue
+        cells = [cell for row in paper_matrices.PAPER[paper_matrices.SAME] for cell in row.split()]
+        theirs = f"{cells.count(paper_matrices.BOTH)} of {len(cells)} (10 to 70 %, seven cores)"
+        ours = f"{matrix.counts.get(BOTH, 0)} of {len(matrix.cells)}"
+        under = f", {matrix.under}" if matrix.under else ""
+        yield f"pairs of loads that fit on the same CPUs{under}", theirs, ours, "C22"
+
+
+KIND = MatrixAnswer()

@@ -1,0 +1,151 @@
+"""Two services at every pair of loads: the matrix, both frontiers, and the pairs that work."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from sojourn.findings.findings import Findings
+from sojourn.questions.qos_matrix.judge import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
+from sojourn.questions.qos_matrix.section import DRAWN, drawn, keeps, name_of
+from sojourn.report import show
+from sojourn.report.draw.table import Table
+from sojourn.report.openings.opening import Opening, Opens, fitting
+
+LEGEND = "✓ both keep their targets, A only {}, B only {}, ✗ neither, ? open"
+CAPTION = "Up to which load each pair works"
+
+
+class MatrixOpens(Opens):
+    """One matrix, or one under each combination of levels."""
+
+    name = "qos_matrix"
+    place = 20
+
+    def applies(self, findings: Findings) -> bool:
+        """Where a matrix was measured."""
+        found = findings.section(QosMatrix)
+        return bool(found and found.matrices)
+
+    def opening(self, findings: Findings, width: int) -> Opening:
+        """The best matrix in words, all of them as pictures."""
+        found = findings.section(QosMatrix)
+        assert found is not None  # noqa: S101  # it applies
+        best = max(found.matrices, key=lambda one: one.counts[BOTH])
+        return Opening(
+            headline=_headline(best),
+            sentences=tuple(_sentences(best, len(found.matrices)))[:3],
+            figures=(DRAWN,),
+            text=tuple(_text(found.matrices, width)),
+            table=_table(best),
+            caption=CAPTION + (f", {name_of(best)}" if best.levels else ""),
+        )
+
+
+def _headline(matrix: Matrix) -> str:
+    fits, pairs = matrix.counts[BOTH], len(matrix.cells)
+    still = f", {matrix.counts[OPEN]} open" if matrix.counts[OPEN] else ""
+    said = f"Both targets kept in {fits} of {pairs} pairs of loads"
+    return fitting(f"{said}{still}", said)
+
+
+def _sentences(matrix: Matrix, matrices: int) -> Iterator[str]:
+    first, second = matrix.services
+    if matrices > 1:
+        fits = f"{matrix.counts[BOTH]} of {len(matrix.cells)}"
+        yield f"Of {matrices} settings most pairs of loads fit with {name_of(matrix)}: {fits}."
+    if reach := frontier(matrix):
+        (low, most), (high, least) = reach[0], reach[-1]
+        far = f", and up to {show.load(least)} beside {show.load(high)}" if high > low else ""
+        beside = f"beside {second} at {show.load(low)}"
+        yield f"Both fit with {first} up to {show.load(most)} load {beside}{far}."
+        row, column = most_together(matrix)
+        together = f"{first} at {show.load(row)} with {second} at {show.load(column)}"
+        yield f"The most load that fits together is {together}."
+    else:
+        surely = "surely " if matrix.counts[OPEN] else ""
+        yield f"No pair of loads {surely}keeps the targets of both {first} and {second}."
+    yield from _missed(matrix)
+
+
+def _missed(matrix: Matrix) -> Iterator[str]:
+    """Which target is missed in the other pairs; nothing where all fit."""
+    first, second = matrix.services
+    counts = matrix.counts
+    said = [
+        (counts[f"{second} only"], f"only {first} misses its target"),
+        (counts[f"{first} only"], f"only {second} does"),
+        (counts[NONE], "both do"),
+        (counts[OPEN], "it is open"),
+    ]
+    parts = [f"in {count} {words}" for count, words in said if count]
+    if parts:
+        yield f"In the other pairs: {', '.join(parts)}."
+
+
+def frontier(matrix: Matrix) -> list[tuple[float, float]]:
+    """(load of the second service, highest load of the first at which both fit), ascending.
+
+    Loads of the second beside which nothing fits are left out.
+    """
+    fits = [cell for cell in matrix.cells if cell.meets == BOTH]
+    return [
+        (column, max(cell.row for cell in fits if cell.column == column))
+        for column in sorted({cell.column for cell in fits})
+    ]
+
+
+def most_together(matrix: Matrix) -> tuple[float, float]:
+    """The pair of loads that fits with the highest sum; of several the most even."""
+    fits = [(cell.row, cell.column) for cell in matrix.cells if cell.meets == BOTH]
+    return max(fits, key=lambda pair: (round(sum(pair), 9), min(pair)))
+
+
+def _table(matrix: Matrix) -> Table:
+    """By load of the second service: up to where both fit, and who misses first above that."""
+    first, second = matrix.services
+    reach = dict(frontier(matrix))
+    rows = []
+    for column in sorted({cell.column for cell in matrix.cells}):
+        most = reach.get(column)
+        above = min(
+            (c for c in matrix.cells if c.column == column and (most is None or c.row > most)),
+            key=lambda cell: cell.row,
+            default=None,
+        )
+        rows.append(
+            (
+                show.load(column),
+                show.load(most) if most is not None else "at no load",
+                _who(matrix, above) if above else "nobody",
+            )
+        )
+    columns = (f"{second} at", f"{first} fits up to", "above that misses")
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _who(matrix: Matrix, cell: MatrixCell) -> str:
+    """Who misses its target in a cell."""
+    if cell.meets == OPEN:
+        return "open"
+    missed = [
+        name
+        for name, is_kept in zip(matrix.services, keeps(matrix, cell), strict=True)
+        if not is_kept
+    ]
+    return " and ".join(missed) or "nobody"
+
+
+def _text(matrices: Sequence[Matrix], width: int) -> Iterator[str]:
+    first, second = matrices[0].services
+    for matrix in matrices:
+        if matrix.levels:
+            yield f"{name_of(matrix)}:"[:width]
+        yield f"load of {first}"
+        yield from drawn(matrix)
+        yield ""
+    yield f"across: load of {second}"
+    yield from textwrap.wrap(LEGEND.format(first, second), width)
+
+
+KIND = MatrixOpens()

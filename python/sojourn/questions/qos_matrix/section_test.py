@@ -1,0 +1,90 @@
+"""A QoS matrix from made-up runs of known truth to words, text and page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sojourn import report
+from sojourn.analysis import study as find
+from sojourn.analysis.testing import run_study
+from sojourn.findings.findings import Findings
+from sojourn.plan.points import Verdict
+from sojourn.questions import answers, parts
+from sojourn.questions.qos_matrix.judge import OPEN, QosMatrix
+from sojourn.questions.qos_matrix.plan import PHASE
+from sojourn.questions.qos_matrix.plan_test import TEXT, Truth, World, below, sums
+from sojourn.report import headline, terminal
+from sojourn.spec import load
+
+BOTH = sum(all(sums(a / 10, b / 10)) for a in range(1, 8) for b in range(1, 8))
+
+
+def findings_of(
+    folder: Path, truth: Truth = sums, *, text: str = TEXT, lost: float = 0
+) -> Findings:
+    path = folder / "pair.toml"
+    path.write_text(text)
+    world = World(truth, lost=lost)
+    return find(run_study(load(path), capacity_rps=1e5, of_phase={PHASE: world}), answers())
+
+
+def whole(findings: Findings) -> QosMatrix:
+    found = findings.section(QosMatrix)
+    assert found is not None
+    return found
+
+
+def test_it_says_how_many_pairs_fit_and_what_that_took(tmp_path: Path) -> None:
+    found = whole(findings_of(tmp_path))
+    (matrix,) = found.matrices
+    assert matrix.counts["both"] == BOTH
+    assert matrix.is_monotone
+    assert OPEN not in matrix.counts
+    assert found.answer.startswith(
+        f"memcached and synthetic both meet their targets in {BOTH} of 49 pairs of loads"
+    )
+    assert f"It took {matrix.measurements} measurements; a full grid takes 98." in found.answer
+    assert "The most that fits is memcached at 60 % with synthetic at 10 %" in found.answer
+    assert found.verdict is Verdict.HOLDS
+
+
+def test_the_headline_is_of_the_pair(tmp_path: Path) -> None:
+    found = findings_of(tmp_path)
+    assert headline.of(found) == f"both targets met in {BOTH} of 49 pairs of loads"
+
+
+def test_services_that_are_not_monotone_are_told_by_their_own_runs_only(tmp_path: Path) -> None:
+    found = whole(findings_of(tmp_path, below))
+    (matrix,) = found.matrices
+    assert not matrix.is_monotone
+    assert found.verdict is Verdict.UNKNOWN
+    assert "--set qos_matrix.full=true" in found.reasons[0]
+    never = [cell for cell in matrix.cells if not cell.runs]
+    assert never
+    assert all(cell.meets == OPEN for cell in never)
+
+
+def test_what_nobody_believed_is_open(tmp_path: Path) -> None:
+    found = whole(findings_of(tmp_path, lost=1.0))
+    (matrix,) = found.matrices
+    assert matrix.counts == {OPEN: 49}
+    assert found.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("truth", [sums, below])
+def test_page_and_text_show_it(tmp_path: Path, truth: Truth) -> None:
+    findings = findings_of(tmp_path, truth)
+    pages = report.write(findings, tmp_path, parts())
+    page = next(path for path in pages if path.suffix == ".html").read_text()
+    assert "Loads at which memcached and synthetic keep their targets" in page
+    text = terminal.text(findings, parts())
+    assert "rows: load of memcached, columns: load of synthetic" in text
+
+
+def test_under_factors_each_combination_has_its_own(tmp_path: Path) -> None:
+    text = TEXT + '[factors]\n"services.memcached.params.threads" = [1, 2]\n'
+    found = whole(findings_of(tmp_path, text=text))
+    assert [matrix.under for matrix in found.matrices] == ["threads = 1", "threads = 2"]
+    assert all(matrix.counts["both"] == BOTH for matrix in found.matrices)

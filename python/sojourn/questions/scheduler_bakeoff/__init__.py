@@ -1,0 +1,53 @@
+"""Which scheduler settings do what they are for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn.questions.kind import Kind, Reader
+from sojourn.questions.scheduler_bakeoff import plan
+
+if TYPE_CHECKING:
+    from sojourn.actors.kind import ProbeKind
+    from sojourn.analysis.answer_kind import Answer
+    from sojourn.report.openings.opening import Opens
+    from sojourn.report.section import Shown
+
+
+class SchedulerBakeoffKind(Kind):
+    """Its parts."""
+
+    plan = plan.KIND
+
+    def judge(self) -> Answer:
+        """What follows from its points."""
+        from sojourn.questions.scheduler_bakeoff import judge
+
+        return judge.KIND
+
+    def section(self) -> Shown:
+        """How that is shown."""
+        from sojourn.questions.scheduler_bakeoff import section
+
+        return section.KIND
+
+    def probe(self) -> ProbeKind:
+        """Who works while its points are measured."""
+        from sojourn.questions.scheduler_bakeoff import probe
+
+        return probe.KIND
+
+    def reader(self) -> Reader:
+        """Of what it left in a point's folder."""
+        from sojourn.questions.scheduler_bakeoff import files
+
+        return files.read
+
+    def opening(self) -> Opens:
+        """The first screen of a study that asks it."""
+        from sojourn.questions.scheduler_bakeoff import opening
+
+        return opening.KIND
+
+
+KIND = SchedulerBakeoffKind()

@@ -1,0 +1,75 @@
+"""Scheduler settings side by side: properties with numbers, matrices, and the paper's word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sojourn.findings.findings import Findings
+from sojourn.questions.beside.section import lines
+from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate
+from sojourn.report import show
+from sojourn.report.draw.table import Table
+from sojourn.report.section import Shown
+
+NAME = "scheduler_bakeoff"
+PROPERTIES = "What each setting can do, measured by processes of the lab's own under it"
+MATRICES = "What each setting's QoS matrix came to"
+
+
+class BakeoffShown(Shown):
+    """A part of the report for itself, which is said first."""
+
+    name = NAME
+    template = ""
+    study_template = "study_tables.html.j2"
+    study_link = (NAME, "Schedulers side by side")
+    leads = True
+
+    def study_head(self, findings: Findings) -> Iterator[str]:
+        """The order, then each disagreement with the paper, then what is open."""
+        if found := findings.section(Bakeoff):
+            yield found.answer
+            yield from (f"Not as in the paper: {text}." for text in found.disagreements)
+            yield from (f"{why}." for why in found.reasons)
+
+    def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
+        """Properties first, then what matrices came to."""
+        if found := findings.section(Bakeoff):
+            yield PROPERTIES, _properties(found)
+            yield MATRICES, _matrices(found)
+
+    def study_table(self, findings: Findings, width: int) -> Iterator[str]:
+        """The same tables, as text."""
+        for caption, table in self.study_data(findings):
+            yield f"{caption} ".ljust(width, "=")
+            yield from lines(table, width)
+
+
+def _properties(found: Bakeoff) -> Table:
+    rows = tuple(
+        (one.name, mine.name, mine.verdict, theirs or "not stated", mine.said)
+        for one in found.candidates
+        for mine, theirs in zip(one.properties, one.paper, strict=True)
+    )
+    return Table(columns=("setting", "property", "here", "paper", "measured"), rows=rows)
+
+
+def _matrices(found: Bakeoff) -> Table:
+    rows = tuple(
+        (one.name, _fits(one), _most(one), one.paper_matrix or "–") for one in found.candidates
+    )
+    return Table(columns=("setting", "both_fit", "most_together", "paper"), rows=rows)
+
+
+def _fits(one: Candidate) -> str:
+    if one.fits is None:
+        return "not measured"
+    more = f", {one.open} open" if one.open else ""
+    return f"{one.fits} of {one.cells}{more}"
+
+
+def _most(one: Candidate) -> str:
+    return show.load(one.most) if one.most is not None else "–"
+
+
+KIND = BakeoffShown()

@@ -1,0 +1,33 @@
+"""What two services cost each other on one core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn.questions.kind import Kind
+from sojourn.questions.smt_pairs import plan
+
+if TYPE_CHECKING:
+    from sojourn.analysis.answer_kind import Answer
+    from sojourn.report.section import Shown
+
+
+class SmtPairsKind(Kind):
+    """Its parts."""
+
+    plan = plan.KIND
+
+    def judge(self) -> Answer:
+        """What follows from its points."""
+        from sojourn.questions.smt_pairs import judge
+
+        return judge.KIND
+
+    def section(self) -> Shown:
+        """How that is shown."""
+        from sojourn.questions.smt_pairs import section
+
+        return section.KIND
+
+
+KIND = SmtPairsKind()

@@ -1,0 +1,54 @@
+"""Latency against load in words: where the target is missed, and how mean and tail grow."""
+
+from __future__ import annotations
+
+from sojourn.analysis.answer_kind import Answer, Rank
+from sojourn.analysis.counted import Counted, count
+from sojourn.findings import answer
+from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.measured import StudyData
+from sojourn.findings.section import Section
+from sojourn.plan.next import Progress
+from sojourn.plan.points import Verdict
+from sojourn.spec import ServiceSpec
+
+
+class SweepAnswer(Answer):
+    """What the loads show; the search knows more of the border, if there is one."""
+
+    name = "sweep"
+    rank = Rank.SERVICE
+
+    def answer(
+        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+    ) -> Section:
+        """A section, also where no load could be measured."""
+        verdict, workers = judged(stands, found), given.workers.get(spec.label)
+        if found.section(MaxLoad) is not None:
+            return Section(answer=answer.grown(found), verdict=verdict)
+        headline = answer.headline(found, workers)
+        return Section(headline=headline, answer=answer.service(found, workers), verdict=verdict)
+
+    def counted(self, found: Findings) -> Counted | None:
+        """Loads of which there is a number; a service without any load lacks one at least."""
+        mine = [one for one in found.services if self.name in one.sections]
+        each = ([point.is_believed for point in one.points] or [False] for one in mine)
+        return count((known for loads in each for known in loads), "loads") if mine else None
+
+
+def judged(stands: Progress, found: ServiceFinding) -> Verdict:
+    """Whether the question was answered; `violated` if no load at all meets the target."""
+    if stands.axis is None or not stands.axis.is_valid or stands.next is not None:
+        return Verdict.UNKNOWN
+    points = found.points
+    if all(point.verdict is Verdict.UNKNOWN for point in points):
+        return Verdict.UNKNOWN
+    border = answer.bracket(points)
+    if border.holds is None:
+        return Verdict.VIOLATED
+    above = [p for p in points if p.offered_rps > border.holds.offered_rps]
+    is_seen = stands.target is None or border.violated is not None or not above
+    return Verdict.HOLDS if is_seen else Verdict.UNKNOWN
+
+
+KIND = SweepAnswer()

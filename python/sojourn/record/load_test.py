@@ -1,0 +1,201 @@
+"""A record on disk gives the arrays that were written into it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from sojourn import samples, store
+from sojourn.analysis.study import study
+from sojourn.analysis.testing import memcached, study_of
+from sojourn.findings.findings import Findings
+from sojourn.plan.next import next_point
+from sojourn.plan.points import Outcome, Phase, Point, Verdict
+from sojourn.record import load as stored
+from sojourn.record.load import _measured, given
+from sojourn.samples.histogram import Histogram
+from sojourn.testing_questions import PLANS, answers, readers
+
+NO_SPAN = {
+    "mean": None, "p50": None, "p90": None, "p95": None, "p99": None, "p999": None,
+    "max": None, "count": 0, "lost": 0, "hdr": "",
+}  # fmt: skip
+
+
+def result(times_ns: list[int], lost: int) -> dict[str, object]:
+    """A `load.json` of these times."""
+    histogram = HdrHistogram(1, 3_600_000_000_000, 3)
+    for ns in times_ns:
+        histogram.record_value(ns)
+    rate = float(len(times_ns))
+    span = {
+        **NO_SPAN, "mean": float(np.mean(times_ns)), "count": len(times_ns) + lost, "lost": lost,
+        "hdr": histogram.encode().decode(),
+    }  # fmt: skip
+    return {
+        "schema": "sojourn.load.result/1", "program": "sojourn-load 0", "started_unix_ns": 0,
+        "job": {"qos_quantile": 0.99, "qos_bound": "1ms"}, "measured_s": 1.0, "offered_rps": rate,
+        "achieved_rps": rate, "requests": len(times_ns) + lost, "errors": {"timed_out": lost},
+        "reply_bytes": 0, "timely_ratio": 0.99, "verdict": "holds", "reasons": [],
+        "outages": {"count": 0, "total_ns": 0, "longest_ns": 0, "share_time": 0.001,
+                    "share_excluded": 0.002, "log": []},
+        "sojourn_ns": span, "sojourn_all_ns": span, "wire_ns": NO_SPAN, "first_byte_ns": NO_SPAN,
+        "send_lag_ns": {**NO_SPAN, "p99": 7_000}, "pick_up_ns": {**NO_SPAN, "p99": 3_000},
+        "probe_sojourn_ns": None, "checks": {"rate_error": 0.0, "steal_share": 0.01},
+        "cost": {"cpu_ns_per_request": 1.0},
+    }  # fmt: skip
+
+
+def record(tmp_path: Path, points: int) -> Path:
+    """A record with its first points, as a run leaves it."""
+    asked = study_of(memcached(measure=["sweep"]))
+    about = {"command": "sojourn run latency_vs_load", "noise": [["steal 1 %", "another host"]]}
+    rng = np.random.default_rng(1)
+    with store.open(tmp_path, asked, machine="test", manifest=about) as kept:
+        for _ in range(points):
+            planned = next_point(asked, kept.outcomes(), PLANS)
+            assert planned is not None
+            folder = kept.folder(planned)
+            times = [int(ns) for ns in rng.exponential(90_000, 2_000) + 10_000]
+            (folder / "load.json").write_text(json.dumps(result(times, lost=3)))
+            service = {"workers": 2, "version": "1.6", "setup": [["items", "10k"]]}
+            (folder / "service.json").write_text(json.dumps(service))
+            kept.add(replace(samples.read(folder), wall_s=2.0))
+        return kept.path
+
+
+def find(path: Path) -> Findings:
+    return study(given(store.read(path), PLANS, readers()), answers())
+
+
+def test_what_was_written_is_found(tmp_path: Path) -> None:
+    found = find(record(tmp_path, 3))
+    assert (found.command, found.noise) == (
+        "sojourn run latency_vs_load",
+        (("steal 1 %", "another host"),),
+    )
+    assert found.wall_s == 6
+    service = found.services[0]
+    assert service.setup == (("version", "1.6"), ("items", "10k"))
+    assert "memcached on 2 threads" in service.answer
+    run = service.points[0].runs[0]
+    assert (run.timely_ratio, run.outage_share, run.excluded_share) == (0.99, 0.001, 0.002)
+    assert (run.send_lag_p99_ns, run.pick_up_p99_ns, run.steal_share) == (7_000, 3_000, 0.01)
+    assert run.errors == (("timed_out", 3),)
+    assert run.mean_ns is None  # three never completed
+    p99 = service.points[0].quantiles[3]
+    assert p99.requests == 2_003
+    assert p99.value is not None
+    assert 300_000 < p99.value < 700_000
+
+
+def test_a_point_that_failed_may_have_left_anything(tmp_path: Path) -> None:
+    path = record(tmp_path, 3)
+    kept = store.read(path)
+    last = kept.outcomes()[-1]
+    (kept.folder_of(last) / "load.json").write_text("{")
+    failed = replace(last, requests=0, reasons=("the server died",))
+    assert _measured(kept.folder_of(last), failed).sojourn.n == 0
+
+
+def outcome(phase: Phase = Phase.SWEEP, requests: int = 100) -> Outcome:
+    point = Point(key="s/trace/b0/loaded-f0.90/with", service="s", phase=phase, offered_rps=50.0,
+                  measure_s=2.0, warmup_s=0.0, seed=1)  # fmt: skip
+    return Outcome(
+        point=point, verdict=Verdict.HOLDS, reasons=(), offered_rps=50.0, achieved_rps=40.0,
+        requests=requests, over_bound=None, lost=0, mean_ns=None, p50_ns=None, p95_ns=None,
+        p99_ns=None, correlation=1.0, wall_s=3.0, folder="",
+    )  # fmt: skip
+
+
+def test_requests_that_failed_stand_in_the_log_as_an_hour_and_are_lost() -> None:
+    hour = 3.6e12
+    histogram = Histogram(
+        lo_ns=np.array([10.0, 3.599e12, hour]), hi_ns=np.array([12.0, 3.5999e12, hour + 9]),
+        count=np.array([5, 3, 2]),
+    )  # fmt: skip
+    interval = SimpleNamespace(sojourn=histogram, start_s=7.0, length_s=2.0, tag="")
+    found = stored._second(interval)  # type: ignore[arg-type]
+    assert (found.at_s, found.achieved_rps) == (7.0, 4.0)
+    assert (found.sojourn.finite, found.sojourn.lost) == (8, 2)
+    assert found.sojourn.hi_ns.tolist() == [12.0, 3.5999e12]
+    empty = SimpleNamespace(**{**vars(interval), "length_s": 0.0})
+    assert stored._second(empty).achieved_rps == 0.0  # type: ignore[arg-type]
+
+
+def test_the_last_bin_below_an_hour_is_no_failure_and_one_that_reaches_it_is() -> None:
+    at = stored.HOUR_NS
+    histogram = Histogram(lo_ns=np.array([1.0, 2.0]), hi_ns=np.array([at - 1, at]),
+                          count=np.array([1, 4]))  # fmt: skip
+    found = stored._second(SimpleNamespace(sojourn=histogram, start_s=0, length_s=1))  # type: ignore[arg-type]
+    assert (at, found.sojourn.finite, found.sojourn.lost) == (3.6e12, 1, 4)
+
+
+def test_facts_of_a_service_are_told_in_order_and_what_is_not_known_is_left_out() -> None:
+    placement = {"text": "CPU 1", "shared": {"cache": "L3"}}
+    facts = {"version": "1.6", "setup": [["items", 10]], "placement": placement}
+    assert stored._setup(facts) == (
+        ("version", "1.6"), ("items", "10"), ("placement", "CPU 1"), ("cache", "L3"),
+    )  # fmt: skip
+    assert stored._setup({"version": "", "setup": None}) == ()
+
+
+def write(folder: Path, *, lost: int = 0) -> None:
+    (folder / "load.json").write_text(json.dumps(result([1000] * 40, lost=lost)))
+
+
+def test_the_share_of_raw_times_is_theirs_over_all_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, lost=10)
+    kept: list[np.ndarray[tuple[int], np.dtype[np.float64]] | None] = [None]
+    monkeypatch.setattr(stored, "raw_sojourn_ns", lambda _path: kept[0])
+    one = Histogram(lo_ns=np.ones(1), hi_ns=np.ones(1), count=np.ones(1, np.int64))
+    second = {"start_s": 0.0, "length_s": 1.0, "sojourn": one}
+    log = [SimpleNamespace(tag=tag, **second) for tag in ("", "warm")]
+    monkeypatch.setattr(stored, "intervals", lambda _path: log)
+    found = _measured(tmp_path, outcome())
+    assert (found.raw_share, found.raw_sojourn_ns, len(found.seconds)) == (1.0, None, 1)
+    assert (found.sojourn.finite, found.sojourn.lost) == (40, 10)
+    for n, share in ((10, 0.2), (50, 1.0), (80, 1.0), (0, 0.02)):
+        kept[0] = np.ones(n)
+        assert _measured(tmp_path, outcome()).raw_share == share
+    assert _measured(tmp_path, outcome(requests=0)).sojourn.n == 0
+    assert _measured(tmp_path, outcome(Phase.PEAK)).sojourn.n == 0
+    assert _measured(tmp_path, outcome(Phase.CHECK)).sojourn.n == 50
+
+
+def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None:
+    """3 s of CPU time while 40 requests/s were done for 2 s."""
+    write(tmp_path)
+    host = tmp_path / "host.json"
+    host.write_text(json.dumps({"server_cpu_s": 3.0, "length_s": 2.0}))
+    found = _measured(tmp_path, outcome(Phase.TRACE))
+    assert found.cpu_ns_per_request == 3e9 / 80
+    assert [name for name, _ in found.wire_ns] == ["mean", "p50", "p95", "p99"]
+    assert found.traced is None
+    host.write_text(json.dumps({"server_cpu_s": 3.0}))
+    assert _measured(tmp_path, outcome(Phase.TRACE)).cpu_ns_per_request is None
+    assert _measured(tmp_path, outcome(Phase.TRACE, requests=0)).wire_ns == ()
+
+
+def test_who_ran_for_long_without_the_shield_is_a_culprit(tmp_path: Path) -> None:
+    seen = [
+        {"task": task, "runs_over_0_3ms_per_s": often, "longest_ms": 1.0, "cpu_share": 0.1,
+         "is_exact": True}
+        for task, often in (("short", 0.0), ("seldom", 1.0), ("often", 5.0))
+    ]  # fmt: skip
+    (tmp_path / "host.json").write_text(json.dumps({"culprits": seen}))
+    found = _measured(tmp_path, outcome(Phase.SCHEDULED))
+    assert (found.culprits, found.sojourn.n) == (("often", "seldom"), 0)
+
+
+def test_pairs_are_an_object_or_a_list() -> None:
+    assert stored._pairs({"a": 1}) == stored._pairs([["a", 1]]) == (("a", "1"),)
+    assert stored._pairs(None) == ()

@@ -1,0 +1,1 @@
+"""Statistics of runs: quantiles, intervals, independence, steady state, trends, queueing."""

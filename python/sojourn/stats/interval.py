@@ -1,0 +1,40 @@
+"""A number with what is known about it: its interval, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Lower and upper end of a confidence interval, in the unit of the number it is about."""
+
+    lo: float
+    hi: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """One number with what is known about it.
+
+    Attributes:
+        q: quantile in (0, 1); None for the mean.
+        value: ns; None if refused.
+        interval: within one run (M10, corrected by M9); None if refused. An upper end of `inf`:
+            lost requests decide it, or requests depend on each other too much to bound it.
+        across_restarts: interval of the mean over restarts (M15); None with fewer than 3.
+        requests, effective: n and n_eff.
+        refused: why there is no number; "" if there is one.
+        lateness_ns: of `value`, what the client can have added by its lag and its stops; 0 where
+            it is little. Then the value is an upper bound: the service is better by at most this
+            (M3, M27).
+    """
+
+    q: float | None
+    value: float | None
+    interval: Interval | None
+    across_restarts: Interval | None
+    requests: int
+    effective: float
+    refused: str = ""
+    lateness_ns: float = 0.0

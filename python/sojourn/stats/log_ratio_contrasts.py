@@ -1,0 +1,163 @@
+"""A factor's effect on a number: log ratios between two of its levels, block by block (M15, M16).
+
+Within a block every combination is measured once, close in time. The log ratio of two levels is
+averaged over the other factors' levels, which gives one value a block; blocks are independent, so
+Student's interval of their mean is the effect's. On the log scale the average is a geometric mean:
+"1.8 times" is the same statement as "0.56 times" seen from the other side.
+
+In a full design, skipped combinations or not, pairs that differ in this factor alone are compared.
+A fraction of it has no such pairs; there the means of both halves are, in whole blocks only, for
+its columns are orthogonal.
+
+Source: Montgomery, Design and Analysis of Experiments, 8th ed. (2013), 6.2 and 8.2; for numbers
+with intervals of their own Zou and Donner, "Construction of confidence limits about effect
+measures: a general approach", Statistics in Medicine 27 (2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from sojourn.plan.setting import Level, Setting
+from sojourn.stats.interval import Interval
+from sojourn.stats.method import Method
+
+METHOD = Method(
+    name="contrasts",
+    about="effect of a factor: log ratios of levels by block, averaged over the other factors",
+    ids=("M15", "M16", "M17"),
+    source="Montgomery (2013), 6.2 and 8.2; Zou and Donner (2008)",
+)
+
+Blocks = Mapping[int, Mapping[Setting, float]]
+Counts = Mapping[int, Mapping[Setting, int]]  # of runs behind each value
+
+COVERAGE = 0.95
+BLOCKS_MIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two levels of a factor in a design.
+
+    Attributes:
+        cells: all combinations that are measured.
+        factor: key.
+        base, level: the levels.
+        is_fraction: the design is a fraction with orthogonal columns.
+    """
+
+    cells: tuple[Setting, ...]
+    factor: str
+    base: Level
+    level: Level
+    is_fraction: bool
+
+    def pairs(self) -> tuple[tuple[Setting, Setting], ...]:
+        """(base, level) combinations that are alike in all other factors."""
+        known = set(self.cells)
+        bases = [cell for cell in self.cells if _is(cell, self.factor, self.base)]
+        both = ((cell, Setting.of({**cell, self.factor: self.level})) for cell in bases)
+        return tuple((one, other) for one, other in both if other in known)
+
+    def weights(self, measured: Mapping[Setting, float]) -> Mapping[Setting, float] | None:
+        """By how much each combination counts, +1 in all for `level` and −1 for `base`.
+
+        Args:
+            measured: by combination; those that are missing count for nothing.
+
+        Returns:
+            None if the levels cannot be compared by these.
+        """
+        pairs = [(a, b) for a, b in self.pairs() if a in measured and b in measured]
+        if pairs:
+            share = 1 / len(pairs)
+            return {cell: sign * share for pair in pairs
+                    for cell, sign in zip(pair, (-1, 1), strict=True)}  # fmt: skip
+        if not self.is_fraction or any(cell not in measured for cell in self.cells):
+            return None
+        low = [cell for cell in self.cells if _is(cell, self.factor, self.base)]
+        high = [cell for cell in self.cells if _is(cell, self.factor, self.level)]
+        if not low or not high:
+            return None
+        return {**dict.fromkeys(low, -1 / len(low)), **dict.fromkeys(high, 1 / len(high))}
+
+    def by_block(self, values: Blocks) -> tuple[float, ...]:
+        """Log ratios of blocks; nan of one with an infinite number in it.
+
+        Args:
+            values: positive numbers by block and combination.
+        """
+        found = []
+        for block in sorted(values):
+            if weights := self.weights(values[block]):
+                logs = {cell: math.log(values[block][cell]) for cell in weights}
+                is_finite = all(map(math.isfinite, logs.values()))
+                terms = (w * logs[cell] for cell, w in weights.items())
+                found.append(math.fsum(terms) if is_finite else math.nan)
+        return tuple(found)
+
+    def spread(self, values: Blocks, runs: Counts | None = None) -> float:
+        """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.
+
+        Weights w of runs that are independent: var(Σ w·ln t) = Σ w²·var(ln t), and the log ratio
+        of two runs has 2·var(ln t). So it is 1 of one pair, and 1/√n of n.
+
+        Args:
+            values: as in `by_block`; at least one block in which the levels compare.
+            runs: how many each of them is the mean of (its variance is that much less); None: one.
+        """
+        used = [(block, found) for block in values if (found := self.weights(values[block]))]
+        each = (
+            w * w / (runs[block][c] if runs else 1) for block, of in used for c, w in of.items()
+        )
+        return math.sqrt(math.fsum(each) / 2) / len(used)
+
+
+def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
+    """The mean log ratio of blocks as a ratio, with Student's interval if there are two or more."""
+    if not logs:
+        return None, None
+    values = np.asarray(logs, float)
+    mean = float(values.mean())
+    if len(values) < BLOCKS_MIN:
+        return math.exp(mean), None
+    half = float(stats.t.ppf((1 + COVERAGE) / 2, len(values) - 1))
+    half *= float(values.std(ddof=1)) / math.sqrt(len(values))
+    return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
+
+
+def combined(
+    contrast: Contrast, found: Mapping[Setting, tuple[float, Interval]]
+) -> tuple[float | None, Interval | None]:
+    """The ratio of numbers that have an interval each, and none by block.
+
+    The ends of the intervals carry over as variances do, each side by itself: intervals of a border
+    are wider towards where less is known.
+
+    Args:
+        contrast: the levels.
+        found: estimate and closed interval of each combination, all of one coverage.
+    """
+    weights = contrast.weights({cell: value for cell, (value, _) in found.items()})
+    if weights is None:
+        return None, None
+    mean = math.fsum(w * math.log(found[cell][0]) for cell, w in weights.items())
+    down = up = 0.0
+    for cell, w in weights.items():
+        value, ends = found[cell]
+        below, above = w * math.log(value / ends.lo), w * math.log(ends.hi / value)
+        down += below**2 if w > 0 else above**2
+        up += above**2 if w > 0 else below**2
+    return math.exp(mean), Interval(
+        lo=math.exp(mean - math.sqrt(down)), hi=math.exp(mean + math.sqrt(up))
+    )
+
+
+def _is(cell: Setting, factor: str, level: Level) -> bool:
+    return Setting.of({factor: cell[factor]}) == Setting.of({factor: level})

@@ -1,0 +1,24 @@
+"""What half of the load is like: a table of its runs."""
+
+from __future__ import annotations
+
+from sojourn.findings.findings import ServiceFinding
+from sojourn.questions.half.judge import Half
+from sojourn.report.draw.table import Table
+from sojourn.report.section import Shown
+
+
+class HalfShown(Shown):
+    """A row for each run."""
+
+    name = "half"
+
+    def data(self, service: ServiceFinding) -> Table | None:
+        """Throughput of each run, requests/s."""
+        found = service.sections.get(self.name)
+        if not isinstance(found, Half) or not found.rates:
+            return None
+        return Table(columns=("run", "achieved_rps"), rows=tuple(enumerate(found.rates)))
+
+
+KIND = HalfShown()

@@ -1,0 +1,102 @@
+"""Takes questions away from a copy of the package: folder, lines of the table, studies that ask.
+
+A question that others build on is taken away together with these, as the pairs of the import
+contract in `pyproject.toml` name them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+PACKAGE = PROJECT / "python" / "sojourn"
+DEFAULT = ("sweep", "max_load")  # what a service without `measure` is asked
+_PAIR = re.compile(r"sojourn\.questions\.(\w+)\.\*\* -> sojourn\.questions\.(\w+)\.\*\*")
+
+
+def names() -> tuple[str, ...]:
+    """Every question, by its folder."""
+    return tuple(sorted(path.parent.name for path in (PACKAGE / "questions").glob("*/plan.py")))
+
+
+def pairs(project: Path = PROJECT) -> frozenset[tuple[str, str]]:
+    """(who builds on, on whom) of the contract."""
+    table = tomllib.loads((project / "pyproject.toml").read_text())
+    contracts = table["tool"]["importlinter"]["contracts"]
+    lines = [line for one in contracts for line in one.get("ignore_imports", ())]
+    found = (_PAIR.fullmatch(line) for line in lines)
+    return frozenset((match[1], match[2]) for match in found if match)
+
+
+def with_dependants(name: str) -> frozenset[str]:
+    """A question and all that build on it."""
+    gone, before = {name}, set[str]()
+    while gone != before:
+        before = set(gone)
+        gone |= {who for who, on in pairs() if on in gone}
+    return frozenset(gone)
+
+
+def copy(to: Path) -> None:
+    """What the checks look at: the package without its tests, and the contracts."""
+    shutil.copytree(
+        PACKAGE,
+        to / "python" / "sojourn",
+        ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "testing*", "golden"),
+    )
+    text = (PROJECT / "pyproject.toml").read_text()
+    kept = [line for line in text.splitlines() if "sojourn.testing_questions ->" not in line]
+    (to / "pyproject.toml").write_text("\n".join(kept) + "\n")
+
+
+def take(of: Path, gone: Iterable[str]) -> None:
+    """Take questions away from a copy."""
+    package = of / "python" / "sojourn"
+    table, contracts = package / "questions" / "__init__.py", of / "pyproject.toml"
+    for name in gone:
+        shutil.rmtree(package / "questions" / name)
+        lines = table.read_text().splitlines()
+        left = [line for line in lines if line not in {f"    {name},", f"    {name}.KIND,"}]
+        assert len(lines) - len(left) == 2, f"{name} has not an import and a line in the table"
+        table.write_text("\n".join(left) + "\n")
+        named = re.compile(rf"sojourn\.questions\.{name}\b")
+        lines = contracts.read_text().splitlines()
+        contracts.write_text("\n".join(line for line in lines if not named.search(line)) + "\n")
+        for study in (package / "studies").glob("*.toml"):
+            if name in asked(tomllib.loads(study.read_text())):
+                study.unlink()
+
+
+def asked(study: Mapping[str, object]) -> set[str]:
+    """The questions that a study's table asks, by name."""
+    services = study.get("services", [])
+    assert isinstance(services, list)
+    found = {name for service in services for name in service.get("measure", DEFAULT)}
+    matrix = study.get("qos_matrix")
+    if isinstance(matrix, dict) and matrix.get("properties"):
+        found.add("scheduler_bakeoff")
+    return found | {name for name in ("together", "qos_matrix") if name in study}
+
+
+def words(text: str) -> set[str]:
+    """Texts and names of attributes that a module has, its prose aside."""
+    tree = ast.parse(text)
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            found.add(node.value)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found

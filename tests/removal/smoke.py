@@ -1,0 +1,80 @@
+"""Loads every module of some copies of the package, plans a study of each, finds and reports.
+
+Each copy has a process of its own, forked when what is not the lab's is loaded already. Prints a
+line of JSON for each: its folder, and what went wrong ("" if nothing did).
+
+Arguments: the folders of the copies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+
+OTHERS = ("altair", "duckdb", "hdrh.histogram", "jinja2", "pyarrow.parquet", "pydantic",
+          "pyroute2", "rich.console", "scipy.optimize", "scipy.stats", "statsmodels.api", "typer",
+          "vl_convert")  # fmt: skip
+
+
+def main() -> None:
+    """Each copy in turn."""
+    for name in OTHERS:
+        importlib.import_module(name)
+    for folder in sys.argv[1:]:
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            with os.fdopen(write, "w") as told:
+                told.write(_wrong(Path(folder)))
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as told:
+            wrong = told.read()
+        _, status = os.waitpid(child, 0)
+        print(json.dumps([folder, wrong if status == 0 else f"status {status}: {wrong}"]))
+
+
+def _wrong(folder: Path) -> str:
+    try:
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+            look(folder)
+    except BaseException:  # noqa: BLE001  # whatever it is, the test is to say it
+        return traceback.format_exc()
+    return ""
+
+
+def look(folder: Path) -> None:
+    """Import all of a copy, and ask what is left of it."""
+    package = folder / "python" / "sojourn"
+    sys.path.insert(0, str(package.parent))
+    for path in sorted(package.rglob("*.py")):
+        if path.name != "__main__.py":
+            parts = path.relative_to(package.parent).with_suffix("").parts
+            importlib.import_module(".".join(part for part in parts if part != "__init__"))
+    from sojourn import analysis, questions, report, spec  # noqa: PLC0415  # of the copy
+    from sojourn.findings.measured import Measured, StudyData  # noqa: PLC0415
+    from sojourn.plan.rehearse import imagine  # noqa: PLC0415
+    from sojourn.plan.simulated import play  # noqa: PLC0415
+
+    assert Path(spec.__file__).is_relative_to(folder)
+    asked = [
+        spec.load(name, profile="quick", asks=questions.PLANS.mistakes) for name in spec.names()
+    ]
+    assert asked, "no study is left"
+    for study in asked[:1]:
+        played = play(study, imagine, questions.PLANS, stop_after=40)
+        measured = tuple(Measured(outcome=outcome) for outcome in played)
+        given = StudyData(study=study, measured=measured, questions=questions.PLANS)
+        found = analysis.study(given, questions.answers())
+        assert report.text(found, questions.parts())
+        assert questions.flat(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Each question can be taken away: its folder and its lines, and nothing that is left misses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+HERE = Path(__file__).parent
+away = SimpleNamespace(**runpy.run_path(str(HERE / "removal" / "away.py")))
+NAMES: tuple[str, ...] = away.names()
+#: Where the core speaks of a question by its name, and why it may.
+MAY: Mapping[str, tuple[str, ...]] = {
+    "spec": NAMES,  # a study file is read whole, also where it asks what is not there
+    "plan/points.py": ("sweep", "check"),  # phases that records of any age have
+    "plan/traced.py": ("breakdown", "check"),  # two questions and the runner share what is traced
+    "plan/codec.py": ("beside",),  # a point's other points
+    "stats/quantile_regression.py": ("attribution",),  # the method's own name
+    "report/openings/interference.py": ("beside",),  # the English word
+    "report/figures/effects.py": ("beside",),
+    "schema/documents.py": ("colocation",),  # a table of models
+    "actors": ("check", "null"),  # `sojourn check`, and kinds that do nothing
+    "knobs": ("null",), "places": ("null",), "services": ("null",), "models": ("null",),
+    "report/figures/null.py": ("null",),
+}  # fmt: skip
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A program in a copy, which comes before the installed package."""
+    env = {**os.environ, "PYTHONPATH": str(folder / "python"), "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(
+        words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600
+    )
+
+
+def beside_python(name: str) -> str:
+    """A tool that is installed with the interpreter."""
+    return str(Path(sys.executable).with_name(name))
+
+
+def looked_at(*folders: Path) -> dict[str, str]:
+    """What is wrong with each copy, by its name; "" if nothing is."""
+    done = run(folders[0], sys.executable, str(HERE / "removal" / "smoke.py"), *map(str, folders))
+    assert done.returncode == 0, done.stderr
+    return {Path(folder).name: wrong for folder, wrong in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """A copy without each question, and those that build on it."""
+    root = tmp_path_factory.mktemp("without")
+    found = {}
+    for name in NAMES:
+        found[name] = root / name
+        away.copy(found[name])
+        away.take(found[name], away.with_dependants(name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def seen(copies: Mapping[str, Path]) -> Mapping[str, str]:
+    """What went wrong where every module of a copy was loaded and a study planned and reported."""
+    return looked_at(*copies.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_left_loads_plans_finds_and_reports(name: str, seen: Mapping[str, str]) -> None:
+    assert seen[name] == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_left_is_linted(name: str, copies: Mapping[str, Path]) -> None:
+    folder = copies[name]
+    for words in (("ruff", "check", "--no-cache", "python"), ("lint-imports", "--no-cache")):
+        done = run(folder, beside_python(words[0]), *words[1:])
+        assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
+
+
+def test_no_word_of_a_question_is_left_where_none_may_be() -> None:
+    package: Path = away.PACKAGE
+    spoken: list[str] = []
+    for path in sorted(package.rglob("*.py")):
+        at = path.relative_to(package).as_posix()
+        is_test = path.stem.endswith("_test") or path.stem.startswith("testing")
+        if is_test or at.startswith("questions/"):
+            continue
+        said = away.words(path.read_text())
+        may = {word for where, words in MAY.items() if at.startswith(where) for word in words}
+        spoken += [f"{at}: '{name}'" for name in NAMES if name in said and name not in may]
+        spoken += [f"{at}: {one}" for one in said if one.startswith("sojourn.questions.")]
+    assert spoken == []
+
+
+def test_who_builds_on_a_question_is_named_and_goes_with_it() -> None:
+    assert away.with_dependants("blame") == {"blame"}
+    assert away.with_dependants("sweep") == {"sweep", "colocation"}
+    assert away.with_dependants("together") == {"together", "qos_matrix", "scheduler_bakeoff"}
+
+
+def test_a_core_that_knows_a_question_is_seen(tmp_path: Path) -> None:
+    """Each of the checks is able to fail."""
+    away.copy(tmp_path)
+    away.take(tmp_path, ["blame"])
+    core = tmp_path / "python" / "sojourn" / "analysis" / "trend.py"
+    planted = "from sojourn.questions.blame import plan\n"
+    core.write_text(core.read_text().replace("from sojourn.", f"{planted}from sojourn.", 1))
+    wrong = looked_at(tmp_path)[tmp_path.name]
+    assert "No module named 'sojourn.questions.blame'" in wrong
+    done = run(tmp_path, beside_python("ruff"), "check", "--no-cache", "python")
+    assert "F401" in done.stdout
+    assert "sojourn.questions.blame" in away.words(core.read_text())
+    other = core.with_name("factors.py")
+    planted = planted.replace("blame", "sweep")
+    other.write_text(other.read_text().replace("from sojourn.", f"{planted}from sojourn.", 1))
+    done = run(tmp_path, beside_python("lint-imports"), "--no-cache")
+    assert "sojourn.analysis.factors -> sojourn.questions.sweep" in done.stdout
+
+
+@pytest.mark.skipif(
+    "SOJOURN_REMOVAL_TYPES" not in os.environ, reason="minutes: SOJOURN_REMOVAL_TYPES=blame,sweep"
+)
+def test_what_is_left_has_right_types(copies: Mapping[str, Path]) -> None:
+    for name in os.environ["SOJOURN_REMOVAL_TYPES"].split(","):
+        done = run(copies[name], beside_python("mypy"))
+        assert done.returncode == 0, done.stdout
