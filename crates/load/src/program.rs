@@ -11,13 +11,19 @@ use clap::CommandFactory;
 use sojourn_base::{Exit, Fault, files};
 
 use crate::cli::{Args, ProgressForm};
-use crate::describe;
+use crate::drive::measurement::Measurement;
+use crate::drive::progress::{Form, Progress};
+use crate::drive::run;
 use crate::job::Job;
-use crate::measurement::Measurement;
-use crate::progress::{Form, Progress};
-use crate::resolve::{Resolved, resolve};
-use crate::result::{RunResult, Verdict};
-use crate::{hlog, measure, raw, run, selfcheck, table, tidy};
+use crate::judge::result::{RunResult, Verdict};
+use crate::judge::selfcheck;
+use crate::measure;
+use crate::output::describe;
+use crate::output::hlog;
+use crate::output::pretty_json;
+use crate::output::raw;
+use crate::output::table;
+use crate::plan::resolve::{Resolved, resolve};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -123,7 +129,7 @@ fn is_stdout(path: Option<&Path>) -> bool {
 /// Writes the result, whole or not at all.
 fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> Result<(), Fault> {
     let Some(path) = path else { return Ok(()) };
-    let text = tidy::json(result);
+    let text = pretty_json::json(result);
     if is_stdout(Some(path)) {
         return files::say(out, &text);
     }

@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use server::{Behaviour, Server, job};
+use sojourn_load::drive::progress::{Form, Progress};
 use sojourn_load::job::Job;
 use sojourn_load::measure::measure;
-use sojourn_load::progress::{Form, Progress};
-use sojourn_load::resolve::resolve;
+use sojourn_load::plan::resolve::resolve;
 
 /// How often it is looked again where the machine is busy with others.
 const ATTEMPTS: usize = 8;

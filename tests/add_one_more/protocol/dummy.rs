@@ -8,11 +8,11 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_workload::plan::Op;
 
 use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
-use crate::content::Content;
-use crate::hello::{Greeting, Hello, Said};
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::Outcome;
+use crate::protocols::content::Content;
+use crate::transports::hello::{Greeting, Hello, Said};
 
 const SCAN: Op = Op(1);
 
@@ -117,7 +117,7 @@ mod tests {
 
     use super::super::tests::Case;
     use super::*;
-    use crate::schedule;
+    use crate::plan::schedule;
     use crate::transports::sockets;
 
     fn job(options: &[(&str, &str)]) -> Job {

@@ -7,8 +7,8 @@
 use super::datagrams::Overtaken;
 use super::read::After;
 use super::segments::Open;
+use crate::job::shards::Shards;
 use crate::protocols::{Decoder, Interleaved};
-use crate::shards::Shards;
 
 const NONE: u32 = u32::MAX;
 /// Overtaken requests for which there is room from the start: 2 % of 200 000/s for a second.

@@ -5,7 +5,7 @@
 //! the replies of a server with several threads do overtake one another.
 
 use super::{Connections, Live};
-use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
+use crate::plan::lanes::{MarksLanes as Marks, PlanLanes as Plan};
 use crate::protocols;
 
 /// Requests whose room was given to later ones, and the connection of each.

@@ -9,14 +9,20 @@ mod again;
 mod closed;
 mod connections;
 mod datagrams;
+pub mod long;
+pub mod measurement;
 mod overdue;
 mod patience;
+pub mod preload;
 mod probe;
+pub mod progress;
 mod queued;
 mod read;
 mod reopen;
+pub mod run;
 mod segments;
 pub mod streams;
+pub mod turns;
 mod watch;
 
 use std::sync::Arc;
@@ -36,15 +42,15 @@ use segments::Segments;
 use streams::Owing;
 pub use watch::{Live, Watch};
 
-use crate::cpu;
-use crate::lanes::{MarksLanes, PlanLanes};
-use crate::long::{Border, Geometry};
-use crate::marks::{Ending, Marks, ThreadMeasurement};
+use crate::drive::long::{Border, Geometry};
+use crate::drive::turns::Turns;
+use crate::job::shards::Shards;
+use crate::plan::lanes::{MarksLanes, PlanLanes};
+use crate::plan::marks::{Ending, Marks, ThreadMeasurement};
+use crate::plan::resolve::Wait;
 use crate::protocols::{Decoder, Protocol};
-use crate::resolve::Wait;
-use crate::shards::Shards;
 use crate::transports::{Event, Patience, Transport};
-use crate::turns::Turns;
+use crate::watch::cpu;
 
 /// Requests sent before replies are looked for again.
 const SEND_BATCH: usize = 16;

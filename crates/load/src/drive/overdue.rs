@@ -8,8 +8,8 @@
 
 use super::read::note_begun;
 use super::{Drive, lose};
-use crate::lanes::MarksLanes;
-use crate::marks::Outcome;
+use crate::plan::lanes::MarksLanes;
+use crate::protocols::Outcome;
 
 /// A longer gap between two rounds puts time-outs off, ns.
 const GAP_NS: u64 = 1_000_000;

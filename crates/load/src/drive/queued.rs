@@ -8,8 +8,8 @@
 
 use std::fs::File;
 
-pub(super) use crate::server_watch::GAP_MIN_NS;
-use crate::server_watch::reading_of;
+pub(super) use crate::watch::server_watch::GAP_MIN_NS;
+use crate::watch::server_watch::reading_of;
 
 /// How old the last reading may be when a gap begins.
 const STALE_NS: u64 = 1_000_000;

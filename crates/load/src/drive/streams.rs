@@ -11,11 +11,11 @@ use sojourn_base::Fault;
 use super::again::Again;
 use super::read::After;
 use super::{Connections, Live};
-use crate::heard;
-use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
-use crate::marks::Outcome;
+use crate::job::target::{Carrier, Target};
+use crate::plan::lanes::{MarksLanes as Marks, PlanLanes as Plan};
+use crate::protocols::Outcome;
+use crate::protocols::protocol_sniff;
 use crate::protocols::{Asked, Decoder, Interleaved};
-use crate::target::{Carrier, Target};
 use crate::transports::{Event, Patience, Transport};
 
 /// How long all connections together may take to hear what they must before the run.
@@ -88,7 +88,7 @@ fn other_protocol(target: &Target, said: &[u8]) -> Fault {
     let begin = said[..said.len().min(32)].escape_ascii();
     let what =
         format!("{} does not speak HTTP/2: what came back begins with \"{begin}\"", target.place());
-    let fix = heard::looks_like(target, said).unwrap_or_else(|| advice(target));
+    let fix = protocol_sniff::looks_like(target, said).unwrap_or_else(|| advice(target));
     Fault::failed(what, "target", fix)
 }
 

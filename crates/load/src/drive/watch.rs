@@ -10,10 +10,12 @@ use sojourn_base::span;
 
 use super::Times;
 use super::queued::{GAP_MIN_NS, Queued, Schedstat};
-use crate::long::Border;
-use crate::marks::{Outage, Outcome, ThreadMeasurement};
-use crate::resolve::Wait;
+use crate::drive::long::Border;
+use crate::plan::marks::ThreadMeasurement;
+use crate::plan::resolve::Wait;
+use crate::protocols::Outcome;
 use crate::transports::Transport;
+use crate::watch::outage::Outage;
 
 /// Outages listed; more are counted only.
 const OUTAGES_MAX: usize = 65_536;

@@ -16,11 +16,11 @@ use sojourn_base::kind::{Kind, Param};
 use super::http::Wish;
 use super::http2::{self, ALPN, Block, Judge, WINDOW, WINDOW_PARAM};
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind, http};
-use crate::content::Content;
 use crate::job::Job;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::status_counts::Said;
 
 pub(super) const DESCRIPTOR: &str = "descriptor";
 /// What a call sends, and what replaces its usual method.

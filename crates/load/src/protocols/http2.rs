@@ -23,11 +23,11 @@ use sojourn_base::{Fault, units};
 
 use super::http::{self, Paths, Wish};
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
-use crate::content::Content;
 use crate::job::Job;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::status_counts::Said;
 pub(super) use body::PREFIX;
 use forms::Form;
 pub(super) use forms::{Block, framed, headers, pseudo};

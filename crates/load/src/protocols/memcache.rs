@@ -16,10 +16,10 @@ use sojourn_workload::plan::Op;
 
 use super::line::push_number;
 use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind};
-use crate::content::{Content, KEY_MAX};
 use crate::job::Job;
-use crate::target::{Carrier, Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Carrier, Scheme, Target};
+use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::server_notices::Told;
 use reader::Reader;
 
 pub(super) const SET: Op = Op(1);

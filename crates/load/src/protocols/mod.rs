@@ -3,6 +3,8 @@
 //! A decoder is fed bytes as they come, at any split, and never keeps more than a line of them.
 //! One file per protocol; `KINDS` is the table.
 
+pub(crate) mod complaints;
+pub mod content;
 pub mod echo;
 mod grpc;
 pub(crate) mod http;
@@ -10,9 +12,14 @@ mod http2;
 mod line;
 mod memcache;
 mod null;
+mod outcome;
 mod postgres;
+pub(crate) mod protocol_sniff;
 mod resp;
+pub mod sampled;
 mod secret;
+pub mod server_notices;
+pub mod status_counts;
 mod udp;
 mod wishes;
 
@@ -22,15 +29,15 @@ use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 use sojourn_workload::plan::Op;
 
-use crate::content::Content;
-use crate::hello::Greeting;
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::server_notices::Told;
+use crate::protocols::status_counts::Said;
+use crate::transports::hello::Greeting;
 
+pub use outcome::Outcome;
 pub(crate) use udp::id_of as datagram_id;
 
 /// The usual operation of any protocol: it reads one item.

@@ -20,12 +20,12 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
 use super::{Asked, Decoder, Operation, PLAIN, Protocol, ProtocolKind, secret};
-use crate::content::Content;
-use crate::hello::Greeting;
 use crate::job::Job;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::server_notices::Told;
+use crate::transports::hello::Greeting;
 use greeting::{Greet, Login};
 use proof::Password;
 use reader::{Reader, Wish};

@@ -15,12 +15,12 @@ use sojourn_workload::plan::Op;
 use super::line::{Found, Lines, number, push_number};
 use super::memcache::{keys_per_multiget, nth_key};
 use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
-use crate::content::{Content, KEY_MAX};
-use crate::hello::Greeting;
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::target::{Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Scheme, Target};
+use crate::protocols::Outcome;
+use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::server_notices::Told;
+use crate::transports::hello::Greeting;
 
 const SET: Op = Op(1);
 const MULTIGET: Op = Op(2);

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::{Asked, Decoder, Protocol, Step};
-use crate::told::Told;
+use crate::protocols::server_notices::Told;
 
 const HEADER: usize = 8;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sojourn_base::Fault;
 
 use super::{Event, Patience, Reopen, Transport, tls};
-use crate::hello::{Greeting, Hello, Refusal, Said};
+use crate::transports::hello::{Greeting, Hello, Refusal, Said};
 
 /// How long all greetings before the run may take, and one after it.
 const GREET_WITHIN: Duration = Duration::from_secs(5);

@@ -7,6 +7,7 @@
 mod buffers;
 mod epoll;
 pub mod greeted;
+pub mod hello;
 mod null;
 mod outbox;
 mod ring;
@@ -20,9 +21,9 @@ use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, near};
 
-use crate::address::Address;
-use crate::hello::Greeting;
-use crate::target::{Carrier, Target};
+use crate::job::address::Address;
+use crate::job::target::{Carrier, Target};
+use crate::transports::hello::Greeting;
 
 /// What a poll found, by connection.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use socket2::{Protocol, Socket, Type};
 use sojourn_base::Fault;
 
 use super::Reopen;
-use crate::address::Address;
-use crate::hello::{Greeting, Refusal, Talk};
+use crate::job::address::Address;
+use crate::transports::hello::{Greeting, Refusal, Talk};
 
 /// How long all connections together may take to open.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);

@@ -13,8 +13,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sojourn_load::job::Job;
-use sojourn_load::marks::Outcome;
 use sojourn_load::measure::Judged;
+use sojourn_load::protocols::Outcome;
 
 use super::mirror::{Folder, Program, job, listen, mirror};
 use super::tls::{fault, file};

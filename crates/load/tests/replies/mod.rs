@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use sojourn_load::job::Job;
+use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::Judged;
-use sojourn_load::result::Verdict;
 
 use super::mirror;
 use super::server::{Behaviour, Server};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use ring::digest::{SHA256, digest};
 use sojourn_load::job::Job;
+use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::Judged;
-use sojourn_load::result::Verdict;
 
 use super::{mirror, run, usable};
 

@@ -16,10 +16,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_load::drive::progress::{Form, Progress};
 use sojourn_load::job::Job;
 use sojourn_load::measure::{Judged, measure};
-use sojourn_load::progress::{Form, Progress};
-use sojourn_load::resolve::resolve;
+use sojourn_load::plan::resolve::resolve;
 
 use super::mirror::{Folder, Program, job, listen, mirror};
 use super::{run, usable};

@@ -1,7 +1,7 @@
 //! Replies to calls, what each comes to, and what is sent for one.
 
 use super::*;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::http2::tests::{Frames, requests, set_up};
 use crate::protocols::tests::Case;
 use crate::protocols::{GET, build, target};

@@ -10,10 +10,10 @@ use super::flaws::{self, Flaw};
 use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
 use crate::job::Job;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
+use crate::protocols::sampled::{self, Sampled};
+use crate::protocols::status_counts::Said;
 use crate::protocols::{Asked, Decoder, Reply, Step};
-use crate::said::Said;
-use crate::sampled::{self, Sampled};
 
 /// Room for the usual head, so that the loop allocates only for another.
 const HEAD_USUAL: usize = 16 * 1024;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::frames::ERRORS;
 use super::streams::Stream;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::http::Wish;
 use crate::protocols::http::flaws::{self, Flaw};
-use crate::said::Said;
+use crate::protocols::status_counts::Said;
 
 /// What a call came to, by its number. Source: gRPC, Status codes and their use in gRPC.
 pub(crate) const CALLS: [&str; 17] = [

@@ -12,7 +12,7 @@ use super::frames::{self, DATA, END_STREAM, HEAD, HEADERS, Head};
 use super::hpack;
 use super::judge::Judge;
 use super::streams::{Stream, Streams};
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::http::flaws::Flaw;
 use crate::protocols::{Asked, Decoder, Interleaved, Reply, Step};
 

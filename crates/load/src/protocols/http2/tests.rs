@@ -6,7 +6,7 @@ use super::frames::{
 };
 use super::hpack::{Reader, push_field, push_int};
 use super::*;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::tests::Case;
 use crate::protocols::{GET, Step, build, target};
 

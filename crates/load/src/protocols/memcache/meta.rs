@@ -6,9 +6,9 @@
 
 use super::reader::{Partial, begin_body, ending, is_error};
 use super::{GET, MULTIGET, SET, nth_key};
-use crate::content::{Content, KEY_MAX};
-use crate::marks::Outcome;
 use crate::protocols::Asked;
+use crate::protocols::Outcome;
+use crate::protocols::content::{Content, KEY_MAX};
 use crate::protocols::line::{number, push_number};
 
 /// Appends the request for `keys` items from that of `asked` on.

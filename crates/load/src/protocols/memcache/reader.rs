@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{GET, MULTIGET, SET, keys_of, meta, nth_key};
-use crate::content::{Content, KEY_MAX};
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
+use crate::protocols::content::{Content, KEY_MAX};
 use crate::protocols::line::{Found, Lines, number};
+use crate::protocols::server_notices::Told;
 use crate::protocols::{Asked, Decoder, Step};
-use crate::told::Told;
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
 

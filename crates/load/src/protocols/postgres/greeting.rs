@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::message::{Complaint, HEAD, body_len, push, push_sized, push_text};
 use super::proof::{self, MECHANISM, Password, Scram};
 use super::statement::Statement;
-use crate::complaints;
-use crate::hello::{Hello, Refusal, Said};
-use crate::told::Told;
+use crate::protocols::complaints;
+use crate::protocols::server_notices::Told;
+use crate::transports::hello::{Hello, Refusal, Said};
 
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
 const VERSION: u32 = 3 << 16;

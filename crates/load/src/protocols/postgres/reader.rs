@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::message::{Complaint, HEAD, body_len};
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
+use crate::protocols::sampled::{Body, Sampled};
+use crate::protocols::server_notices::Told;
 use crate::protocols::{Asked, Decoder, Reply, Step};
-use crate::sampled::{Body, Sampled};
-use crate::told::Told;
 
 /// Bytes kept of a complaint, and of a command's tag.
 const COMPLAINT_MAX: usize = 2048;

@@ -2,10 +2,10 @@
 
 use super::message::push;
 use super::*;
-use crate::hello::{Hello as _, Said};
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::tests::{Case, asked, replies, set_up};
 use crate::protocols::{GET, Reply};
+use crate::transports::hello::{Hello as _, Said};
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -9,12 +9,12 @@ use sojourn_base::Fault;
 
 use super::super::line::{Found, Lines};
 use super::LINE_MAX;
-use crate::complaints;
-use crate::hello::{Greeting, Hello, Refusal, Said};
 use crate::job::Job;
+use crate::job::target::Target;
+use crate::protocols::complaints;
 use crate::protocols::secret;
-use crate::target::Target;
-use crate::told::Told;
+use crate::protocols::server_notices::Told;
+use crate::transports::hello::{Greeting, Hello, Refusal, Said};
 
 /// Largest number of a database: servers have 16 of them unless their configuration says more.
 const DATABASE_MAX: u32 = 1_000_000;

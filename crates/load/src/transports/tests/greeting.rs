@@ -1,7 +1,7 @@
 //! Protocols that say hello: on every connection, before the first request.
 
 use super::*;
-use crate::hello::{Hello, Said};
+use crate::transports::hello::{Hello, Said};
 
 /// `HELLO`, answered by `READY` or anything else.
 struct Hallo(Vec<u8>);

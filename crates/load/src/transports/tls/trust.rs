@@ -16,7 +16,7 @@ use sojourn_base::Fault;
 
 use super::client::Client;
 use crate::job::Job;
-use crate::target::{Carrier, Scheme, Target};
+use crate::job::target::{Carrier, Scheme, Target};
 
 /// Where Linux distributions keep the issuers that they trust.
 const BUNDLES: [&str; 3] = [

@@ -1,0 +1,100 @@
+//! What a server told beside its replies: why requests failed, and how many rows it gave.
+//!
+//! Decoders add to it while the run goes on. Rows are one addition; of texts the first of each kind is
+//! kept, a few in all, and a text that comes while another is being kept is not: nobody waits.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use crate::protocols::complaints;
+
+/// Most kinds of complaint of which a text is kept.
+const KINDS_MAX: usize = 4;
+
+/// What has been told so far, by all connections.
+#[derive(Debug, Default)]
+pub struct Told {
+    has_rows: bool,
+    rows: AtomicU64,
+    complaints: Mutex<Vec<(String, String)>>,
+}
+
+/// What was told in a whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Rows of all replies, warm-up included; `None`: the protocol has none.
+    pub rows: Option<u64>,
+    /// The first complaint of each kind, in the order in which they came.
+    pub complaints: Vec<String>,
+}
+
+impl Told {
+    /// Of a protocol whose replies have rows.
+    pub(crate) fn of_rows() -> Self {
+        Self { has_rows: true, ..Self::default() }
+    }
+
+    /// A reply had so many rows.
+    #[inline]
+    pub(crate) fn add_rows(&self, rows: u64) {
+        self.rows.fetch_add(rows, Relaxed);
+    }
+
+    /// A request, or a connection, was refused: the kind of complaint, and its text.
+    #[cold]
+    pub(crate) fn complain(&self, kind: &str, text: &str) {
+        let Ok(mut kept) = self.complaints.try_lock() else { return };
+        if kept.len() < KINDS_MAX && kept.iter().all(|(known, _)| known != kind) {
+            kept.push((kind.into(), text.into()));
+        }
+    }
+
+    /// A request was refused with this line, which stays as it is.
+    #[cold]
+    pub(crate) fn refused(&self, line: &[u8]) {
+        let kind = String::from_utf8_lossy(complaints::kind(line));
+        let Ok(kept) = self.complaints.try_lock() else { return };
+        let is_new = kept.len() < KINDS_MAX && kept.iter().all(|(known, _)| *known != kind);
+        drop(kept);
+        if is_new {
+            self.complain(&kind, &complaints::shown(line));
+        }
+    }
+
+    /// All of it, after the run.
+    pub fn heard(&self) -> Heard {
+        let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let complaints = kept.iter().map(|(_, text)| text.clone()).collect();
+        Heard { rows: self.has_rows.then(|| self.rows.load(Relaxed)), complaints }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_text_of_each_of_a_few_kinds_is_kept() {
+        let told = Told::of_rows();
+        for nth in 0..100 {
+            told.complain(&format!("kind {}", nth % 10), &format!("text {nth}"));
+            told.add_rows(2);
+        }
+        let heard = told.heard();
+        assert_eq!(heard.rows, Some(200));
+        assert_eq!(heard.complaints, ["text 0", "text 1", "text 2", "text 3"]);
+    }
+
+    #[test]
+    fn a_line_is_kept_as_it_came_once_for_each_kind() {
+        let told = Told::default();
+        for slot in 0..100 {
+            told.refused(format!("-MOVED {slot} 127.0.0.1:1").as_bytes());
+        }
+        told.refused(b"-LOADING \xff");
+        let heard = told.heard();
+        assert_eq!(heard.complaints, ["\"-MOVED 0 127.0.0.1:1\"", "\"-LOADING \\u{fffd}\""]);
+        assert_eq!(heard.rows, None);
+    }
+}
