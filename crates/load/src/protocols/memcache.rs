@@ -6,6 +6,7 @@
 //! Source: memcached, doc/protocol.txt.
 
 mod meta;
+mod partial;
 mod reader;
 
 use std::sync::Arc;

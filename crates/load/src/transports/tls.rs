@@ -11,6 +11,7 @@
 mod client;
 mod faults;
 mod link;
+mod pem;
 mod seen;
 mod trust;
 

@@ -5,7 +5,7 @@
 use sojourn_base::units::{show_count, show_ns};
 
 use super::Evidence;
-use super::judge::{Judgement, is_loose, is_server_busy};
+use super::judgement::{Judgement, is_loose, is_server_busy};
 use crate::judge::qos_sample::{QosSample, Sample, Says, unseen};
 use crate::judge::quantiles::name_of;
 use crate::judge::result::Verdict;

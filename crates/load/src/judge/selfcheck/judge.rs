@@ -31,22 +31,14 @@
 use sojourn_base::units::{parse_ns, show_ns};
 use sojourn_workload::arrivals;
 
-use super::{
-    CHECKS, Check, Evidence, bound, connections, content, lag, lost, protocol, steal, timely,
-};
+use super::judgement::{Judgement, is_loose, is_server_busy};
+use super::{CHECKS, Check, Evidence, bound, connections, content, lag, lost, protocol, timely};
 use crate::job::Job;
-use crate::judge::qos_sample::QosSample;
 use crate::judge::result::{Checks, Outages, Verdict};
 use crate::transports::sockets::NO_PORT;
 
-/// A server that is idle for less than this has work all the time: one tick in a second is 1 %, and
-/// the run's own start and end leave it without work.
-const IDLE_MAX: f64 = 0.05;
 /// A server that is idle for more than this at its peak was waiting for requests.
 const CLIENT_BOUND_IDLE: f64 = 0.1;
-
-/// Up to this factor what exclusion leaves is not worth a word.
-const ALLOWANCE_LITTLE: f64 = 1.05;
 
 /// Checks of when requests were sent; what they find has a largest size.
 const SENDING: [&str; 2] = [lag::CHECK.name, timely::CHECK.name];
@@ -54,25 +46,6 @@ const SENDING: [&str; 2] = [lag::CHECK.name, timely::CHECK.name];
 const EXPLAIN_SILENCE: [&str; 2] = [lost::CHECK.name, protocol::CHECK.name];
 /// The same where it takes no connection.
 const EXPLAIN_REFUSAL: [&str; 2] = [lost::CHECK.name, connections::CHECK.name];
-
-/// What the checks and the `QoS` target came to.
-#[derive(Debug)]
-pub struct Judgement {
-    /// `unknown` beats `violated` and `holds`.
-    pub verdict: Verdict,
-    /// Why it is not `holds`, and what to do about it.
-    pub reasons: Vec<String>,
-    /// Checks in spite of which the verdict stands.
-    pub lateness: Vec<String>,
-    /// What the instrument's lag adds to the quantiles at most, if that is not little; see `lag`.
-    pub lateness_ns: Option<u64>,
-    /// Whether quantiles and misses are too high if anything; also where the verdict is `unknown`.
-    pub upper_bounds: bool,
-    /// What the reader should know and what decides nothing.
-    pub notes: Vec<String>,
-    /// How the sample decides on the `QoS` bound; `None` without one.
-    pub qos: Option<QosSample>,
-}
 
 /// Asks every check, then the `QoS` target, then whether the sample is large enough to tell.
 pub fn judge(evidence: &Evidence) -> Judgement {
@@ -124,22 +97,12 @@ fn by_quantile(evidence: &Evidence) -> Judgement {
     Judgement { verdict, reasons, lateness, lateness_ns, upper_bounds, notes, qos: None }
 }
 
-/// Whether so much was excluded that quantiles are upper bounds.
-pub(super) fn is_loose(evidence: &Evidence) -> bool {
-    evidence.outages.allowance > ALLOWANCE_LITTLE && !evidence.job.find_max
-}
-
 /// Whether the quantile is above the bound by more than a lag of `lag_ns`, and what exclusion leaves,
 /// can have added to it.
 fn exceeds(evidence: &Evidence, lag_ns: u64) -> bool {
     let found = evidence.sojourn.quantile(evidence.job.qos_quantile);
     let most = |bound_ns: u64| (bound_ns + lag_ns) as f64 * evidence.outages.allowance;
     evidence.qos_bound_ns.is_some_and(|bound_ns| found.is_none_or(|ns| ns as f64 > most(bound_ns)))
-}
-
-pub(super) fn is_server_busy(evidence: &Evidence) -> bool {
-    evidence.checks.server_idle_share.is_some_and(|idle| idle <= IDLE_MAX)
-        && steal::excess(evidence).is_none()
 }
 
 /// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the

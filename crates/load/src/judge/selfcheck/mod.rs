@@ -13,6 +13,7 @@ mod cpu;
 mod fit;
 mod issue;
 mod judge;
+mod judgement;
 mod lag;
 mod lost;
 mod outage_log;
@@ -32,7 +33,8 @@ use sojourn_base::span::Times;
 use sojourn_base::units::parse_ns;
 use sojourn_workload::schedule::Timetable;
 
-pub use judge::{Judgement, judge};
+pub use judge::judge;
+pub use judgement::Judgement;
 pub use lost::LOST;
 
 use crate::drive::measurement::Measurement;

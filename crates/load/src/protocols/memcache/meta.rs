@@ -4,7 +4,7 @@
 //! multi-GET is a quiet `mg KEY k v q` for each key, which is answered where there is a value, and `mn`,
 //! which is answered by `MN` behind them all. Source: memcached, doc/protocol.txt, "Meta Commands".
 
-use super::reader::{Partial, begin_body, ending, is_error};
+use super::partial::{Partial, begin_body, ending, is_error};
 use super::{GET, MULTIGET, SET, nth_key};
 use crate::protocols::Asked;
 use crate::protocols::Outcome;

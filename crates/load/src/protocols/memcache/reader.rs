@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::partial::{Partial, begin_body, ending, is_error};
 use super::{GET, MULTIGET, SET, keys_of, meta, nth_key};
 use crate::protocols::Outcome;
 use crate::protocols::content::{Content, KEY_MAX};
@@ -10,22 +11,6 @@ use crate::protocols::server_notices::Told;
 use crate::protocols::{Asked, Decoder, Step};
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
-
-/// What was read of one reply so far.
-#[derive(Default)]
-pub(super) struct Partial {
-    /// Bytes of the body and its line end that are still to come.
-    body_left: usize,
-    body_len: usize,
-    /// The item whose body is being read.
-    item: u32,
-    /// How many of the keys asked for have been looked for in the reply.
-    pub(super) keys_seen: u32,
-    keys_found: u32,
-    bytes: u32,
-    /// What is wrong with it so far.
-    flaw: Option<Outcome>,
-}
 
 /// Reads the replies of one connection.
 pub(super) struct Reader {
@@ -152,28 +137,4 @@ fn begin_value(
         }
     }
     None
-}
-
-/// A value of `item` follows, `length` bytes long.
-pub(super) fn begin_body(reply: &mut Partial, content: &Content, item: u32, length: u32) {
-    reply.item = item;
-    reply.keys_found += 1;
-    reply.body_len = length as usize;
-    reply.body_left = length as usize + 2;
-    if length != content.value_len(item) {
-        reply.flaw.get_or_insert(Outcome::Length);
-    }
-}
-
-pub(super) fn ending(reply: &Partial, wanted: u32) -> Outcome {
-    match reply.flaw {
-        Some(flaw) => flaw,
-        None if reply.keys_found < wanted => Outcome::Miss,
-        None => Outcome::Hit,
-    }
-}
-
-pub(super) fn is_error(line: &[u8]) -> bool {
-    let errors: [&[u8]; 4] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR", b"NOT_STORED"];
-    errors.iter().any(|error| line.starts_with(error))
 }
