@@ -1,7 +1,7 @@
 //! What every native tool of the lab shares.
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
-//! [`kind`] (how a thing describes itself), [`fault`] (what went wrong, where, and how to mend it),
+//! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
 //! [`files`], [`job`], [`cpus`], [`visible`] (what strangers wrote, for a terminal).
 
 pub mod clock;
@@ -11,6 +11,7 @@ pub mod fault;
 pub mod files;
 pub mod job;
 pub mod kind;
+pub mod program;
 pub mod rng;
 pub mod span;
 pub mod units;

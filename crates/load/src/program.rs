@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::CommandFactory;
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::cli::{Args, ProgressForm};
 use crate::drive::measurement::Measurement;
@@ -34,25 +34,7 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::read(words) {
-        Ok(args) => args,
-        Err(told) => return show_clap(&told, out, talk),
-    };
-    match act(&args, stop, out) {
-        Ok(exit) => exit as u8,
-        Err(fault) => {
-            // Nobody is left to tell if stderr is gone.
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
-}
-
-fn show_clap<'a>(told: &clap::Error, out: &'a mut dyn Write, talk: &'a mut dyn Write) -> u8 {
-    let is_mistake = told.use_stderr();
-    let stream = if is_mistake { talk } else { out };
-    let _ = write!(stream, "{}", told.render());
-    if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 }
+    program::main(words, out, talk, |args: Args, out, _| act(&args, stop, out))
 }
 
 fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {

@@ -94,7 +94,7 @@ impl Ready {
     }
 
     /// Runs it until its time is over, `stop` is set, or its parent is gone; answers the exit code.
-    pub fn run(self, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<u8, Fault> {
+    pub fn run(self, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
         sharpen_timers();
         let parent = rustix::process::getppid();
         let mut made = (self.entry.build)(&self.words, self.intensity)?;
@@ -142,7 +142,7 @@ impl Ready {
         let forgone = shared.forgone.load(Ordering::Relaxed);
         let tolerance = self.tolerance;
         say(out, &Last { is_summary: true, whole, forgone, is_held, tolerance, why })?;
-        Ok(if is_held == Some(false) { Exit::Unknown } else { Exit::Ok } as u8)
+        Ok(if is_held == Some(false) { Exit::Unknown } else { Exit::Ok })
     }
 
     fn most(&self, made: &mut Made, stop: &AtomicBool) -> Result<Calibration, Fault> {

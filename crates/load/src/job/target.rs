@@ -6,7 +6,7 @@
 use std::net::ToSocketAddrs;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::near;
+use sojourn_base::kind;
 
 use crate::job::address::Address;
 
@@ -258,15 +258,7 @@ fn wrong_unix(text: &str) -> Fault {
 }
 
 fn unknown(name: &str, schemes: &[&'static Scheme]) -> Fault {
-    let names = schemes.iter().map(|scheme| scheme.name);
-    let hint =
-        near(name, names.clone()).first().map_or(String::new(), |n| format!("did you mean {n}? "));
-    let known: Vec<&str> = names.collect();
-    Fault::usage(
-        format!("no scheme is called '{name}'"),
-        "",
-        format!("{hint}known: {}", known.join(", ")),
-    )
+    kind::unknown(name, schemes.iter().map(|scheme| scheme.name), "scheme", "")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use schemars::schema_for;
 use serde::Serialize;
-use sojourn_base::kind::{Catalogue, Kind, Table};
+use sojourn_base::kind::{Catalogue, Table};
 use sojourn_workload::{arrivals, dist, popularity, sessions};
 
 use crate::job::Job;
@@ -18,17 +18,16 @@ struct Description {
 
 /// All tables of kinds, as `--describe` prints them.
 pub fn catalogue() -> Catalogue {
-    let table = |name, kinds: Vec<Kind>| Table { name, kinds };
     Catalogue {
         program: "sojourn-load",
         version: env!("CARGO_PKG_VERSION"),
         tables: vec![
-            table("protocols", protocols::KINDS.iter().map(|entry| entry.kind).collect()),
-            table("transports", transports::KINDS.iter().map(|entry| entry.kind).collect()),
-            table("arrivals", arrivals::KINDS.iter().map(|entry| entry.kind).collect()),
-            table("sessions", sessions::KINDS.iter().map(|entry| entry.kind).collect()),
-            table("popularity", popularity::KINDS.iter().map(|entry| entry.kind).collect()),
-            table("distributions", dist::KINDS.iter().map(|entry| entry.kind).collect()),
+            Table::of("protocols", protocols::KINDS),
+            Table::of("transports", transports::KINDS),
+            Table::of("arrivals", arrivals::KINDS),
+            Table::of("sessions", sessions::KINDS),
+            Table::of("popularity", popularity::KINDS),
+            Table::of("distributions", dist::KINDS),
         ],
     }
 }

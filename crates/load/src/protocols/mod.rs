@@ -200,6 +200,12 @@ pub struct ProtocolKind {
     pub(crate) case: Option<fn() -> tests::Case>,
 }
 
+impl AsRef<Kind> for ProtocolKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Sets a protocol up for a job; refuses what the job asks and the protocol cannot.
 pub type Build = fn(&Job, &Target, &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault>;
 

@@ -15,11 +15,12 @@ pub mod sockets;
 pub mod tls;
 mod uring;
 
+use std::iter;
 use std::net::IpAddr;
 
 use socket2::Socket;
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 
 use crate::job::address::Address;
 use crate::job::target::{Carrier, Target};
@@ -144,6 +145,12 @@ pub struct TransportKind {
     pub works: fn() -> bool,
 }
 
+impl AsRef<Kind> for TransportKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 impl std::fmt::Debug for TransportKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.kind.name)
@@ -180,15 +187,7 @@ pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fau
         Some(entry) => Ok(entry),
         None => {
             let names = KINDS.iter().map(|entry| entry.kind.name);
-            let hint = near(name, names.clone())
-                .first()
-                .map_or(String::new(), |n| format!("did you mean {n}? "));
-            let known: Vec<&str> = names.collect();
-            Err(Fault::usage(
-                format!("no transport is called '{name}'"),
-                "transport",
-                format!("{hint}known: auto, {}", known.join(", ")),
-            ))
+            Err(kind::unknown(name, iter::once("auto").chain(names), "transport", "transport"))
         }
     }
 }

@@ -87,6 +87,12 @@ pub struct ClosedKind {
     pub apply: fn(&Model) -> Option<Closed>,
 }
 
+impl AsRef<Kind> for ClosedKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Every formula for one queue, in reading order.
 pub const KINDS: &[ClosedKind] =
     &[mm1::KIND, md1::KIND, mg1::KIND, mmn::KIND, mgn::LEE_LONGTON, mgn::KIMURA, ps::KIND];
