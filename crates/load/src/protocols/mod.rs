@@ -9,6 +9,7 @@ pub mod echo;
 mod grpc;
 pub(crate) mod http;
 mod http2;
+mod key_value;
 mod line;
 mod memcache;
 mod null;

@@ -5,11 +5,10 @@
 //! which is answered by `MN` behind them all. Source: memcached, doc/protocol.txt, "Meta Commands".
 
 use super::partial::{Partial, begin_body, ending, is_error};
-use super::{GET, MULTIGET, SET, nth_key};
-use crate::protocols::Asked;
-use crate::protocols::Outcome;
 use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::key_value::{MULTIGET, SET, nth_key};
 use crate::protocols::line::{number, push_number};
+use crate::protocols::{Asked, GET, Outcome};
 
 /// Appends the request for `keys` items from that of `asked` on.
 pub(super) fn push(asked: Asked, content: &Content, keys: u32, out: &mut Vec<u8>) {

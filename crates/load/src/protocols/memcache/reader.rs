@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::partial::{Partial, begin_body, ending, is_error};
-use super::{GET, MULTIGET, SET, keys_of, meta, nth_key};
+use super::{keys_of, meta};
 use crate::protocols::Outcome;
 use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::key_value::{MULTIGET, SET, nth_key};
 use crate::protocols::line::{Found, Lines, number};
 use crate::protocols::server_notices::Told;
-use crate::protocols::{Asked, Decoder, Step};
+use crate::protocols::{Asked, Decoder, GET, Step};
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
 
