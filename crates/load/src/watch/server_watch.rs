@@ -24,13 +24,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
 use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
+use sojourn_base::schedstat::Schedstat;
 
-pub use ledger::{By, Ledger, Reading, Stop};
+pub use ledger::{By, Ledger, Stop};
 
 use crate::watch::cpu;
 
 pub use threads::Task;
-pub(crate) use threads::{GAP_MIN_NS, of_process, reading_of};
+pub(crate) use threads::{GAP_MIN_NS, of_process};
 
 /// Between two wake-ups. Each takes 10 to 20 µs of the server's CPU on a virtual machine (1.8 % of it
 /// with one a millisecond, measured), so they come no more often than windows need, which are 2 ms
@@ -148,7 +149,7 @@ fn watch(cpu: usize, mut tasks: Vec<Task>, stop: &AtomicBool) -> Part {
     let start_ns = Monotonic.now_ns();
     let is_prompt = part.lacks.is_empty();
     let mut ledger = Ledger::new(tasks.len(), is_prompt, OVER_NS, start_ns);
-    let mut readings: Vec<Option<Reading>> = vec![None; tasks.len()];
+    let mut readings: Vec<Option<Schedstat>> = vec![None; tasks.len()];
     part.stops.reserve(LISTED_MAX);
     let mut due_ns = start_ns + TICK_NS;
     for turn in 0_u64.. {

@@ -2,7 +2,6 @@
 
 #![allow(dead_code)] // every test program uses its part
 
-pub mod account;
 pub mod calm;
 pub mod child;
 pub mod echo;

@@ -12,6 +12,8 @@
 //!   the wait has to be left. (That looks back a tick further than the wait may have begun, on the
 //!   safe side.)
 
+use sojourn_base::schedstat::Schedstat;
+
 /// Ticks that are remembered; a longer wait is judged by these.
 const HISTORY: usize = 64;
 /// A thread that ran for this share of a late wake-up explains it; clocks differ by a little.
@@ -21,21 +23,10 @@ const EXPLAINED: f64 = 0.9;
 /// answers a hundred requests a second.
 const BUSY_NS: u64 = 100_000;
 
-/// What the kernel counts of a thread, ns since its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// On a CPU.
-    pub ran_ns: u64,
-    /// In a run queue, waits that have ended.
-    pub waited_ns: u64,
-}
-
-impl Reading {
-    /// Whether a thread did enough between two looks to be worth reading at every tick.
-    pub fn is_busy_until(&self, later: &Self) -> bool {
-        later.ran_ns.saturating_sub(self.ran_ns) >= BUSY_NS
-            || later.waited_ns.saturating_sub(self.waited_ns) >= BUSY_NS
-    }
+/// Whether a thread did enough between two looks to be worth reading at every tick.
+pub fn is_busy(earlier: Schedstat, later: Schedstat) -> bool {
+    let done = later.since(earlier);
+    done.ran_ns >= BUSY_NS || done.waited_ns >= BUSY_NS
 }
 
 /// What shows that a CPU was kept from the service.
@@ -89,7 +80,7 @@ pub struct Ledger {
 #[derive(Clone, Debug)]
 struct Thread {
     /// The reading of the tick before; `None` if it was not read then.
-    before: Option<Reading>,
+    before: Option<Schedstat>,
     /// Time on the CPU at the last ticks.
     ran_ns: [u64; HISTORY],
 }
@@ -110,7 +101,7 @@ impl Ledger {
 
     /// A wake-up that was due at `due_ns` and came at `now_ns`, with what was read of each thread
     /// (`None`: not read). Answers the stops that came to light.
-    pub fn tick(&mut self, due_ns: u64, now_ns: u64, readings: &[Option<Reading>]) -> &[Stop] {
+    pub fn tick(&mut self, due_ns: u64, now_ns: u64, readings: &[Option<Schedstat>]) -> &[Stop] {
         self.found.clear();
         self.ticks += 1;
         let (now, before) = (self.ticks % HISTORY, (self.ticks - 1) % HISTORY);
@@ -178,14 +169,14 @@ mod tests {
     const OVER: u64 = 300_000;
 
     /// A CPU on which ticks come each millisecond; `ran` and `waited` are what threads gained.
-    struct Cpu(Ledger, u64, Vec<Reading>);
+    struct Cpu(Ledger, u64, Vec<Schedstat>);
 
     impl Cpu {
         fn new(threads: usize, is_prompt: bool) -> Self {
             let mut cpu = Self(
                 Ledger::new(threads, is_prompt, OVER, 0),
                 0,
-                vec![Reading::default(); threads],
+                vec![Schedstat::default(); threads],
             );
             cpu.tick(0, &[]);
             cpu
@@ -258,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_first_read_again_after_a_while_has_no_wait() {
         let mut ledger = Ledger::new(1, true, OVER, 0);
-        let busy = |waited_ns| [Some(Reading { ran_ns: 9 * MS, waited_ns })];
+        let busy = |waited_ns| [Some(Schedstat { ran_ns: 9 * MS, waited_ns, turns: 0 })];
         assert_eq!(ledger.tick(MS, MS, &busy(0)), []);
         assert_eq!(ledger.tick(2 * MS, 2 * MS, &[None]), []);
         assert_eq!(ledger.tick(3 * MS, 3 * MS, &busy(50 * MS)), [], "it waited at unknown times");

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 
 use sojourn_base::cpus::CpuSet;
+use sojourn_base::schedstat::Schedstat;
 
 use super::FOLLOWED_MAX;
-use super::ledger::Reading;
+use super::ledger::is_busy;
 
 /// Gaps and waits for a CPU that are shorter are not asked about: they say nothing.
 pub(crate) const GAP_MIN_NS: u64 = 200_000;
@@ -19,14 +19,14 @@ pub struct Task {
     pub cpu: usize,
     schedstat: File,
     /// As of the last look at all threads.
-    seen: Option<Reading>,
+    seen: Option<Schedstat>,
     is_followed: bool,
 }
 
 impl Task {
     /// What it has waited for a CPU so far, ns; `None`: it has ended.
     pub fn waited_ns(&self) -> Option<u64> {
-        reading_of(&self.schedstat).map(|reading| reading.waited_ns)
+        Schedstat::read(&self.schedstat).map(|reading| reading.waited_ns)
     }
 }
 
@@ -81,13 +81,13 @@ fn may_run(tid: u32, cpu: usize) -> bool {
 
 /// Reads the threads that are followed; at a look all of them, and follows those that were busy
 /// since the look before.
-pub fn read(tasks: &mut [Task], readings: &mut [Option<Reading>], is_look: bool) {
+pub fn read(tasks: &mut [Task], readings: &mut [Option<Schedstat>], is_look: bool) {
     let mut followed = 0;
     for (task, reading) in tasks.iter_mut().zip(readings) {
         let was_followed = task.is_followed;
-        let now = (was_followed || is_look).then(|| reading_of(&task.schedstat)).flatten();
+        let now = (was_followed || is_look).then(|| Schedstat::read(&task.schedstat)).flatten();
         if is_look {
-            let is_busy = task.seen.zip(now).is_some_and(|(old, new)| old.is_busy_until(&new));
+            let is_busy = task.seen.zip(now).is_some_and(|(old, new)| is_busy(old, new));
             task.is_followed = is_busy && followed < FOLLOWED_MAX;
             followed += usize::from(task.is_followed);
             task.seen = now;
@@ -100,37 +100,16 @@ pub fn read(tasks: &mut [Task], readings: &mut [Option<Reading>], is_look: bool)
 pub fn unfollowed_ran_ns(tasks: &[Task]) -> u64 {
     let unfollowed = tasks.iter().filter(|task| !task.is_followed);
     let ran_ns = |task: &Task| {
-        let (old, new) = task.seen.zip(reading_of(&task.schedstat))?;
+        let (old, new) = task.seen.zip(Schedstat::read(&task.schedstat))?;
         Some(new.ran_ns.saturating_sub(old.ran_ns))
     };
     unfollowed.filter_map(ran_ns).sum()
-}
-
-/// What the kernel has noted of the thread whose file this is.
-pub(crate) fn reading_of(schedstat: &File) -> Option<Reading> {
-    let mut text = [0_u8; 64];
-    let length = schedstat.read_at(&mut text, 0).ok()?;
-    parse(std::str::from_utf8(&text[..length]).ok()?)
-}
-
-/// Time on the CPU and in the run queue, ns, and the number of turns (proc(5), schedstat).
-fn parse(schedstat: &str) -> Option<Reading> {
-    let mut numbers = schedstat.split_ascii_whitespace();
-    let mut next = || numbers.next()?.parse().ok();
-    Some(Reading { ran_ns: next()?, waited_ns: next()? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::watch::cpu;
-
-    #[test]
-    fn a_line_of_the_kernel_is_read_and_another_refused() {
-        let reading = Reading { ran_ns: 97_000, waited_ns: 2_303_454 };
-        assert_eq!(parse("97000 2303454 2\n"), Some(reading));
-        assert_eq!(parse("97000"), None);
-    }
 
     #[test]
     fn a_process_has_its_threads_and_those_of_its_children() {
