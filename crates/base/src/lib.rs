@@ -1,6 +1,6 @@
 //! What every native tool of the lab shares.
 //!
-//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
+//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`quantiles`] (which ones), [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
 //! [`files`], [`job`], [`cpus`], [`schedstat`] (what a thread ran and waited), [`visible`] (what strangers wrote, for a terminal).
 
@@ -12,6 +12,7 @@ pub mod files;
 pub mod job;
 pub mod kind;
 pub mod program;
+pub mod quantiles;
 pub mod rng;
 pub mod schedstat;
 pub mod span;

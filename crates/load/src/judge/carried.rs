@@ -4,14 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use sojourn_base::quantiles::{QUANTILES, name_of};
 use sojourn_base::span::Span;
 
-use crate::judge::quantiles::{name_of, refused};
+use crate::judge::quantiles::refused;
 use crate::judge::result::RunResult;
-
-/// Quantiles of a span by their names in results.
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// Takes quantiles out of `result` that their samples cannot carry, and notes each in `refused`.
 pub fn withhold(result: &mut RunResult) {
@@ -47,11 +44,11 @@ pub fn withhold(result: &mut RunResult) {
 }
 
 fn of_span(name: &str, span: &mut Span, reasons: &mut BTreeMap<String, String>) {
-    let Span { p50, p90, p95, p99, p999, .. } = span;
-    for ((key, q), value) in QUANTILES.into_iter().zip([p50, p90, p95, p99, p999]) {
-        if let Some(why) = refused(q, span.count) {
+    let count = span.count;
+    for (quantile, value) in QUANTILES.iter().zip(span.quantiles_mut()) {
+        if let Some(why) = refused(quantile.q, count) {
             *value = None;
-            reasons.insert(format!("{name}.{key}"), why);
+            reasons.insert(format!("{name}.{}", quantile.key), why);
         }
     }
 }
@@ -76,6 +73,7 @@ mod tests {
         assert_eq!(whole.len(), n, "the histogram stays whole");
         let more = summarise(&fake::run(job("4s"), 0, 1_000)).unwrap();
         assert!(more.sojourn_ns.p99.is_some() && more.sojourn_ns.p999.is_none());
+        assert!(more.refused["sojourn_ns.p9999"].starts_with("p99.99 needs 56646 requests"));
         let pooled = Job { pooled: true, ..job("1s") };
         let pooled = summarise(&fake::run(pooled, 0, 1_000)).unwrap();
         assert!(pooled.sojourn_ns.p999.is_some() && pooled.refused.is_empty());

@@ -1,8 +1,10 @@
-//! Which quantiles a sample can carry (METHOD M10), and how people write them.
+//! Which quantiles a sample can carry (METHOD M10).
 //!
 //! An upper confidence bound for quantile q of n independent times is the order statistic of rank
 //! ⌈nq + z·√(nq(1 − q))⌉ + 1. Where that is beyond n the sample has no such bound: its "p99" is its
 //! largest time, whatever the service does.
+
+use sojourn_base::quantiles::name_of;
 
 /// Of the normal distribution, 95 % two-sided.
 const Z: f64 = 1.959_963_984_540_054;
@@ -26,11 +28,6 @@ pub fn smallest_sample(q: f64) -> u64 {
     high
 }
 
-/// How people write quantile `q`: p99, p99.9.
-pub fn name_of(q: f64) -> String {
-    format!("p{}", (q * 1e8).round() / 1e6)
-}
-
 /// Why quantile `q` of `requests` times is refused; `None`: they carry it.
 pub fn refused(q: f64, requests: u64) -> Option<String> {
     let needed = smallest_sample(q);
@@ -48,10 +45,6 @@ mod tests {
         for (q, n) in wanted {
             assert_eq!(smallest_sample(q), n, "{q}");
         }
-        assert_eq!(
-            [0.5, 0.95, 0.99, 0.999, 0.9999].map(name_of).join(" "),
-            "p50 p95 p99 p99.9 p99.99"
-        );
     }
 
     /// The rank's exact coverage, summed term by term: at least 95 % of samples of that size have their

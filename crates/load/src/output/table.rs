@@ -1,7 +1,9 @@
 //! A result for people: at most 80 columns, readable without colour.
 
 use std::fmt::Write as _;
+use std::iter;
 
+use sojourn_base::quantiles::{QUANTILES, Quantile};
 use sojourn_base::span::Span;
 use sojourn_base::units::{parse_ns, show_count, show_ns};
 
@@ -29,6 +31,8 @@ pub fn table(result: &RunResult) -> String {
 const NONE: &str = "–";
 /// Columns of the labels.
 const LABEL: usize = 11;
+/// Columns of a time.
+const CELL: usize = (WIDTH - LABEL) / (QUANTILES.len() + 2);
 
 /// Appends words under a label, folded.
 fn line(text: &mut String, label: &str, words: &str) {
@@ -71,8 +75,9 @@ fn target(result: &RunResult) -> String {
 }
 
 fn latencies(text: &mut String, result: &RunResult) {
-    let columns = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
-    row(text, "", &columns.map(|name| format!("{name:>9}")));
+    let names = QUANTILES.iter().map(Quantile::name);
+    let columns = iter::once("mean".into()).chain(names).chain(iter::once("max".into()));
+    row(text, "", &columns.map(|name| format!("{name:>CELL$}")).collect::<Vec<_>>());
     let are_excluded = result.outages.share_excluded > 0.0;
     let is_disturbed = result.server_stops.as_ref().is_some_and(|it| it.share_disturbed > 0.0);
     let spans = [
@@ -88,9 +93,9 @@ fn latencies(text: &mut String, result: &RunResult) {
             row(text, name, &cells(span, result.job.pooled));
         }
     }
-    let missing: Vec<&str> = ["p50", "p90", "p95", "p99", "p999"]
+    let missing: Vec<&str> = QUANTILES
         .iter()
-        .filter_map(|name| result.refused.get(&format!("sojourn_ns.{name}")))
+        .filter_map(|quantile| result.refused.get(&format!("sojourn_ns.{}", quantile.key)))
         .map(|why| why.split(',').next().unwrap_or(why))
         .collect();
     if !missing.is_empty() {
@@ -101,20 +106,19 @@ fn latencies(text: &mut String, result: &RunResult) {
 
 /// Mean, quantiles and maximum; `–` where too few requests carry a quantile, `inf` where lost ones decide.
 fn cells(span: &Span, is_pooled: bool) -> Vec<String> {
-    let Span { count, p50, p90, p95, p99, p999, .. } = *span;
     let given = |value: Option<f64>, is_carried: bool| match value {
         Some(ns) => show_ns(ns),
-        None if is_carried && count > 0 => "inf".into(),
+        None if is_carried && span.count > 0 => "inf".into(),
         None => NONE.into(),
     };
-    let quantile = |(q, ns): (f64, Option<u64>)| {
-        given(ns.map(|ns| ns as f64), is_pooled || refused(q, count).is_none())
+    let quantile = |(quantile, ns): (Quantile, Option<u64>)| {
+        let is_carried = is_pooled || refused(quantile.q, span.count).is_none();
+        given(ns.map(|ns| ns as f64), is_carried)
     };
-    let quantiles = [(0.5, p50), (0.9, p90), (0.95, p95), (0.99, p99), (0.999, p999)];
     let mut cells = vec![given(span.mean, true)];
-    cells.extend(quantiles.map(quantile));
+    cells.extend(QUANTILES.into_iter().zip(span.quantiles()).map(quantile));
     cells.push(given(span.max.map(|ns| ns as f64), true));
-    cells.iter().map(|cell| format!("{cell:>9}")).collect()
+    cells.iter().map(|cell| format!("{cell:>CELL$}")).collect()
 }
 
 /// A quantile of a span for a sentence; see [`cells`].
@@ -276,7 +280,7 @@ mod tests {
         for line in text.lines() {
             assert!(line.chars().count() <= WIDTH, "{} columns: {line}", line.chars().count());
         }
-        for word in ["offered", "sojourn", "p99.9", "miss 10", "verdict    unknown"] {
+        for word in ["offered", "sojourn", "p99.99", "miss 10", "verdict    unknown"] {
             assert!(text.contains(word), "{word} is missing in\n{text}");
         }
     }

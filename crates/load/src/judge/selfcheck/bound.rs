@@ -2,12 +2,12 @@
 //!
 //! Asked after all else: a run that cannot be believed stays `unknown` for its own reason.
 
+use sojourn_base::quantiles::name_of;
 use sojourn_base::units::{show_count, show_ns};
 
 use super::Evidence;
 use super::judgement::{Judgement, is_loose, is_server_busy};
 use crate::judge::qos_sample::{QosSample, Sample, Says, unseen};
-use crate::judge::quantiles::name_of;
 use crate::judge::result::Verdict;
 
 /// Holds the verdict of the quantile against the error of its sample.
