@@ -31,9 +31,8 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
 
 #[test]
 fn lines_of_progress_come_as_seldom_as_asked_but_not_without_end() {
-    let read = |text: &str| {
-        Args::read(["sojourn-load", "null:", "--progress-every", text].map(OsString::from))
-    };
+    let read =
+        |text: &str| Args::try_parse_from(["sojourn-load", "null:", "--progress-every", text]);
     assert_eq!(read("5s").unwrap().output.progress_every, 5_000_000_000);
     assert!(read("99ms").unwrap_err().to_string().contains("too short"));
     assert!(read("soon").is_err());
@@ -42,7 +41,7 @@ fn lines_of_progress_come_as_seldom_as_asked_but_not_without_end() {
 #[test]
 fn flags_override_the_job_and_leave_the_rest() {
     let words = ["sojourn-load", "null:", "--rate", "5k", "--find-max", "--items", "2k"];
-    let args = Args::read(words.map(OsString::from)).unwrap();
+    let args = Args::try_parse_from(words).unwrap();
     let mut job = Job { rate: "1k".into(), depth: 9, ..Job::default() };
     args.override_keys(&mut job);
     assert_eq!((job.rate.as_str(), job.depth, job.items), ("5k", 9, 2000));

@@ -266,7 +266,7 @@ fn run_thread(
     if resolved.job.find_max {
         return Some(drive::run_closed(drive, start_ns));
     }
-    Some(drive::run(drive, start_ns))
+    Some(drive::run_open(drive, start_ns))
 }
 
 /// Where the first sockets lead, which is where a lost connection is opened again. The path of a unix

@@ -1,6 +1,7 @@
 use sojourn_base::clock::{Clock, Monotonic};
 
 use super::*;
+use crate::drive::*;
 use crate::job::Job;
 use crate::plan::marks::Overrun;
 use crate::protocols;
