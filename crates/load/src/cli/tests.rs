@@ -53,19 +53,19 @@ fn every_default_in_the_help_is_the_jobs() {
     let json = serde_json::to_value(Job::default()).unwrap();
     for arg in Args::command().get_arguments() {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        let Some(told) = help.strip_suffix(']').and_then(|h| h.rsplit_once('[')) else {
+        let Some(default) = help.strip_suffix(']').and_then(|h| h.rsplit_once('[')) else {
             continue;
         };
-        let told = told.1;
-        if ["none", "not pinned", "the target's"].contains(&told) {
+        let default = default.1;
+        if ["none", "not pinned", "the target's"].contains(&default) {
             continue;
         }
         let key = &json[arg.get_id().as_str()];
         let same = match key {
-            serde_json::Value::String(text) => text == told,
-            number => units::parse_count(told).ok() == number.as_f64(),
+            serde_json::Value::String(text) => text == default,
+            number => units::parse_count(default).ok() == number.as_f64(),
         };
-        assert!(same, "{}: the help says {told}, the job {key}", arg.get_id());
+        assert!(same, "{}: the help says {default}, the job {key}", arg.get_id());
     }
 }
 

@@ -12,7 +12,7 @@ use crate::drive::long::Findings;
 use crate::job::Job;
 use crate::plan::marks::{Overrun, ThreadMeasurement};
 use crate::protocols::sampled::Looked;
-use crate::protocols::server_notices::Heard;
+use crate::protocols::server_notices::Notices;
 use crate::tally::request::Request;
 use crate::watch::cpu_time::Shares;
 use crate::watch::outage;
@@ -46,9 +46,9 @@ pub struct Measurement {
     /// What the bodies that were kept came to; `None`: nothing is expected of them.
     pub looked: Option<Looked>,
     /// What the server told beside its replies; `None`: its protocol tells nothing.
-    pub told: Option<Heard>,
+    pub notices: Option<Notices>,
     /// What replies said that were no success, by name, the warm-up's too.
-    pub said: BTreeMap<String, u64>,
+    pub statuses: BTreeMap<String, u64>,
     /// What is left of the requests of a long run; `None`: plans and marks are whole.
     pub long: Option<Findings>,
 }

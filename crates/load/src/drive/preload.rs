@@ -20,7 +20,7 @@ use crate::job::target::{Carrier, Target};
 use crate::plan::resolve::Resolved;
 use crate::protocols::Outcome;
 use crate::protocols::complaints;
-use crate::protocols::server_notices::Told;
+use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::transports::hello::Greeting;
 use crate::transports::sockets;
@@ -69,7 +69,7 @@ fn fill(
         let what = format!("the server did not store {} of {items} items", refused.count);
         let fix =
             "raise the server's memory or item size limit (memcached -m, -I), or ask for less";
-        return Err(pipe.told(what, at(first), fix));
+        return Err(pipe.refused(what, at(first), fix));
     }
     let lost = pipe.ask_all(GET, which, stop)?;
     if let Some(first) = lost.first {
@@ -77,7 +77,7 @@ fn fill(
             format!("the server lost {} of {items} items after it had stored them", lost.count);
         let fix =
             "raise the server's memory (memcached -m, redis maxmemory), or ask for fewer --items";
-        return Err(pipe.told(what, at(first), fix));
+        return Err(pipe.refused(what, at(first), fix));
     }
     Ok(())
 }
@@ -189,8 +189,8 @@ impl<'a> Pipe<'a> {
     }
 
     /// The fault `what` in the server's own words, where it has said any; `fix` where it has not.
-    fn told(&self, what: String, at: String, fix: &str) -> Fault {
-        let heard = self.protocol.told().map(Told::heard).unwrap_or_default();
+    fn refused(&self, what: String, at: String, fix: &str) -> Fault {
+        let heard = self.protocol.notices().map(ServerNotices::collected).unwrap_or_default();
         let Some(words) = heard.complaints.first() else { return Fault::failed(what, at, fix) };
         let fix =
             complaints::fix(words).unwrap_or("look its words up in the server's documentation");
@@ -210,7 +210,7 @@ impl<'a> Pipe<'a> {
         };
         let fix = "check that the server runs, speaks the target's protocol and may be written to";
         let what = format!("the items could not be preloaded: {what}");
-        self.told(what, self.target.place(), fix)
+        self.refused(what, self.target.place(), fix)
     }
 
     /// Asks `op` of all items; answers which replies were no hits.

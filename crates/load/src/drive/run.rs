@@ -28,8 +28,8 @@ use crate::plan::marks::{self, Marks, ThreadMeasurement};
 use crate::plan::resolve::{Resolved, Wait};
 use crate::plan::schedule;
 use crate::protocols::sampled::Sampled;
-use crate::protocols::server_notices::Told;
-use crate::protocols::status_counts::Said;
+use crate::protocols::server_notices::ServerNotices;
+use crate::protocols::status_counts::StatusCounts;
 use crate::protocols::{self, Protocol};
 use crate::transports::hello::Greeting;
 use crate::transports::{Ends, greeted, sockets, tls};
@@ -139,26 +139,26 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     let running = Running::new(threads.len());
     thread::scope(|scope| {
         let (are_done, busy, running) = (&are_done, &busy, &running);
-        let (tell, told) = mpsc::channel();
+        let (drives, ready_drives) = mpsc::channel();
         let handles: Vec<_> = threads
             .into_iter()
             .zip(live)
             .enumerate()
             .map(|(nth, ((plan, sockets), live))| {
-                let (tell, resolved, together) = (tell.clone(), &resolved, &together);
+                let (drives, resolved, together) = (drives.clone(), &resolved, &together);
                 let (protocol, probe) = (Arc::clone(&protocol), probe.take());
                 let ring = ring.map(|ring| (ring, Arc::new(Border::default())));
                 let part = Part { nth, plan, ring, probe, sockets, protocol, live };
                 scope.spawn(move || {
                     let _ends = running.one();
-                    run_thread(part, resolved, together, &tell)
+                    run_thread(part, resolved, together, &drives)
                 })
             })
             .collect();
-        drop(tell);
-        let heard = sentinels.iter().flatten().flat_map(Sentinels::heard).cloned().collect();
-        let ready = told.iter().take(handles.len()).collect::<Result<Vec<_>, Fault>>();
-        let ready = ready.and_then(|rings| keeper(&resolved.job, rings, heard));
+        drop(drives);
+        let logs = sentinels.iter().flatten().flat_map(Sentinels::logs).cloned().collect();
+        let ready = ready_drives.iter().take(handles.len()).collect::<Result<Vec<_>, Fault>>();
+        let ready = ready.and_then(|rings| keeper(&resolved.job, rings, logs));
         let stop = &shown[0].stop;
         let ready = ready.and_then(|it| Ok((it, begin::wait(resolved.job.start_at, stop)?)));
         let client_cpus = Meter::start(&resolved.cpus);
@@ -194,8 +194,8 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             was_lost: false,
             addresses,
             looked: looks.sampled().map(Sampled::look),
-            told: looks.told().map(Told::heard),
-            said: looks.said().map(Said::counts).unwrap_or_default(),
+            notices: looks.notices().map(ServerNotices::collected),
+            statuses: looks.statuses().map(StatusCounts::counts).unwrap_or_default(),
         })
     })
 }
@@ -248,11 +248,11 @@ fn run_thread(
     part: Part,
     resolved: &Resolved,
     together: &Together,
-    tell: &mpsc::Sender<Result<(usize, Option<Lanes>), Fault>>,
+    drives: &mpsc::Sender<Result<(usize, Option<Lanes>), Fault>>,
 ) -> Option<ThreadMeasurement> {
     let (nth, ring) = (part.nth, part.ring.clone());
     let prepared = set_up(part, resolved).map(Drive::new);
-    let told = prepared.as_ref().map_err(Clone::clone).map(|drive| {
+    let ready = prepared.as_ref().map_err(Clone::clone).map(|drive| {
         let lanes = ring.map(|(ring, border)| {
             // SAFETY: `Ring` touches what the border gives to the keeper, and no more.
             let (plan, marks) = unsafe { drive.ring() };
@@ -260,7 +260,7 @@ fn run_thread(
         });
         (nth, lanes)
     });
-    tell.send(told).ok()?;
+    drives.send(ready).ok()?;
     let start_ns = together.wait()?;
     let drive = prepared.ok()?;
     if resolved.job.find_max {

@@ -84,11 +84,11 @@ fn is_understood(decoder: &mut dyn Decoder, mut bytes: &[u8]) -> bool {
 }
 
 /// The fault of a server that says something else.
-fn other_protocol(target: &Target, said: &[u8]) -> Fault {
-    let begin = said[..said.len().min(32)].escape_ascii();
+fn other_protocol(target: &Target, bytes: &[u8]) -> Fault {
+    let begin = bytes[..bytes.len().min(32)].escape_ascii();
     let what =
         format!("{} does not speak HTTP/2: what came back begins with \"{begin}\"", target.place());
-    let fix = protocol_sniff::looks_like(target, said).unwrap_or_else(|| advice(target));
+    let fix = protocol_sniff::looks_like(target, bytes).unwrap_or_else(|| advice(target));
     Fault::failed(what, "target", fix)
 }
 

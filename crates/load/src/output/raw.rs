@@ -271,8 +271,8 @@ mod tests {
         let meta = reader.metadata().file_metadata();
         assert_eq!(meta.num_rows(), 1000);
         let facts = meta.key_value_metadata().unwrap();
-        let said = facts.iter().find(|fact| fact.key == "sojourn.sampled_share").unwrap();
-        assert_eq!(said.value.as_ref().unwrap().parse::<f64>().unwrap(), share);
+        let share_written = facts.iter().find(|fact| fact.key == "sojourn.sampled_share").unwrap();
+        assert_eq!(share_written.value.as_ref().unwrap().parse::<f64>().unwrap(), share);
         let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
         let mean_s = rows.map(|row| row.get_long(0).unwrap() as f64 / 1e9).sum::<f64>() / 1000.0;
         let sigma = 2.0 / 12_f64.sqrt() / 1000_f64.sqrt();

@@ -122,7 +122,7 @@ fn cells(span: &Span, is_pooled: bool) -> Vec<String> {
 }
 
 /// A quantile of a span for a sentence; see [`cells`].
-fn told(span: &Span, q: f64, ns: Option<u64>) -> String {
+fn shown(span: &Span, q: f64, ns: Option<u64>) -> String {
     let none = if refused(q, span.count).is_some() { NONE } else { "inf" };
     ns.map_or_else(|| none.into(), |ns| show_ns(ns as f64))
 }
@@ -169,7 +169,7 @@ fn replies(text: &mut String, result: &RunResult) {
 /// What users of sessions saw.
 fn sessions(text: &mut String, result: &RunResult) {
     let Some(seen) = &result.sessions else { return };
-    let p95 = |span: &Span| told(span, 0.95, span.p95);
+    let p95 = |span: &Span| shown(span, 0.95, span.p95);
     let words = format!(
         "{:.3} under way; p95 of play lists {}, of chunks {}; {} of {} chunks late, {} lost; {} a \
          session without a picture",
@@ -194,7 +194,7 @@ fn checks(text: &mut String, result: &RunResult) {
             "{} within {}; own lag p99 {}; waited for a connection {}",
             percent(result.timely_ratio),
             within,
-            told(&result.pick_up_ns, 0.99, result.pick_up_ns.p99),
+            shown(&result.pick_up_ns, 0.99, result.pick_up_ns.p99),
             percent(checks.waited_share)
         );
         line(text, "timely", &timely);

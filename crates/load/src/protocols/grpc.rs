@@ -20,7 +20,7 @@ use crate::job::Job;
 use crate::job::target::{Scheme, Target};
 use crate::protocols::content::Content;
 use crate::protocols::sampled::Sampled;
-use crate::protocols::status_counts::Said;
+use crate::protocols::status_counts::StatusCounts;
 
 pub(super) const DESCRIPTOR: &str = "descriptor";
 /// What a call sends, and what replaces its usual method.
@@ -59,8 +59,8 @@ impl Protocol for Grpc {
         true
     }
 
-    fn said(&self) -> Option<&Said> {
-        Some(&self.judge.said)
+    fn statuses(&self) -> Option<&StatusCounts> {
+        Some(&self.judge.statuses)
     }
 }
 
@@ -197,7 +197,11 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
     Ok(Arc::new(Grpc {
         block: Block::of(&fields)?,
         messages: messages::of(job, &target.path, KIND.option(job, DESCRIPTOR))?,
-        judge: Judge { wish, are_calls: true, said: Arc::new(Said::of(http2::words())) },
+        judge: Judge {
+            wish,
+            are_calls: true,
+            statuses: Arc::new(StatusCounts::of(http2::words())),
+        },
         window: http2::window(KIND.option(job, WINDOW))?,
         depth: job.depth as usize,
     }))

@@ -21,7 +21,7 @@ use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::job::Job;
 use crate::job::target::{Carrier, Scheme, Target};
 use crate::protocols::content::{Content, KEY_MAX};
-use crate::protocols::server_notices::Told;
+use crate::protocols::server_notices::ServerNotices;
 use reader::Reader;
 
 const META: &str = "meta";
@@ -30,7 +30,7 @@ struct Memcache {
     content: Arc<Content>,
     keys_per_multiget: u32,
     is_meta: bool,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
 }
 
 impl Protocol for Memcache {
@@ -52,8 +52,8 @@ impl Protocol for Memcache {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        let (content, told) = (Arc::clone(&self.content), Arc::clone(&self.told));
-        Box::new(Reader::new(content, self.keys_per_multiget, self.is_meta, told))
+        let (content, notices) = (Arc::clone(&self.content), Arc::clone(&self.notices));
+        Box::new(Reader::new(content, self.keys_per_multiget, self.is_meta, notices))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -64,8 +64,8 @@ impl Protocol for Memcache {
         get.max(set)
     }
 
-    fn told(&self) -> Option<&Told> {
-        Some(&self.told)
+    fn notices(&self) -> Option<&ServerNotices> {
+        Some(&self.notices)
     }
 }
 
@@ -132,6 +132,6 @@ fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn P
             return Err(Fault::usage(what, "option meta", "give true or false"));
         }
     };
-    let (content, told) = (Arc::clone(content), Arc::default());
-    Ok(Arc::new(Memcache { content, keys_per_multiget, is_meta, told }))
+    let (content, notices) = (Arc::clone(content), Arc::default());
+    Ok(Arc::new(Memcache { content, keys_per_multiget, is_meta, notices }))
 }

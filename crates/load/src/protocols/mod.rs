@@ -35,8 +35,8 @@ use crate::job::Job;
 use crate::job::target::{Scheme, Target};
 use crate::protocols::content::Content;
 use crate::protocols::sampled::Sampled;
-use crate::protocols::server_notices::Told;
-use crate::protocols::status_counts::Said;
+use crate::protocols::server_notices::ServerNotices;
+use crate::protocols::status_counts::StatusCounts;
 use crate::transports::hello::Greeting;
 
 pub use outcome::Outcome;
@@ -97,7 +97,7 @@ pub trait Protocol: Send + Sync {
         None
     }
     /// Where decoders put what the server tells beside its replies; `None`: nowhere.
-    fn told(&self) -> Option<&Told> {
+    fn notices(&self) -> Option<&ServerNotices> {
         None
     }
     /// Whether replies on one connection interleave: then each decoder has [`Decoder::interleaved`].
@@ -115,7 +115,7 @@ pub trait Protocol: Send + Sync {
         false
     }
     /// What replies said that were no success, by name; `None`: that is not counted.
-    fn said(&self) -> Option<&Said> {
+    fn statuses(&self) -> Option<&StatusCounts> {
         None
     }
 }

@@ -18,7 +18,7 @@ use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::job::Job;
 use crate::job::target::{Scheme, Target};
 use crate::protocols::content::{Content, KEY_MAX};
-use crate::protocols::server_notices::Told;
+use crate::protocols::server_notices::ServerNotices;
 use crate::transports::hello::Greeting;
 use reader::Reader;
 
@@ -28,7 +28,7 @@ struct Resp {
     content: Arc<Content>,
     keys_per_multiget: u32,
     greeting: Greeting,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
 }
 
 impl Protocol for Resp {
@@ -54,8 +54,8 @@ impl Protocol for Resp {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        let (content, told) = (Arc::clone(&self.content), Arc::clone(&self.told));
-        Box::new(Reader::new(content, self.keys_per_multiget, told))
+        let (content, notices) = (Arc::clone(&self.content), Arc::clone(&self.notices));
+        Box::new(Reader::new(content, self.keys_per_multiget, notices))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -67,8 +67,8 @@ impl Protocol for Resp {
         self.greeting.clone()
     }
 
-    fn told(&self) -> Option<&Told> {
-        Some(&self.told)
+    fn notices(&self) -> Option<&ServerNotices> {
+        Some(&self.notices)
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 
 fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let keys_per_multiget = keys_per_multiget(job)?;
-    let told = Arc::new(Told::default());
-    let greeting = greeting::greeting(job, target, &told)?;
-    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget, greeting, told }))
+    let notices = Arc::new(ServerNotices::default());
+    let greeting = greeting::greeting(job, target, &notices)?;
+    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget, greeting, notices }))
 }

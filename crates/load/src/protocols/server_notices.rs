@@ -14,7 +14,7 @@ const KINDS_MAX: usize = 4;
 
 /// What has been told so far, by all connections.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ServerNotices {
     has_rows: bool,
     rows: AtomicU64,
     complaints: Mutex<Vec<(String, String)>>,
@@ -22,14 +22,14 @@ pub struct Told {
 
 /// What was told in a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct Notices {
     /// Rows of all replies, warm-up included; `None`: the protocol has none.
     pub rows: Option<u64>,
     /// The first complaint of each kind, in the order in which they came.
     pub complaints: Vec<String>,
 }
 
-impl Told {
+impl ServerNotices {
     /// Of a protocol whose replies have rows.
     pub(crate) fn of_rows() -> Self {
         Self { has_rows: true, ..Self::default() }
@@ -44,9 +44,9 @@ impl Told {
     /// A request, or a connection, was refused: the kind of complaint, and its text.
     #[cold]
     pub(crate) fn complain(&self, kind: &str, text: &str) {
-        let Ok(mut kept) = self.complaints.try_lock() else { return };
-        if kept.len() < KINDS_MAX && kept.iter().all(|(known, _)| known != kind) {
-            kept.push((kind.into(), text.into()));
+        let Ok(mut texts) = self.complaints.try_lock() else { return };
+        if texts.len() < KINDS_MAX && texts.iter().all(|(known, _)| known != kind) {
+            texts.push((kind.into(), text.into()));
         }
     }
 
@@ -54,19 +54,19 @@ impl Told {
     #[cold]
     pub(crate) fn refused(&self, line: &[u8]) {
         let kind = String::from_utf8_lossy(complaints::kind(line));
-        let Ok(kept) = self.complaints.try_lock() else { return };
-        let is_new = kept.len() < KINDS_MAX && kept.iter().all(|(known, _)| *known != kind);
-        drop(kept);
+        let Ok(texts) = self.complaints.try_lock() else { return };
+        let is_new = texts.len() < KINDS_MAX && texts.iter().all(|(known, _)| *known != kind);
+        drop(texts);
         if is_new {
             self.complain(&kind, &complaints::shown(line));
         }
     }
 
     /// All of it, after the run.
-    pub fn heard(&self) -> Heard {
-        let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
-        let complaints = kept.iter().map(|(_, text)| text.clone()).collect();
-        Heard { rows: self.has_rows.then(|| self.rows.load(Relaxed)), complaints }
+    pub fn collected(&self) -> Notices {
+        let texts = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let complaints = texts.iter().map(|(_, text)| text.clone()).collect();
+        Notices { rows: self.has_rows.then(|| self.rows.load(Relaxed)), complaints }
     }
 }
 
@@ -76,25 +76,25 @@ mod tests {
 
     #[test]
     fn the_first_text_of_each_of_a_few_kinds_is_kept() {
-        let told = Told::of_rows();
+        let notices = ServerNotices::of_rows();
         for nth in 0..100 {
-            told.complain(&format!("kind {}", nth % 10), &format!("text {nth}"));
-            told.add_rows(2);
+            notices.complain(&format!("kind {}", nth % 10), &format!("text {nth}"));
+            notices.add_rows(2);
         }
-        let heard = told.heard();
-        assert_eq!(heard.rows, Some(200));
-        assert_eq!(heard.complaints, ["text 0", "text 1", "text 2", "text 3"]);
+        let collected = notices.collected();
+        assert_eq!(collected.rows, Some(200));
+        assert_eq!(collected.complaints, ["text 0", "text 1", "text 2", "text 3"]);
     }
 
     #[test]
     fn a_line_is_kept_as_it_came_once_for_each_kind() {
-        let told = Told::default();
+        let notices = ServerNotices::default();
         for slot in 0..100 {
-            told.refused(format!("-MOVED {slot} 127.0.0.1:1").as_bytes());
+            notices.refused(format!("-MOVED {slot} 127.0.0.1:1").as_bytes());
         }
-        told.refused(b"-LOADING \xff");
-        let heard = told.heard();
-        assert_eq!(heard.complaints, ["\"-MOVED 0 127.0.0.1:1\"", "\"-LOADING \\u{fffd}\""]);
-        assert_eq!(heard.rows, None);
+        notices.refused(b"-LOADING \xff");
+        let collected = notices.collected();
+        assert_eq!(collected.complaints, ["\"-MOVED 0 127.0.0.1:1\"", "\"-LOADING \\u{fffd}\""]);
+        assert_eq!(collected.rows, None);
     }
 }

@@ -11,11 +11,11 @@ pub const REFUSED: &str = "refused: ";
 
 /// Names, and how often each was said.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct StatusCounts {
     each: Vec<(String, AtomicU64)>,
 }
 
-impl Said {
+impl StatusCounts {
     /// Counts these; each is known by its place from now on.
     pub fn of(words: Vec<String>) -> Self {
         Self { each: words.into_iter().map(|word| (word, AtomicU64::new(0))).collect() }
@@ -42,10 +42,10 @@ mod tests {
 
     #[test]
     fn only_what_was_said_is_told() {
-        let said = Said::of(vec!["a".into(), "b".into()]);
+        let counts = StatusCounts::of(vec!["a".into(), "b".into()]);
         for place in [1, 1, 7] {
-            said.add(place);
+            counts.add(place);
         }
-        assert_eq!(said.counts(), [("b".to_string(), 2)].into());
+        assert_eq!(counts.counts(), [("b".to_string(), 2)].into());
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sojourn_base::Fault;
 
 use super::{Event, Patience, Reopen, Transport, tls};
-use crate::transports::hello::{Greeting, Hello, Refusal, Said};
+use crate::transports::hello::{Greeting, Hello, HelloState, Refusal};
 
 /// How long all greetings before the run may take, and one after it.
 const GREET_WITHIN: Duration = Duration::from_secs(5);
@@ -96,9 +96,9 @@ impl Transport for Greeted {
             };
             let mut out = Vec::new();
             match hello.say(bytes, &mut out) {
-                Said::More => {}
-                Said::Done => *state = State::Done,
-                Said::Refused => {
+                HelloState::More => {}
+                HelloState::Done => *state = State::Done,
+                HelloState::Refused => {
                     *why = why.take().or_else(|| hello.why());
                     *state = State::Refused;
                 }
@@ -152,9 +152,10 @@ impl Greeted {
     fn begin(&mut self, connection: u32) {
         let Some(mut hello) = self.greeting.hello() else { return };
         let mut out = Vec::new();
-        let said = hello.say(&[], &mut out);
+        let state = hello.say(&[], &mut out);
         self.inner.send(connection, &out);
         let talking = State::Talking(hello, Instant::now());
-        self.each[connection as usize] = if said == Said::Done { State::Done } else { talking };
+        self.each[connection as usize] =
+            if state == HelloState::Done { State::Done } else { talking };
     }
 }

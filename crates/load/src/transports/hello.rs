@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// How far a greeting has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum HelloState {
     /// The server has more to say.
     More,
     /// Requests may follow.
@@ -22,7 +22,7 @@ pub enum Said {
 /// The greeting of one connection. No sockets, no clocks.
 pub trait Hello: Send {
     /// Takes in what the server said since, nothing at first, and appends what is to be sent.
-    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said;
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> HelloState;
     /// Why it was refused, and what would mend it; `None`: nothing particular.
     fn why(&self) -> Option<Refusal> {
         None
@@ -65,7 +65,7 @@ impl Greeting {
 
     /// The same as a talk on a socket.
     pub(crate) fn begin(&self) -> Option<Talk> {
-        Some(Talk { hello: self.hello()?, out: Vec::new(), said: None })
+        Some(Talk { hello: self.hello()?, out: Vec::new(), state: None })
     }
 }
 
@@ -80,33 +80,33 @@ pub(crate) struct Talk {
     hello: Box<dyn Hello>,
     out: Vec<u8>,
     /// What it came to last; `None`: it has not begun.
-    said: Option<Said>,
+    state: Option<HelloState>,
 }
 
 impl Talk {
     /// Goes on as far as `socket` lets it; an error of the kind `WouldBlock` means later.
     pub(crate) fn go_on(&mut self, mut socket: impl Read + Write) -> io::Result<()> {
         let mut bytes = [0; 4096];
-        let mut said = match self.said {
+        let mut state = match self.state {
             None => self.hello.say(&[], &mut self.out),
-            Some(said) => said,
+            Some(state) => state,
         };
         loop {
-            self.said = Some(said);
+            self.state = Some(state);
             while !self.out.is_empty() {
                 let sent = socket.write(&self.out)?;
                 self.out.drain(..sent);
             }
-            match said {
-                Said::Done => return Ok(()),
-                Said::Refused => return Err(self.refused()),
-                Said::More => {}
+            match state {
+                HelloState::Done => return Ok(()),
+                HelloState::Refused => return Err(self.refused()),
+                HelloState::More => {}
             }
             let read = socket.read(&mut bytes)?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            said = self.hello.say(&bytes[..read], &mut self.out);
+            state = self.hello.say(&bytes[..read], &mut self.out);
         }
     }
 

@@ -35,42 +35,42 @@ const LISTED_MAX: usize = 65_536;
 pub struct Sentinels {
     stop: Arc<AtomicBool>,
     handles: Vec<JoinHandle<Watch>>,
-    heard: Vec<Heard>,
+    logs: Vec<SentinelLog>,
 }
 
 /// What one sentinel has told until now, for whoever cannot wait for its end.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct SentinelLog {
     /// The threads that it watches over, by index; none: a synthetic service.
     pub threads: Vec<usize>,
-    told: Told,
-    seen: usize,
+    log: OutageLog,
+    read: usize,
 }
 
 /// Outages, times of the monotonic clock.
-type Told = Arc<Mutex<Vec<Outage>>>;
+type OutageLog = Arc<Mutex<Vec<Outage>>>;
 
-impl Heard {
+impl SentinelLog {
     /// Of a sentinel that is played.
     #[cfg(test)]
     pub(crate) fn fake(threads: &[usize]) -> Self {
-        Self { threads: threads.to_vec(), told: Told::default(), seen: 0 }
+        Self { threads: threads.to_vec(), log: OutageLog::default(), read: 0 }
     }
 
     /// Tells all of `outages` that it has not told yet.
     #[cfg(test)]
     pub(crate) fn tell<'a>(&mut self, outages: impl Iterator<Item = &'a Outage>) {
-        let mut told = self.told.lock().unwrap();
-        let known = told.len();
-        told.extend(outages.skip(known));
+        let mut log = self.log.lock().unwrap();
+        let known = log.len();
+        log.extend(outages.skip(known));
     }
 
     /// Outages since the last call that ended after `zero_ns`, in ns after it.
     pub fn news(&mut self, zero_ns: u64) -> Vec<Outage> {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let news = told[self.seen..].iter().filter_map(|outage| rebased_one(*outage, zero_ns));
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = log[self.read..].iter().filter_map(|outage| rebased_one(*outage, zero_ns));
         let news = news.collect();
-        self.seen = told.len();
+        self.read = log.len();
         news
     }
 }
@@ -98,19 +98,19 @@ impl Sentinels {
 
     fn post(seats: Vec<(Option<usize>, Vec<usize>)>, over_ns: u64, pid: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut heard = Vec::with_capacity(seats.len());
+        let mut logs = Vec::with_capacity(seats.len());
         let post = |(cpu, threads): (_, Vec<usize>)| {
-            let (stop, told) = (Arc::clone(&stop), Told::default());
-            heard.push(Heard { threads: threads.clone(), told: Arc::clone(&told), seen: 0 });
-            std::thread::spawn(move || watch(cpu, threads, over_ns, pid, &stop, &told))
+            let (stop, log) = (Arc::clone(&stop), OutageLog::default());
+            logs.push(SentinelLog { threads: threads.clone(), log: Arc::clone(&log), read: 0 });
+            std::thread::spawn(move || watch(cpu, threads, over_ns, pid, &stop, &log))
         };
         let handles = seats.into_iter().map(post).collect();
-        Self { stop, handles, heard }
+        Self { stop, handles, logs }
     }
 
     /// What each of them tells while the run goes on.
-    pub fn heard(&self) -> &[Heard] {
-        &self.heard
+    pub fn logs(&self) -> &[SentinelLog] {
+        &self.logs
     }
 
     /// Ends them. Outages are told in ns after `zero_ns` of the monotonic clock; earlier ones are
@@ -149,7 +149,7 @@ fn watch(
     over_ns: u64,
     pid: u32,
     stop: &AtomicBool,
-    told: &Told,
+    log: &OutageLog,
 ) -> Watch {
     if let Some(cpu) = cpu {
         // A sentinel that cannot be pinned still sees the whole machine stop.
@@ -170,7 +170,7 @@ fn watch(
         note(&mut watch, due_ns, now_ns, over_ns);
         waits.note(&mut watch, now_ns);
         if watch.outages.len() > listed {
-            told.lock().unwrap_or_else(PoisonError::into_inner).extend(&watch.outages[listed..]);
+            log.lock().unwrap_or_else(PoisonError::into_inner).extend(&watch.outages[listed..]);
         }
         due_ns = now_ns + TICK_NS;
     }

@@ -136,11 +136,11 @@ fn a_store_that_takes_fewer_connections_than_asked_is_not_believed() {
                 let target = format!("resp://127.0.0.1:{}", store.start());
                 let job = Job { connections: 64, find_max, ..job(target, transport) };
                 let result = run(Job { requests_max: 1_000_000, ..job }).result;
-                let told = reasons(&result);
+                let text = reasons(&result);
                 assert_eq!(result.verdict, Verdict::Unknown, "{transport} {refusal}");
-                assert!(told.contains("54 of 64 connections never answered"), "{told}");
+                assert!(text.contains("54 of 64 connections never answered"), "{text}");
                 let fix = if refusal.is_empty() { "limit on connections" } else { "maxclients" };
-                assert!(told.contains(fix), "{told}");
+                assert!(text.contains(fix), "{text}");
             }
         }
     }
@@ -187,10 +187,10 @@ fn what_a_store_says_to_requests_stands_in_the_result() {
         let store = Store { to_get: "-MOVED 3999 127.0.0.1:6381", ..Store::new() };
         let result = run(job(format!("resp://127.0.0.1:{}", store.start()), transport)).result;
         assert_eq!(result.errors["status"], result.requests);
-        let told = reasons(&result);
+        let text = reasons(&result);
         assert!(
-            told.contains("-MOVED 3999 127.0.0.1:6381") && told.contains("node of a cluster"),
-            "{told}"
+            text.contains("-MOVED 3999 127.0.0.1:6381") && text.contains("node of a cluster"),
+            "{text}"
         );
         assert_eq!(result.replies.rows, None, "it has none");
     }

@@ -18,7 +18,7 @@ use crate::job::Job;
 use crate::plan::marks::{Ending, ThreadMeasurement};
 use crate::protocols::Outcome;
 use crate::tally::request::Request;
-use crate::watch::sentinel::Heard;
+use crate::watch::sentinel::SentinelLog;
 
 /// Between the end of a request and its summary.
 const DELAY_NS: u64 = 500_000_000;
@@ -29,7 +29,7 @@ const NAP: Duration = Duration::from_millis(5);
 struct Seat {
     ring: Ring,
     /// Requests below are counted in the seconds, and in the account.
-    told: usize,
+    summarised: usize,
     counted: usize,
     /// First request that was due after the last for which a connection became free.
     waiting_end: usize,
@@ -44,7 +44,7 @@ pub struct Keeper {
     seats: Vec<Seat>,
     account: Account,
     seconds: Option<Seconds>,
-    sentinels: Vec<Heard>,
+    sentinels: Vec<SentinelLog>,
     start_ns: u64,
     warmup_ns: u64,
     fault: Option<Fault>,
@@ -56,16 +56,16 @@ impl Keeper {
         job: &Job,
         timetable: &Timetable,
         rings: Vec<Ring>,
-        sentinels: Vec<Heard>,
+        sentinels: Vec<SentinelLog>,
     ) -> Result<Self, Fault> {
         let measured = (timetable.warmup_ns, timetable.end_ns());
         let seconds = (!job.seconds.is_empty())
             .then(|| Seconds::create(Path::new(&job.seconds), measured))
             .transpose()?;
-        let watched = sentinels.iter().map(|heard| heard.threads.clone()).collect();
+        let watched = sentinels.iter().map(|logs| logs.threads.clone()).collect();
         let seat = |ring| Seat {
             ring,
-            told: 0,
+            summarised: 0,
             counted: 0,
             waiting_end: 0,
             finished: VecDeque::new(),
@@ -125,8 +125,8 @@ impl Keeper {
                 self.account.held.note_own(outage);
             }
         }
-        for (index, heard) in self.sentinels.iter_mut().enumerate() {
-            for outage in heard.news(self.start_ns) {
+        for (index, logs) in self.sentinels.iter_mut().enumerate() {
+            for outage in logs.news(self.start_ns) {
                 self.account.held.note_of_sentinel(index, outage);
             }
         }
@@ -137,12 +137,12 @@ impl Keeper {
         let Some(seconds) = &mut self.seconds else { return };
         for seat in &mut self.seats {
             let finished = seat.finished.back().map_or(0, |last| last.0);
-            for index in seat.told..finished {
+            for index in seat.summarised..finished {
                 seconds.add(&seat.ring.request(index));
             }
-            seat.told = finished;
+            seat.summarised = finished;
         }
-        let past_ns = self.seats.iter().map(|seat| seat.due_ns(seat.told)).min();
+        let past_ns = self.seats.iter().map(|seat| seat.due_ns(seat.summarised)).min();
         seconds.write_before(past_ns.unwrap_or(0));
     }
 
@@ -204,7 +204,7 @@ impl Keeper {
                 }
                 request = unsent(request, no_room_ns);
             }
-            if index >= seat.told
+            if index >= seat.summarised
                 && let Some(seconds) = &mut self.seconds
             {
                 seconds.add(&request);

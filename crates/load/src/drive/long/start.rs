@@ -8,7 +8,7 @@ use super::{Border, Geometry, Keeper, Ring};
 use crate::job::Job;
 use crate::plan::lanes::{MarksLanes, PlanLanes};
 use crate::plan::schedule;
-use crate::watch::sentinel::Heard;
+use crate::watch::sentinel::SentinelLog;
 
 /// A thread's ring, for the keeper.
 pub struct Lanes {
@@ -26,7 +26,7 @@ pub struct Lanes {
 pub fn keeper(
     job: &Job,
     mut rings: Vec<(usize, Option<Lanes>)>,
-    heard: Vec<Heard>,
+    logs: Vec<SentinelLog>,
 ) -> Result<Option<Keeper>, Fault> {
     rings.sort_unstable_by_key(|(nth, _)| *nth);
     let rings = rings
@@ -39,5 +39,5 @@ pub fn keeper(
     if rings.is_empty() {
         return Ok(None);
     }
-    Keeper::new(job, &schedule::timetable(job)?, rings, heard).map(Some)
+    Keeper::new(job, &schedule::timetable(job)?, rings, logs).map(Some)
 }

@@ -39,8 +39,8 @@ pub fn run(job: Job, lag_ns: u64, service_ns: u64) -> Measurement {
         was_lost: false,
         addresses: vec![],
         looked: None,
-        told: None,
-        said: std::collections::BTreeMap::new(),
+        notices: None,
+        statuses: std::collections::BTreeMap::new(),
         long: None,
     }
 }

@@ -153,13 +153,13 @@ fn misses_in_groups_are_judged_wrong_no_oftener_once_groups_are_seen() {
 #[test]
 fn what_is_far_from_the_bound_is_told() {
     let mut rng = stream(8, "sample", 0);
-    let mut told = |requests, share, size, right: Says| {
+    let mut decided = |requests, share, size, right: Says| {
         (0..200).filter(|_| says(&drawn(&mut rng, requests, share, size), 0.99) == right).count()
     };
-    assert!(told(3000, 0.003, 1.0, Says::Holds) > 150);
-    assert!(told(3000, 0.03, 1.0, Says::Violated) > 190);
-    assert!(told(60_000, 0.003, 10.0, Says::Holds) > 150);
-    assert!(told(60_000, 0.03, 10.0, Says::Violated) > 150);
+    assert!(decided(3000, 0.003, 1.0, Says::Holds) > 150);
+    assert!(decided(3000, 0.03, 1.0, Says::Violated) > 190);
+    assert!(decided(60_000, 0.003, 10.0, Says::Holds) > 150);
+    assert!(decided(60_000, 0.03, 10.0, Says::Violated) > 150);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::protocols::sampled::Looked;
-use crate::protocols::server_notices::Heard;
+use crate::protocols::server_notices::Notices;
 use crate::tally::Tally;
 use crate::transports::tls::Seen;
 
@@ -53,7 +53,7 @@ impl Replies {
     pub(crate) fn of(
         all: &Tally,
         looked: Option<&Looked>,
-        told: Option<&Heard>,
+        notices: Option<&Notices>,
         statuses: &BTreeMap<String, u64>,
     ) -> Self {
         let bodies = &all.bodies;
@@ -63,7 +63,7 @@ impl Replies {
             bytes_mean: is_any.then(|| bodies.bytes as f64 / bodies.count as f64),
             bytes_min: is_any.then_some(bodies.min.into()),
             bytes_max: is_any.then_some(bodies.max.into()),
-            rows: told.and_then(|told| told.rows),
+            rows: notices.and_then(|notices| notices.rows),
             empty: bodies.empty,
             changed: bodies.are_followed().then_some(bodies.changed),
             statuses: statuses.clone(),

@@ -20,11 +20,11 @@ fn failed(evidence: &Evidence) -> Option<String> {
     let (refused, all) = (evidence.refused, evidence.job.connections);
     (refused > 0).then(|| {
         let words = words(evidence);
-        let told = words.as_ref().map_or(String::new(), |words| format!(", and says {words}"));
+        let quoted = words.as_ref().map_or(String::new(), |words| format!(", and says {words}"));
         let fix = words.as_deref().and_then(complaints::fix);
         format!(
             "{refused} of {all} connections never answered a request as they should: the server closed \
-             them at once{told}; {}",
+             them at once{quoted}; {}",
             fix.unwrap_or("raise the server's limit on connections, or use fewer --connections")
         )
     })
@@ -33,19 +33,19 @@ fn failed(evidence: &Evidence) -> Option<String> {
 /// How many connections of `run` were refused. One that had a reply was not, unless the server says so: a
 /// reply that is cut off, or a status, may end a connection too.
 pub(super) fn refused(run: &Measurement) -> u64 {
-    let told = run.told.iter().flat_map(|told| &told.complaints);
-    let is_said = told.into_iter().any(|text| complaints::refuses_connections(text));
+    let mut complaints = run.notices.iter().flat_map(|notices| &notices.complaints);
+    let is_said = complaints.any(|text| complaints::refuses_connections(text));
     let each = run.threads.iter().map(|thread| thread.refused);
-    each.map(|(silent, told)| silent + if is_said { told } else { 0 }).sum()
+    each.map(|(silent, answered)| silent + if is_said { answered } else { 0 }).sum()
 }
 
 /// What the server says of connections that it refuses, on them or to requests.
 fn words(evidence: &Evidence) -> Option<String> {
     let line = evidence.refusal.split(|&byte| byte == b'\r' || byte == b'\n').next();
     let own = line.filter(|line| !line.is_empty()).map(complaints::shown);
-    let told =
+    let notices =
         || evidence.complaints.iter().find(|text| complaints::refuses_connections(text)).cloned();
-    own.or_else(told)
+    own.or_else(notices)
 }
 
 /// Whether the server took none at all and says so: then nothing else about its replies is worth a word.
@@ -95,7 +95,8 @@ mod tests {
             let mut run = fake::run(fake::job(), 0, 1_000);
             run.threads[0].refused = (0, 3);
             let complaints = vec![words.into()];
-            run.told = Some(crate::protocols::server_notices::Heard { rows: None, complaints });
+            run.notices =
+                Some(crate::protocols::server_notices::Notices { rows: None, complaints });
             summarise(&run).unwrap()
         };
         let full = of("\"-ERR max number of clients reached\"");

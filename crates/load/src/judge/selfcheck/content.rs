@@ -94,8 +94,8 @@ pub(super) fn notes(evidence: &Evidence) -> Vec<String> {
         format!("the server says {}", each.join("; "))
     });
     let statuses = (!replies.statuses.is_empty()).then(|| {
-        let said = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
-        format!("no success, warm-up included: {}", said.collect::<Vec<_>>().join(", "))
+        let counts = replies.statuses.iter().map(|(name, count)| format!("{count} × {name}"));
+        format!("no success, warm-up included: {}", counts.collect::<Vec<_>>().join(", "))
     });
     let beside = [sent_again(evidence), overlong(evidence)];
     let own = [empty, changed, sample, refused, statuses];
@@ -176,9 +176,9 @@ mod tests {
         looked.example = "\"oops\"".into();
         let result = web(fake::job(), usize::MAX, Some(looked));
         assert_eq!(result.verdict, Verdict::Unknown);
-        let told = "content: 12 of 400 replies checked did not match expect_regex; the first begins with \
+        let words = "content: 12 of 400 replies checked did not match expect_regex; the first begins with \
                     \"oops\"";
-        assert_eq!(result.reasons, [told]);
+        assert_eq!(result.reasons, [words]);
         let none = Looked { every: 1, too_long: 3, ..Looked::default() };
         let result = web(fake::job(), usize::MAX, Some(none));
         assert!(result.reasons[0].contains("3 bodies are longer"), "{:?}", result.reasons);

@@ -226,8 +226,8 @@ impl Evidence {
                 .iter()
                 .map(|kind| all.errors_of(kind))
                 .sum(),
-            replies: Replies::of(all, run.looked.as_ref(), run.told.as_ref(), &run.said),
-            complaints: run.told.clone().unwrap_or_default().complaints,
+            replies: Replies::of(all, run.looked.as_ref(), run.notices.as_ref(), &run.statuses),
+            complaints: run.notices.clone().unwrap_or_default().complaints,
             needs_bodies: needs_bodies(&run.job),
             other_statuses: all.errors_of("status") + all.errors_of("miss"),
             errors: all.errors.values().sum(),

@@ -91,10 +91,10 @@ fn failed(evidence: &Evidence) -> Option<String> {
 
 /// Every call was to a method that the server does not have.
 fn absent(evidence: &Evidence, target: &Target) -> Option<String> {
-    let said = *evidence.replies.statuses.get(UNIMPLEMENTED)?;
-    (said >= evidence.talk.understood).then(|| {
+    let unknown = *evidence.replies.statuses.get(UNIMPLEMENTED)?;
+    (unknown >= evidence.talk.understood).then(|| {
         format!(
-            "the server on {} has no method {} ({UNIMPLEMENTED} to all of {said} calls): check package, \
+            "the server on {} has no method {} ({UNIMPLEMENTED} to all of {unknown} calls): check package, \
              service and method in the target, upper and lower case too",
             target.place(),
             target.path
@@ -222,16 +222,16 @@ mod tests {
 
     #[test]
     fn the_first_bytes_tell_which_protocol_it_looks_like() {
-        let said =
+        let status =
             |heard: &[u8]| all_end(Outcome::Garbled, Outcome::Garbled, heard).reasons.remove(0);
-        assert!(said(b"ERROR\r\n").ends_with("ask memcache://127.0.0.1:7777"));
-        assert!(said(b"\x15\x03\x01\0\x02").ends_with("ask https://127.0.0.1:7777"));
-        assert!(said(b"SSH-2.0").contains("SSH, which is not spoken here"));
-        assert!(said(b"what?").contains("probably speaks another protocol"));
+        assert!(status(b"ERROR\r\n").ends_with("ask memcache://127.0.0.1:7777"));
+        assert!(status(b"\x15\x03\x01\0\x02").ends_with("ask https://127.0.0.1:7777"));
+        assert!(status(b"SSH-2.0").contains("SSH, which is not spoken here"));
+        assert!(status(b"what?").contains("probably speaks another protocol"));
     }
 
     /// A run of a web server in which all requests end so, after a part of the reply or before it.
-    fn web(outcome: Outcome, has_begun: bool, said: &str) -> String {
+    fn web(outcome: Outcome, has_begun: bool, status: &str) -> String {
         let job =
             Job { target: "http://127.0.0.1:80/".into(), timeout: "1s".into(), ..fake::job() };
         let mut run = fake::run(job, 0, 30_000);
@@ -241,8 +241,8 @@ mod tests {
         } else {
             run.threads[0].marks.first_byte_ns.fill(0);
         }
-        if !said.is_empty() {
-            run.said = [(said.to_string(), 7)].into();
+        if !status.is_empty() {
+            run.statuses = [(status.to_string(), 7)].into();
         }
         summarise(&run).unwrap().reasons.remove(0)
     }
@@ -251,7 +251,7 @@ mod tests {
     fn a_server_of_this_protocol_is_not_taken_for_one_of_another() {
         use Outcome::{Closed, Garbled, Pending, TimedOut};
         let length = "refused: a Content-Length that is no number, or two that differ";
-        for (outcome, has_begun, said, part) in [
+        for (outcome, has_begun, status, part) in [
             (TimedOut, false, "", "takes longer than 1 s: raise timeout"),
             (TimedOut, true, "", "were not complete within 1 s: raise timeout"),
             (Closed, true, "", "replies were cut off"),
@@ -260,7 +260,7 @@ mod tests {
             (Garbled, true, length, "7 replies were refused because of a Content-Length"),
             (Garbled, true, "refused: a reply without grpc-status", "is gRPC served on this port?"),
         ] {
-            let reason = web(outcome, has_begun, said);
+            let reason = web(outcome, has_begun, status);
             assert!(reason.starts_with("protocol: connected"), "{reason}");
             assert!(reason.contains(part), "{part} in {reason}");
             assert!(!reason.contains("probably speaks another"), "{reason}");

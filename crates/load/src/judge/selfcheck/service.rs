@@ -35,7 +35,7 @@ fn failed(evidence: &Evidence) -> Option<String> {
     if is_dead {
         return Some(format!(
             "no request succeeded (see errors{}); check that the service is up, and lets us in",
-            said(evidence)
+            refusals(evidence)
         ));
     }
     let failed = share(evidence.errors, evidence.requests);
@@ -67,7 +67,7 @@ fn wrong_how(evidence: &Evidence) -> String {
     )
 }
 
-/// What replies said that were no success, the most frequent ones, to stand behind "see errors".
+/// Statuses that were no success, the most frequent ones, to be put behind "see errors".
 fn statuses(evidence: &Evidence) -> Option<String> {
     const SHOWN: usize = 4;
     let mut all: Vec<(&String, &u64)> = evidence.replies.statuses.iter().collect();
@@ -89,8 +89,8 @@ fn overrun(evidence: &Evidence) -> String {
     )
 }
 
-/// Why the server refused what it refused, to stand behind "see errors".
-fn said(evidence: &Evidence) -> String {
+/// Why the server refused what it refused, to be put behind "see errors".
+fn refusals(evidence: &Evidence) -> String {
     refusal(evidence).unwrap_or_else(|| first_line(&evidence.talk.heard))
 }
 
@@ -99,13 +99,13 @@ fn refusal(evidence: &Evidence) -> Option<String> {
     complaint(evidence).or_else(|| statuses(evidence))
 }
 
-/// What the server says of it in its own words, and what would mend that.
+/// What the server says of it in its own words, and how to fix that.
 fn complaint(evidence: &Evidence) -> Option<String> {
     let first = evidence.complaints.first()?;
     Some(format!("; the server says {}", complaints::with_fix(first)))
 }
 
-/// What the first reply began with, to stand behind "see errors"; a status and why, as a rule.
+/// What the first reply began with, to be put behind "see errors"; a status and why, as a rule.
 fn first_line(heard: &[u8]) -> String {
     let line = heard.split(|&byte| byte == b'\r' || byte == b'\n').next().unwrap_or_default();
     if line.is_empty() {
@@ -155,7 +155,7 @@ mod tests {
         let reason = |target: &str| {
             let mut run = fake::run(Job { target: target.into(), ..fake::job() }, 0, 1_000);
             run.threads[0].marks.outcome.iter_mut().step_by(9).for_each(|it| *it = Outcome::Miss);
-            run.said = [("HTTP 404".to_string(), 7)].into();
+            run.statuses = [("HTTP 404".to_string(), 7)].into();
             let reasons = summarise(&run).unwrap().reasons;
             reasons.into_iter().find(|it| it.starts_with("replies")).unwrap()
         };
@@ -175,9 +175,9 @@ mod tests {
         marks.done_ns[first..].fill(0);
         run.threads[0].heard = b"HTTP/1.1 200 OK\r\n".to_vec();
         let reasons = summarise(&run).unwrap().reasons;
-        let told = |part: &str| reasons.iter().any(|why| why.contains(part));
-        assert!(told("overload: no request") && told("lower the rate"), "{reasons:?}");
-        assert!(!told("service is up"), "{reasons:?}");
+        let is_reason = |part: &str| reasons.iter().any(|why| why.contains(part));
+        assert!(is_reason("overload: no request") && is_reason("lower the rate"), "{reasons:?}");
+        assert!(!is_reason("service is up"), "{reasons:?}");
     }
 
     #[test]
@@ -186,8 +186,8 @@ mod tests {
         run.threads[0].marks.outcome.fill(Outcome::Status);
         run.threads[0].heard = b"HTTP/1.1 401 Unauthorized\r\nWWW".to_vec();
         let reasons = summarise(&run).unwrap().reasons;
-        let told = "begins with \"HTTP/1.1 401 Unauthorized\")";
-        assert!(reasons.iter().any(|why| why.contains(told)), "{reasons:?}");
+        let words = "begins with \"HTTP/1.1 401 Unauthorized\")";
+        assert!(reasons.iter().any(|why| why.contains(words)), "{reasons:?}");
     }
 
     #[test]

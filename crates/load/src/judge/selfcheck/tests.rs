@@ -48,9 +48,9 @@ fn the_plan_may_be_off_by_one_percent_or_by_chance() {
     {
         assert_eq!(planned(asked, dispersion, limit * 0.999), None, "{asked} {limit}");
         assert_eq!(planned(asked, dispersion, -limit * 0.999), None, "{asked} {limit}");
-        let said = planned(asked, dispersion, -limit * 1.001).unwrap();
-        assert!(said.contains(&format!("-{:.2} % off", limit * 100.1)), "{said}");
-        assert!(said.contains(&format!("{:.2} % may be", limit * 100.0)), "{said}");
+        let reason = planned(asked, dispersion, -limit * 1.001).unwrap();
+        assert!(reason.contains(&format!("-{:.2} % off", limit * 100.1)), "{reason}");
+        assert!(reason.contains(&format!("{:.2} % may be", limit * 100.0)), "{reason}");
     }
     let sent =
         |error| says("rate", |it| (it.checks.rate_error, it.checks.sent_rate_error) = (0.0, error));
@@ -97,13 +97,14 @@ fn a_lag_is_too_much_where_it_is_long_and_adds_and_matters() {
             it.qos_bound_ns = bound;
         }
     };
-    let said = |ns, punctual, bound| says("send lag", lag(ns, punctual, bound));
-    assert_eq!((said(100, 1800, None), said(101, 1901, None)), (None, None));
-    assert!(said(101, 1899, None).unwrap().contains("101 ns at p99, makes up 5.0 %"));
+    let reason = |ns, punctual, bound| says("send lag", lag(ns, punctual, bound));
+    assert_eq!((reason(100, 1800, None), reason(101, 1901, None)), (None, None));
+    assert!(reason(101, 1899, None).unwrap().contains("101 ns at p99, makes up 5.0 %"));
     assert!(
-        said(101, 1800, None).unwrap().contains("10.0 %") && said(101, 1800, Some(2019)).is_some()
+        reason(101, 1800, None).unwrap().contains("10.0 %")
+            && reason(101, 1800, Some(2019)).is_some()
     );
-    assert_eq!(said(101, 1800, Some(2020)), None, "a twentieth of the bound");
+    assert_eq!(reason(101, 1800, Some(2020)), None, "a twentieth of the bound");
     let mut evidence = clean();
     lag(101, 1800, Some(2020))(&mut evidence);
     assert_eq!(lag::bounded_ns(&evidence), Some(101));
@@ -119,7 +120,8 @@ fn a_fit_is_rejected_by_both_samples_and_counts_by_their_own_limit() {
         let plan = |it: &mut Evidence| (it.checks.planned_fit_a2, it.fit_again.0) = (first, again);
         let sent = |it: &mut Evidence| (it.checks.arrival_fit_a2, it.fit_again.1) = (first, again);
         assert_eq!((says("plan fit", sent), says("arrival fit", plan)), (None, None));
-        let both = [says("plan fit", plan), says("arrival fit", sent)].map(|said| said.is_some());
+        let both =
+            [says("plan fit", plan), says("arrival fit", sent)].map(|reason| reason.is_some());
         assert_eq!(both[0], both[1]);
         both[0]
     };
@@ -154,12 +156,12 @@ fn an_instrument_that_was_stopped_says_for_how_long() {
     assert!(open.contains("51 % of the requests are excluded, 50 % may be;"), "{open}");
     assert!(stopped(0.51, 0.02, 0.002, false).unwrap().contains("(steal 0.2 %)"));
     assert!(stopped(0.0, 0.51, 0.0, true).unwrap().contains("51.0 % of the time, 50 % may be"));
-    let said = says("client stopped", |it| {
+    let reason = says("client stopped", |it| {
         (it.outages.share_time, it.job.outage_share_max) = (0.02, 0.01);
     });
-    assert!(said.unwrap().contains("2.00 % of the time, 1.00 % may be"), "as the job asks");
-    let said = says("outage log", |it| it.outages_unlisted = 1).unwrap();
-    assert!(said.starts_with("1 outages beyond"), "{said}");
+    assert!(reason.unwrap().contains("2.00 % of the time, 1.00 % may be"), "as the job asks");
+    let reason = says("outage log", |it| it.outages_unlisted = 1).unwrap();
+    assert!(reason.starts_with("1 outages beyond"), "{reason}");
 }
 
 #[test]
@@ -177,12 +179,12 @@ fn stolen_time_is_judged_by_its_log_where_there_is_one() {
     };
     assert_eq!(stopped(0.5, 0.3, &[]), None, "as experienced and undisturbed stand side by side");
     assert!(stopped(0.51, 0.0, &[]).unwrap().contains("51 % of the requests were due then"));
-    let said = says("server stopped", |it| {
+    let reason = says("server stopped", |it| {
         it.job.disturbed_share_max = 1.0; // a neighbour is there on purpose
         it.server_stops =
             Some(ServerStops { share_disturbed: 1.0, threads: 1, ..ServerStops::default() });
     });
-    assert_eq!(said, None);
+    assert_eq!(reason, None);
     assert!(stopped(0.0, 0.011, &["run delay"]).unwrap().contains("took 1.1 %"), "half a log");
 }
 
@@ -242,11 +244,15 @@ fn a_plan_that_was_used_up_says_what_it_was() {
             (it.job.threads, it.job.requests_max) = (threads, requests_max);
         })
     };
-    let said = used(2, 1_000_000).unwrap();
-    assert!(said.starts_with("all 500k requests of a thread's plan were sent after 1.50 s of 2 s"));
-    assert!(said.ends_with("raise requests_max, or shorten the run"), "{said}");
-    let said = used(1, 2_000_000).unwrap();
-    assert!(said.starts_with("all 2M requests") && said.contains("more than 1M/s ask for an open"));
+    let reason = used(2, 1_000_000).unwrap();
+    assert!(
+        reason.starts_with("all 500k requests of a thread's plan were sent after 1.50 s of 2 s")
+    );
+    assert!(reason.ends_with("raise requests_max, or shorten the run"), "{reason}");
+    let reason = used(1, 2_000_000).unwrap();
+    assert!(
+        reason.starts_with("all 2M requests") && reason.contains("more than 1M/s ask for an open")
+    );
     assert_eq!(says("plan", |_| ()), None);
 }
 

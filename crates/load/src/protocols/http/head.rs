@@ -72,11 +72,11 @@ fn understood(response: &httparse::Response<'_, '_>, taken: usize) -> Head {
     for header in response.headers.iter() {
         let (name, value) = (header.name, header.value);
         if name.eq_ignore_ascii_case("content-length") {
-            let told = lists::number(value);
-            if told.is_none() || length.is_some_and(|length| told != Some(length)) {
+            let number = lists::number(value);
+            if number.is_none() || length.is_some_and(|length| number != Some(length)) {
                 return Head::Refused(Flaw::Length); // none, or two that differ: RFC 9112, 6.3
             }
-            length = told;
+            length = number;
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             coding = last_coding(value).or(coding);
         } else if name.eq_ignore_ascii_case("connection") {

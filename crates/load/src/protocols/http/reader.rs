@@ -12,7 +12,7 @@ use super::statuses::Statuses;
 use crate::job::Job;
 use crate::protocols::Outcome;
 use crate::protocols::sampled::{self, Sampled};
-use crate::protocols::status_counts::Said;
+use crate::protocols::status_counts::StatusCounts;
 use crate::protocols::{Asked, Decoder, Reply, Step};
 
 /// Room for the usual head, so that the loop allocates only for another.
@@ -53,8 +53,8 @@ impl Wish {
 
     /// Whether a body of `bytes` is as long as that of `item` must be.
     pub(in crate::protocols) fn has_length(&self, item: u32, bytes: u64) -> bool {
-        let told = self.bodies.get(item as usize).is_none_or(|wanted| wanted.bytes == bytes);
-        told && (self.bytes == 0 || self.bytes == bytes)
+        let is_known = self.bodies.get(item as usize).is_none_or(|wanted| wanted.bytes == bytes);
+        is_known && (self.bytes == 0 || self.bytes == bytes)
     }
 
     /// The digest that the body of `item` must have besides the job's; `None`: not told.
@@ -66,7 +66,7 @@ impl Wish {
 /// Reads the replies of one connection.
 pub(super) struct Reader {
     wish: Wish,
-    said: Arc<Said>,
+    statuses: Arc<StatusCounts>,
     /// The head as far as it has come, unless it comes in one piece.
     head: Vec<u8>,
     state: Option<Reading>,
@@ -111,14 +111,14 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    pub(super) fn new(wish: Wish, said: Arc<Said>) -> Self {
-        Self { wish, said, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
+    pub(super) fn new(wish: Wish, statuses: Arc<StatusCounts>) -> Self {
+        Self { wish, statuses, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
     }
 
     /// What came is no reply; all `used` bytes of it are of no use.
     #[cold]
     fn refuse(&self, used: usize, flaw: Flaw) -> Step {
-        self.said.add(STATUSES + flaw as usize);
+        self.statuses.add(STATUSES + flaw as usize);
         Step::end(used, Outcome::Garbled, 0)
     }
 
@@ -166,7 +166,7 @@ impl Reader {
         let bytes = reading.body.bytes();
         let is_expected = self.wish.statuses.hold(reading.status);
         if !is_expected {
-            self.said.add(reading.status.into());
+            self.statuses.add(reading.status.into());
         }
         let outcome = match reading.status {
             _ if is_expected && !self.wish.has_length(asked.item, bytes) => Outcome::Length,

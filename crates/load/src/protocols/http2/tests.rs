@@ -144,7 +144,7 @@ impl Talk {
         }
     }
 
-    fn said(&mut self) -> Vec<(Head, Vec<u8>)> {
+    fn sent_beside(&mut self) -> Vec<(Head, Vec<u8>)> {
         let mut bytes = Vec::new();
         self.decoder.interleaved().unwrap().say(&mut bytes);
         read_frames(bytes.strip_prefix(frames::PREFACE).unwrap_or(&bytes))

@@ -8,7 +8,7 @@ use crate::protocols::Outcome;
 use crate::protocols::content::{Content, KEY_MAX};
 use crate::protocols::key_value::{MULTIGET, SET, nth_key};
 use crate::protocols::line::{Found, Lines, number};
-use crate::protocols::server_notices::Told;
+use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, GET, Step};
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
@@ -18,7 +18,7 @@ pub(super) struct Reader {
     content: Arc<Content>,
     keys_per_multiget: u32,
     is_meta: bool,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
     lines: Lines,
     reply: Partial,
 }
@@ -60,10 +60,10 @@ impl Reader {
         content: Arc<Content>,
         keys_per_multiget: u32,
         is_meta: bool,
-        told: Arc<Told>,
+        notices: Arc<ServerNotices>,
     ) -> Self {
         let (lines, reply) = (Lines::new(LINE_MAX), Partial::default());
-        Self { content, keys_per_multiget, is_meta, told, lines, reply }
+        Self { content, keys_per_multiget, is_meta, notices, lines, reply }
     }
 
     /// Bytes used, and the outcome if the reply ended with this line.
@@ -94,7 +94,7 @@ impl Reader {
             _ => Some(Outcome::Garbled),
         };
         if outcome == Some(Outcome::Status) {
-            self.told.refused(line);
+            self.notices.refused(line);
         }
         self.lines.clear();
         (used, outcome)
@@ -130,8 +130,8 @@ fn begin_value(
     while reply.keys_seen < keys {
         let item = nth_key(first, reply.keys_seen, content.items());
         reply.keys_seen += 1;
-        if let Some([b' ', told @ ..]) = content.after_key(item, rest) {
-            let mut words = told.split(|&byte| byte == b' ');
+        if let Some([b' ', notices @ ..]) = content.after_key(item, rest) {
+            let mut words = notices.split(|&byte| byte == b' ');
             let (_flags, length) = (words.next()?, number(words.next()?)?);
             begin_body(reply, content, item, length);
             return Some(());

@@ -11,8 +11,8 @@ use super::message::{Complaint, HEAD, body_len, push, push_sized, push_text};
 use super::proof::{self, MECHANISM, Password, Scram};
 use super::statement::Statement;
 use crate::protocols::complaints;
-use crate::protocols::server_notices::Told;
-use crate::transports::hello::{Hello, Refusal, Said};
+use crate::protocols::server_notices::ServerNotices;
+use crate::transports::hello::{Hello, HelloState, Refusal};
 
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
 const VERSION: u32 = 3 << 16;
@@ -30,7 +30,7 @@ pub(super) struct Login {
     pub(super) password: Option<Password>,
     /// Queries to be prepared; none: they are sent as text.
     pub(super) prepared: Vec<Arc<Statement>>,
-    pub(super) told: Arc<Told>,
+    pub(super) notices: Arc<ServerNotices>,
 }
 
 /// The greeting of one connection.
@@ -47,7 +47,7 @@ pub(super) struct Greet {
 }
 
 impl Hello for Greet {
-    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said {
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> HelloState {
         if !self.has_begun {
             self.has_begun = true;
             self.begin(out);
@@ -55,25 +55,25 @@ impl Hello for Greet {
         self.heard.extend_from_slice(heard);
         let mut heard = std::mem::take(&mut self.heard);
         let mut at = 0;
-        let said = loop {
+        let state = loop {
             match self.next(&heard[at..], out) {
-                Ok(None) => break Said::More,
+                Ok(None) => break HelloState::More,
                 Ok(Some((used, is_done))) => {
                     at += used;
                     if is_done {
-                        break Said::Done;
+                        break HelloState::Done;
                     }
                 }
                 Err(why) => {
-                    self.login.told.complain(&why.what, &why.what);
+                    self.login.notices.complain(&why.what, &why.what);
                     self.why = Some(why);
-                    break Said::Refused;
+                    break HelloState::Refused;
                 }
             }
         };
         heard.drain(..at);
         self.heard = heard;
-        said
+        state
     }
 
     fn why(&self) -> Option<Refusal> {
@@ -215,12 +215,12 @@ impl Greet {
             return Err(other(body));
         };
         self.described += 1;
-        let told = body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count));
-        if told == statement.parameters() {
+        let count = body.first_chunk().map_or(0, |bytes| u16::from_be_bytes(*bytes));
+        if count == statement.parameters() {
             return Ok(());
         }
         let what = format!(
-            "to the server the query '{}' has {told} parameters, and {} is to be given",
+            "to the server the query '{}' has {count} parameters, and {} is to be given",
             statement.text(),
             statement.parameters()
         );

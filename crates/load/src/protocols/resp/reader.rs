@@ -6,14 +6,14 @@ use super::LINE_MAX;
 use crate::protocols::content::Content;
 use crate::protocols::key_value::{MULTIGET, SET, nth_key};
 use crate::protocols::line::{Found, Lines, number};
-use crate::protocols::server_notices::Told;
+use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, GET, Outcome, Step};
 
 /// Reads the replies of one connection.
 pub(super) struct Reader {
     content: Arc<Content>,
     keys_per_multiget: u32,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
     lines: Lines,
     body: Option<Body>,
     several: Several,
@@ -53,9 +53,13 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    pub(super) fn new(content: Arc<Content>, keys_per_multiget: u32, told: Arc<Told>) -> Self {
+    pub(super) fn new(
+        content: Arc<Content>,
+        keys_per_multiget: u32,
+        notices: Arc<ServerNotices>,
+    ) -> Self {
         let (lines, several) = (Lines::new(LINE_MAX), Several::default());
-        Self { content, keys_per_multiget, told, lines, body: None, several }
+        Self { content, keys_per_multiget, notices, lines, body: None, several }
     }
 
     /// The values of an MGET, each read as the reply to a GET.
@@ -107,7 +111,7 @@ impl Reader {
                 None
             }
             [b'-', ..] => {
-                self.told.refused(line);
+                self.notices.refused(line);
                 Some(Outcome::Status)
             }
             _ => Some(Outcome::Garbled),
@@ -129,7 +133,7 @@ impl Reader {
                 (SET, b"+OK") => Some(Outcome::Hit),
                 (GET, b"$-1" | b"_") => Some(Outcome::Miss),
                 (_, [b'-', ..]) => {
-                    self.told.refused(line);
+                    self.notices.refused(line);
                     Some(Outcome::Status)
                 }
                 (GET, [b'$', len @ ..]) => match number(len) {

@@ -19,7 +19,7 @@ pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Faul
                     fix,
                 );
             }
-            None => told(error, secure),
+            None => explained(error, secure),
         },
         None => (
             "it closed the connection".into(),
@@ -31,7 +31,7 @@ pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Faul
 
 /// Why a connection went wrong during the run, and what helps.
 pub(super) fn words(error: &Error, secure: &Secure) -> String {
-    let (why, fix) = told(error, secure);
+    let (why, fix) = explained(error, secure);
     format!("{why}; {fix}")
 }
 
@@ -64,7 +64,7 @@ fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String
 }
 
 /// The cause, and what mends it.
-fn told(error: &Error, secure: &Secure) -> (String, &'static str) {
+fn explained(error: &Error, secure: &Secure) -> (String, &'static str) {
     use CertificateError as C;
     let name = secure.name.to_str();
     match error {
@@ -185,11 +185,11 @@ mod tests {
                 .map(|it| format!("DnsName(\"{it}\")"))
                 .into(),
         };
-        let told = what(other);
+        let explained = what(other);
         for part in
             ["h:443", "not for a.example but for x.org, y.org, z.org and 1 more", "--server-name"]
         {
-            assert!(told.contains(part), "{part} in {told}");
+            assert!(explained.contains(part), "{part} in {explained}");
         }
         assert!(what(CertificateError::UnknownIssuer).contains("--ca-file"));
         assert!(what(CertificateError::Expired).contains("has expired"));
@@ -211,8 +211,8 @@ mod tests {
             (&plain, "h2", "use h2c:// instead of h2://"),
             (&plain, "grpcs", "use grpc:// instead of grpcs://"),
         ] {
-            let told = fault(Some(error), "h:443", &secure(scheme)).to_string();
-            assert!(told.contains(part), "{part} in {told}");
+            let explained = fault(Some(error), "h:443", &secure(scheme)).to_string();
+            assert!(explained.contains(part), "{part} in {explained}");
         }
     }
 }

@@ -26,8 +26,8 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     let plan = Plan { intended_ns: due, item, op, ..Plan::default() };
     Measurement {
         looked: None,
-        told: None,
-        said: std::collections::BTreeMap::new(),
+        notices: None,
+        statuses: std::collections::BTreeMap::new(),
         job: Job::default(),
         started_unix_ns: 0,
         start_ns: 0,

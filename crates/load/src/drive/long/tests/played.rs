@@ -10,7 +10,7 @@ use crate::plan::lanes::{MarksLanes, PlanLanes};
 use crate::plan::marks::{Ending, Marks, ThreadMeasurement};
 use crate::protocols::Outcome;
 use crate::watch::outage::Outage;
-use crate::watch::sentinel::Heard;
+use crate::watch::sentinel::SentinelLog;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const RING: Geometry = Geometry { capacity: 16_384, segment: 64 };
@@ -89,12 +89,13 @@ pub(super) fn in_segments(whole: &Measurement) -> Measurement {
         Ring::new(lanes, drawing, RING, Arc::clone(&thread.border)).unwrap()
     });
     let rings = rings.collect();
-    let mut heard: Vec<Heard> = whole.sentinels.iter().map(|it| Heard::fake(&it.threads)).collect();
-    let mut keeper = Keeper::new(&whole.job, &timetable, rings, heard.clone()).unwrap();
+    let mut logs: Vec<SentinelLog> =
+        whole.sentinels.iter().map(|it| SentinelLog::fake(&it.threads)).collect();
+    let mut keeper = Keeper::new(&whole.job, &timetable, rings, logs.clone()).unwrap();
     let (_, to_ns) = whole.measured(&timetable);
     for now_ns in (0..to_ns + 2000 * MS).step_by(5 * MS as usize) {
-        for (heard, watch) in heard.iter_mut().zip(&whole.sentinels) {
-            heard.tell(watch.outages.iter().filter(|outage| outage.end_ns() <= now_ns));
+        for (logs, watch) in logs.iter_mut().zip(&whole.sentinels) {
+            logs.tell(watch.outages.iter().filter(|outage| outage.end_ns() <= now_ns));
         }
         for thread in &mut threads {
             thread.play(now_ns);
@@ -115,8 +116,8 @@ pub(super) fn in_segments(whole: &Measurement) -> Measurement {
     Measurement {
         job: whole.job.clone(),
         looked: None,
-        told: None,
-        said: std::collections::BTreeMap::new(),
+        notices: None,
+        statuses: std::collections::BTreeMap::new(),
         addresses: vec![],
         threads: runs,
         sentinels: whole.sentinels.clone(),

@@ -5,14 +5,14 @@ use super::*;
 #[test]
 fn a_connection_has_room_once_the_server_has_spoken_and_as_much_as_it_says() {
     let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 0);
-    let said = talk.said();
-    let kinds: Vec<u8> = said.iter().map(|it| it.0.kind).collect();
+    let sent_beside = talk.sent_beside();
+    let kinds: Vec<u8> = sent_beside.iter().map(|it| it.0.kind).collect();
     assert_eq!(kinds, [SETTINGS, WINDOW_UPDATE]);
-    assert_eq!(frames::settings(&said[0].1).collect::<Vec<_>>(), [(2, 0), (4, 16 << 20)]);
+    assert_eq!(frames::settings(&sent_beside[0].1).collect::<Vec<_>>(), [(2, 0), (4, 16 << 20)]);
     assert_eq!(talk.room(), (0, false));
     assert!(talk.hear(&Frames::open().bytes).is_empty());
     assert_eq!(talk.room(), (100, false));
-    let [(answer, _)] = &talk.said()[..] else { panic!("one frame") };
+    let [(answer, _)] = &talk.sent_beside()[..] else { panic!("one frame") };
     assert_eq!((answer.kind, answer.flags), (SETTINGS, ACK));
     talk.hear(&Frames::default().frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 2]).bytes);
     assert_eq!(talk.room().0, 2);
@@ -54,26 +54,26 @@ fn a_server_that_goes_away_in_anger_is_counted_with_its_error() {
     }
     let wanted = [("GOAWAY ENHANCE_YOUR_CALM", 1), ("GOAWAY of another number", 1)];
     let wanted = wanted.map(|(name, count)| (name.to_string(), count)).into();
-    assert_eq!(protocol.said().unwrap().counts(), wanted);
+    assert_eq!(protocol.statuses().unwrap().counts(), wanted);
 }
 
 #[test]
 fn what_is_received_is_told_before_the_window_is_used_up() {
     let window = |job: &mut Job| drop(job.option.insert("window".into(), "1000".into()));
     let mut talk = Talk::of(set_up("h2c://h/", window).as_ref(), 1);
-    assert_eq!(talk.said().len(), 1, "the window of all is never less than 65 535");
+    assert_eq!(talk.sent_beside().len(), 1, "the window of all is never less than 65 535");
     let opened = Frames::open().head(1, &[(":status", "200")], 0);
     talk.hear(&opened.data(1, &[0; 499], 0).bytes);
-    talk.said();
+    talk.sent_beside();
     talk.hear(&Frames::default().data(1, b"x", 0).bytes);
-    let told = |talk: &mut Talk| -> Vec<(u32, u32)> {
-        talk.said().iter().map(|it| (it.0.stream, frames::number(&it.1))).collect()
+    let opened = |talk: &mut Talk| -> Vec<(u32, u32)> {
+        talk.sent_beside().iter().map(|it| (it.0.stream, frames::number(&it.1))).collect()
     };
-    assert_eq!(told(&mut talk), [(1, 500)]);
+    assert_eq!(opened(&mut talk), [(1, 500)]);
     for _ in 0..66 {
         talk.hear(&Frames::default().data(1, &[0; 490], 0).bytes);
     }
-    assert!(told(&mut talk).contains(&(0, 500 + 66 * 490)), "half of 65 535");
+    assert!(opened(&mut talk).contains(&(0, 500 + 66 * 490)), "half of 65 535");
     assert_eq!(
         talk.hear(&Frames::default().data(1, b"", END_STREAM).bytes)[0].reply.unwrap().body_bytes,
         32_840
@@ -106,7 +106,7 @@ fn frames_of_no_length_are_refused_and_never_made() {
     assert_eq!(steps[0].reply.unwrap().outcome, Outcome::Garbled);
     talk.hear(&Frames::default().frame(WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0]).bytes);
     talk.hear(&Frames::default().frame(WINDOW_UPDATE, 0, 1, &[0, 1, 0, 0]).bytes);
-    talk.said();
+    talk.sent_beside();
 }
 
 #[test]
@@ -139,9 +139,9 @@ fn what_no_server_may_say_ends_the_connection() {
         let steps = Talk::of(protocol.as_ref(), 2).hear(&frames.bytes);
         let last = steps.last().map(|it| (it.request, it.reply.unwrap().outcome));
         assert_eq!(last, Some((None, Outcome::Garbled)), "{what}");
-        let said = protocol.said().unwrap().counts();
+        let statuses = protocol.statuses().unwrap().counts();
         assert_eq!(
-            said,
+            statuses,
             [("refused: a frame that a server of HTTP/2 may not send".into(), 1)].into()
         );
     }

@@ -65,19 +65,19 @@ fn a_body_that_waits_for_its_window_goes_on_when_it_opens() {
     assert_eq!(length(&read_frames(&talk.sent)), 65_535);
     let wide = Frames::open().frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0xff, 0]);
     talk.hear(&wide.bytes);
-    assert_eq!(length(&talk.said()), 0, "its own is still closed");
+    assert_eq!(length(&talk.sent_beside()), 0, "its own is still closed");
     talk.hear(&Frames::default().frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0x11, 0x70]).bytes);
-    let said = talk.said();
-    assert_eq!(length(&said), 70_000 - 65_535);
-    assert!(said.last().unwrap().0.has(END_STREAM));
+    let sent_beside = talk.sent_beside();
+    assert_eq!(length(&sent_beside), 70_000 - 65_535);
+    assert!(sent_beside.last().unwrap().0.has(END_STREAM));
     let early = Frames::default().head(1, &[(":status", "413")], END_STREAM);
     assert_eq!(talk.hear(&early.bytes).len(), 1);
-    assert!(talk.said().is_empty(), "all was sent");
+    assert!(talk.sent_beside().is_empty(), "all was sent");
     let mut talk = Talk::of(set_up("h2c://h/", post).as_ref(), 1);
     talk.hear(&Frames::open().bytes);
-    talk.said();
+    talk.sent_beside();
     assert_eq!(talk.hear(&early.bytes).len(), 1);
-    let [(given_up, _)] = &talk.said()[..] else { panic!("the rest is not sent") };
+    let [(given_up, _)] = &talk.sent_beside()[..] else { panic!("the rest is not sent") };
     assert_eq!((given_up.kind, given_up.stream), (RST_STREAM, 1));
 }
 
@@ -85,10 +85,10 @@ fn a_body_that_waits_for_its_window_goes_on_when_it_opens() {
 fn a_request_that_was_given_up_is_told_so_and_its_late_reply_is_no_fault() {
     let mut talk = Talk::of(set_up("h2c://h/", |_| ()).as_ref(), 2);
     talk.hear(&Frames::open().bytes);
-    talk.said();
+    talk.sent_beside();
     talk.decoder.interleaved().unwrap().cancel(0);
-    let [(told, error)] = &talk.said()[..] else { panic!("one frame") };
-    assert_eq!((told.kind, told.stream, frames::number(error)), (RST_STREAM, 1, frames::CANCEL));
+    let [(reset, error)] = &talk.sent_beside()[..] else { panic!("one frame") };
+    assert_eq!((reset.kind, reset.stream, frames::number(error)), (RST_STREAM, 1, frames::CANCEL));
     let mut remembered = b"\x88\x40\x01a".to_vec(); // 200, and a field to be referred to
     push_int(0, 7, 1, &mut remembered);
     remembered.push(b'b');
