@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Parser;
 use sojourn_base::{Fault, units};
 
-use crate::how::How;
-use crate::verdict::Bounds;
+use crate::attach::how::How;
+use crate::judge::verdict::Bounds;
 
 /// Where the time of each request goes, in a running TCP server that is left as it is.
 ///

@@ -9,20 +9,30 @@ use serde::Serialize;
 use sojourn_base::visible::in_line;
 use sojourn_base::{Exit, Fault, files};
 
+use crate::attach::how::How;
+use crate::attach::kernel;
+use crate::attach::target::{self, Target};
 use crate::cli::Args;
+use crate::culprit;
 use crate::culprit::result::Blamed;
 use crate::culprit::svg::Panel;
 use crate::culprit::{flame, svg};
-use crate::how::How;
-use crate::reasons::Weight;
-use crate::record::Record;
-use crate::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest};
+use crate::judge::few;
+use crate::judge::result::{
+    Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest,
+};
+use crate::judge::summary;
+use crate::judge::verdict::{self, Bounds};
+use crate::output::chrome;
+use crate::output::describe;
+use crate::output::text;
+use crate::reconstruct::bins;
+use crate::reconstruct::reasons::Weight;
+use crate::reconstruct::record::Record;
+use crate::reconstruct::stages::{RESIDUAL, STAGES};
+use crate::reconstruct::window::{self, Accuracy, Cost, judge, slowing};
 use crate::session::{self, Options, Outcome};
-use crate::stages::{RESIDUAL, STAGES};
-use crate::target::{self, Target};
-use crate::verdict::{self, Bounds};
-use crate::window::{self, Accuracy, Cost, judge, slowing};
-use crate::{bins, chrome, culprit, describe, few, kernel, summary, text, who};
+use crate::who;
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
 pub fn main(
@@ -77,7 +87,7 @@ fn act(
     check_outputs(args)?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
-    let mut kept = crate::records::Writer::open(args.records.as_deref())?;
+    let mut kept = crate::output::records::Writer::open(args.records.as_deref())?;
     let mut begun = || {
         // Whoever started us may wait for this line before load begins.
         let _ = writeln!(
@@ -296,8 +306,9 @@ fn pipelining(many_segments: u64, matched: u64) -> Option<String> {
 }
 
 fn worst(record: &Record) -> WorstRequest {
-    let named =
-        |(stage, ns): (&crate::stages::Stage, u64)| (ns > 0).then(|| (stage.name.to_owned(), ns));
+    let named = |(stage, ns): (&crate::reconstruct::stages::Stage, u64)| {
+        (ns > 0).then(|| (stage.name.to_owned(), ns))
+    };
     WorstRequest {
         start_ns: record.start_ns,
         total_ns: record.total_ns,

@@ -13,9 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_base::schedstat::Schedstat;
+use sojourn_trace::attach::pidns;
+use sojourn_trace::attach::target;
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::who::watch;
-use sojourn_trace::{pidns, target};
 use support::child::bound;
 use support::echo::{self, Ask};
 use support::server::Server;
@@ -82,7 +83,7 @@ fn a_process_that_is_left_out_is_left_out_and_others_have_numbers_or_none() {
         return;
     }
     let server = echo::start(&["1"]);
-    let cpus: Vec<u32> = (0..sojourn_trace::kernel::cpus() as u32).collect();
+    let cpus: Vec<u32> = (0..sojourn_trace::attach::kernel::cpus() as u32).collect();
     let over = AtomicBool::new(false);
     let before = Schedstat::of_process(server.pid()).unwrap();
     let seen = thread::scope(|scope| {

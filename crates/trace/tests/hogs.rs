@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_base::schedstat::Schedstat;
-use sojourn_trace::record::Record;
+use sojourn_trace::reconstruct::record::Record;
 use support::calm::{calmly_but, judge};
 use support::child::Held;
 use support::echo::{self, Ask};

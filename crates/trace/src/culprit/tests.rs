@@ -10,11 +10,11 @@ use super::result::{Asked, Blame, Blamed, blame};
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
 use super::suspect::Suspect;
 use super::svg::{Panel, draw};
-use crate::counts::Thread;
-use crate::parts::VerdictWord;
-use crate::record::Record;
-use crate::record::tests::record;
-use crate::stages::{COUNT, STAGES};
+use crate::reconstruct::counts::Thread;
+use crate::reconstruct::parts::VerdictWord;
+use crate::reconstruct::record::Record;
+use crate::reconstruct::record::tests::record;
+use crate::reconstruct::stages::{COUNT, STAGES};
 
 mod rules;
 

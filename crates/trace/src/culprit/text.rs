@@ -6,7 +6,7 @@ use sojourn_base::units::show_ns;
 use sojourn_base::visible::in_line;
 
 use super::result::Blame;
-use crate::parts::VerdictWord;
+use crate::reconstruct::parts::VerdictWord;
 
 /// Lines of the table.
 const LINES: usize = 10;

@@ -1,8 +1,8 @@
 //! From the ring's bytes, the kernel's `struct told`, to what was seen.
 
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
-use crate::bytes::{u32_at, u64_at};
-use crate::layout::told;
+use crate::reconstruct::bytes::{u32_at, u64_at};
+use crate::reconstruct::layout::told;
 
 /// Bytes of a `struct told`.
 pub const SIZE: usize = told::SIZE;
