@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
+use sojourn_base::quantiles::{QUANTILES, Quantile, name_of};
 use sojourn_base::visible::in_line;
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::attach::how::How;
 use crate::attach::kernel;
 use crate::attach::target::{self, Target};
 use crate::cli::Args;
-use crate::culprit;
 use crate::culprit::result::Blamed;
 use crate::culprit::svg::Panel;
 use crate::culprit::{flame, svg};
@@ -41,24 +41,7 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::read(words) {
-        Ok(args) => args,
-        Err(told) => {
-            if told.use_stderr() {
-                let _ = write!(talk, "{}", told.render());
-                return Exit::Usage as u8;
-            }
-            let _ = write!(out, "{}", told.render());
-            return Exit::Ok as u8;
-        }
-    };
-    match act(&args, stop, out, talk) {
-        Ok(exit) => exit as u8,
-        Err(fault) => {
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
+    program::main(words, out, talk, |args: Args, out, talk| act(&args, stop, out, talk))
 }
 
 fn act(
@@ -167,7 +150,7 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
 /// The flame graph and its lines, if they were asked for.
 fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<(), Fault> {
     let Some(Blamed { blame, tail, body }) = blamed else { return Ok(()) };
-    let quantile = culprit::sentence::quantile(blame.q);
+    let quantile = name_of(blame.q);
     if let Some(path) = &args.flame {
         let title = format!("{}: where the time of a request goes", result.target.name);
         let slow = format!("at and above {quantile}");
@@ -269,7 +252,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         stages: summary::stages(&all),
         groups: summary::groups(&all),
         causes: summary::causes(&all),
-        tails: [0.5, 0.99, 0.999].map(|q| summary::tail(counts, q)).to_vec(),
+        tails: tails().map(|quantile| summary::tail(counts, quantile.q)).collect(),
         tail,
         imbalance: summary::imbalance(&threads),
         threads,
@@ -281,6 +264,11 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         worst: outcome.worst.iter().map(worst).collect(),
         blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
     }
+}
+
+/// Quantiles from which on requests are broken down: the median to compare with, and the tail.
+fn tails() -> impl Iterator<Item = Quantile> {
+    QUANTILES.into_iter().filter(|quantile| quantile.q == 0.5 || quantile.q >= 0.99)
 }
 
 /// The cost that was asked for lies below what was surely taken.

@@ -192,23 +192,23 @@ pub fn missing_rights() -> Vec<&'static str> {
     NEEDED.into_iter().filter(|(bit, _)| !has(*bit) && !stands_in(*bit)).map(|(_, n)| n).collect()
 }
 
-static SAID: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
+static LIBBPF_LOG: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
 
 /// Keeps what libbpf would print from now on, for the error that may follow.
 pub fn listen_to_libbpf() {
-    if let Ok(mut said) = SAID.lock() {
-        said.clear();
+    if let Ok(mut log) = LIBBPF_LOG.lock() {
+        log.clear();
     }
     libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Warn, |_, text| {
-        if let Ok(mut said) = SAID.lock() {
-            said.push_str(&text);
+        if let Ok(mut log) = LIBBPF_LOG.lock() {
+            log.push_str(&text);
         }
     })));
 }
 
 /// What libbpf has said since.
 pub fn libbpf_said() -> String {
-    SAID.lock().map(|said| said.clone()).unwrap_or_default()
+    LIBBPF_LOG.lock().map(|log| log.clone()).unwrap_or_default()
 }
 
 /// A refusal by the kernel in the middle of things.

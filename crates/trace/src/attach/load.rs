@@ -160,7 +160,7 @@ fn settings_of(
 }
 
 /// Why a load failed, by what libbpf said meanwhile.
-pub fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
+pub fn explain(error: &libbpf_rs::Error, log: &str) -> Fault {
     let is_permission = error.kind() == libbpf_rs::ErrorKind::PermissionDenied;
-    refusal::fault(&format!("{error:#}"), said, is_permission, &kernel::release())
+    refusal::fault(&format!("{error:#}"), log, is_permission, &kernel::release())
 }

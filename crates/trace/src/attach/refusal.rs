@@ -29,8 +29,8 @@ pub enum Refusal {
 }
 
 /// Who refused, by what libbpf `said`; `is_permission`: the call ended with EPERM or EACCES.
-pub fn of(said: &str, is_permission: bool) -> Refusal {
-    let Some((program, log)) = log(said) else {
+pub fn of(text: &str, is_permission: bool) -> Refusal {
+    let Some((program, log)) = log(text) else {
         return if is_permission { Refusal::Rights } else { Refusal::Other };
     };
     let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
@@ -50,8 +50,8 @@ pub fn of(said: &str, is_permission: bool) -> Refusal {
 }
 
 /// The program that was refused last, and the verifier's log of it; `None` if it wrote none.
-fn log(said: &str) -> Option<(&str, &str)> {
-    let (before, log) = said.rsplit_once(BEGIN)?;
+fn log(text: &str) -> Option<(&str, &str)> {
+    let (before, log) = text.rsplit_once(BEGIN)?;
     let program = before.rsplit_once("prog '")?.1.trim_end_matches('\'');
     let log = log.split_once(END).map_or(log, |(log, _)| log);
     (!log.trim().is_empty()).then_some((program, log))
@@ -63,10 +63,10 @@ fn last(text: &str) -> String {
 }
 
 /// The refusal for people. `error`: what the call ended with; `kernel`: its release.
-pub fn fault(error: &str, said: &str, is_permission: bool, kernel: &str) -> Fault {
-    let what = || format!("the kernel does not take the BPF object: {error}\n{}", last(said));
+pub fn fault(error: &str, text: &str, is_permission: bool, kernel: &str) -> Fault {
+    let what = || format!("the kernel does not take the BPF object: {error}\n{}", last(text));
     let at = format!("Linux {kernel}");
-    match of(said, is_permission) {
+    match of(text, is_permission) {
         Refusal::Verifier { program, log } => Fault::failed(
             format!("the kernel's verifier refuses the BPF program {program}: {error}\n{log}"),
             at,
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     /// As libbpf 1.7 writes it, without the prefix of each line.
-    fn said(errno: &str, log: &str) -> String {
+    fn of_libbpf(errno: &str, log: &str) -> String {
         let log = if log.is_empty() {
             String::new()
         } else {
@@ -146,7 +146,7 @@ mod tests {
             ),
             ("-EACCES", SCALAR, true, verifier(SCALAR.trim_end())),
         ] {
-            assert_eq!(of(&said(errno, log), is_permission), expected, "{log}");
+            assert_eq!(of(&of_libbpf(errno, log), is_permission), expected, "{log}");
         }
     }
 
@@ -158,7 +158,8 @@ mod tests {
     fn a_verifiers_refusal_names_program_kernel_and_last_lines_and_sends_nobody_to_a_container() {
         let long: Vec<String> = (0..100).map(|n| format!("{n}: (b7) r0 = 0\n")).collect();
         let long = long.concat();
-        let fault = fault("Permission denied", &said("-EACCES", &(long + SCALAR)), true, "6.1.0");
+        let fault =
+            fault("Permission denied", &of_libbpf("-EACCES", &(long + SCALAR)), true, "6.1.0");
         let text = fault.to_string();
         for part in [
             "on_queue",
@@ -177,15 +178,17 @@ mod tests {
 
     #[test]
     fn only_a_refusal_to_everybody_speaks_of_containers() {
-        let text = fault("Operation not permitted", &said("-EPERM", ""), true, "6.1.0").to_string();
+        let text =
+            fault("Operation not permitted", &of_libbpf("-EPERM", ""), true, "6.1.0").to_string();
         assert!(text.contains("container") && text.contains("-EPERM"), "{text}");
-        let text = fault("Invalid argument", &said("-EINVAL", ""), false, "5.4.0").to_string();
+        let text = fault("Invalid argument", &of_libbpf("-EINVAL", ""), false, "5.4.0").to_string();
         assert!(!text.contains("container") && text.contains("5.15"), "{text}");
     }
 
     #[test]
     fn of_several_programs_the_last_one_is_the_refused_one() {
-        let two = said("-EACCES", SCALAR).replace("on_queue", "on_read") + &said("-EACCES", SCALAR);
+        let two = of_libbpf("-EACCES", SCALAR).replace("on_queue", "on_read")
+            + &of_libbpf("-EACCES", SCALAR);
         assert_eq!(of(&two, true), verifier(SCALAR.trim_end()));
     }
 }

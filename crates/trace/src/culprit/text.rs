@@ -44,8 +44,8 @@ pub fn page(blame: &Blame) -> String {
             let _ = writeln!(page, "    meanwhile {:.50}: {}", in_line(what), show_ns(*ns));
         }
     }
-    let told = blame.endpoints.iter().filter(|kind| kind.name != "?").take(KINDS);
-    let kinds: Vec<String> = told
+    let named = blame.endpoints.iter().filter(|kind| kind.name != "?").take(KINDS);
+    let kinds: Vec<String> = named
         .map(|kind| {
             let (slow, others) = (kind.tail_share * 100.0, kind.body_share * 100.0);
             format!("{} {slow:.0} % (others {others:.0} %)", in_line(&kind.name))

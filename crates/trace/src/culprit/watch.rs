@@ -140,14 +140,14 @@ impl Watch {
             let attached = self.names.borrow().contains(name);
             let program = load::program(&self.object, name);
             let cost = program.and_then(|program| kernel::program_cost(&program).ok());
-            let told = cost.filter(|_| is_measured);
+            let measured = cost.filter(|_| is_measured);
             Hook {
                 name: format!("{point} (blame)"),
                 attached,
                 lost: if attached { String::new() } else { (*lost).into() },
                 missed: cost.map_or(0, |cost| cost.missed),
-                runs: told.map(|cost| cost.runs),
-                run_ns: told.filter(|c| c.runs > 0).map(|c| c.run_ns as f64 / c.runs as f64),
+                runs: measured.map(|cost| cost.runs),
+                run_ns: measured.filter(|c| c.runs > 0).map(|c| c.run_ns as f64 / c.runs as f64),
             }
         };
         HOOKS.iter().map(hook).collect()

@@ -65,7 +65,7 @@ pub struct TraceResult {
     pub causes: Vec<CauseShare>,
     /// The requests at and above p99.
     pub tail: Tail,
-    /// The requests at and above p50, p99 and p99.9.
+    /// The requests at and above p50, p99, p99.9 and p99.99.
     pub tails: Vec<Tail>,
     /// The service's threads.
     pub threads: Vec<ThreadTimes>,

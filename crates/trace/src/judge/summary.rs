@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sojourn_base::quantiles::name_of;
+
 use crate::judge::result::{
     CauseShare, ConnectionTimes, CpuSplit, Group, Imbalance, StageTimes, Tail, ThreadTimes, Times,
 };
@@ -222,7 +224,7 @@ pub fn answer(tail: &Tail) -> String {
     if tail.requests == 0 {
         return "no request was matched".into();
     }
-    let whose = format!("of the time of the requests at and above p{}", tail.q * 100.0);
+    let whose = format!("of the time of the requests at and above {}", name_of(tail.q));
     if tail.residual.share > stage.times.share {
         return format!("{:.0} % {whose} is explained by no stage", tail.residual.share * 100.0);
     }

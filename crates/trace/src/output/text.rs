@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use sojourn_base::quantiles::name_of;
 use sojourn_base::units::{show_count, show_ns};
 use sojourn_base::visible::in_line;
 
@@ -113,8 +114,8 @@ fn causes(page: &mut String, result: &TraceResult) {
     for tail in &result.tails {
         put!(
             page,
-            "  at and above p{} ({}, {} requests): {}",
-            tail.q * 100.0,
+            "  at and above {} ({}, {} requests): {}",
+            name_of(tail.q),
             show_ns(tail.from_ns as f64),
             tail.requests,
             list(&tail.causes, &tail.stages)

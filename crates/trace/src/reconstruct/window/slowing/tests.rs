@@ -26,8 +26,11 @@ fn the_wait_is_longer_by_what_a_queue_says() {
     };
     for (untraced, ratio) in [(0.3, 1.2), (0.5, 1.2), (0.6, 1.3)] {
         let truth = wait(untraced * ratio) / wait(untraced);
-        let said = seen(ratio, untraced * ratio, &[]).wait_ratio.unwrap();
-        assert!((said / truth - 1.0).abs() < 0.03, "{untraced} {ratio}: {said}, {truth}");
+        let ratio_seen = seen(ratio, untraced * ratio, &[]).wait_ratio.unwrap();
+        assert!(
+            (ratio_seen / truth - 1.0).abs() < 0.03,
+            "{untraced} {ratio}: {ratio_seen}, {truth}"
+        );
     }
 }
 
