@@ -54,7 +54,7 @@ pub struct Connections {
     /// Where `pick_any` looks first.
     turn: usize,
     in_flight: usize,
-    /// Over UDP a reply may come when nobody waits for it any more.
+    /// Over UDP a reply may come when it is not waited for any more.
     datagrams: bool,
     /// Requests of each segment of the plan that are in flight or not sent yet.
     open: Open,
@@ -274,7 +274,7 @@ impl Connections {
         self.each[connection as usize].heard_ns
     }
 
-    /// What to do with bytes that nobody waits for: on a stream they are the end of all order,
+    /// What to do with bytes that are not waited for: on a stream they are the end of all order,
     /// unless it is being closed anyway.
     #[cold]
     pub(super) fn after_stray(&self, connection: u32) -> After {

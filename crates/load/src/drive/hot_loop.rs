@@ -198,7 +198,7 @@ impl Drive {
         found
     }
 
-    /// Whether the run has ended: all is answered, the deadline has passed, or nobody answers.
+    /// Whether the run has ended: all is answered, the deadline has passed, or no answer comes any more.
     #[inline]
     pub(super) fn is_over(&mut self, now_ns: u64) -> bool {
         self.watch.polled(now_ns, self.transport.as_ref());

@@ -1,6 +1,6 @@
 //! What a run brings home, before anything is made of it: plans, marks, and what was seen beside them.
 //!
-//! Below it stands what is measured ([`crate::plan::marks`], [`crate::watch::outage`], [`crate::drive::long`]), above it
+//! Below it is what is measured ([`crate::plan::marks`], [`crate::watch::outage`], [`crate::drive::long`]), above it
 //! what judges: [`crate::judge::excluded`], [`crate::judge::selfcheck`], [`crate::judge::stops`], and [`crate::judge::summary`] on
 //! top of all.
 
@@ -35,7 +35,7 @@ pub struct Measurement {
     pub client_cpus: Option<Shares>,
     /// What the server's CPUs did; `None` where they are unknown.
     pub server_cpus: Option<Shares>,
-    /// What kept the server's CPUs from the service; `None`: nobody watched.
+    /// What kept the server's CPUs from the service; `None`: it was not watched.
     pub server_seen: Option<Seen>,
     /// Whether `ThreadMeasurement::syscalls` was counted.
     pub are_syscalls_counted: bool,
@@ -45,9 +45,9 @@ pub struct Measurement {
     pub addresses: Vec<String>,
     /// What the bodies that were kept came to; `None`: nothing is expected of them.
     pub looked: Option<Looked>,
-    /// What the server told beside its replies; `None`: its protocol tells nothing.
+    /// Notices of the server beside its replies; `None`: its protocol has none.
     pub notices: Option<Notices>,
-    /// What replies said that were no success, by name, the warm-up's too.
+    /// Statuses of replies that were no success, counted by name, the warm-up's too.
     pub statuses: BTreeMap<String, u64>,
     /// What is left of the requests of a long run; `None`: plans and marks are whole.
     pub long: Option<Findings>,

@@ -76,7 +76,7 @@ pub struct Setup {
     pub ring: Option<(Geometry, Arc<Border>)>,
     /// The sockets.
     pub transport: Box<dyn Transport>,
-    /// What is said on them.
+    /// What is sent on them.
     pub protocol: Arc<dyn Protocol>,
     /// Who reads on each of them, where it has read already; none: who begins.
     pub decoders: Vec<Box<dyn Decoder>>,

@@ -188,7 +188,7 @@ impl<'a> Pipe<'a> {
         Ok(Self { stream, protocol, decoder, target, out: Vec::new(), buffer })
     }
 
-    /// The fault `what` in the server's own words, where it has said any; `fix` where it has not.
+    /// The fault `what` with the server's own notice and its fix, where there is one; else with `fix`.
     fn refused(&self, what: String, at: String, fix: &str) -> Fault {
         let heard = self.protocol.notices().map(ServerNotices::collected).unwrap_or_default();
         let Some(words) = heard.complaints.first() else { return Fault::failed(what, at, fix) };

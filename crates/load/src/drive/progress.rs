@@ -27,7 +27,7 @@ pub enum Form {
     Off,
 }
 
-/// Between two lines, if nobody asks for more or less.
+/// Between two lines, unless the job says otherwise.
 pub const EVERY: Duration = Duration::from_secs(1);
 
 /// One second, seen from outside.
@@ -188,7 +188,7 @@ impl Progress {
     }
 }
 
-/// To stderr; nobody is left to tell if it is gone.
+/// To stderr; if it is closed the line is lost.
 fn write(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());

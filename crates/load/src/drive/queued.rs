@@ -1,4 +1,4 @@
-//! How long the loop's own thread waited for a CPU: what tells a stop from a long turn of its own.
+//! How long the loop's own thread waited for a CPU: what distinguishes a stop from a long turn of its own.
 //!
 //! A gap between two polls of some 100 µs may be the loop's own work: dozens of replies at once, each
 //! answered by a send. It says nothing then, and to leave such a moment out would favour the

@@ -8,7 +8,7 @@ use crate::protocols::Outcome;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     GoOn,
-    /// The server said that it closes it now.
+    /// The server announced that it closes it now.
     Agreed,
     /// More came than the reply has, by what it says of itself.
     Overlong,

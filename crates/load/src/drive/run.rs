@@ -99,7 +99,7 @@ pub fn prepare(
     Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, addresses, live })
 }
 
-/// What is said on plain sockets: over TLS the greeting follows the handshake.
+/// What is sent first on plain sockets: over TLS the greeting follows the handshake.
 fn on_sockets(resolved: &Resolved, protocol: &dyn Protocol) -> Greeting {
     if resolved.secure.is_some() { Greeting::default() } else { protocol.hello() }
 }

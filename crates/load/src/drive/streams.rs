@@ -2,7 +2,7 @@
 //!
 //! A connection of this kind has something to say before it takes a request, and must hear how many it
 //! takes; before the run that is waited for, during it such a connection has no room until then. What it
-//! owes the server after its bytes were read is said when the poll that brought them is over.
+//! owes the server after its bytes were read is sent when the poll that brought them is over.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const OPEN_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks while that goes on.
 const LOOK_NS: u64 = 10_000_000;
 
-/// Lets every connection say what it must, and waits until the server has told each how many requests
+/// Lets every connection send what it must, and waits until the server has announced on each how many requests
 /// it takes. One whose replies do not interleave is left alone.
 pub fn open(
     transport: &mut dyn Transport,

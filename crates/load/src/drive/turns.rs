@@ -35,7 +35,7 @@ const TURN_NS: u64 = 30_000;
 /// Without any sign from who has the turn, it is taken from there.
 const LOST_NS: u64 = 50_000_000;
 
-/// What the members of one CPU share. All zero: nobody is there.
+/// What the members of one CPU share. All zero: there is no member.
 #[repr(C, align(64))]
 struct Ring {
     /// The seat of who may run.

@@ -33,7 +33,7 @@ pub struct Watch {
     poll_gaps: span::Times,
     outages: Vec<Outage>,
     outages_unlisted: u64,
-    /// Who is told of outages as they happen, in a long run.
+    /// Where outages are reported as they happen, in a long run.
     border: Option<Arc<Border>>,
     at_start: Option<Used>,
     at_end: Option<Used>,

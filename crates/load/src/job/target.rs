@@ -10,7 +10,7 @@ use sojourn_base::kind;
 
 use crate::job::address::Address;
 
-/// How a unix socket begins where a host stands else.
+/// How a unix socket begins, in the place of a host.
 const UNIX: &str = "unix:";
 
 /// What carries requests and replies.
@@ -198,7 +198,7 @@ fn authority_end(rest: &str) -> usize {
     rest.find(['/', '?', '#']).unwrap_or(rest.len())
 }
 
-/// Who asks, and the rest, of `USER@HOST…`. A password may stand there by mistake: it is not shown.
+/// Who asks, and the rest, of `USER@HOST…`. A password may be there by mistake: it is not shown.
 fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
     let end = authority_end(rest);
     let Some(at) = rest[..end].rfind('@') else { return Ok(("", rest)) };

@@ -5,7 +5,7 @@
 //!
 //! - *holds* if k misses or fewer would come in at most 5 of 100 such samples, were the true share 1 − q;
 //! - *violated* if k misses or more would;
-//! - else the sample cannot tell, and the result names how many requests would.
+//! - else the sample cannot decide, and the result names how many requests would.
 //!
 //! Misses come together: requests that wait behind one cause miss as one. So n and k are divided by the
 //! design effect D, by which the count of misses scatters more than that of independent ones. It is
@@ -48,7 +48,7 @@ pub(crate) enum Says {
     Holds,
     /// It does not.
     Violated,
-    /// The sample cannot tell.
+    /// The sample cannot decide.
     Open,
 }
 

@@ -105,7 +105,7 @@ pub struct RunResult {
     /// done − intended of every request.
     pub sojourn_all_ns: Span,
     /// The part of `sojourn_ns` that was due while no stop of the server's CPUs reached it; `null` where
-    /// nobody watched them, for a closed loop, and for a long run.
+    /// they were not watched, for a closed loop, and for a long run.
     #[serde(default)]
     pub undisturbed_ns: Option<Span>,
     /// done − sent.
@@ -125,7 +125,7 @@ pub struct RunResult {
     /// for a closed loop. The same requests as in `sojourn_ns`.
     #[serde(default)]
     pub windows: Option<MissWindows>,
-    /// What kept the server's CPUs from the service; `null` where nobody watched (`server_pid`).
+    /// What kept the server's CPUs from the service; `null` where it was not watched (`server_pid`).
     #[serde(default)]
     pub server_stops: Option<ServerStops>,
     /// Each thread by itself: a biased one shows (METHOD M14).
@@ -189,7 +189,7 @@ pub struct ThreadShare {
     /// p99 of its sojourn times, ns.
     pub p99: Option<u64>,
     /// Its share of the requests above the merged p99, over its share of all requests; 1 is fair,
-    /// above 2 the thread is suspect. `null` without enough requests to tell.
+    /// above 2 the thread is suspect. `null` with too few requests.
     pub tail_factor: Option<f64>,
     /// CPU share while it drove, 0 to 1.
     pub cpu_share: f64,

@@ -1,4 +1,4 @@
-//! Stops of the server's CPUs, as a result tells them, and the windows of misses that they disturb.
+//! Stops of the server's CPUs, as a result has them, and the windows of misses that they disturb.
 //!
 //! A stop disturbs what was due from shortly before it until the service had worked off what it
 //! left: the rule of outages of the instrument ([`crate::watch::outage`]), with the same look-back and
@@ -50,7 +50,7 @@ pub fn is_whole(stops: &ServerStops) -> bool {
     stops.threads > 0 && stops.lacks.is_empty()
 }
 
-/// Times whose requests a stop of the server's CPUs disturbed; `None`: nobody watched.
+/// Times whose requests a stop of the server's CPUs disturbed; `None`: they were not watched.
 pub fn windows(run: &Measurement) -> Option<Windows> {
     let seen = run.server_seen.as_ref()?;
     Some(excluded::windows_around(run, &union(seen.stops.iter().map(widest).collect())))

@@ -1,5 +1,5 @@
 //! From plans and marks to a result: every number of a run is computed here, after the run. Of a
-//! long run the sums were taken while it went on ([`crate::drive::long`]), and stand in for plans and marks.
+//! long run the sums were taken while it went on ([`crate::drive::long`]), and replace plans and marks.
 
 mod parts;
 mod peak;

@@ -18,7 +18,7 @@ pub fn json(value: &impl Serialize) -> String {
     String::from_utf8(text).expect("JSON is UTF-8")
 }
 
-/// Objects as the pretty form has them, lists as the compact one: what is not said here is compact.
+/// Objects as the pretty form has them, lists as the compact one, which is the default of what is not overridden here.
 struct Tidy(PrettyFormatter<'static>);
 
 impl Formatter for Tidy {

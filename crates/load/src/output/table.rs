@@ -27,7 +27,7 @@ pub fn table(result: &RunResult) -> String {
     text
 }
 
-/// What stands for a quantile without its data.
+/// What is printed for a quantile that too few requests carry.
 const NONE: &str = "–";
 /// Columns of the labels.
 const LABEL: usize = 11;

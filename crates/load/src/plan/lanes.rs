@@ -79,7 +79,7 @@ impl<T: Copy> Lane<T> {
     fn into_vec(self) -> Vec<T> {
         let Some(memory) = Arc::into_inner(self.memory) else { return Vec::new() };
         let memory = ManuallyDrop::new(memory);
-        // SAFETY: the parts are those of the vector that it was made from, and nobody else has them.
+        // SAFETY: the parts are those of the vector that it was made from, and there is no other owner.
         unsafe { Vec::from_raw_parts(memory.first.as_ptr(), memory.len, memory.capacity) }
     }
 }

@@ -136,7 +136,7 @@ pub struct ThreadMeasurement {
     /// Connections that the server closed each time that they were opened, and that never answered a
     /// request as they should: without any reply, and with one.
     pub refused: (u64, u64),
-    /// What the server said on one of them beside any request; empty: nothing.
+    /// What the server sent on one of them beside any request; empty: nothing.
     pub refusal: Vec<u8>,
     /// The first bytes that the server sent, a few dozen at most; empty if it sent none.
     pub heard: Vec<u8>,

@@ -24,7 +24,7 @@ use crate::watch::cpu;
 /// A year: beyond it, a time is a mistake in its unit.
 const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 
-/// How long replies are waited for after the last request was due, where nobody says more.
+/// How long replies are waited for after the last request was due, unless the job says more.
 const DRAIN_NS: u64 = 2_000_000_000;
 
 /// Fewer items, hashed, could leave a server without any.
@@ -54,7 +54,7 @@ impl Wait {
         }
     }
 
-    /// Whether it looks at its connections all the time, or is told by the kernel when to.
+    /// Whether it looks at its connections all the time, or the kernel wakes it when to.
     pub fn is_busy(self) -> bool {
         self != Self::Sleep
     }

@@ -1,4 +1,4 @@
-//! What a server says of what it refuses, as it said it, and what would mend it.
+//! What a server says when it refuses something, in its own words, and how to fix it.
 //!
 //! Words that are not known here are passed on all the same, escaped and cut to a length that a line takes.
 
@@ -100,7 +100,7 @@ const FULL: &[(&str, &str)] = &[
     ),
 ];
 
-/// What would mend what `text` complains of; `None`: that is not known here.
+/// How to fix what `text` complains of; `None`: that is not known here.
 pub fn fix(text: &str) -> Option<&'static str> {
     let bare = text.trim_matches('"').trim_start_matches('-');
     let is_it = |known: &Known| match known {
@@ -115,7 +115,7 @@ fn of_full(text: &str) -> Option<&'static str> {
     FULL.iter().find(|(words, _)| text.contains(words)).map(|(_, fix)| *fix)
 }
 
-/// The text and what would mend it, for a sentence.
+/// The text and how to fix it, for a sentence.
 pub fn with_fix(text: &str) -> String {
     fix(text).map_or_else(|| text.into(), |fix| format!("{text} ({fix})"))
 }
@@ -148,7 +148,7 @@ pub fn escaped(text: &str) -> String {
     })
 }
 
-/// By which complaints are told apart: the first word, or the first four where that one is said of
+/// By which complaints are distinguished: the first word, or the first four where that one is said of
 /// everything. A number in it is another case of the same, as a slot or a length is.
 pub fn kind(line: &[u8]) -> &[u8] {
     let words = |count: usize| {

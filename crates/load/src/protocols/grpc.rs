@@ -2,7 +2,7 @@
 //!
 //! A call is a success if its trailers say `grpc-status` 0 and one whole message came before them;
 //! every other status is a failed request, and is counted by its name. A method that the server does not
-//! have is told as such. Messages are not compressed, and no deadline is sent: the job's `timeout` is
+//! have is reported as such. Messages are not compressed, and no deadline is sent: the job's `timeout` is
 //! the client's own.
 //! Source: gRPC over HTTP/2 (grpc/grpc, doc/PROTOCOL-HTTP2.md).
 

@@ -1,6 +1,6 @@
-//! HTTP/1.1 with keep-alive over a set of paths: any method, headers and body, `GET` unless told.
+//! HTTP/1.1 with keep-alive over a set of paths: any method, headers and body, `GET` by default.
 //!
-//! Life of a reply: a head (parsed when it is complete), then a body, whose length the head told,
+//! Life of a reply: a head (parsed when it is complete), then a body of the length that the head says,
 //! which comes in chunks, or which ends with the connection. 200 to 299 is a hit, or the statuses that
 //! the job expects; else 404 and 410 are a miss, everything else an error status.
 //! A server that says `Connection: close` is believed. Source: RFC 9112.

@@ -1,4 +1,4 @@
-//! What is said to the server: encode requests, decode replies. No sockets, no clocks.
+//! The words of each protocol: encode requests, decode replies. No sockets, no clocks.
 //!
 //! A decoder is fed bytes as they come, at any split, and never keeps more than a line of them.
 //! One file per protocol; `KINDS` is the table.
@@ -88,7 +88,7 @@ pub trait Protocol: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
     /// Upper bound on the bytes of one request.
     fn request_bytes_max(&self) -> usize;
-    /// What is said when a connection opens.
+    /// What is sent when a connection opens.
     fn hello(&self) -> Greeting {
         Greeting::default()
     }
@@ -96,7 +96,7 @@ pub trait Protocol: Send + Sync {
     fn sampled(&self) -> Option<&Sampled> {
         None
     }
-    /// Where decoders put what the server tells beside its replies; `None`: nowhere.
+    /// Where decoders put notices of the server beside its replies; `None`: nowhere.
     fn notices(&self) -> Option<&ServerNotices> {
         None
     }
@@ -114,7 +114,7 @@ pub trait Protocol: Send + Sync {
     fn may_repeat(&self) -> bool {
         false
     }
-    /// What replies said that were no success, by name; `None`: that is not counted.
+    /// Statuses of replies that were no success, by name; `None`: they are not counted.
     fn statuses(&self) -> Option<&StatusCounts> {
         None
     }
@@ -150,7 +150,7 @@ pub trait Interleaved {
     fn owes(&self) -> bool;
     /// Appends what the server is to hear beside requests: first of all, that the connection is open.
     fn say(&mut self, out: &mut Vec<u8>);
-    /// How many requests may be in flight; 0 before the server has said it, and when it goes away.
+    /// How many requests may be in flight; 0 before the server has announced it, and when it goes away.
     fn room(&self) -> u32;
     /// Nothing is in flight on it and nothing can be any more.
     fn is_over(&self) -> bool;
@@ -178,7 +178,7 @@ pub struct ProtocolKind {
     pub operations: &'static [Operation],
     /// Whether a target may name several servers that share the keys.
     pub shards: bool,
-    /// Whether only the server knows what a reply holds: then bodies that are empty or change are told,
+    /// Whether only the server knows what a reply holds: then bodies that are empty or change are reported,
     /// and the job says what it expects of them.
     pub is_opaque: bool,
     /// Whether a target may name who asks.

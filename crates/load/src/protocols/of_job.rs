@@ -41,7 +41,7 @@ impl ProtocolKind {
         })
     }
 
-    /// Refuses operations and options that are other protocols', or nobody's.
+    /// Refuses operations and options that are other protocols', or of none.
     pub fn check(&self, job: &Job, target: &Target) -> Result<(), Fault> {
         let has = |share: &str| self.operations.iter().any(|own| own.share == share);
         for operation in KINDS.iter().flat_map(|entry| entry.operations) {

@@ -2,7 +2,7 @@
 //!
 //! A prepared query is asked for by Bind, Execute and Sync, with the item's number as its parameter; one
 //! sent as text by Query, with the number in it. Either way the reply ends with `ReadyForQuery`, and a
-//! complaint of the server (`ErrorResponse`) is an error status whose text is told.
+//! complaint of the server (`ErrorResponse`) is an error status with a text that is reported.
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol".
 
 mod greeting;
@@ -32,7 +32,7 @@ use reader::{Reader, Wish};
 use statement::Statement;
 
 const PREPARED: &str = "prepared";
-/// Who asks where the target names nobody, as the server's own superuser is called.
+/// Who asks where the target names no user, as the server's own superuser is called.
 const USER: &str = "postgres";
 
 struct Postgres {

@@ -1,4 +1,4 @@
-//! Who is there, by the first bytes that it said.
+//! Which protocol a server speaks, by the first bytes that it sent.
 
 use crate::job::target::{Carrier, Target};
 

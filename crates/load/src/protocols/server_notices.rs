@@ -1,7 +1,7 @@
-//! What a server told beside its replies: why requests failed, and how many rows it gave.
+//! Notices of a server beside its replies: why requests failed, and how many rows it gave.
 //!
 //! Decoders add to it while the run goes on. Rows are one addition; of texts the first of each kind is
-//! kept, a few in all, and a text that comes while another is being kept is not: nobody waits.
+//! kept, a few in all, and a text that comes while another is being stored is not, because no thread waits.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +12,7 @@ use crate::protocols::complaints;
 /// Most kinds of complaint of which a text is kept.
 const KINDS_MAX: usize = 4;
 
-/// What has been told so far, by all connections.
+/// Notices so far, of all connections.
 #[derive(Debug, Default)]
 pub struct ServerNotices {
     has_rows: bool,
@@ -20,7 +20,7 @@ pub struct ServerNotices {
     complaints: Mutex<Vec<(String, String)>>,
 }
 
-/// What was told in a whole run.
+/// Notices of a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
     /// Rows of all replies, warm-up included; `None`: the protocol has none.

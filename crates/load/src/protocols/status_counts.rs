@@ -1,4 +1,4 @@
-//! What replies said that were no success, counted by name: a call's status, an error of a stream.
+//! Statuses of replies that were no success, counted by name: a call's status, an error of a stream.
 //!
 //! Counted where replies are read, by all threads at once; a reply that is a hit costs nothing here.
 
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// How the name of what was refused begins: a reply that does not follow the protocol.
 pub const REFUSED: &str = "refused: ";
 
-/// Names, and how often each was said.
+/// Names, and how often each came.
 #[derive(Debug, Default)]
 pub struct StatusCounts {
     each: Vec<(String, AtomicU64)>,
@@ -21,7 +21,7 @@ impl StatusCounts {
         Self { each: words.into_iter().map(|word| (word, AtomicU64::new(0))).collect() }
     }
 
-    /// It was said once more.
+    /// It came once more.
     #[cold]
     pub fn add(&self, place: usize) {
         if let Some((_, count)) = self.each.get(place) {
@@ -29,7 +29,7 @@ impl StatusCounts {
         }
     }
 
-    /// All that was said, and how often.
+    /// All that came, and how often.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let counts = self.each.iter().map(|(word, count)| (word, count.load(Relaxed)));
         counts.filter(|&(_, count)| count > 0).map(|(word, count)| (word.clone(), count)).collect()

@@ -72,10 +72,10 @@ impl MissWindows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Job;
-    use crate::watch::outage::Outage;
     use crate::drive::measurement::{Measurement, fake};
+    use crate::job::Job;
     use crate::judge::summary::summarise;
+    use crate::watch::outage::Outage;
 
     fn with_bound(bound: &str) -> Job {
         Job { qos_quantile: 0.99, qos_bound: bound.into(), ..fake::job() }

@@ -5,7 +5,7 @@
 //! shown so much later. One that never arrives is a stall as long as it would have been shown. The first
 //! chunk counts too: what it is later than that is a wait for the picture.
 //!
-//! Whose request is whose stands in no plan, for the hot loop need not know it. The plan is drawn again
+//! The plan does not say which request belongs to which session, because the hot loop need not know it. The plan is drawn again
 //! beside it, which gives the same requests with their sessions.
 
 use std::collections::HashMap;
@@ -16,9 +16,9 @@ use sojourn_workload::schedule::{InSession, InSessions};
 use sojourn_workload::sessions::{self, Sessions};
 
 use crate::job::Job;
+use crate::plan::schedule;
 use crate::protocols::Outcome;
 use crate::tally::request::Request;
-use crate::plan::schedule;
 
 /// Sojourn times by what was asked for.
 #[derive(Clone, Debug)]

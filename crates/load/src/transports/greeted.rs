@@ -1,7 +1,7 @@
 //! Greetings over a transport that has a handshake of its own first: the password goes through TLS.
 //!
-//! Over plain sockets a greeting is said before the transport has them ([`super::sockets`]). Over TLS it can
-//! only follow the handshake, so it is said here: before the run on all connections, and on each that is
+//! Over plain sockets a greeting is exchanged before the transport has them ([`super::sockets`]). Over TLS it can
+//! only follow the handshake, so it is exchanged here: before the run on all connections, and on each that is
 //! opened again before anybody may use it.
 
 use std::time::{Duration, Instant};
@@ -21,9 +21,9 @@ enum State {
     Open,
     /// Its greeting goes on since then.
     Talking(Box<dyn Hello>, Instant),
-    /// Its greeting is over, and nobody knows yet.
+    /// Its greeting is over, which is not reported yet.
     Done,
-    /// The server refused it, or went; nobody knows yet.
+    /// The server refused it, or went, which is not reported yet.
     Refused,
     Closed,
 }
@@ -32,7 +32,7 @@ struct Greeted {
     inner: Box<dyn Transport>,
     greeting: Greeting,
     each: Vec<State>,
-    /// What is to be said after a poll.
+    /// What is to be sent after a poll.
     answers: Vec<(u32, Vec<u8>)>,
     /// Why the first of them was refused.
     why: Option<Refusal>,

@@ -1,4 +1,4 @@
-//! What is said when a connection opens, before the first request: a start-up packet, a password.
+//! What is sent when a connection opens, before the first request: a start-up packet, a password.
 //!
 //! Most protocols say nothing. One that does gives a [`Hello`] for each connection; it is held before
 //! the run begins, and again on every connection that is replaced while it goes on, without waiting.
@@ -21,9 +21,9 @@ pub enum HelloState {
 
 /// The greeting of one connection. No sockets, no clocks.
 pub trait Hello: Send {
-    /// Takes in what the server said since, nothing at first, and appends what is to be sent.
+    /// Takes in what the server sent since, nothing at first, and appends what is to be sent.
     fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> HelloState;
-    /// Why it was refused, and what would mend it; `None`: nothing particular.
+    /// Why it was refused, and how to fix it; `None`: nothing particular.
     fn why(&self) -> Option<Refusal> {
         None
     }
@@ -32,9 +32,9 @@ pub trait Hello: Send {
 /// Why a greeting was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the server said, or lacks.
+    /// What the server answered, or lacks.
     pub what: String,
-    /// What would mend it.
+    /// How to fix it.
     pub fix: String,
 }
 

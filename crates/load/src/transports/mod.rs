@@ -1,7 +1,7 @@
 //! What carries bytes to the server and back: one loop in [`crate::drive`] serves them all.
 //!
 //! A transport owns the sockets of one thread. It hands bytes to the kernel in the order given,
-//! also when the kernel takes them in parts, and it never waits longer than it is told.
+//! also when the kernel takes them in parts, and it never waits longer than it may.
 //! One file per transport; `KINDS` is the table.
 
 mod buffers;
@@ -119,7 +119,7 @@ pub struct Ends {
     pub depth: u32,
     /// More is sent than requests, of any length and at any time.
     pub says_more: bool,
-    /// What is said on a connection that is opened again.
+    /// The greeting of a connection that is opened again.
     pub greeting: Greeting,
 }
 

@@ -7,7 +7,7 @@ use sojourn_base::cpus::{CPUS_MAX, CpuSet};
 
 /// Whether this process may run on `cpu`.
 pub fn may_run_on(cpu: usize) -> bool {
-    // Where it cannot be known, pinning will tell.
+    // Where it cannot be known, pinning shows it.
     cpu < CPUS_MAX && CpuSet::of(0).is_none_or(|allowed| allowed.has(cpu))
 }
 
@@ -73,7 +73,7 @@ pub fn take_short_turns() {
     }
 }
 
-/// Lets others that are ready on this CPU go first; where nobody is it costs 0.2 µs.
+/// Lets others that are ready on this CPU go first; where there are none it costs 0.2 µs.
 #[inline]
 pub fn give_way() {
     // SAFETY: takes nothing, touches no memory, and always succeeds on Linux.

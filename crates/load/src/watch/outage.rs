@@ -12,7 +12,7 @@
 //!      s − b        s      outage        e  recovery   r
 //! ```
 //!
-//! - *Before*: a reply that came while nobody looked was picked up late, so a request in flight at s
+//! - *Before*: a reply that came during the stop was picked up late, so a request in flight at s
 //!   has a sojourn time too long by up to e − s. Such requests were due shortly before s. The
 //!   look-back b is the shorter of the outage and the run's p99 sojourn time: one constant for all
 //!   requests, because choosing by each request's own latency would bias what is left.

@@ -1,7 +1,7 @@
 //! A thread that only sleeps and looks at the clock: it wakes late when the machine stops.
 //!
 //! A generator that spins sees its own outages, as gaps between its polls, and needs none of this:
-//! a second thread on its CPU would only disturb it. A generator that sleeps cannot tell "nothing
+//! a second thread on its CPU would only disturb it. A generator that sleeps cannot distinguish "nothing
 //! happened" from "I did not run". For each CPU in use one sentinel asks to be woken every
 //! millisecond; if it is woken later than the bound, its CPU did not run it, nor anybody who wanted
 //! to. What the generator did meanwhile refutes it (see [`crate::watch::outage`]).
@@ -38,7 +38,7 @@ pub struct Sentinels {
     logs: Vec<SentinelLog>,
 }
 
-/// What one sentinel has told until now, for whoever cannot wait for its end.
+/// What one sentinel has reported until now, for those who cannot wait for its end.
 #[derive(Clone, Debug)]
 pub struct SentinelLog {
     /// The threads that it watches over, by index; none: a synthetic service.
@@ -57,7 +57,7 @@ impl SentinelLog {
         Self { threads: threads.to_vec(), log: OutageLog::default(), read: 0 }
     }
 
-    /// Tells all of `outages` that it has not told yet.
+    /// Reports all of `outages` that it has not reported yet.
     #[cfg(test)]
     pub(crate) fn tell<'a>(&mut self, outages: impl Iterator<Item = &'a Outage>) {
         let mut log = self.log.lock().unwrap();
@@ -108,12 +108,12 @@ impl Sentinels {
         Self { stop, handles, logs }
     }
 
-    /// What each of them tells while the run goes on.
+    /// What each of them reports while the run goes on.
     pub fn logs(&self) -> &[SentinelLog] {
         &self.logs
     }
 
-    /// Ends them. Outages are told in ns after `zero_ns` of the monotonic clock; earlier ones are
+    /// Ends them. Outages are given in ns after `zero_ns` of the monotonic clock; earlier ones are
     /// left out.
     pub fn stop(mut self, zero_ns: u64) -> Vec<Watch> {
         self.stop.store(true, Relaxed);
@@ -225,7 +225,7 @@ impl Waits {
     }
 }
 
-/// The outage that a wait told at `now_ns` is; `None`: too short. A wait is counted when it ends, which
+/// The outage that a wait counted at `now_ns` is; `None`: too short. A wait is counted when it ends, which
 /// may be at any moment of the `since_ns` since the last look: half of that time is added to it.
 fn of_wait(waited_ns: u64, since_ns: u64, now_ns: u64) -> Option<Outage> {
     let length_ns = waited_ns + since_ns / 2;

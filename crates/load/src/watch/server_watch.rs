@@ -100,7 +100,7 @@ impl ServerWatch {
         Self { handles: handles.collect(), stop, threads, lacks }
     }
 
-    /// Ends them. Stops are told in ns after `zero_ns` of the monotonic clock; earlier ones are
+    /// Ends them. Stops are given in ns after `zero_ns` of the monotonic clock; earlier ones are
     /// left out.
     pub fn stop(mut self, zero_ns: u64) -> Seen {
         self.stop.store(true, Relaxed);

@@ -1,4 +1,4 @@
-//! What the hot loop and the keeper tell each other: counts that only grow.
+//! What the hot loop and the keeper share: counts that only grow.
 //!
 //! Requests of one thread are numbered from 0 on. Request i lies in place i modulo the ring:
 //!
@@ -21,7 +21,7 @@ use crate::watch::outage::Outage;
 /// Outages that a log holds; the thread's own log holds no more either.
 const OUTAGES_MAX: usize = if cfg!(sojourn_loom) { 2 } else { 65_536 };
 
-/// What the loop and the keeper tell each other: counts of requests, and times in ns.
+/// What the loop and the keeper share: counts of requests, and times in ns.
 #[derive(Debug, Default)]
 pub struct Border {
     /// Requests drawn: the hot loop may send those below.
@@ -30,7 +30,7 @@ pub struct Border {
     is_complete: AtomicBool,
     /// All requests below have been answered or have failed.
     finished: AtomicUsize,
-    /// Time of the loop when it told that, ns after the start of the warm-up.
+    /// Time of the loop when it published that, ns after the start of the warm-up.
     now_ns: AtomicU64,
     /// Another thread overran: end.
     halt: AtomicBool,
@@ -60,7 +60,7 @@ impl Border {
         self.now_ns.store(now_ns, Release);
     }
 
-    /// What the loop told last: requests finished, and a time up to which that is so, ns.
+    /// What the loop published last: requests finished, and a time up to which that is so, ns.
     pub fn finished(&self) -> (usize, u64) {
         let now_ns = self.now_ns.load(Acquire); // first: a later count is no harm
         (self.finished.load(Acquire), now_ns)

@@ -5,7 +5,7 @@
 //! Requests due in there are held as they are, and so are the times of those in flight meanwhile, by
 //! which the recovery is judged. What is due elsewhere is kept for certain.
 //!
-//! An outage is told when it is over, and a request is summarised [`super::keeper`]'s delay after it was
+//! An outage is reported when it is over, and a request is summarised [`super::keeper`]'s delay after it was
 //! answered. So of an outage longer than that delay some requests that were due before it stay in.
 //!
 //! On a machine that stops all the time this would be the whole run: beyond [`ROWS_MAX`] requests the
@@ -21,7 +21,7 @@ use crate::watch::outage::{RECOVERY_FACTOR_MAX, Windows, unrefuted};
 /// Requests held before old outages are decided early: 40 MB.
 pub const ROWS_MAX: usize = 500_000;
 
-/// What one sentinel has told, and when what it watches over was alive meanwhile.
+/// What one sentinel has reported, and when the threads that it watches over were alive meanwhile.
 #[derive(Debug, Default)]
 struct Sentinel {
     /// Threads that it watches over; none: a synthetic service.
@@ -37,7 +37,7 @@ pub struct Held {
     /// Outages of the threads themselves, and of sentinels when they are decided.
     own: Vec<Outage>,
     sentinels: Vec<Sentinel>,
-    /// All outages until now, the sentinels' as they were told; ascending, disjoint.
+    /// All outages until now, the sentinels' as they were reported; ascending, disjoint.
     all: Vec<Outage>,
     /// What they may exclude; ascending, disjoint.
     reach: Vec<Outage>,

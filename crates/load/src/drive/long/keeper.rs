@@ -1,7 +1,7 @@
 //! The thread beside a long run: it draws ahead, summarises behind, and writes each second.
 //!
 //! A request is summarised [`DELAY_NS`] after it was answered: by then outages that it was part of have
-//! been told. No request is summarised that is due after the last sign of any thread, so wherever the
+//! been reported. No request is summarised that is due after the last sign of any thread, so wherever the
 //! run ends, what is summarised was due before.
 
 use std::collections::VecDeque;
@@ -93,7 +93,7 @@ impl Keeper {
         self
     }
 
-    /// Looks at every ring once: tells seconds, counts what is ripe, draws what fits.
+    /// Looks at every ring once: reports seconds, counts what is ripe, draws what fits.
     pub fn step(&mut self) {
         let looks: Vec<(usize, u64)> =
             self.seats.iter().map(|seat| seat.ring.border.finished()).collect();
@@ -117,7 +117,7 @@ impl Keeper {
         }
     }
 
-    /// Takes outages that have been told since.
+    /// Takes outages that have been reported since.
     fn hear(&mut self) {
         for seat in &mut self.seats {
             for outage in seat.ring.border.outages.since(seat.outages) {

@@ -2,7 +2,7 @@
 //!
 //! The kernel answers an access behind the end of a file with SIGBUS. Here the pages are then replaced by
 //! zeroed ones of this process's own, and the access is repeated: the client has lost its turns, as if
-//! nobody else were there, and goes on. Any other SIGBUS goes where it would have gone.
+//! there were no other, and goes on. Any other SIGBUS goes where it would have gone.
 
 use std::ptr;
 use std::sync::OnceLock;

@@ -40,7 +40,7 @@ pub struct Replies {
     pub failed: BTreeMap<String, u64>,
     /// How the first of them begins.
     pub example: Option<String>,
-    /// What replies of HTTP and gRPC said that were no success, warm-up included, by name: a status of HTTP
+    /// Statuses of HTTP and gRPC that were no success, warm-up included, by name: a status of HTTP
     /// (`HTTP 503`), one of a gRPC call (`UNAVAILABLE`), an error of a stream (`RST_STREAM CANCEL`)
     /// or of a connection (`GOAWAY ENHANCE_YOUR_CALM`), or behind `refused: ` what no reply may have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -48,7 +48,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// Those of `all`, what was `looked` at, what was `told` beside them, and what was said that was no
+    /// Those of `all`, what was `looked` at, the `notices` beside them, and `statuses` that were no
     /// success.
     pub(crate) fn of(
         all: &Tally,

@@ -49,7 +49,7 @@ fn surely(evidence: &Evidence, judged: &Judgement, bound_ns: u64) -> u64 {
     evidence.sojourn.above(((bound_ns + late_ns) as f64 * allowance) as u64)
 }
 
-/// Why the sample cannot tell, and how many requests would.
+/// Why the sample cannot decide, and how many requests would.
 fn open(sample: &QosSample, bound_ns: u64) -> String {
     let QosSample { quantile, requests, misses, together, needed, .. } = sample;
     let (name, allowed) = (name_of(*quantile), share((1.0 - quantile) * 100.0));

@@ -26,7 +26,7 @@
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
 //!
 //! All this is about the quantile of the sample. Last comes the sample's own error ([`bound`]): what it
-//! cannot tell is `unknown`, unless the run is one of several that are judged together (`pooled`).
+//! cannot decide is `unknown`, unless the run is one of several that are judged together (`pooled`).
 
 use sojourn_base::units::{parse_ns, show_ns};
 use sojourn_workload::arrivals;
@@ -42,12 +42,12 @@ const CLIENT_BOUND_IDLE: f64 = 0.1;
 
 /// Checks of when requests were sent; what they find has a largest size.
 const SENDING: [&str; 2] = [lag::CHECK.name, timely::CHECK.name];
-/// Checks that say why nobody answers.
+/// Checks that say why there is no answer.
 const EXPLAIN_SILENCE: [&str; 2] = [lost::CHECK.name, protocol::CHECK.name];
 /// The same where it takes no connection.
 const EXPLAIN_REFUSAL: [&str; 2] = [lost::CHECK.name, connections::CHECK.name];
 
-/// Asks every check, then the `QoS` target, then whether the sample is large enough to tell.
+/// Asks every check, then the `QoS` target, then whether the sample is large enough to decide.
 pub fn judge(evidence: &Evidence) -> Judgement {
     let mut judged = by_quantile(evidence);
     bound::decide(evidence, &mut judged);

@@ -2,7 +2,7 @@
 //! sending, M5 separate roles, M7 fit of arrivals, M27 outages of the instrument)
 //!
 //! Evidence is gathered once from plan and marks; each check is one file that looks at the evidence
-//! and says nothing, or why the result is unknown and what would mend it. `CHECKS` is the table.
+//! and says nothing, or why the result is unknown and how to fix it. `CHECKS` is the table.
 //! `unknown` beats the rest; only a valid run is held against its `QoS` target.
 
 mod bound;
@@ -61,7 +61,7 @@ pub struct Check {
     pub in_closed_loop: bool,
     /// Whether all that it can find makes the service look worse and never better; see `judge`.
     pub is_lateness: bool,
-    /// `None` if all is well, else why not and what would mend it.
+    /// `None` if all is well, else why not and how to fix it.
     pub failed: fn(&Evidence) -> Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub struct Evidence {
     pub overrun: Option<Overrun>,
     /// How often no connection could be opened for want of a local port.
     pub out_of_ports: u64,
-    /// Connections that the server closed each time before they answered, and what it said on one.
+    /// Connections that the server closed each time before they answered, and what it sent on one.
     pub refused: u64,
     /// See `refused`; empty: nothing.
     pub refusal: Vec<u8>,
@@ -149,7 +149,7 @@ pub struct Evidence {
     pub measured_ns: (u64, u64),
     /// The outages, as they go into the result.
     pub outages: Outages,
-    /// What kept the server's CPUs from the service; `None`: nobody watched.
+    /// What kept the server's CPUs from the service; `None`: it was not watched.
     pub server_stops: Option<ServerStops>,
     /// The numbers, as they go into the result.
     pub checks: Checks,

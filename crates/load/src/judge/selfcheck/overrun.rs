@@ -1,7 +1,7 @@
 //! Was the plan of a long run sent to its end?
 //!
 //! Plan and marks of a long run go through a ring ([`crate::drive::long`]). Where it is full, what is due next
-//! is not drawn, and the run ends there: what was measured until then stands in the result, and is no
+//! is not drawn, and the run ends there: what was measured until then is in the result, and is no
 //! answer to what was asked.
 
 use super::{Check, Evidence};

@@ -30,7 +30,7 @@ const UNIMPLEMENTED: &str = "UNIMPLEMENTED";
 const SCHEMES: &str =
     "name its own scheme, such as memcache://, http://, resp://, postgres:// or echo://";
 
-/// What was said and heard in the whole run, warm-up included.
+/// What was sent and received in the whole run, warm-up included.
 #[derive(Debug, Default)]
 pub struct Talk {
     /// Requests sent.

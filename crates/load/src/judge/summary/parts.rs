@@ -56,7 +56,7 @@ pub(super) fn sessions(
     Ok(Some(Sessions::of(seen, by_kind, (playback.chunks(), to_ns - from_ns))))
 }
 
-/// Sojourn times that no stop of the server's CPUs reached; `None` where that cannot be told.
+/// Sojourn times that no stop of the server's CPUs reached; `None` where that is not known.
 pub(super) fn undisturbed(run: &Measurement, all: &Tally) -> Option<Span> {
     let is_known = run.server_seen.is_some() && run.long.is_none() && !run.job.find_max;
     is_known.then(|| all.undisturbed.span())

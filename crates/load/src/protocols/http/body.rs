@@ -35,7 +35,7 @@ enum Chunk {
     Trailer(u64),
     /// After the last byte.
     Complete,
-    /// After a byte that cannot stand there.
+    /// After a byte that cannot be there.
     Garbled,
 }
 

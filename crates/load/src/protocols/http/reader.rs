@@ -31,16 +31,16 @@ pub(super) fn words() -> Vec<String> {
 pub(in crate::protocols) struct Wish {
     pub(in crate::protocols) statuses: Arc<Statuses>,
     pub(in crate::protocols) bytes: u64,
-    /// Whether replies have no body, whatever they tell of its length.
+    /// Whether replies have no body, whatever they say of its length.
     pub(in crate::protocols) is_head: bool,
     /// Where bodies go that are looked at after the run.
     pub(in crate::protocols) sampled: Option<Arc<Sampled>>,
-    /// What the body of each item is; empty: not told.
+    /// What the body of each item is; empty: not known.
     pub(in crate::protocols) bodies: Arc<[Wanted]>,
 }
 
 impl Wish {
-    /// That of `job`; `bodies`: what its file tells of each item.
+    /// That of `job`; `bodies`: what its file says of each item.
     pub(in crate::protocols) fn of(job: &Job, bodies: Arc<[Wanted]>) -> Result<Self, Fault> {
         Ok(Self {
             statuses: Arc::new(Statuses::parse(&job.expect_status)?),
@@ -57,7 +57,7 @@ impl Wish {
         is_known && (self.bytes == 0 || self.bytes == bytes)
     }
 
-    /// The digest that the body of `item` must have besides the job's; `None`: not told.
+    /// The digest that the body of `item` must have besides the job's; `None`: not known.
     pub(in crate::protocols) fn sha256_of(&self, item: u32) -> Option<[u8; 32]> {
         self.bodies.get(item as usize).map(|wanted| wanted.sha256)
     }

@@ -20,7 +20,7 @@ const NOT_TO_GIVE: [&str; 4] =
     ["content-length", "transfer-encoding", "authorization", "proxy-authorization"];
 /// Longest body of a request, bytes: as of any value.
 const BODY_MAX: usize = crate::protocols::content::VALUE_MAX as usize;
-/// What stands for the item's number; in a path `{}` does too.
+/// The placeholder of the item's number; in a path `{}` is one too.
 pub(in crate::protocols) const ITEM: &str = "{item}";
 /// Digits of the largest item.
 pub(in crate::protocols) const DIGITS_MAX: usize = 10;
@@ -254,7 +254,7 @@ pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String
     Ok(usual + &text + &auth::header(&job.auth)?)
 }
 
-/// The value of header `name`: what stands in the job, or what lies where that says (`env:` or `file:`).
+/// The value of header `name`: the text in the job, or what lies where that says (`env:` or `file:`).
 ///
 /// A job is kept beside its result, so a header that is known to bear a secret may only name it.
 fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault> {

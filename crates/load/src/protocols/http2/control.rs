@@ -1,4 +1,4 @@
-//! What each frame means that is read as a whole: headers, and what connection and streams are told.
+//! What each frame means that is read as a whole: headers, and what concerns the connection and its streams.
 
 use super::frames::{
     self, ACK, CONTINUATION, END_HEADERS, END_STREAM, GOAWAY, HEADERS, Head, INITIAL_WINDOW_SIZE,
@@ -14,7 +14,7 @@ use crate::protocols::{Outcome, Reply};
 /// Longest headers of a reply, bytes, as they are sent; curl's limit for HTTP/1.1 is 300 KiB.
 const BLOCK_MAX: usize = 256 * 1024;
 
-/// What a frame came to: whose it was, and the reply that it ended. `None`: it is none that may come.
+/// What a frame came to: the request that it belongs to, and the reply that it ended. `None`: it is none that may come.
 pub(super) type Meaning = Option<(Option<u32>, Option<Reply>)>;
 
 /// A frame that says nothing of any request.

@@ -1,7 +1,7 @@
 //! One connection: requests become streams, frames become replies, at any split.
 //!
 //! Life of a connection: it says its preface and settings, and has no room before it has heard the
-//! server's, which tell how many streams there may be. From then on each frame is read as a whole, but
+//! server's, which say how many streams there may be. From then on each frame is read as a whole, but
 //! for those with bodies, which are counted as they come and never kept. What is owed in return
 //! (acknowledgements, windows, what a window held up) gathers in `words` until it is asked for.
 //! A server that goes away answers the streams that it has begun; then the connection is over.

@@ -1,4 +1,4 @@
-//! What is said when a connection opens: who asks for which database, the proof of the password, and
+//! What is sent when a connection opens: who asks for which database, the proof of the password, and
 //! each query to be prepared.
 //!
 //! `StartupMessage` → (`AuthenticationX` → proof)* → `AuthenticationOk` → `ReadyForQuery` → Parse, Describe … Sync
@@ -209,7 +209,7 @@ impl Greet {
         push(b'S', out, |_| ());
     }
 
-    /// The server tells how many parameters the next of the prepared queries has.
+    /// The server announces how many parameters the next of the prepared queries has.
     fn describe(&mut self, body: &[u8]) -> Result<(), Refusal> {
         let Some(statement) = self.login.prepared.get(self.described) else {
             return Err(other(body));
@@ -229,7 +229,7 @@ impl Greet {
         Err(refusal(&what, fix))
     }
 
-    /// Why the server refuses us, and what would mend it.
+    /// Why the server refuses us, and how to fix it.
     fn refused(&self, complaint: &Complaint) -> Refusal {
         let Login { user, database, .. } = &*self.login;
         let fix = match complaint.code.as_str() {

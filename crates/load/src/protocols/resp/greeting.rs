@@ -1,4 +1,4 @@
-//! What is said when a connection opens: the password and the database, where the job names them.
+//! What is sent when a connection opens: the password and the database, where the job names them.
 //!
 //! `AUTH [USER] PASSWORD` → `+OK`, `SELECT NUMBER` → `+OK`. What the server refuses it says in words, and
 //! they are passed on. Source: redis.io, commands AUTH and SELECT.

@@ -1,4 +1,4 @@
-//! Why a handshake failed, in words, and what mends it.
+//! Why a handshake failed, in words, and how to fix it.
 
 use rustls::{AlertDescription, CertificateError, Error, OtherError};
 use sojourn_base::Fault;
@@ -35,7 +35,7 @@ pub(super) fn words(error: &Error, secure: &Secure) -> String {
     format!("{why}; {fix}")
 }
 
-/// The cause where another scheme mends it: what is spoken over TLS, or that TLS is spoken at all.
+/// The cause where another scheme is the fix: what is spoken over TLS, or that TLS is spoken at all.
 fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String)> {
     let is_old = scheme == "https";
     match error {
@@ -63,7 +63,7 @@ fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String
     }
 }
 
-/// The cause, and what mends it.
+/// The cause, and how to fix it.
 fn explained(error: &Error, secure: &Secure) -> (String, &'static str) {
     use CertificateError as C;
     let name = secure.name.to_str();

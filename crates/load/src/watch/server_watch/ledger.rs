@@ -32,7 +32,7 @@ pub fn is_busy(earlier: Schedstat, later: Schedstat) -> bool {
 /// What shows that a CPU was kept from the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// A late wake-up of the sentinel: nobody ran whom the kernel can preempt.
+    /// A late wake-up of the sentinel: no task ran that the kernel can preempt.
     Stopped,
     /// A wait of the service's threads in the run queue.
     RunDelay,
@@ -86,7 +86,7 @@ struct Thread {
 }
 
 impl Ledger {
-    /// Of `threads` threads from `now_ns` on. `is_prompt`: the sentinel is preempted by nobody, so
+    /// Of `threads` threads from `now_ns` on. `is_prompt`: no task preempts the sentinel, so
     /// that late wake-ups mean something. Stops of up to `over_ns` are not kept.
     pub fn new(threads: usize, is_prompt: bool, over_ns: u64, now_ns: u64) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Ledger {
             let so_far = thread.ran_ns[before];
             let is_new = thread.before.is_none();
             match reading {
-                // What it ran while it was not read is nobody's evidence: it starts from here.
+                // What it ran while it was not read is no evidence: it starts from here.
                 Some(reading) if is_new => thread.ran_ns.fill(reading.ran_ns),
                 Some(reading) => thread.ran_ns[now] = reading.ran_ns,
                 None => thread.ran_ns[now] = so_far,
