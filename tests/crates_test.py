@@ -52,36 +52,74 @@ def test_the_simulator_brings_in_no_socket_and_no_parquet() -> None:
     assert not {"parquet", "io-uring", "socket2", "sojourn-load"} & set(manifest["dependencies"])
 
 
-def modules(files: Mapping[str, str]) -> dict[str, list[str]]:
-    """Which top-level modules of a crate each of them names, itself and tests left out.
+def modules(files: Mapping[str, str], folder: str = "") -> dict[str, list[str]]:
+    """Which modules of a folder name each other, tests left out.
 
-    A module is a file or a folder of `src`, so a circle is one between things a reader sees side by
-    side; what a folder's own files know of each other is its own affair.
+    A module is a file or a folder, so a circle is one between things a reader sees side by side.
+    What holds a folder together (`mod.rs`, or the file of its name) is none of them.
 
     Args:
         files: text by path below `src`.
+        folder: the folder below `src`; empty: `src` itself.
 
     >>> modules({"a.rs": "use crate::{b, c::{D, d}};", "b/x.rs": "// crate::a", "d.rs": ""})
     {'a': ['b'], 'b': [], 'd': []}
+    >>> modules({"a/b.rs": "use super::{E, c::D};", "a/c.rs": "crate::a::b::f()"}, "a")
+    {'b': ['c'], 'c': ['b']}
     """
-    tops = {path.split("/")[0].removesuffix(".rs") for path in files} - {"lib", "main"}
-    named: dict[str, set[str]] = {top: set() for top in sorted(tops)}
-    for path, text in files.items():
-        top = path.split("/")[0].removesuffix(".rs")
-        if top in named and not re.search(r"(tests|fake)(/|\.rs$)", path):
-            code = re.sub(r"//.*", "", text.split("#[cfg(test)]\nmod tests {")[0])
-            named[top] |= (_named(code) & tops) - {top}
-    return {top: sorted(names) for top, names in named.items()}
+    above = tuple(folder.split("/")) if folder else ()
+    own = {path: _module(path) for path in files}
+    inside = {path: name for path, name in own.items() if _is_inside(name, above)}
+    beside = {name[len(above)] for name in inside.values()} - {"lib", "main"}
+    named: dict[str, set[str]] = {name: set() for name in sorted(beside)}
+    for path, name in inside.items():
+        if name[len(above)] in named and not re.search(r"(tests|fake)(/|\.rs$)", path):
+            code = re.sub(r"//.*", "", files[path].split("#[cfg(test)]\nmod tests {")[0])
+            meant = {other[len(above)] for other in _named(code, name) if _is_inside(other, above)}
+            named[name[len(above)]] |= (meant & beside) - {name[len(above)]}
+    return {name: sorted(others) for name, others in named.items()}
 
 
-def _named(code: str) -> set[str]:
-    """First names after `crate::`, those of a braced list too."""
-    inner = re.compile(r"(?<!\bcrate)::\{[^{}]*\}")
-    while inner.search(code):
-        code = inner.sub("", code)
-    lists = re.findall(r"\bcrate::\{([^{}]*)\}", code)
-    parts = [part.strip() for names in lists for part in names.split(",")]
-    return set(re.findall(r"\bcrate::(\w+)", code)) | {part.split("::")[0] for part in parts}
+def _module(path: str) -> tuple[str, ...]:
+    """A file's module below its crate: `("a", "b")` of `a/b.rs` and of `a/b/mod.rs`."""
+    return tuple(path.removesuffix(".rs").removesuffix("/mod").split("/"))
+
+
+def _is_inside(name: tuple[str, ...], above: tuple[str, ...]) -> bool:
+    return len(name) > len(above) and name[: len(above)] == above
+
+
+def _named(code: str, own: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Paths after `crate::` and `super::`, from the crate on, each of a braced list too."""
+    found = set()
+    for start in re.finditer(r"(?<![\w:$])(crate|super)((?:::super)*)::", code):
+        up = 0 if start[1] == "crate" else 1 + start[2].count("super")
+        above = () if start[1] == "crate" else own[: max(0, len(own) - up)]
+        found |= {above + path for path in _paths(code, start.end())}
+    return found
+
+
+def _paths(code: str, at: int) -> list[tuple[str, ...]]:
+    """The paths that begin at a place: one, or those of a braced list, nested ones too.
+
+    >>> _paths("a::{b, c::{D, d}, e as f}; x", 0)
+    [('a', 'b'), ('a', 'c', 'D'), ('a', 'c', 'd'), ('a', 'e')]
+    """
+    name = re.compile(r"\s*(\w+)").match(code, at)
+    if name:
+        behind = code[name.end() :]
+        rest = _paths(code, name.end() + 2) if behind.startswith("::") else []
+        return [(name[1], *path) for path in rest or [()]]
+    if code[at : at + 1] != "{":
+        return []
+    paths, depth = _paths(code, at + 1), 0
+    for place in range(at + 1, len(code)):
+        depth += {"{": 1, "}": -1}.get(code[place], 0)
+        if depth < 0:
+            break
+        if depth == 0 and code[place] == ",":
+            paths += _paths(code, place + 1)
+    return paths
 
 
 def circle(named: Mapping[str, Sequence[str]]) -> list[str]:
@@ -104,8 +142,9 @@ def _files(crate: str) -> dict[str, str]:
     return {str(path.relative_to(src)): path.read_text() for path in sorted(src.rglob("*.rs"))}
 
 
-@pytest.mark.parametrize(
-    "crate", ["base", "workload", "load", "noise", "serve", "sim", "trace", "sched"]
-)
-def test_modules_of_a_crate_stand_in_no_circle(crate: str) -> None:
-    assert not circle(modules(_files(crate)))
+@pytest.mark.parametrize("crate", LEVELS)
+def test_modules_of_a_folder_stand_in_no_circle(crate: str) -> None:
+    files = _files(crate)
+    folders = {"", *(path.rpartition("/")[0] for path in files)}
+    circles = {folder: circle(modules(files, folder)) for folder in folders}
+    assert not {folder: found for folder, found in circles.items() if found}

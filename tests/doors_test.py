@@ -78,7 +78,7 @@ READING = {"read_text", "read_bytes", "read_table", "ParquetFile", "read_csv"}
 FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
 RUST_WRITERS = {
     "base/src/files.rs": "the door",
-    "load/src/turns.rs": "shared by the clients of a run: O_NOFOLLOW",
+    "load/src/drive/turns.rs": "shared by the clients of a run: O_NOFOLLOW",
     "noise/src/antagonists/disk.rs": "a file without a name, O_EXCL",
     "query/src/work/planted.rs": "a file without a name, O_EXCL",
 }

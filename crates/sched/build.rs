@@ -1,8 +1,9 @@
 //! Compiles the BPF object, if the feature `bpf` asks for it; needs clang at build time only.
 
 fn main() {
-    for path in ["src/bpf", "../trace/clang.rs", "../trace/clangs.txt", "../trace/src/bpf/bounds.h"]
-    {
+    let shared = ["clang.rs", "clangs.txt", "src/bpf/bounds.h", "src/bpf/types.h"];
+    println!("cargo:rerun-if-changed=src/bpf");
+    for path in shared.map(|path| format!("../trace/{path}")) {
         println!("cargo:rerun-if-changed={path}");
     }
     println!("cargo:rerun-if-env-changed=CLANG");

@@ -1,7 +1,7 @@
 //! Compiles the BPF objects, if the feature `bpf` asks for them; needs clang at build time only.
 
 fn main() {
-    for path in ["src/bpf", "src/layout.rs", "clang.rs", "clangs.txt", "layout.rs"] {
+    for path in ["src/bpf", "src/reconstruct/layout.rs", "clang.rs", "clangs.txt", "layout.rs"] {
         println!("cargo:rerun-if-changed={path}");
     }
     println!("cargo:rerun-if-env-changed=CLANG");
@@ -50,16 +50,16 @@ mod bpf {
         check_layout(&out);
     }
 
-    /// `src/layout.rs` is also read where there is no clang, so it is kept, and must be what is built.
+    /// `src/reconstruct/layout.rs` is also read where there is no clang, so it is kept, and must be what is built.
     fn check_layout(out: &Path) {
         let made = layout::text(&out.join("layout.bpf.o"));
-        if made == include_str!("src/layout.rs") {
+        if made == include_str!("src/reconstruct/layout.rs") {
             return;
         }
         let file = out.join("layout.rs");
         std::fs::write(&file, made).expect("cargo's own folder can be written to");
         panic!(
-            "src/layout.rs does not say where fields lie in src/bpf\n  fix: cp {} crates/trace/src/layout.rs",
+            "src/reconstruct/layout.rs does not say where fields lie in src/bpf\n  fix: cp {} crates/trace/src/reconstruct/layout.rs",
             file.display()
         );
     }

@@ -35,7 +35,7 @@ const HEAD: &str = "\
 #![allow(clippy::unreadable_literal, reason = \"numbers for machines\")]
 ";
 
-/// `src/layout.rs`, as the object at `path` has it.
+/// `src/reconstruct/layout.rs`, as the object at `path` has it.
 pub fn text(path: &Path) -> String {
     let btf = Btf::from_path(path).expect("the object has BTF");
     STRUCTS.iter().fold(HEAD.to_owned(), |text, name| text + &of_struct(&btf, name))

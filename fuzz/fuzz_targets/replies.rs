@@ -61,7 +61,7 @@ fuzz_target!(|input: &[u8]| {
             if let Some(reply) = step.reply {
                 replies += 1;
                 let is_over = step.request.is_none()
-                    && reply.outcome == sojourn_load::marks::Outcome::Garbled;
+                    && reply.outcome == sojourn_load::protocols::Outcome::Garbled;
                 if is_over || replies > REPLIES_MAX {
                     return;
                 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::Fault;
-use crate::kind::near;
+use crate::kind::hint;
 
 /// Reads the job at `path`; `-` is stdin. `fix` says where its keys are told.
 pub fn read<T: DeserializeOwned>(path: &Path, fix: &str) -> Result<T, Fault> {
@@ -34,9 +34,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, fix: &str) -> Result<T, Fault> {
         };
         let name = unknown.split('`').next().unwrap_or_default();
         let keys: Vec<&str> = unknown.split('`').skip(2).step_by(2).collect();
-        let hint =
-            near(name, keys).first().map_or(String::new(), |key| format!("did you mean {key}? "));
         let what = format!("no key of the job is called '{name}'");
-        Fault::usage(what, at, format!("{hint}{fix}"))
+        Fault::usage(what, at, format!("{}{fix}", hint(name, keys)))
     })
 }

@@ -3,6 +3,9 @@
 //! `--help`, `--describe`, `sojourn kinds`, `schema/` and `docs/reference/` are made from these.
 
 use serde::Serialize;
+use serde_json::json;
+
+use crate::Fault;
 
 /// One parameter of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -56,28 +59,63 @@ pub struct Table {
     pub kinds: Vec<Kind>,
 }
 
-/// Names in `kinds` that look like `name`, nearest first: for "did you mean …?".
-pub fn near<'a>(name: &str, kinds: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut scored: Vec<(usize, &str)> =
-        kinds.into_iter().map(|kind| (edit_distance(name, kind), kind)).collect();
-    scored.sort_unstable();
-    scored.into_iter().filter(|(d, kind)| *d <= kind.len().div_ceil(2)).map(|(_, k)| k).collect()
+impl Catalogue {
+    /// As `--describe` of a program prints it that has nothing else to say.
+    pub fn json(&self) -> String {
+        format!("{:#}\n", json!({ "catalogue": self }))
+    }
 }
 
-/// Levenshtein distance, one row at a time.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
+impl Table {
+    /// The kinds of all `entries`.
+    pub fn of(name: &'static str, entries: &[impl AsRef<Kind>]) -> Self {
+        Self { name, kinds: entries.iter().map(|entry| *entry.as_ref()).collect() }
     }
-    row[b.len()]
+}
+
+impl AsRef<Kind> for Kind {
+    fn as_ref(&self) -> &Kind {
+        self
+    }
+}
+
+/// The entry of `table` that is called `name`, or a fault that lists the names there are.
+///
+/// `what` says what the table holds, such as "scheduling policy"; `at` is the key or flag.
+pub fn find<'a, T: AsRef<Kind>>(
+    table: &'a [T],
+    name: &str,
+    what: &str,
+    at: &str,
+) -> Result<&'a T, Fault> {
+    let name = name.trim();
+    table
+        .iter()
+        .find(|entry| entry.as_ref().name == name)
+        .ok_or_else(|| unknown(name, table.iter().map(|entry| entry.as_ref().name), what, at))
+}
+
+/// The fault of a `name` that is not among `names`, with the one that looks most like it.
+pub fn unknown<'a>(
+    name: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    what: &str,
+    at: &str,
+) -> Fault {
+    let names: Vec<&str> = names.into_iter().collect();
+    let fix = format!("{}known: {}", hint(name, names.iter().copied()), names.join(", "));
+    Fault::usage(format!("no {what} is called '{name}'"), at, fix)
+}
+
+/// "did you mean NEAREST? " for the start of a sentence; empty where no name looks like `name`.
+pub fn hint<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, names).map_or(String::new(), |nearest| format!("did you mean {nearest}? "))
+}
+
+/// The one of `names` that looks most like `name`; `None` where more than half of its letters differ.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = names.into_iter().map(|known| (strsim::levenshtein(name, known), known));
+    scored.filter(|(distance, known)| *distance <= known.len().div_ceil(2)).min().map(|(_, it)| it)
 }
 
 #[cfg(test)]
@@ -85,8 +123,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_offers_the_obvious_slip_first_and_nothing_far() {
-        assert_eq!(near("posson", ["fixed", "poisson", "gamma"])[0], "poisson");
-        assert!(near("qqqqqqqq", ["fixed", "poisson"]).is_empty());
+    fn the_obvious_slip_is_offered_and_nothing_far() {
+        assert_eq!(nearest("posson", ["fixed", "poisson", "gamma"]), Some("poisson"));
+        assert_eq!(nearest("qqqqqqqq", ["fixed", "poisson"]), None);
+        assert_eq!(nearest("ab", ["bb", "aa"]), Some("aa"), "of two as near, the first by name");
+    }
+
+    #[test]
+    fn a_name_is_found_or_the_fault_lists_those_that_are() {
+        let kind = |name| Kind { name, about: "", usage: "", params: &[], needs: &[], source: "" };
+        let table = [kind("fixed"), kind("poisson")];
+        assert_eq!(find(&table, " fixed ", "arrival process", "arrivals").unwrap().name, "fixed");
+        let fault = find(&table, "posson", "arrival process", "arrivals").unwrap_err();
+        assert_eq!(fault.what, "no arrival process is called 'posson'");
+        assert_eq!(fault.at, "arrivals");
+        assert_eq!(fault.fix, "did you mean poisson? known: fixed, poisson");
+        let far = find(&table, "qqqqqqqq", "arrival process", "arrivals").unwrap_err();
+        assert_eq!(far.fix, "known: fixed, poisson");
     }
 }

@@ -1,8 +1,8 @@
 //! What every native tool of the lab shares.
 //!
-//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`span`] (a summary of many times),
-//! [`kind`] (how a thing describes itself), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`], [`job`], [`cpus`], [`visible`] (what strangers wrote, for a terminal).
+//! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`quantiles`] (which ones), [`span`] (a summary of many times),
+//! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
+//! [`files`], [`job`], [`cpus`], [`schedstat`] (what a thread ran and waited), [`visible`] (what strangers wrote, for a terminal).
 
 pub mod clock;
 pub mod cpus;
@@ -11,7 +11,10 @@ pub mod fault;
 pub mod files;
 pub mod job;
 pub mod kind;
+pub mod program;
+pub mod quantiles;
 pub mod rng;
+pub mod schedstat;
 pub mod span;
 pub mod units;
 pub mod visible;

@@ -15,30 +15,24 @@ pub const DIGITS: u8 = 3;
 /// Largest time a histogram holds, ns: one hour. Longer times saturate there.
 pub const MAX_NS: u64 = 3_600_000_000_000;
 
-/// Quantiles of a set of times, ns, with the histogram they come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Span {
-    /// Mean of the finite times, ns; `null` without any.
-    pub mean: Option<f64>,
-    /// Median, ns; `null` if it falls among lost requests, as for all quantiles.
-    pub p50: Option<u64>,
-    /// 90th percentile, ns.
-    pub p90: Option<u64>,
-    /// 95th percentile, ns.
-    pub p95: Option<u64>,
-    /// 99th percentile, ns.
-    pub p99: Option<u64>,
-    /// 99.9th percentile, ns.
-    pub p999: Option<u64>,
-    /// Largest finite time, ns.
-    pub max: Option<u64>,
-    /// Requests counted, lost ones included.
-    pub count: u64,
-    /// Requests that never completed: +infinity in the order.
-    pub lost: u64,
-    /// Finite times as a compressed `HdrHistogram` V2 (3 digits), base64.
-    pub hdr: String,
+crate::with_quantiles! {
+    /// Quantiles of a set of times, ns, with the histogram they come from. A quantile is `null` where it
+    /// falls among lost requests.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Span of u64 {
+        /// Mean of the finite times, ns; `null` without any.
+        pub mean: Option<f64>,
+    } and then {
+        /// Largest finite time, ns.
+        pub max: Option<u64>,
+        /// Requests counted, lost ones included.
+        pub count: u64,
+        /// Requests that never completed: +infinity in the order.
+        pub lost: u64,
+        /// Finite times as a compressed `HdrHistogram` V2 (3 digits), base64.
+        pub hdr: String,
+    }
 }
 
 /// Times on their way to a [`Span`]. Recording never allocates.
@@ -114,18 +108,15 @@ impl Times {
     /// The summary that goes into a result.
     pub fn span(&self) -> Span {
         let finite = self.finite.len();
-        Span {
+        let span = Span {
             mean: (finite > 0).then(|| self.sum_ns / finite as f64),
-            p50: self.quantile(0.5),
-            p90: self.quantile(0.9),
-            p95: self.quantile(0.95),
-            p99: self.quantile(0.99),
-            p999: self.quantile(0.999),
             max: (finite > 0).then(|| self.finite.max()),
             count: self.count(),
             lost: self.lost,
             hdr: encode(&self.finite),
-        }
+            ..Span::default()
+        };
+        span.with_quantiles(|quantile| self.quantile(quantile.q))
     }
 }
 
@@ -146,6 +137,7 @@ pub fn decode(hdr: &str) -> Option<Histogram<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantiles::{QUANTILES, Quantile};
 
     #[test]
     fn lost_requests_are_infinite_in_the_order() {
@@ -164,9 +156,9 @@ mod tests {
         let mut times = Times::new();
         (1..=100_000_u64).for_each(|ns| times.add(ns * 10));
         let span = times.span();
-        let got = [span.p50, span.p90, span.p95, span.p99, span.p999].map(|v| v.unwrap() as f64);
+        let got = span.quantiles().map(|v| v.unwrap() as f64);
         assert!(got.windows(2).all(|pair| pair[0] <= pair[1]));
-        for (value, q) in got.iter().zip([0.5, 0.9, 0.95, 0.99, 0.999]) {
+        for (value, Quantile { q, .. }) in got.iter().zip(QUANTILES) {
             assert!((value / (q * 1e6) - 1.0).abs() < 1e-3, "q {q}: {value}");
         }
     }

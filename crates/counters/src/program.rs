@@ -8,7 +8,7 @@ use clap::Parser;
 use serde_json::json;
 use sojourn_base::clock::{Clock, Monotonic, process_cpu_ns, thread_cpu_ns};
 use sojourn_base::units::parse_ns;
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::sample::Sampler;
 
@@ -61,28 +61,14 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
-        Err(told) => {
-            let is_mistake = told.use_stderr();
-            let text = told.render().to_string();
-            // Nobody is left to read it if the stream is gone.
-            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
-            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
-        }
-    };
-    let written = files::begin(&args.json).and_then(|file| {
-        let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
-        record(&args, wait, &mut file)?;
-        file.flush()
-    });
-    match written {
-        Ok(()) => Exit::Ok as u8,
-        Err(error) => {
-            let _ = writeln!(talk, "{}", fault(&args.json, &error));
-            Exit::Failed as u8
-        }
-    }
+    program::main(words, out, talk, |args: Args, _, _| {
+        let written = files::begin(&args.json).and_then(|file| {
+            let mut file = BufWriter::with_capacity(BUFFER_BYTES, file);
+            record(&args, wait, &mut file)?;
+            file.flush()
+        });
+        written.map_err(|error| fault(&args.json, &error)).map(|()| Exit::Ok)
+    })
 }
 
 fn fault(path: &Path, error: &io::Error) -> Fault {

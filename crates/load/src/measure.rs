@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use sojourn_base::Fault;
 
-use crate::measurement::Measurement;
-use crate::progress::Progress;
-use crate::resolve::Resolved;
-use crate::result::RunResult;
-use crate::{preload, run, summary};
+use crate::drive::measurement::Measurement;
+use crate::drive::preload;
+use crate::drive::progress::Progress;
+use crate::drive::run;
+use crate::judge::result::RunResult;
+use crate::judge::summary;
+use crate::plan::resolve::Resolved;
 
 /// A run and what it came to.
 #[derive(Debug)]

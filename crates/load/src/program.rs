@@ -1,4 +1,4 @@
-//! The program: from a command line to an exit code. Writes only where it is told to.
+//! The program: from a command line to an exit code. Writes only to the streams and files that it is given.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -8,16 +8,22 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::CommandFactory;
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::cli::{Args, ProgressForm};
-use crate::describe;
+use crate::drive::measurement::Measurement;
+use crate::drive::progress::{Form, Progress};
+use crate::drive::run;
 use crate::job::Job;
-use crate::measurement::Measurement;
-use crate::progress::{Form, Progress};
-use crate::resolve::{Resolved, resolve};
-use crate::result::{RunResult, Verdict};
-use crate::{hlog, measure, raw, run, selfcheck, table, tidy};
+use crate::judge::result::{RunResult, Verdict};
+use crate::judge::selfcheck;
+use crate::measure;
+use crate::output::describe;
+use crate::output::hlog;
+use crate::output::pretty_json;
+use crate::output::raw;
+use crate::output::table;
+use crate::plan::resolve::{Resolved, resolve};
 
 /// Runs the program on `words` and answers its exit code.
 ///
@@ -28,25 +34,7 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::read(words) {
-        Ok(args) => args,
-        Err(told) => return show_clap(&told, out, talk),
-    };
-    match act(&args, stop, out) {
-        Ok(exit) => exit as u8,
-        Err(fault) => {
-            // Nobody is left to tell if stderr is gone.
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
-}
-
-fn show_clap<'a>(told: &clap::Error, out: &'a mut dyn Write, talk: &'a mut dyn Write) -> u8 {
-    let is_mistake = told.use_stderr();
-    let stream = if is_mistake { talk } else { out };
-    let _ = write!(stream, "{}", told.render());
-    if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 }
+    program::main(words, out, talk, |args: Args, out, _| act(&args, stop, out))
 }
 
 fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
@@ -123,7 +111,7 @@ fn is_stdout(path: Option<&Path>) -> bool {
 /// Writes the result, whole or not at all.
 fn write_json(path: Option<&Path>, result: &RunResult, out: &mut dyn Write) -> Result<(), Fault> {
     let Some(path) = path else { return Ok(()) };
-    let text = tidy::json(result);
+    let text = pretty_json::json(result);
     if is_stdout(Some(path)) {
         return files::say(out, &text);
     }

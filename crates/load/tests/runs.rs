@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 
 use server::{Behaviour, Server, job};
 use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_load::drive::progress::{Form, Progress};
 use sojourn_load::job::Job;
-use sojourn_load::marks::Outcome;
+use sojourn_load::job::shards::Shards;
+use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::{Judged, measure};
-use sojourn_load::progress::{Form, Progress};
-use sojourn_load::resolve::resolve;
-use sojourn_load::result::Verdict;
-use sojourn_load::shards::Shards;
+use sojourn_load::plan::resolve::resolve;
+use sojourn_load::protocols::Outcome;
 use sojourn_load::{program, protocols, transports};
 
 fn run(job: Job) -> Judged {

@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use server::{Behaviour, Server, job};
+use sojourn_load::drive::progress::{Form, Progress};
 use sojourn_load::job::Job;
 use sojourn_load::measure::measure;
-use sojourn_load::progress::{Form, Progress};
-use sojourn_load::resolve::resolve;
+use sojourn_load::plan::resolve::resolve;
 
 /// How often it is looked again where the machine is busy with others.
 const ATTEMPTS: usize = 8;
@@ -53,9 +53,9 @@ fn generators_that_give_way_share_a_cpu_that_those_that_spin_take_from_each_othe
         let by_others = stopped(on_one_cpu(&server, "spin"));
         seen.push((in_turn, by_force, by_others));
     }
-    let told = format!("in turn, by force and by others alone, shares of the time: {seen:?}");
+    let words = format!("in turn, by force and by others alone, shares of the time: {seen:?}");
     let is_calm = |(.., by_others): &(f64, f64, f64)| *by_others < OTHERS_MAX;
-    assert!(seen.iter().filter(|one| is_calm(one)).count() < ATTEMPTS / 2, "{told}");
-    let line = format!("unknown: generators_that_give_way: the CPU was never theirs: {told}\n");
+    assert!(seen.iter().filter(|one| is_calm(one)).count() < ATTEMPTS / 2, "{words}");
+    let line = format!("unknown: generators_that_give_way: the CPU was never theirs: {words}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -100,6 +100,12 @@ pub struct Entry {
     pub build: fn(&Words, Intensity) -> Result<Made, Fault>,
 }
 
+impl AsRef<Kind> for Entry {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// A square wave: busy for `busy_ns` of every `period_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wave {

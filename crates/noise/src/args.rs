@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use sojourn_base::Fault;
-use sojourn_base::kind::near;
+use sojourn_base::kind::nearest;
 
 use crate::job::{self, Job};
 
@@ -95,7 +95,7 @@ impl Args {
         put(&mut job.tolerance, &self.tolerance);
         for text in &self.param {
             let Some((name, value)) = text.split_once('=') else {
-                let fix = match near(text, ["list", "check", "describe"]).first() {
+                let fix = match nearest(text, ["list", "check", "describe"]) {
                     Some(flag) => format!("write NAME=VALUE, or did you mean --{flag}?"),
                     None => "write NAME=VALUE: -p size=16MiB".into(),
                 };

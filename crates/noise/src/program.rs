@@ -6,10 +6,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Parser;
-use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, cpus, files};
+use sojourn_base::{Exit, Fault, cpus, files, program};
 
 use crate::antagonists;
 use crate::args::Args;
@@ -22,47 +20,33 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
-        Err(told) => {
-            let is_mistake = told.use_stderr();
-            // Nobody is left to tell if the stream is gone.
-            let text = told.render().to_string();
-            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
-            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
-        }
-    };
-    act(&args, stop, out).unwrap_or_else(|fault| {
-        let _ = writeln!(talk, "{fault}");
-        fault.exit
-    })
+    program::main(words, out, talk, |args: Args, out, _| act(&args, stop, out))
 }
 
-fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<u8, Fault> {
+fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
     if args.describe {
-        return files::say(out, &describe()).map(|()| Exit::Ok as u8);
+        return files::say(out, &describe()).map(|()| Exit::Ok);
     }
     if args.list {
-        return files::say(out, &list()).map(|()| Exit::Ok as u8);
+        return files::say(out, &list()).map(|()| Exit::Ok);
     }
     let job = args.job()?;
     cpus::pin(&job.cpus)?;
     let ready = run::ready(job)?;
     if args.check {
         ready.check()?;
-        return files::say(out, "the job is right\n").map(|()| Exit::Ok as u8);
+        return files::say(out, "the job is right\n").map(|()| Exit::Ok);
     }
     ready.run(stop, out)
 }
 
 fn describe() -> String {
-    let kinds = antagonists::KINDS.iter().map(|entry| entry.kind).collect();
-    let catalogue = Catalogue {
+    Catalogue {
         program: "sojourn-noise",
         version: env!("CARGO_PKG_VERSION"),
-        tables: vec![Table { name: "antagonists", kinds }],
-    };
-    format!("{:#}\n", json!({ "catalogue": catalogue }))
+        tables: vec![Table::of("antagonists", antagonists::KINDS)],
+    }
+    .json()
 }
 
 fn list() -> String {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use sojourn_base::clock::{Clock, Monotonic, process_cpu_ns, sleep_until};
+use sojourn_base::schedstat::Schedstat;
 use sojourn_base::units::{NS_PER_S, parse_bytes, parse_count, parse_ns};
 use sojourn_base::{Exit, Fault, files};
 
@@ -94,7 +95,7 @@ impl Ready {
     }
 
     /// Runs it until its time is over, `stop` is set, or its parent is gone; answers the exit code.
-    pub fn run(self, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<u8, Fault> {
+    pub fn run(self, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
         sharpen_timers();
         let parent = rustix::process::getppid();
         let mut made = (self.entry.build)(&self.words, self.intensity)?;
@@ -142,7 +143,7 @@ impl Ready {
         let forgone = shared.forgone.load(Ordering::Relaxed);
         let tolerance = self.tolerance;
         say(out, &Last { is_summary: true, whole, forgone, is_held, tolerance, why })?;
-        Ok(if is_held == Some(false) { Exit::Unknown } else { Exit::Ok } as u8)
+        Ok(if is_held == Some(false) { Exit::Unknown } else { Exit::Ok })
     }
 
     fn most(&self, made: &mut Made, stop: &AtomicBool) -> Result<Calibration, Fault> {
@@ -243,7 +244,7 @@ impl Watch<'_> {
             at_ns: Monotonic.now_ns(),
             units: self.shared.units.load(Ordering::Relaxed),
             cpu_ns: process_cpu_ns(),
-            wait_ns: runq_wait_ns(),
+            wait_ns: Schedstat::of_process("self").map(|threads| threads.waited_ns),
         }
     }
 
@@ -265,20 +266,6 @@ impl Watch<'_> {
             runq_wait_s: wait_ns.map(|ns| ns as f64 / 1e9),
         }
     }
-}
-
-/// Run-queue delay of this process's threads so far, ns; None where the kernel does not tell.
-fn runq_wait_ns() -> Option<u64> {
-    let mut total = None;
-    for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok();
-        let wait =
-            text.as_deref().and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok());
-        if let Some(wait) = wait {
-            total = Some(total.unwrap_or(0) + wait);
-        }
-    }
-    total
 }
 
 fn say(out: &mut dyn Write, line: &impl Serialize) -> Result<(), Fault> {

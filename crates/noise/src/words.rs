@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{Kind, hint};
 use sojourn_base::units::{parse_bytes, parse_count, parse_ns};
 
 /// Values by name: those given, and for the others what the kind has by default.
@@ -20,10 +20,9 @@ impl Words {
         let names = || kind.params.iter().map(|param| param.name);
         if let Some(name) = given.keys().find(|name| !names().any(|known| known == *name)) {
             let known = names().collect::<Vec<_>>().join(", ");
-            let fix = match near(name, names()).first() {
-                Some(meant) => format!("did you mean {meant}?"),
-                None if known.is_empty() => format!("{} has no parameters", kind.name),
-                None => format!("it has {known}"),
+            let fix = match known.as_str() {
+                "" => format!("{} has no parameters", kind.name),
+                known => format!("{}it has {known}", hint(name, names())),
             };
             let what = format!("{} has no parameter {name}", kind.name);
             return Err(Fault::usage(what, format!("params.{name}"), fix));
@@ -75,10 +74,7 @@ impl Words {
     pub fn choice(&self, name: &str, words: &[&'static str]) -> Result<usize, Fault> {
         let text = self.text(name);
         words.iter().position(|word| *word == text).ok_or_else(|| {
-            let fix = match near(text, words.iter().copied()).first() {
-                Some(meant) => format!("did you mean {meant}?"),
-                None => format!("write {}", words.join(" or ")),
-            };
+            let fix = format!("{}write {}", hint(text, words.iter().copied()), words.join(" or "));
             Fault::usage(format!("{name} is '{text}'"), format!("params.{name}"), fix)
         })
     }

@@ -9,10 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::args::{Args, Settings};
 use crate::report::{Notes, Report};
@@ -28,28 +27,12 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
-        Err(told) => {
-            let is_mistake = told.use_stderr();
-            // Nobody is left to tell if the stream is gone.
-            let text = told.render().to_string();
-            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
-            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
-        }
-    };
-    match act(&args, stop, out) {
-        Ok(()) => Exit::Ok as u8,
-        Err(fault) => {
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
+    program::main(words, out, talk, |args: Args, out, _| act(&args, stop, out))
 }
 
-fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> {
+fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Fault> {
     if args.describe {
-        return files::say(out, &describe());
+        return files::say(out, &describe()).map(|()| Exit::Ok);
     }
     let settings = &args.settings;
     let work = make(settings)?;
@@ -67,9 +50,9 @@ fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault>
 }
 
 /// A service whose data are broken does not end well.
-fn held(report: &Report) -> Result<(), Fault> {
+fn held(report: &Report) -> Result<Exit, Fault> {
     let Some(check) = report.check.as_ref().filter(|check| check["state"] == "broken") else {
-        return Ok(());
+        return Ok(Exit::Ok);
     };
     let fix =
         "what it answered cannot be trusted; look at the machine's memory, then at the service";
@@ -136,13 +119,12 @@ fn measured(
 }
 
 fn describe() -> String {
-    let kinds = work::KINDS.iter().map(|entry| entry.kind).collect();
-    let catalogue = Catalogue {
+    Catalogue {
         program: "sojourn-query",
         version: env!("CARGO_PKG_VERSION"),
-        tables: vec![Table { name: "work", kinds }],
-    };
-    format!("{:#}\n", json!({ "catalogue": catalogue }))
+        tables: vec![Table::of("work", work::KINDS)],
+    }
+    .json()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Fault> {

@@ -4,8 +4,8 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 
 use libbpf_rs::{Map, MapCore as _, MapFlags, MapMut, Object, ObjectBuilder};
 use sojourn_base::Fault;
-use sojourn_trace::kernel;
-use sojourn_trace::refusal::{self, Refusal};
+use sojourn_trace::attach::kernel;
+use sojourn_trace::attach::refusal::{self, Refusal};
 
 use crate::groups;
 use crate::shapes::{self, CPUS_MAX};

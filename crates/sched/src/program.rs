@@ -6,8 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use clap::Parser;
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::args::Args;
 use crate::{host, job, load, run, terms};
@@ -19,23 +18,7 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
-        Err(told) => {
-            let is_mistake = told.use_stderr();
-            // Nobody is left to tell if the stream is gone.
-            let text = told.render().to_string();
-            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
-            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
-        }
-    };
-    match act(&args, stop, out) {
-        Ok(()) => Exit::Ok as u8,
-        Err(fault) => {
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
+    program::main(words, out, talk, |args: Args, out, _| act(&args, stop, out).map(|()| Exit::Ok))
 }
 
 fn act(args: &Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use sojourn_base::clock::{Clock as _, Monotonic};
 use sojourn_base::units::NS_PER_S;
 use sojourn_base::{Fault, files};
-use sojourn_trace::kernel;
+use sojourn_trace::attach::kernel;
 
 use crate::host::{self, NAME};
 use crate::line::{First, Last, SCHEMA, Second, granted, had};

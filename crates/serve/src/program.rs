@@ -8,10 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Parser;
 use serde_json::json;
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, cpus, files, rng};
+use sojourn_base::{Exit, Fault, cpus, files, program, rng};
 use sojourn_workload::dist;
 
 use crate::args::{Args, Mode, Settings};
@@ -27,28 +26,12 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
-        Err(told) => {
-            let is_mistake = told.use_stderr();
-            // Nobody is left to tell if the stream is gone.
-            let text = told.render().to_string();
-            let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
-            return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
-        }
-    };
-    match act(args, stop, out) {
-        Ok(()) => Exit::Ok as u8,
-        Err(fault) => {
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
+    program::main(words, out, talk, |args, out, _| act(args, stop, out))
 }
 
-fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> {
+fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<Exit, Fault> {
     if args.describe {
-        return files::say(out, &describe());
+        return files::say(out, &describe()).map(|()| Exit::Ok);
     }
     let mut settings = args.settings;
     if settings.seed == 0 {
@@ -71,9 +54,10 @@ fn act(args: Args, stop: &AtomicBool, out: &mut dyn Write) -> Result<(), Fault> 
     let report = notes.report(&settings, service_ns_asked);
     let text = serde_json::to_string(&report).expect("a report is plain data");
     match &args.json {
-        Some(path) => write(path, &text),
-        None => files::say(out, &format!("{text}\n")),
+        Some(path) => write(path, &text)?,
+        None => files::say(out, &format!("{text}\n"))?,
     }
+    Ok(Exit::Ok)
 }
 
 fn service(settings: &Settings) -> Result<dist::Dist, Fault> {
@@ -99,16 +83,15 @@ fn server(settings: &Settings, service: dist::Dist) -> Result<Server, Fault> {
 }
 
 fn describe() -> String {
-    let table = |name, kinds| Table { name, kinds };
-    let catalogue = Catalogue {
+    Catalogue {
         program: "sojourn-serve",
         version: env!("CARGO_PKG_VERSION"),
         tables: vec![
-            table("protocols", protocols::KINDS.iter().map(|entry| entry.kind).collect()),
-            table("distributions", dist::KINDS.iter().map(|entry| entry.kind).collect()),
+            Table::of("protocols", protocols::KINDS),
+            Table::of("distributions", dist::KINDS),
         ],
-    };
-    format!("{:#}\n", json!({ "catalogue": catalogue }))
+    }
+    .json()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Fault> {

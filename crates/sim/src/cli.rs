@@ -221,17 +221,16 @@ fn speed(what: &str, count: u64, started: Instant) -> String {
 }
 
 fn describe() -> Result<String, Fault> {
-    let table = |name, kinds| Table { name, kinds };
     let catalogue = Catalogue {
         program: "sojourn-sim",
         version: env!("CARGO_PKG_VERSION"),
         tables: vec![
-            table("arrivals", sojourn_workload::arrivals::KINDS.iter().map(|k| k.kind).collect()),
-            table("services", queue::run::service_kinds()),
-            table("disciplines", queue::KINDS.iter().map(|k| k.kind).collect()),
-            table("policies", sched::KINDS.iter().map(|k| k.kind).collect()),
-            table("placements", fleet::placement::KINDS.iter().map(|k| k.kind).collect()),
-            table("closed_forms", closed::KINDS.iter().map(|k| k.kind).collect()),
+            Table::of("arrivals", sojourn_workload::arrivals::KINDS),
+            Table::of("services", sojourn_workload::dist::KINDS),
+            Table::of("disciplines", queue::KINDS),
+            Table::of("policies", sched::KINDS),
+            Table::of("placements", fleet::placement::KINDS),
+            Table::of("closed_forms", closed::KINDS),
         ],
     };
     let json = serde_json::json!({

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sojourn_base::quantiles::QUANTILES;
 
 use crate::closed::Closed;
 use crate::stats::{Interval, Intervals};
@@ -72,15 +73,13 @@ fn is_within(interval: Interval, known: f64) -> bool {
     (interval.lo - slack..=interval.hi + slack).contains(&known)
 }
 
-type Pair = (&'static str, Option<Interval>, Option<f64>);
-
-fn pairs(found: &Intervals, formula: &Closed) -> [Pair; 6] {
-    [
-        ("mean", found.mean, formula.mean),
-        ("p50", found.p50, formula.p50),
-        ("p90", found.p90, formula.p90),
-        ("p95", found.p95, formula.p95),
-        ("p99", found.p99, formula.p99),
-        ("p999", found.p999, formula.p999),
-    ]
+/// Of the mean and of each quantile: its key, what was found, and what the formula says.
+fn pairs(
+    found: &Intervals,
+    formula: &Closed,
+) -> Vec<(&'static str, Option<Interval>, Option<f64>)> {
+    let mut pairs = vec![("mean", found.mean, formula.mean)];
+    let quantiles = QUANTILES.iter().zip(found.quantiles()).zip(formula.quantiles());
+    pairs.extend(quantiles.map(|((quantile, interval), known)| (quantile.key, interval, known)));
+    pairs
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use sojourn_base::quantiles::QUANTILES;
 use sojourn_base::units::{show_count, show_ns};
 
 use crate::fleet::result::FleetResult;
@@ -27,16 +28,13 @@ pub fn queue(result: &QueueResult) -> String {
     );
     let found = &result.intervals;
     let span = &result.sojourn_ns;
-    let rows = [
-        ("mean", found.mean, span.mean),
-        ("p50", found.p50, span.p50.map(|v| v as f64)),
-        ("p90", found.p90, span.p90.map(|v| v as f64)),
-        ("p95", found.p95, span.p95.map(|v| v as f64)),
-        ("p99", found.p99, span.p99.map(|v| v as f64)),
-        ("p99.9", found.p999, span.p999.map(|v| v as f64)),
-    ];
-    for (name, interval, value) in rows {
-        let known = result.agreement.iter().find(|a| a.quantity == name.replace('.', ""));
+    let mut rows = vec![("mean", "mean".to_string(), found.mean, span.mean)];
+    let quantiles = QUANTILES.iter().zip(found.quantiles()).zip(span.quantiles());
+    rows.extend(quantiles.map(|((quantile, interval), value)| {
+        (quantile.key, quantile.name(), interval, value.map(|ns| ns as f64))
+    }));
+    for (key, name, interval, value) in rows {
+        let known = result.agreement.iter().find(|a| a.quantity == key);
         let known = known.map(|a| {
             let mark = if a.is_within { "" } else { " *" };
             format!("{:>12} {:>+7.2}%{mark}", show_ns(a.closed), a.error * 100.0)

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sojourn_trace::how::How;
+use sojourn_trace::attach::how::How;
+use sojourn_trace::attach::target;
 use sojourn_trace::session::{self, Options};
-use sojourn_trace::target;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -12,14 +12,14 @@ use std::fs::File;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use sojourn_trace::bins::row_of;
-use sojourn_trace::stages::{COUNT, STAGES};
-use sojourn_trace::summary::row_holding;
-use sojourn_trace::window::clusters::{Clusters, Snapshot};
-use sojourn_trace::window::draw::Draw;
-use sojourn_trace::window::duty::{Duty, Turn};
-use sojourn_trace::window::work::Work;
-use sojourn_trace::window::{Accuracy, Interval};
+use sojourn_trace::judge::summary::row_holding;
+use sojourn_trace::reconstruct::bins::row_of;
+use sojourn_trace::reconstruct::stages::{COUNT, STAGES};
+use sojourn_trace::reconstruct::window::clusters::{Clusters, Snapshot};
+use sojourn_trace::reconstruct::window::draw::Draw;
+use sojourn_trace::reconstruct::window::duty::{Duty, Turn};
+use sojourn_trace::reconstruct::window::work::Work;
+use sojourn_trace::reconstruct::window::{Accuracy, Interval};
 
 /// What is asked for: the defaults' values.
 const COST: f64 = 0.02;

@@ -1,13 +1,12 @@
 //! The command line.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Parser;
 use sojourn_base::{Fault, units};
 
-use crate::how::How;
-use crate::verdict::Bounds;
+use crate::attach::how::How;
+use crate::judge::verdict::Bounds;
 
 /// Where the time of each request goes, in a running TCP server that is left as it is.
 ///
@@ -138,11 +137,6 @@ impl Args {
     pub fn blamed_from(&self) -> Option<f64> {
         let is_drawn = self.flame.is_some() || self.folded.is_some();
         self.blame.or_else(|| is_drawn.then_some(crate::culprit::QUANTILE))
-    }
-
-    /// From words; clap's answer (help, version, mistake) as the error.
-    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(words)
     }
 
     /// Length of the trace, ns.

@@ -9,6 +9,7 @@
 //! Every moment of a request belongs to exactly one suspect or stage, in the tail and in the body
 //! alike, so the excess of the tail over the body is the sum of their differences.
 
+pub mod decode;
 pub mod endpoint;
 pub mod flame;
 pub mod join;
@@ -21,7 +22,6 @@ pub mod sentence;
 pub mod suspect;
 pub mod svg;
 pub mod text;
-pub mod told;
 
 #[cfg(feature = "bpf")]
 pub mod symbols;

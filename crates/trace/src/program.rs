@@ -6,23 +6,33 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
+use sojourn_base::quantiles::{QUANTILES, Quantile, name_of};
 use sojourn_base::visible::in_line;
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
+use crate::attach::how::How;
+use crate::attach::kernel;
+use crate::attach::target::{self, Target};
 use crate::cli::Args;
 use crate::culprit::result::Blamed;
 use crate::culprit::svg::Panel;
 use crate::culprit::{flame, svg};
-use crate::how::How;
-use crate::reasons::Weight;
-use crate::record::Record;
-use crate::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest};
+use crate::judge::few;
+use crate::judge::result::{
+    Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest,
+};
+use crate::judge::summary;
+use crate::judge::verdict::{self, Bounds};
+use crate::output::chrome;
+use crate::output::describe;
+use crate::output::text;
+use crate::reconstruct::bins;
+use crate::reconstruct::reasons::Weight;
+use crate::reconstruct::record::Record;
+use crate::reconstruct::stages::{RESIDUAL, STAGES};
+use crate::reconstruct::window::{self, Accuracy, Cost, judge, slowing};
 use crate::session::{self, Options, Outcome};
-use crate::stages::{RESIDUAL, STAGES};
-use crate::target::{self, Target};
-use crate::verdict::{self, Bounds};
-use crate::window::{self, Accuracy, Cost, judge, slowing};
-use crate::{bins, chrome, culprit, describe, few, kernel, summary, text, who};
+use crate::who;
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
 pub fn main(
@@ -31,24 +41,7 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    let args = match Args::read(words) {
-        Ok(args) => args,
-        Err(told) => {
-            if told.use_stderr() {
-                let _ = write!(talk, "{}", told.render());
-                return Exit::Usage as u8;
-            }
-            let _ = write!(out, "{}", told.render());
-            return Exit::Ok as u8;
-        }
-    };
-    match act(&args, stop, out, talk) {
-        Ok(exit) => exit as u8,
-        Err(fault) => {
-            let _ = writeln!(talk, "{fault}");
-            fault.exit
-        }
-    }
+    program::main(words, out, talk, |args: Args, out, talk| act(&args, stop, out, talk))
 }
 
 fn act(
@@ -77,7 +70,7 @@ fn act(
     check_outputs(args)?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
-    let mut kept = crate::records::Writer::open(args.records.as_deref())?;
+    let mut kept = crate::output::records::Writer::open(args.records.as_deref())?;
     let mut begun = || {
         // Whoever started us may wait for this line before load begins.
         let _ = writeln!(
@@ -157,7 +150,7 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
 /// The flame graph and its lines, if they were asked for.
 fn draw(args: &Args, result: &TraceResult, blamed: Option<&Blamed>) -> Result<(), Fault> {
     let Some(Blamed { blame, tail, body }) = blamed else { return Ok(()) };
-    let quantile = culprit::sentence::quantile(blame.q);
+    let quantile = name_of(blame.q);
     if let Some(path) = &args.flame {
         let title = format!("{}: where the time of a request goes", result.target.name);
         let slow = format!("at and above {quantile}");
@@ -259,7 +252,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         stages: summary::stages(&all),
         groups: summary::groups(&all),
         causes: summary::causes(&all),
-        tails: [0.5, 0.99, 0.999].map(|q| summary::tail(counts, q)).to_vec(),
+        tails: tails().map(|quantile| summary::tail(counts, quantile.q)).collect(),
         tail,
         imbalance: summary::imbalance(&threads),
         threads,
@@ -271,6 +264,11 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         worst: outcome.worst.iter().map(worst).collect(),
         blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
     }
+}
+
+/// Quantiles from which on requests are broken down: the median to compare with, and the tail.
+fn tails() -> impl Iterator<Item = Quantile> {
+    QUANTILES.into_iter().filter(|quantile| quantile.q == 0.5 || quantile.q >= 0.99)
 }
 
 /// The cost that was asked for lies below what was surely taken.
@@ -296,8 +294,9 @@ fn pipelining(many_segments: u64, matched: u64) -> Option<String> {
 }
 
 fn worst(record: &Record) -> WorstRequest {
-    let named =
-        |(stage, ns): (&crate::stages::Stage, u64)| (ns > 0).then(|| (stage.name.to_owned(), ns));
+    let named = |(stage, ns): (&crate::reconstruct::stages::Stage, u64)| {
+        (ns > 0).then(|| (stage.name.to_owned(), ns))
+    };
     WorstRequest {
         start_ns: record.start_ns,
         total_ns: record.total_ns,

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libbpf_rs::libbpf_sys::API_HEADERS;
+use sojourn_trace::culprit;
+use sojourn_trace::session;
 use sojourn_trace::who::watch;
-use sojourn_trace::{culprit, session};
 
 #[test]
 fn objects_of_every_clang_load() {

@@ -12,13 +12,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use sojourn_base::schedstat::Schedstat;
+use sojourn_trace::attach::pidns;
+use sojourn_trace::attach::target;
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::who::watch;
-use sojourn_trace::{pidns, target};
 use support::child::bound;
 use support::echo::{self, Ask};
 use support::server::Server;
-use support::{Sets, Started, account, alone, say, trace};
+use support::{Sets, Started, alone, say, trace};
 
 const INSIDE: &str = "SOJOURN_INSIDE";
 
@@ -81,16 +83,16 @@ fn a_process_that_is_left_out_is_left_out_and_others_have_numbers_or_none() {
         return;
     }
     let server = echo::start(&["1"]);
-    let cpus: Vec<u32> = (0..sojourn_trace::kernel::cpus() as u32).collect();
+    let cpus: Vec<u32> = (0..sojourn_trace::attach::kernel::cpus() as u32).collect();
     let over = AtomicBool::new(false);
-    let before = account::of(server.pid());
+    let before = Schedstat::of_process(server.pid()).unwrap();
     let seen = thread::scope(|scope| {
         scope.spawn(|| busy(&server, &over));
         let _over = Sets(&over);
         let never = AtomicBool::new(false);
         watch::run(&cpus, &[server.pid()], 1_000_000_000, &never, &mut || ()).unwrap()
     });
-    let ran_ns = account::of(server.pid()).since(before).ran_ns;
+    let ran_ns = Schedstat::of_process(server.pid()).unwrap().since(before).ran_ns;
     assert!(seen.left_out_ns > ran_ns / 2, "{} of {ran_ns} ns left out", seen.left_out_ns);
     for task in &seen.tasks {
         assert!(!is_thread_of(&server, task.tid), "the server is no other: {task:?}");

@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sojourn_trace::attach::how::How;
+use sojourn_trace::attach::target;
 use sojourn_trace::culprit::result::{Blame, Blamed, SuspectShare};
-use sojourn_trace::how::How;
 use sojourn_trace::session::{self, Options};
-use sojourn_trace::target;
 use support::child::Held;
 use support::echo::{self, Ask};
 use support::server::Server;

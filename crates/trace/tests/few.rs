@@ -12,8 +12,8 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_trace::how::How;
-use sojourn_trace::record::Record;
+use sojourn_trace::attach::how::How;
+use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::session::Outcome;
 use support::calm::{calmly, judge};
 use support::echo::{self, Ask};

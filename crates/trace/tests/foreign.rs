@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_trace::how::How;
+use sojourn_trace::attach::how::How;
 use sojourn_trace::program;
-use sojourn_trace::record::Record;
+use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::session::Options;
 use support::calm::calmly;
 use support::echo::Ask;

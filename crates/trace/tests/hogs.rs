@@ -10,12 +10,13 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_trace::record::Record;
+use sojourn_base::schedstat::Schedstat;
+use sojourn_trace::reconstruct::record::Record;
 use support::calm::{calmly_but, judge};
 use support::child::Held;
 use support::echo::{self, Ask};
 use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, account, alone, index, median, say, trace};
+use support::{PAUSE_NS, PAUSE_US, alone, index, median, say, trace};
 
 /// Tasks that compute all the time, on the CPU of a server.
 fn beside_hogs(server: &Server, n: usize) -> Vec<Held> {
@@ -43,13 +44,13 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
         let mut stream = server.connect();
         Ask::default().call(&mut stream);
         let _hogs = beside_hogs(&server, 5);
-        let before = account::of(server.pid());
+        let before = Schedstat::of_process(server.pid()).unwrap();
         let (_, records) = trace(server.pid(), || {
             // Work that outlasts its slice, so that it is preempted in the middle too.
             let ask = Ask { reply_bytes: 2_000_000, writes: 4, ..Ask::default() };
             (0..60).for_each(|_| ask.call(&mut stream));
         });
-        let account = account::of(server.pid()).since(before);
+        let account = Schedstat::of_process(server.pid()).unwrap().since(before);
         let sum = |stage: &str| records.iter().map(|r| r.stage_ns[index(stage)]).sum::<u64>();
         let runq = sum("runq_delay");
         let others =
@@ -101,7 +102,7 @@ fn a_wait_of_many_preemptions_keeps_its_split() {
     calmly_but(Some(0), || {
         let server = echo::start(&["1"]);
         let _hogs = beside_hogs(&server, 3);
-        let before = account::of(server.pid());
+        let before = Schedstat::of_process(server.pid()).unwrap();
         let (outcome, records) = trace(server.pid(), || {
             let (mut slow, mut quick) = (server.connect(), server.connect());
             Ask::default().call(&mut quick);
@@ -112,7 +113,7 @@ fn a_wait_of_many_preemptions_keeps_its_split() {
             ask.receive(&mut slow);
             Ask::default().receive(&mut quick);
         });
-        let account = account::of(server.pid()).since(before);
+        let account = Schedstat::of_process(server.pid()).unwrap().since(before);
         assert_eq!(outcome.counts.reason("preempt_history"), 0);
         let behind =
             records.iter().filter(|r| r.bytes_out == 1).max_by_key(|r| r.total_ns).unwrap();

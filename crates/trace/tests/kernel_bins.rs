@@ -5,7 +5,7 @@
 #[path = "booking/world.rs"]
 mod world;
 
-use sojourn_trace::bins::{self, STAGE, TOTAL};
+use sojourn_trace::reconstruct::bins::{self, STAGE, TOTAL};
 
 /// Around every power of two, where a bin begins, and in between.
 fn times_ns() -> Vec<u64> {

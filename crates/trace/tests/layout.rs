@@ -1,4 +1,4 @@
-//! `src/layout.rs` is what every clang says, and a struct that changes does not go unseen.
+//! `src/reconstruct/layout.rs` is what every clang says, and a struct that changes does not go unseen.
 
 #![allow(clippy::unwrap_used)] // a test that cannot start has failed
 
@@ -13,7 +13,7 @@ use std::process::Command;
 
 use libbpf_rs::libbpf_sys::API_HEADERS;
 
-const KEPT: &str = include_str!("../src/layout.rs");
+const KEPT: &str = include_str!("../src/reconstruct/layout.rs");
 
 #[test]
 fn every_clang_lays_structs_out_as_it_is_written() {

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use sojourn_trace::{program, session};
+use sojourn_trace::program;
+use sojourn_trace::session;
 use support::child::{Held, bound};
 use support::server::Server;
 use support::{Sets, alone, echo, programs};

@@ -13,7 +13,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_trace::record::Record;
+use sojourn_trace::reconstruct::record::Record;
 use support::calm::{calmly, judge};
 use support::server::Server;
 use support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};

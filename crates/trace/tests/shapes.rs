@@ -9,13 +9,13 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use sojourn_trace::reasons::{REASONS, Weight};
-use sojourn_trace::record::Record;
-use sojourn_trace::result::VerdictWord;
+use sojourn_trace::judge::result::VerdictWord;
+use sojourn_trace::judge::summary::{stage_times, tail};
+use sojourn_trace::judge::verdict::{self, Bounds};
+use sojourn_trace::reconstruct::reasons::{REASONS, Weight};
+use sojourn_trace::reconstruct::record::Record;
+use sojourn_trace::reconstruct::stages::RESIDUAL;
 use sojourn_trace::session::Outcome;
-use sojourn_trace::stages::RESIDUAL;
-use sojourn_trace::summary::{stage_times, tail};
-use sojourn_trace::verdict::{self, Bounds};
 use support::real::{Driven, Kind, Load, Real, drive};
 use support::{alone, say, trace};
 

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use sojourn_trace::record::Record;
+use sojourn_trace::reconstruct::record::Record;
 use support::calm::{Judged, calmly, judge};
 use support::real::{Driven, Kind, Load, Real, drive};
 use support::{alone, index, trace};

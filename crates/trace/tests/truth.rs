@@ -12,7 +12,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_trace::record::Record;
+use sojourn_trace::reconstruct::record::Record;
 use support::calm::{calmly, judge};
 use support::echo::{self, Ask};
 use support::server::Server;

@@ -15,10 +15,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_trace::how::How;
-use sojourn_trace::record::Record;
+use sojourn_trace::attach::how::How;
+use sojourn_trace::reconstruct::record::Record;
+use sojourn_trace::reconstruct::stages::{Cause, STAGES};
 use sojourn_trace::session::Options;
-use sojourn_trace::stages::{Cause, STAGES};
 use support::calm::{Judged, calmly, judge};
 use support::echo::Ask;
 use support::server::Server;

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sojourn_trace::how::How;
+use sojourn_trace::attach::how::How;
 use sojourn_trace::program;
-use sojourn_trace::reasons::Weight;
+use sojourn_trace::reconstruct::reasons::Weight;
 use sojourn_trace::session::{Options, Outcome};
 use support::calm::{Judged, calmly, judge};
 use support::echo;
@@ -105,7 +105,9 @@ fn a_request_that_outlasts_its_window_is_counted_and_one_under_way_is_not() {
         log.check(&records);
         clean(&outcome)?;
         let share = |long: bool, n: usize| {
-            let is_long = |r: &&sojourn_trace::record::Record| (r.total_ns > 240_000_000) == long;
+            let is_long = |r: &&sojourn_trace::reconstruct::record::Record| {
+                (r.total_ns > 240_000_000) == long
+            };
             records.iter().filter(is_long).count() as f64 / n as f64
         };
         // As many calls of each kind: each has the same chance to arrive in a window.

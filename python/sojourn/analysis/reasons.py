@@ -35,7 +35,7 @@ _SLOWER = "lower the load, or give the client more CPUs"
 _TARGET = "check the target and what it answers: `sojourn try TARGET`"
 
 KINDS: Mapping[str, About] = {
-    # checks of the generator (crates/load/src/selfcheck)
+    # checks of the generator (crates/load/src/judge/selfcheck)
     "client stopped": About("client stopped", f"end other programs, or {_OWN_CPU}", has_share=True),
     "outage log": About("client stopped", f"end other programs, or {_OWN_CPU}"),
     "server stopped": About("server stopped", "use CPUs that nothing else shares", has_share=True),

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.analysis import reasons
 
-CHECKS = Path(__file__).parents[3] / "crates/load/src/selfcheck"
+CHECKS = Path(__file__).parents[3] / "crates/load/src/judge/selfcheck"
 STOPPED = (
     "client stopped: the client did not run for 47.5 ms in 28 outages, the longest 4.05 ms: "
     "2.37 % of the time, 1.00 % may be (steal 0.4 %); use a quieter host or CPUs of its own"

@@ -25,9 +25,9 @@ NOBODY, SPIN, STREAM = "none", "spin", "stream"  # neighbours
 UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two requests at once
 
 # The tracer's windows at its default cost of 2 %, culprits included: one in every SLOT_S, WINDOW_S
-# long or longer (`crates/trace/src/window/duty.rs`). Without culprits it expects one in 0.55 s;
-# with them memcached at half load had 7 and 8 in 12 s, for attaching takes longer (the journal's
-# entry on culprits). It believes no result of fewer than five windows.
+# long or longer (`trace/src/reconstruct/window/duty.rs`). Without culprits it expects one in
+# 0.55 s; with them memcached at half load had 7 and 8 in 12 s, for attaching takes longer (the
+# journal's entry on culprits). It believes no result of fewer than five windows.
 SLOT_S, WINDOW_S = 1.6, 0.02
 WINDOWS = 10
 # p99 of so many requests has a tail of twenty, with fewer nobody is named

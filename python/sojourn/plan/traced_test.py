@@ -158,7 +158,7 @@ def test_windows_are_chosen_where_they_see_enough_requests() -> None:
         assert traced.has_windows(offered_rps, 160) is expected
 
 
-DUTY = Path(__file__).parents[3] / "crates" / "trace" / "src" / "window" / "duty.rs"
+DUTY = Path(__file__).parents[3] / "crates/trace/src/reconstruct/window/duty.rs"
 
 
 @pytest.mark.skipif(not DUTY.is_file(), reason="without the tracer's source")

@@ -8,11 +8,11 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_workload::plan::Op;
 
 use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
-use crate::content::Content;
-use crate::hello::{Greeting, Hello, Said};
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::Outcome;
+use crate::protocols::content::Content;
+use crate::transports::hello::{Greeting, Hello, HelloState};
 
 const SCAN: Op = Op(1);
 
@@ -27,16 +27,16 @@ struct StartUp {
 }
 
 impl Hello for StartUp {
-    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said {
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> HelloState {
         if heard.is_empty() {
             out.extend_from_slice(format!("HELLO {}\n", self.user).as_bytes());
-            return Said::More;
+            return HelloState::More;
         }
         self.heard.extend_from_slice(heard);
         match self.heard.iter().position(|&byte| byte == b'\n') {
-            None => Said::More,
-            Some(end) if &self.heard[..end] == b"READY" => Said::Done,
-            Some(_) => Said::Refused,
+            None => HelloState::More,
+            Some(end) if &self.heard[..end] == b"READY" => HelloState::Done,
+            Some(_) => HelloState::Refused,
         }
     }
 }
@@ -117,7 +117,7 @@ mod tests {
 
     use super::super::tests::Case;
     use super::*;
-    use crate::schedule;
+    use crate::plan::schedule;
     use crate::transports::sockets;
 
     fn job(options: &[(&str, &str)]) -> Job {

@@ -1,4 +1,4 @@
-//! What stands below the flags in --help.
+//! The text below the flags in --help.
 
 /// Commands to start from, and what the exit codes mean.
 pub const EXAMPLES: &str = "\

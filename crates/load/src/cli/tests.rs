@@ -31,9 +31,8 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
 
 #[test]
 fn lines_of_progress_come_as_seldom_as_asked_but_not_without_end() {
-    let read = |text: &str| {
-        Args::read(["sojourn-load", "null:", "--progress-every", text].map(OsString::from))
-    };
+    let read =
+        |text: &str| Args::try_parse_from(["sojourn-load", "null:", "--progress-every", text]);
     assert_eq!(read("5s").unwrap().output.progress_every, 5_000_000_000);
     assert!(read("99ms").unwrap_err().to_string().contains("too short"));
     assert!(read("soon").is_err());
@@ -42,7 +41,7 @@ fn lines_of_progress_come_as_seldom_as_asked_but_not_without_end() {
 #[test]
 fn flags_override_the_job_and_leave_the_rest() {
     let words = ["sojourn-load", "null:", "--rate", "5k", "--find-max", "--items", "2k"];
-    let args = Args::read(words.map(OsString::from)).unwrap();
+    let args = Args::try_parse_from(words).unwrap();
     let mut job = Job { rate: "1k".into(), depth: 9, ..Job::default() };
     args.override_keys(&mut job);
     assert_eq!((job.rate.as_str(), job.depth, job.items), ("5k", 9, 2000));
@@ -54,19 +53,19 @@ fn every_default_in_the_help_is_the_jobs() {
     let json = serde_json::to_value(Job::default()).unwrap();
     for arg in Args::command().get_arguments() {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        let Some(told) = help.strip_suffix(']').and_then(|h| h.rsplit_once('[')) else {
+        let Some(default) = help.strip_suffix(']').and_then(|h| h.rsplit_once('[')) else {
             continue;
         };
-        let told = told.1;
-        if ["none", "not pinned", "the target's"].contains(&told) {
+        let default = default.1;
+        if ["none", "not pinned", "the target's"].contains(&default) {
             continue;
         }
         let key = &json[arg.get_id().as_str()];
         let same = match key {
-            serde_json::Value::String(text) => text == told,
-            number => units::parse_count(told).ok() == number.as_f64(),
+            serde_json::Value::String(text) => text == default,
+            number => units::parse_count(default).ok() == number.as_f64(),
         };
-        assert!(same, "{}: the help says {told}, the job {key}", arg.get_id());
+        assert!(same, "{}: the help says {default}, the job {key}", arg.get_id());
     }
 }
 

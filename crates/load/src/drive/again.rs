@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use super::{Connections, Drive};
-use crate::lanes::MarksLanes;
+use crate::plan::lanes::MarksLanes;
 
 /// See the module.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 //! that does not wait for replies. Its use is the peak rate.
 
 use super::Drive;
-use crate::marks::ThreadMeasurement;
+use crate::plan::marks::ThreadMeasurement;
 use crate::transports::Patience;
 
 /// Replies are picked up together for so long.

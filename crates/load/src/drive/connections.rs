@@ -4,11 +4,15 @@
 //! so for longest. So with `depth` 1 it is a queue of free connections, requests spread over all
 //! of them, and no request waits while a connection has room. Nothing allocates after `new`.
 
+mod room;
+
+use room::Room;
+
 use super::datagrams::Overtaken;
 use super::read::After;
 use super::segments::Open;
+use crate::job::shards::Shards;
 use crate::protocols::{Decoder, Interleaved};
-use crate::shards::Shards;
 
 const NONE: u32 = u32::MAX;
 /// Overtaken requests for which there is room from the start: 2 % of 200 000/s for a second.
@@ -39,20 +43,6 @@ struct Connection {
     decoder: Box<dyn Decoder>,
 }
 
-/// The connections to one server that have room for a request.
-#[derive(Clone)]
-struct Room {
-    /// First and last connection with `i` in flight, for `i` below `depth`.
-    first: Vec<u32>,
-    last: Vec<u32>,
-    /// No connection has fewer in flight than this.
-    lowest: u32,
-    /// How many there are.
-    with: u32,
-    /// Since when there has been one at least, ns.
-    since_ns: u64,
-}
-
 /// All connections of one thread.
 pub struct Connections {
     each: Vec<Connection>,
@@ -64,7 +54,7 @@ pub struct Connections {
     /// Where `pick_any` looks first.
     turn: usize,
     in_flight: usize,
-    /// Over UDP a reply may come when nobody waits for it any more.
+    /// Over UDP a reply may come when it is not waited for any more.
     datagrams: bool,
     /// Requests of each segment of the plan that are in flight or not sent yet.
     open: Open,
@@ -81,8 +71,6 @@ impl Connections {
         shards: Shards,
         mut decoder: impl FnMut() -> Box<dyn Decoder>,
     ) -> Self {
-        let lists = vec![NONE; depth as usize];
-        let room = Room { first: lists.clone(), last: lists, lowest: 0, with: 0, since_ns: 0 };
         let each = (0..count)
             .map(|nth| Connection {
                 next: NONE,
@@ -103,7 +91,7 @@ impl Connections {
             each,
             slots: vec![NONE; count as usize * depth as usize],
             depth,
-            rooms: vec![room; shards.count() as usize],
+            rooms: vec![Room::new(depth); shards.count() as usize],
             turn: 0,
             in_flight: 0,
             datagrams,
@@ -112,39 +100,6 @@ impl Connections {
         };
         (0..count).for_each(|connection| this.ready(connection, 0));
         this
-    }
-
-    /// The connection that the next request to server `shard` takes; `None` if none has room.
-    #[inline]
-    pub fn pick(&mut self, shard: u32) -> Option<u32> {
-        let room = &mut self.rooms[shard as usize];
-        if room.with == 0 {
-            return None;
-        }
-        while room.first[room.lowest as usize] == NONE {
-            room.lowest += 1;
-        }
-        Some(room.first[room.lowest as usize])
-    }
-
-    /// The connection that the next request to any server takes, servers in turn.
-    #[inline]
-    pub fn pick_any(&mut self) -> Option<u32> {
-        for _ in 0..self.rooms.len() {
-            let shard = self.turn;
-            self.turn = if shard + 1 < self.rooms.len() { shard + 1 } else { 0 };
-            let found = self.pick(shard as u32);
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
-    }
-
-    /// Since when, without a break, a connection to the server of `connection` has had room, ns.
-    #[inline]
-    pub fn room_since_ns(&self, connection: u32) -> u64 {
-        self.rooms[self.each[connection as usize].shard as usize].since_ns
     }
 
     /// Requests in flight on all connections.
@@ -283,86 +238,6 @@ impl Connections {
         &mut self.open
     }
 
-    /// `connection` can be used from `now_ns` on.
-    pub fn opened(&mut self, connection: u32, now_ns: u64) {
-        self.each[connection as usize].decoder.reset();
-        self.ready(connection, now_ns);
-    }
-
-    fn ready(&mut self, connection: u32, now_ns: u64) {
-        let it = &mut self.each[connection as usize];
-        (it.open, it.has_hit) = (true, false);
-        (it.first_byte_ns, it.heard_ns) = (0, now_ns);
-        it.limit = told_by(it.decoder.as_mut()).min(self.depth);
-        if self.is_listed(connection) {
-            self.gain_room(connection, now_ns);
-            self.list(connection);
-        }
-    }
-
-    /// `connection` takes as many requests as its server lets it from `now_ns` on. Whether it is over:
-    /// it takes none, and none is in flight.
-    pub(super) fn heed_room(&mut self, connection: u32, now_ns: u64) -> bool {
-        let it = &mut self.each[connection as usize];
-        let limit = told_by(it.decoder.as_mut()).min(self.depth);
-        if limit != it.limit {
-            self.set_limit(connection, limit, now_ns);
-        }
-        limit == 0 && self.interleaved(connection).is_some_and(|it| it.is_over())
-    }
-
-    #[cold]
-    fn set_limit(&mut self, connection: u32, limit: u32, now_ns: u64) {
-        let was_listed = self.is_listed(connection);
-        if was_listed {
-            self.unlist(connection);
-        }
-        self.each[connection as usize].limit = limit;
-        match (was_listed, self.is_listed(connection)) {
-            (true, true) => self.list(connection),
-            (true, false) => self.room_of(connection).with -= 1,
-            (false, true) => {
-                self.gain_room(connection, now_ns);
-                self.list(connection);
-            }
-            (false, false) => {}
-        }
-    }
-
-    /// `connection`, open and with nothing in flight, is never picked from now on.
-    pub(super) fn set_aside(&mut self, connection: u32) {
-        if self.is_listed(connection) {
-            self.unlist(connection);
-            self.room_of(connection).with -= 1;
-        }
-        self.each[connection as usize].aside = true;
-    }
-
-    /// Whether `connection` has room for one more.
-    pub(super) fn has_room(&self, connection: u32) -> bool {
-        let it = &self.each[connection as usize];
-        it.open && it.len < it.limit
-    }
-
-    #[inline]
-    fn is_listed(&self, connection: u32) -> bool {
-        self.has_room(connection) && !self.each[connection as usize].aside
-    }
-
-    /// `connection` cannot be used until it is open again. What is in flight on it stays there
-    /// until it is taken out with [`Connections::pop`]. Answers whether it was open.
-    pub fn closed(&mut self, connection: u32) -> bool {
-        if !self.each[connection as usize].open {
-            return false;
-        }
-        if self.is_listed(connection) {
-            self.unlist(connection);
-            self.room_of(connection).with -= 1;
-        }
-        self.each[connection as usize].open = false;
-        true
-    }
-
     /// The decoder of `connection`, and when the first byte of the reply it reads came.
     #[inline]
     pub fn reading(&mut self, connection: u32) -> (&mut dyn Decoder, &mut u64) {
@@ -399,64 +274,13 @@ impl Connections {
         self.each[connection as usize].heard_ns
     }
 
-    /// What to do with bytes that nobody waits for: on a stream they are the end of all order,
+    /// What to do with bytes that are not waited for: on a stream they are the end of all order,
     /// unless it is being closed anyway.
     #[cold]
     pub(super) fn after_stray(&self, connection: u32) -> After {
         let ignored = self.datagrams || !self.each[connection as usize].open;
         if ignored { After::GoOn } else { After::Broken }
     }
-
-    #[inline]
-    fn room_of(&mut self, connection: u32) -> &mut Room {
-        &mut self.rooms[self.each[connection as usize].shard as usize]
-    }
-
-    fn gain_room(&mut self, connection: u32, now_ns: u64) {
-        let room = self.room_of(connection);
-        if room.with == 0 {
-            room.since_ns = now_ns;
-        }
-        room.with += 1;
-    }
-
-    /// Puts `connection` at the end of its list.
-    #[inline]
-    fn list(&mut self, connection: u32) {
-        let level = self.each[connection as usize].len;
-        let room = self.room_of(connection);
-        let last = std::mem::replace(&mut room.last[level as usize], connection);
-        if last == NONE {
-            room.first[level as usize] = connection;
-        }
-        room.lowest = room.lowest.min(level);
-        self.each[connection as usize].previous = last;
-        self.each[connection as usize].next = NONE;
-        if last != NONE {
-            self.each[last as usize].next = connection;
-        }
-    }
-
-    /// Takes `connection` out of its list.
-    #[inline]
-    fn unlist(&mut self, connection: u32) {
-        let Connection { next, previous, len, .. } = self.each[connection as usize];
-        if previous == NONE {
-            self.room_of(connection).first[len as usize] = next;
-        } else {
-            self.each[previous as usize].next = next;
-        }
-        if next == NONE {
-            self.room_of(connection).last[len as usize] = previous;
-        } else {
-            self.each[next as usize].previous = previous;
-        }
-    }
-}
-
-/// How many requests the server lets be in flight.
-fn told_by(decoder: &mut dyn Decoder) -> u32 {
-    decoder.interleaved().map_or(u32::MAX, |it| it.room())
 }
 
 /// `at` modulo `depth`, for `at` below twice `depth`.

@@ -5,13 +5,13 @@
 //! the replies of a server with several threads do overtake one another.
 
 use super::{Connections, Live};
-use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
+use crate::plan::lanes::{MarksLanes as Marks, PlanLanes as Plan};
 use crate::protocols;
 
 /// Requests whose room was given to later ones, and the connection of each.
 pub(super) type Overtaken = Vec<(u32, u32)>;
 
-/// Reads one datagram. One that nobody waits for is left alone.
+/// Reads one datagram. One that is not waited for is left alone.
 pub(super) fn read(
     connections: &mut Connections,
     connection: u32,
@@ -40,7 +40,7 @@ pub(super) fn read(
     }
 }
 
-/// The request that `id` on `connection` stands for. If it is in flight, it is the oldest there
+/// The request that `id` on `connection` means. If it is in flight, it is the oldest there
 /// now: all before it were overtaken.
 fn answered(connections: &mut Connections, connection: u32, id: u16, now_ns: u64) -> Option<u32> {
     if let Some(ahead) = connections.place(connection, |request| request as u16 == id) {

@@ -1,4 +1,4 @@
-//! Requests that nobody answers: given up after a time, so that none holds its connection for ever.
+//! Requests without an answer: given up after a time, so that none holds its connection for ever.
 //!
 //! What counts is how long a reply was looked for in vain, and not how long ago the request was
 //! sent: what came while this thread did not run still lies in its sockets, and a machine that stood
@@ -8,8 +8,8 @@
 
 use super::read::note_begun;
 use super::{Drive, lose};
-use crate::lanes::MarksLanes;
-use crate::marks::Outcome;
+use crate::plan::lanes::MarksLanes;
+use crate::protocols::Outcome;
 
 /// A longer gap between two rounds puts time-outs off, ns.
 const GAP_NS: u64 = 1_000_000;
@@ -125,7 +125,7 @@ impl Drive {
     }
 
     /// Gives up the overdue of the requests on `connection`, which the others outlive; `false`: there are
-    /// no others, and a fresh connection harms nobody.
+    /// no others, and a fresh connection does no harm.
     fn give_up_some(&mut self, connection: u32, late_ns: u64, now_ns: u64) -> bool {
         if self.connections.heard_ns(connection) < late_ns {
             return false; // it is silent, however young what was sent to it last

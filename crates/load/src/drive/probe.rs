@@ -8,7 +8,8 @@ use sojourn_base::span;
 use sojourn_workload::plan::Plan;
 
 use super::{Drive, Setup};
-use crate::marks::{Marks, Outcome};
+use crate::plan::marks::Marks;
+use crate::protocols::Outcome;
 
 /// Where the probe's requests lie in the plan: after all of the load's.
 pub(super) struct Probe {

@@ -1,4 +1,4 @@
-//! How long the loop's own thread waited for a CPU: what tells a stop from a long turn of its own.
+//! How long the loop's own thread waited for a CPU: what distinguishes a stop from a long turn of its own.
 //!
 //! A gap between two polls of some 100 µs may be the loop's own work: dozens of replies at once, each
 //! answered by a send. It says nothing then, and to leave such a moment out would favour the
@@ -8,8 +8,9 @@
 
 use std::fs::File;
 
-pub(super) use crate::server_watch::GAP_MIN_NS;
-use crate::server_watch::reading_of;
+use sojourn_base::schedstat::Schedstat;
+
+pub(super) use crate::watch::server_watch::GAP_MIN_NS;
 
 /// How old the last reading may be when a gap begins.
 const STALE_NS: u64 = 1_000_000;
@@ -24,18 +25,18 @@ pub(super) trait RunDelay {
 }
 
 /// The kernel's own account.
-pub(super) struct Schedstat(Option<File>);
+pub(super) struct OwnThread(Option<File>);
 
-impl Schedstat {
+impl OwnThread {
     /// That of the thread which calls, from now on.
     pub fn open() -> Self {
         Self(File::open("/proc/thread-self/schedstat").ok())
     }
 }
 
-impl RunDelay for Schedstat {
+impl RunDelay for OwnThread {
     fn now_ns(&mut self) -> Option<u64> {
-        reading_of(self.0.as_ref()?).map(|reading| reading.waited_ns)
+        Schedstat::read(self.0.as_ref()?).map(|thread| thread.waited_ns)
     }
 }
 
@@ -125,10 +126,10 @@ mod tests {
 
     #[test]
     fn this_threads_own_account_is_read_and_grows_never_back() {
-        let mut own = Schedstat::open();
+        let mut own = OwnThread::open();
         let (first, second) = (own.now_ns(), own.now_ns());
         assert!(first.is_none() || second >= first);
-        assert_eq!(Schedstat(None).now_ns(), None);
-        assert!(!Queued::new(Schedstat(None)).was_stopped(1 << 40, 1 << 30));
+        assert_eq!(OwnThread(None).now_ns(), None);
+        assert!(!Queued::new(OwnThread(None)).was_stopped(1 << 40, 1 << 30));
     }
 }

@@ -1,14 +1,14 @@
 //! From bytes to marks: the replies in what a poll found, and what is lost with a connection.
 
 use super::{Connections, Live, datagrams};
-use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
-use crate::marks::Outcome;
+use crate::plan::lanes::{MarksLanes as Marks, PlanLanes as Plan};
+use crate::protocols::Outcome;
 
 /// What becomes of a connection after its bytes were read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     GoOn,
-    /// The server said that it closes it now.
+    /// The server announced that it closes it now.
     Agreed,
     /// More came than the reply has, by what it says of itself.
     Overlong,

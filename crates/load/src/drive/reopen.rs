@@ -12,9 +12,9 @@ const PAUSE_NS_MAX: u64 = 1_000_000_000;
 const HELD_NS: u64 = 1_000_000_000;
 /// With no connection open for this long, the run ends.
 const HOPELESS_NS: u64 = 5_000_000_000;
-/// Bytes kept of what the server said first.
+/// How many of the server's first bytes are stored.
 const HEARD_BYTES: usize = 32;
-/// One that ends sooner was refused, also where nothing was asked and nothing said on it.
+/// One that ends sooner was refused, also where nothing was sent and nothing came on it.
 const AT_ONCE_NS: u64 = 100_000_000;
 /// Bytes kept of what the server says when it refuses a connection: a line.
 const REFUSAL_BYTES: usize = 200;
@@ -110,7 +110,7 @@ impl Reopener {
         self.overlong
     }
 
-    /// The first bytes that any server sent: they tell its protocol if it is not ours.
+    /// The first bytes that any server sent: they show its protocol if it is not ours.
     pub(super) fn into_heard(self) -> Vec<u8> {
         self.heard
     }
@@ -173,12 +173,12 @@ impl Reopener {
         (count(|it| it.is_refused && !it.is_answered), count(|it| it.is_answered))
     }
 
-    /// What the server said beside any request before it closed one.
+    /// What the server sent beside any request before it closed one.
     pub(super) fn take_refusal(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.refusal)
     }
 
-    /// `connection` broke, and the transport knows it. If the server had said that it would close
+    /// `connection` broke, and the transport knows it. If the server had announced that it would close
     /// it (`agreed`), or it had served or held for long, it is opened again at once: a server that
     /// closes after each reply sets the pace, not our patience.
     #[cold]
@@ -199,7 +199,7 @@ impl Reopener {
         }
     }
 
-    /// `connection` is of no use any more after `bytes`; the transport is told after the poll that
+    /// `connection` is of no use any more after `bytes`; the transport learns it after the poll that
     /// found it.
     #[cold]
     pub(super) fn drop_after_poll(

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use super::Drive;
-use crate::lanes::{MarksLanes, PlanLanes};
-use crate::long::{Border, Geometry};
-use crate::marks::Overrun;
+use crate::drive::long::{Border, Geometry};
+use crate::plan::lanes::{MarksLanes, PlanLanes};
+use crate::plan::marks::Overrun;
 
 /// How many requests of each segment have not been answered yet.
 ///

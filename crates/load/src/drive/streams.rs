@@ -2,7 +2,7 @@
 //!
 //! A connection of this kind has something to say before it takes a request, and must hear how many it
 //! takes; before the run that is waited for, during it such a connection has no room until then. What it
-//! owes the server after its bytes were read is said when the poll that brought them is over.
+//! owes the server after its bytes were read is sent when the poll that brought them is over.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use sojourn_base::Fault;
 use super::again::Again;
 use super::read::After;
 use super::{Connections, Live};
-use crate::heard;
-use crate::lanes::{MarksLanes as Marks, PlanLanes as Plan};
-use crate::marks::Outcome;
+use crate::job::target::{Carrier, Target};
+use crate::plan::lanes::{MarksLanes as Marks, PlanLanes as Plan};
+use crate::protocols::Outcome;
+use crate::protocols::protocol_sniff;
 use crate::protocols::{Asked, Decoder, Interleaved};
-use crate::target::{Carrier, Target};
 use crate::transports::{Event, Patience, Transport};
 
 /// How long all connections together may take to hear what they must before the run.
@@ -23,7 +23,7 @@ const OPEN_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks while that goes on.
 const LOOK_NS: u64 = 10_000_000;
 
-/// Lets every connection say what it must, and waits until the server has told each how many requests
+/// Lets every connection send what it must, and waits until the server has announced on each how many requests
 /// it takes. One whose replies do not interleave is left alone.
 pub fn open(
     transport: &mut dyn Transport,
@@ -84,11 +84,11 @@ fn is_understood(decoder: &mut dyn Decoder, mut bytes: &[u8]) -> bool {
 }
 
 /// The fault of a server that says something else.
-fn other_protocol(target: &Target, said: &[u8]) -> Fault {
-    let begin = said[..said.len().min(32)].escape_ascii();
+fn other_protocol(target: &Target, bytes: &[u8]) -> Fault {
+    let begin = bytes[..bytes.len().min(32)].escape_ascii();
     let what =
         format!("{} does not speak HTTP/2: what came back begins with \"{begin}\"", target.place());
-    let fix = heard::looks_like(target, said).unwrap_or_else(|| advice(target));
+    let fix = protocol_sniff::looks_like(target, bytes).unwrap_or_else(|| advice(target));
     Fault::failed(what, "target", fix)
 }
 

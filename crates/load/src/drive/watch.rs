@@ -9,11 +9,13 @@ use sojourn_base::clock::thread_cpu_ns;
 use sojourn_base::span;
 
 use super::Times;
-use super::queued::{GAP_MIN_NS, Queued, Schedstat};
-use crate::long::Border;
-use crate::marks::{Outage, Outcome, ThreadMeasurement};
-use crate::resolve::Wait;
+use super::queued::{GAP_MIN_NS, OwnThread, Queued};
+use crate::drive::long::Border;
+use crate::plan::marks::ThreadMeasurement;
+use crate::plan::resolve::Wait;
+use crate::protocols::Outcome;
 use crate::transports::Transport;
+use crate::watch::outage::Outage;
 
 /// Outages listed; more are counted only.
 const OUTAGES_MAX: usize = 65_536;
@@ -27,11 +29,11 @@ pub struct Watch {
     outage_over_ns: u64,
     last_poll_ns: u64,
     /// Of a loop that spins apart from the server.
-    queued: Option<Queued<Schedstat>>,
+    queued: Option<Queued<OwnThread>>,
     poll_gaps: span::Times,
     outages: Vec<Outage>,
     outages_unlisted: u64,
-    /// Who is told of outages as they happen, in a long run.
+    /// Where outages are reported as they happen, in a long run.
     border: Option<Arc<Border>>,
     at_start: Option<Used>,
     at_end: Option<Used>,
@@ -62,7 +64,7 @@ impl Watch {
             spins: wait.is_busy(),
             outage_over_ns,
             last_poll_ns: 0,
-            queued: is_apart.then(|| Queued::new(Schedstat::open())),
+            queued: is_apart.then(|| Queued::new(OwnThread::open())),
             poll_gaps: span::Times::new(),
             outages,
             outages_unlisted: 0,

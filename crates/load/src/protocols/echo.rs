@@ -17,10 +17,10 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind, Step};
-use crate::content::Content;
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::Outcome;
+use crate::protocols::content::Content;
 
 /// Bytes before the body of a frame.
 pub const HEADER: usize = sojourn_base::echo::HEADER_BYTES;

@@ -2,7 +2,7 @@
 //!
 //! A call is a success if its trailers say `grpc-status` 0 and one whole message came before them;
 //! every other status is a failed request, and is counted by its name. A method that the server does not
-//! have is told as such. Messages are not compressed, and no deadline is sent: the job's `timeout` is
+//! have is reported as such. Messages are not compressed, and no deadline is sent: the job's `timeout` is
 //! the client's own.
 //! Source: gRPC over HTTP/2 (grpc/grpc, doc/PROTOCOL-HTTP2.md).
 
@@ -16,11 +16,11 @@ use sojourn_base::kind::{Kind, Param};
 use super::http::Wish;
 use super::http2::{self, ALPN, Block, Judge, WINDOW, WINDOW_PARAM};
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind, http};
-use crate::content::Content;
 use crate::job::Job;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::status_counts::StatusCounts;
 
 pub(super) const DESCRIPTOR: &str = "descriptor";
 /// What a call sends, and what replaces its usual method.
@@ -59,8 +59,8 @@ impl Protocol for Grpc {
         true
     }
 
-    fn said(&self) -> Option<&Said> {
-        Some(&self.judge.said)
+    fn statuses(&self) -> Option<&StatusCounts> {
+        Some(&self.judge.statuses)
     }
 }
 
@@ -197,7 +197,11 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
     Ok(Arc::new(Grpc {
         block: Block::of(&fields)?,
         messages: messages::of(job, &target.path, KIND.option(job, DESCRIPTOR))?,
-        judge: Judge { wish, are_calls: true, said: Arc::new(Said::of(http2::words())) },
+        judge: Judge {
+            wish,
+            are_calls: true,
+            statuses: Arc::new(StatusCounts::of(http2::words())),
+        },
         window: http2::window(KIND.option(job, WINDOW))?,
         depth: job.depth as usize,
     }))

@@ -1,6 +1,6 @@
-//! HTTP/1.1 with keep-alive over a set of paths: any method, headers and body, `GET` unless told.
+//! HTTP/1.1 with keep-alive over a set of paths: any method, headers and body, `GET` by default.
 //!
-//! Life of a reply: a head (parsed when it is complete), then a body, whose length the head told,
+//! Life of a reply: a head (parsed when it is complete), then a body of the length that the head says,
 //! which comes in chunks, or which ends with the connection. 200 to 299 is a hit, or the statuses that
 //! the job expects; else 404 and 410 are a miss, everything else an error status.
 //! A server that says `Connection: close` is believed. Source: RFC 9112.
@@ -23,11 +23,11 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
-use crate::content::Content;
 use crate::job::Job;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::status_counts::StatusCounts;
 pub(super) use paths::Paths;
 use reader::Reader;
 pub(super) use reader::Wish;
@@ -41,7 +41,7 @@ pub(super) const ENCODING: &str = "accept_encoding";
 struct Http {
     paths: Paths<Form>,
     wish: Wish,
-    said: Arc<Said>,
+    statuses: Arc<StatusCounts>,
     is_idempotent: bool,
 }
 
@@ -52,7 +52,7 @@ impl Protocol for Http {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Reader::new(self.wish.clone(), Arc::clone(&self.said)))
+        Box::new(Reader::new(self.wish.clone(), Arc::clone(&self.statuses)))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -71,8 +71,8 @@ impl Protocol for Http {
         self.is_idempotent // RFC 9112, 9.3.1
     }
 
-    fn said(&self) -> Option<&Said> {
-        Some(&self.said)
+    fn statuses(&self) -> Option<&StatusCounts> {
+        Some(&self.statuses)
     }
 }
 
@@ -240,6 +240,6 @@ fn encoding(job: &Job) -> Result<String, Fault> {
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| requests::forms(job, target, paths))?;
     let wish = Wish::of(job, paths.bodies())?;
-    let (said, method) = (Arc::new(Said::of(reader::words())), job.method.as_str());
-    Ok(Arc::new(Http { paths, wish, said, is_idempotent: IDEMPOTENT.contains(&method) }))
+    let (statuses, method) = (Arc::new(StatusCounts::of(reader::words())), job.method.as_str());
+    Ok(Arc::new(Http { paths, wish, statuses, is_idempotent: IDEMPOTENT.contains(&method) }))
 }

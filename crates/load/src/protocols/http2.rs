@@ -23,11 +23,11 @@ use sojourn_base::{Fault, units};
 
 use super::http::{self, Paths, Wish};
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
-use crate::content::Content;
 use crate::job::Job;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::status_counts::StatusCounts;
 pub(super) use body::PREFIX;
 use forms::Form;
 pub(super) use forms::{Block, framed, headers, pseudo};
@@ -77,8 +77,8 @@ impl Protocol for Http2 {
         true
     }
 
-    fn said(&self) -> Option<&Said> {
-        Some(&self.judge.said)
+    fn statuses(&self) -> Option<&StatusCounts> {
+        Some(&self.judge.statuses)
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| forms::forms(job, target, paths))?;
     let wish = Wish::of(job, paths.bodies())?;
-    let judge = Judge { wish, are_calls: false, said: Arc::new(Said::of(words())) };
+    let judge = Judge { wish, are_calls: false, statuses: Arc::new(StatusCounts::of(words())) };
     let window = window(KIND.option(job, WINDOW))?;
     Ok(Arc::new(Http2 { paths, judge, window, depth: job.depth as usize }))
 }

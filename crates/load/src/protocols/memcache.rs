@@ -6,6 +6,7 @@
 //! Source: memcached, doc/protocol.txt.
 
 mod meta;
+mod partial;
 mod reader;
 
 use std::sync::Arc;
@@ -14,16 +15,14 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 use sojourn_workload::plan::Op;
 
+use super::key_value::{MULTIGET, OPERATIONS, SET, keys_per_multiget, nth_key, with_own};
 use super::line::push_number;
-use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind};
-use crate::content::{Content, KEY_MAX};
+use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::job::Job;
-use crate::target::{Carrier, Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Carrier, Scheme, Target};
+use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::server_notices::ServerNotices;
 use reader::Reader;
-
-pub(super) const SET: Op = Op(1);
-pub(super) const MULTIGET: Op = Op(2);
 
 const META: &str = "meta";
 
@@ -31,7 +30,7 @@ struct Memcache {
     content: Arc<Content>,
     keys_per_multiget: u32,
     is_meta: bool,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
 }
 
 impl Protocol for Memcache {
@@ -53,8 +52,8 @@ impl Protocol for Memcache {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        let (content, told) = (Arc::clone(&self.content), Arc::clone(&self.told));
-        Box::new(Reader::new(content, self.keys_per_multiget, self.is_meta, told))
+        let (content, notices) = (Arc::clone(&self.content), Arc::clone(&self.notices));
+        Box::new(Reader::new(content, self.keys_per_multiget, self.is_meta, notices))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -65,8 +64,8 @@ impl Protocol for Memcache {
         get.max(set)
     }
 
-    fn told(&self) -> Option<&Told> {
-        Some(&self.told)
+    fn notices(&self) -> Option<&ServerNotices> {
+        Some(&self.notices)
     }
 }
 
@@ -86,70 +85,18 @@ fn keys_of(op: Op, keys_per_multiget: u32) -> u32 {
     if op == MULTIGET { keys_per_multiget } else { 1 }
 }
 
-/// A multi-GET asks for items that follow one another, and begins again after the last.
-pub(super) fn nth_key(first: u32, nth: u32, items: u32) -> u32 {
-    if nth == 0 {
-        return first; // a GET of one key needs no division
-    }
-    ((u64::from(first) + u64::from(nth)) % u64::from(items)) as u32
-}
-
 pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "memcache",
         about: "memcache text over TCP or UDP: get, set, multi-key get; every value is checked",
         usage: "memcache://HOST:PORT, memcache://unix:/SOCKET or memcache+udp://HOST:PORT; of several, HOST:PORT,HOST:PORT, each holds the keys that hash to it",
-        params: &[
-            Param {
-                name: "items",
-                unit: "",
-                about: "distinct keys",
-                default: "10000",
-                range: ">= 1",
-            },
-            Param {
-                name: "key_size",
-                unit: "bytes",
-                about: "distribution",
-                default: "30",
-                range: "1..250",
-            },
-            Param {
-                name: "value_size",
-                unit: "bytes",
-                about: "distribution",
-                default: "200",
-                range: ">= 0",
-            },
-            Param {
-                name: "set_share",
-                unit: "ratio",
-                about: "requests that are SETs",
-                default: "0",
-                range: "0..1",
-            },
-            Param {
-                name: "multiget_share",
-                unit: "ratio",
-                about: "requests that are multi-GETs",
-                default: "0",
-                range: "0..1",
-            },
-            Param {
-                name: "multiget_keys",
-                unit: "",
-                about: "keys per multi-GET",
-                default: "10",
-                range: "1..1000",
-            },
-            Param {
-                name: META,
-                unit: "",
-                about: "ask by meta commands (mg, ms, mn), over TCP or a unix socket",
-                default: "false",
-                range: "true or false",
-            },
-        ],
+        params: &with_own(Param {
+            name: META,
+            unit: "",
+            about: "ask by meta commands (mg, ms, mn), over TCP or a unix socket",
+            default: "false",
+            range: "true or false",
+        }),
         needs: &[],
         source: "memcached doc/protocol.txt",
     },
@@ -163,32 +110,13 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
             if_silent: "memcached opens it with -U only",
         },
     ],
-    operations: &[
-        Operation { name: "get", share: "" },
-        Operation { name: "set", share: "set_share" },
-        Operation { name: "multiget", share: "multiget_share" },
-    ],
+    operations: OPERATIONS,
     shards: true,
     has_path: false,
     options: &[META],
     build,
     ..PLAIN
 };
-
-/// Keys per multi-GET of `job`; 1 where it asks for none.
-pub(super) fn keys_per_multiget(job: &Job) -> Result<u32, Fault> {
-    if job.multiget_share == 0.0 {
-        return Ok(1);
-    }
-    if u64::from(job.multiget_keys) > job.items {
-        return Err(Fault::usage(
-            format!("a multi-GET asks for {} of {} keys", job.multiget_keys, job.items),
-            "multiget_keys",
-            "ask for at most as many keys as there are items",
-        ));
-    }
-    Ok(job.multiget_keys)
-}
 
 fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let keys_per_multiget = keys_per_multiget(job)?;
@@ -204,6 +132,6 @@ fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn P
             return Err(Fault::usage(what, "option meta", "give true or false"));
         }
     };
-    let (content, told) = (Arc::clone(content), Arc::default());
-    Ok(Arc::new(Memcache { content, keys_per_multiget, is_meta, told }))
+    let (content, notices) = (Arc::clone(content), Arc::default());
+    Ok(Arc::new(Memcache { content, keys_per_multiget, is_meta, notices }))
 }

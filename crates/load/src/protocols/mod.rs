@@ -1,18 +1,27 @@
-//! What is said to the server: encode requests, decode replies. No sockets, no clocks.
+//! The words of each protocol: encode requests, decode replies. No sockets, no clocks.
 //!
 //! A decoder is fed bytes as they come, at any split, and never keeps more than a line of them.
 //! One file per protocol; `KINDS` is the table.
 
+pub(crate) mod complaints;
+pub mod content;
 pub mod echo;
 mod grpc;
 pub(crate) mod http;
 mod http2;
+mod key_value;
 mod line;
 mod memcache;
 mod null;
+mod of_job;
+mod outcome;
 mod postgres;
+pub(crate) mod protocol_sniff;
 mod resp;
+pub mod sampled;
 mod secret;
+pub mod server_notices;
+pub mod status_counts;
 mod udp;
 mod wishes;
 
@@ -22,15 +31,15 @@ use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 use sojourn_workload::plan::Op;
 
-use crate::content::Content;
-use crate::hello::Greeting;
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::said::Said;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::server_notices::ServerNotices;
+use crate::protocols::status_counts::StatusCounts;
+use crate::transports::hello::Greeting;
 
+pub use outcome::Outcome;
 pub(crate) use udp::id_of as datagram_id;
 
 /// The usual operation of any protocol: it reads one item.
@@ -79,7 +88,7 @@ pub trait Protocol: Send + Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
     /// Upper bound on the bytes of one request.
     fn request_bytes_max(&self) -> usize;
-    /// What is said when a connection opens.
+    /// What is sent when a connection opens.
     fn hello(&self) -> Greeting {
         Greeting::default()
     }
@@ -87,8 +96,8 @@ pub trait Protocol: Send + Sync {
     fn sampled(&self) -> Option<&Sampled> {
         None
     }
-    /// Where decoders put what the server tells beside its replies; `None`: nowhere.
-    fn told(&self) -> Option<&Told> {
+    /// Where decoders put notices of the server beside its replies; `None`: nowhere.
+    fn notices(&self) -> Option<&ServerNotices> {
         None
     }
     /// Whether replies on one connection interleave: then each decoder has [`Decoder::interleaved`].
@@ -105,8 +114,8 @@ pub trait Protocol: Send + Sync {
     fn may_repeat(&self) -> bool {
         false
     }
-    /// What replies said that were no success, by name; `None`: that is not counted.
-    fn said(&self) -> Option<&Said> {
+    /// Statuses of replies that were no success, by name; `None`: they are not counted.
+    fn statuses(&self) -> Option<&StatusCounts> {
         None
     }
 }
@@ -141,7 +150,7 @@ pub trait Interleaved {
     fn owes(&self) -> bool;
     /// Appends what the server is to hear beside requests: first of all, that the connection is open.
     fn say(&mut self, out: &mut Vec<u8>);
-    /// How many requests may be in flight; 0 before the server has said it, and when it goes away.
+    /// How many requests may be in flight; 0 before the server has announced it, and when it goes away.
     fn room(&self) -> u32;
     /// Nothing is in flight on it and nothing can be any more.
     fn is_over(&self) -> bool;
@@ -169,7 +178,7 @@ pub struct ProtocolKind {
     pub operations: &'static [Operation],
     /// Whether a target may name several servers that share the keys.
     pub shards: bool,
-    /// Whether only the server knows what a reply holds: then bodies that are empty or change are told,
+    /// Whether only the server knows what a reply holds: then bodies that are empty or change are reported,
     /// and the job says what it expects of them.
     pub is_opaque: bool,
     /// Whether a target may name who asks.
@@ -191,6 +200,12 @@ pub struct ProtocolKind {
     /// A stream of replies and what becomes of them, for the suite that runs over all protocols.
     #[cfg(test)]
     pub(crate) case: Option<fn() -> tests::Case>,
+}
+
+impl AsRef<Kind> for ProtocolKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
 }
 
 /// Sets a protocol up for a job; refuses what the job asks and the protocol cannot.
@@ -242,100 +257,6 @@ pub fn kind_of(target: &Target) -> &'static ProtocolKind {
 /// The protocol of a job's target.
 pub fn kind_of_job(job: &Job) -> Result<&'static ProtocolKind, Fault> {
     target(&job.target).map(|target| kind_of(&target)).map_err(|fault| fault.within("target"))
-}
-
-impl ProtocolKind {
-    /// The operation called `name`; `None` if the protocol has none of that name.
-    pub fn operation(&self, name: &str) -> Option<Op> {
-        let at = self.operations.iter().position(|operation| operation.name == name)?;
-        Some(Op(at as u8))
-    }
-
-    /// The word for `op` in raw files.
-    pub fn word(&self, op: Op) -> &'static str {
-        self.operations[usize::from(op.0)].name
-    }
-
-    /// What the job gives for an option of this protocol, or its default.
-    pub fn option<'a>(&self, job: &'a Job, name: &str) -> &'a str {
-        let described = self.kind.params.iter().find(|param| param.name == name);
-        job.option.get(name).map_or(described.map_or("", |param| param.default), String::as_str)
-    }
-
-    /// Shares of operations 1, 2, …, as `job` asks for them.
-    pub fn shares(&self, job: &Job) -> Result<Vec<f64>, Fault> {
-        self.operations[1..].iter().map(|operation| self.share(job, operation.share)).collect()
-    }
-
-    fn share(&self, job: &Job, key: &str) -> Result<f64, Fault> {
-        if let Some(share) = key_share(job, key) {
-            return Ok(share);
-        }
-        let text = self.option(job, key);
-        text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
-            let what = format!("{key} is '{text}'");
-            Fault::usage(what, format!("option {key}"), "give a share from 0 to 1")
-        })
-    }
-
-    /// Refuses operations and options that are other protocols', or nobody's.
-    pub fn check(&self, job: &Job, target: &Target) -> Result<(), Fault> {
-        let has = |share: &str| self.operations.iter().any(|own| own.share == share);
-        for operation in KINDS.iter().flat_map(|entry| entry.operations) {
-            let is_asked = key_share(job, operation.share).is_some_and(|share| share > 0.0);
-            if is_asked && !has(operation.share) {
-                return Err(lacks(target, operation.name, operation.share));
-            }
-        }
-        if job.preload && self.operation("set").is_none() {
-            return Err(lacks(target, "set", "preload"));
-        }
-        wishes::refuse(self, job, target)?;
-        if !target.user.is_empty() && !self.has_user {
-            let what = format!("{} has no user in its target", target.scheme.name);
-            let fix = if self.wishes.contains(&"auth") { "give --auth" } else { "leave it out" };
-            return Err(Fault::usage(what, "target", fix));
-        }
-        if !self.has_path && target.path != "/" {
-            let what =
-                format!("{} has no use for '{}' in its target", target.scheme.name, target.path);
-            let fix = format!("leave it out: {}://{}", target.scheme.name, target.place());
-            return Err(Fault::usage(what, "target", fix));
-        }
-        let unknown = job.option.keys().find(|key| !self.options.contains(&key.as_str()));
-        if let Some(key) = unknown {
-            let known =
-                if self.options.is_empty() { "none".into() } else { self.options.join(", ") };
-            let what = format!("{} has no option called '{key}'", target.scheme.name);
-            return Err(Fault::usage(what, "option", format!("known: {known}")));
-        }
-        let sum: f64 = self.shares(job)?.iter().sum();
-        if sum <= 1.0 {
-            return Ok(());
-        }
-        let keys: Vec<&str> = self.operations[1..].iter().map(|own| own.share).collect();
-        let fix = "give shares that add to at most 1";
-        Err(Fault::usage(format!("{} is {sum}", keys.join(" + ")), keys.join(" + "), fix))
-    }
-}
-
-/// The job's own keys for shares, which several protocols have.
-fn key_share(job: &Job, key: &str) -> Option<f64> {
-    match key {
-        "set_share" => Some(job.set_share),
-        "multiget_share" => Some(job.multiget_share),
-        _ => None,
-    }
-}
-
-fn lacks(target: &Target, name: &str, at: &str) -> Fault {
-    let able = KINDS.iter().filter(|entry| entry.operation(name).is_some());
-    let names: Vec<&str> = able.map(|entry| entry.schemes[0].name).collect();
-    Fault::usage(
-        format!("{} has no {name}", target.scheme.name),
-        at,
-        format!("leave it out, or use a target of {}", names.join(", ")),
-    )
 }
 
 /// The protocol that `target` speaks, set up for `job`.

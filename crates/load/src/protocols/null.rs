@@ -6,10 +6,10 @@ use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 
 use super::{Asked, Decoder, Operation, Protocol, ProtocolKind, Step};
-use crate::content::Content;
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::target::{Carrier, Scheme, Target};
+use crate::job::target::{Carrier, Scheme, Target};
+use crate::protocols::Outcome;
+use crate::protocols::content::Content;
 
 struct Null;
 

@@ -2,7 +2,7 @@
 //!
 //! A prepared query is asked for by Bind, Execute and Sync, with the item's number as its parameter; one
 //! sent as text by Query, with the number in it. Either way the reply ends with `ReadyForQuery`, and a
-//! complaint of the server (`ErrorResponse`) is an error status whose text is told.
+//! complaint of the server (`ErrorResponse`) is an error status with a text that is reported.
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol".
 
 mod greeting;
@@ -20,19 +20,19 @@ use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
 
 use super::{Asked, Decoder, Operation, PLAIN, Protocol, ProtocolKind, secret};
-use crate::content::Content;
-use crate::hello::Greeting;
 use crate::job::Job;
-use crate::sampled::Sampled;
-use crate::target::{Scheme, Target};
-use crate::told::Told;
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::Content;
+use crate::protocols::sampled::Sampled;
+use crate::protocols::server_notices::ServerNotices;
+use crate::transports::hello::Greeting;
 use greeting::{Greet, Login};
 use proof::Password;
 use reader::{Reader, Wish};
 use statement::Statement;
 
 const PREPARED: &str = "prepared";
-/// Who asks where the target names nobody, as the server's own superuser is called.
+/// Who asks where the target names no user, as the server's own superuser is called.
 const USER: &str = "postgres";
 
 struct Postgres {
@@ -73,8 +73,8 @@ impl Protocol for Postgres {
         self.wish.sampled.as_deref()
     }
 
-    fn told(&self) -> Option<&Told> {
-        Some(&self.wish.told)
+    fn notices(&self) -> Option<&ServerNotices> {
+        Some(&self.wish.notices)
     }
 }
 
@@ -212,13 +212,13 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
     let all = all.collect::<Result<Vec<_>, Fault>>()?;
     let is_prepared = is_prepared(job)?;
     let user = if target.user.is_empty() { USER } else { &target.user };
-    let told = Arc::new(Told::of_rows());
+    let notices = Arc::new(ServerNotices::of_rows());
     let login = Login {
         user: user.into(),
         database: database(target, user)?,
         password: password(&job.auth)?,
         prepared: if is_prepared { all.clone() } else { Vec::new() },
-        told: Arc::clone(&told),
+        notices: Arc::clone(&notices),
     };
     let sampled = Sampled::of(job)?.map(Arc::new);
     let (numbered, fixed) = all.into_iter().partition(|statement| statement.is_numbered());
@@ -228,6 +228,6 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
         items: job.items as u32,
         is_prepared,
         login: Arc::new(login),
-        wish: Wish { bytes: job.expect_bytes, sampled, told },
+        wish: Wish { bytes: job.expect_bytes, sampled, notices },
     }))
 }

@@ -5,25 +5,22 @@
 //! error is kept, the first of each kind. Source: redis.io, "Redis serialization protocol specification".
 
 mod greeting;
+mod reader;
 
 use std::sync::Arc;
 
 use sojourn_base::Fault;
 use sojourn_base::kind::{Kind, Param};
-use sojourn_workload::plan::Op;
 
-use super::line::{Found, Lines, number, push_number};
-use super::memcache::{keys_per_multiget, nth_key};
-use super::{Asked, Decoder, GET, Operation, PLAIN, Protocol, ProtocolKind, Step};
-use crate::content::{Content, KEY_MAX};
-use crate::hello::Greeting;
+use super::key_value::{MULTIGET, OPERATIONS, SET, keys_per_multiget, nth_key, with_own};
+use super::line::push_number;
+use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::job::Job;
-use crate::marks::Outcome;
-use crate::target::{Scheme, Target};
-use crate::told::Told;
-
-const SET: Op = Op(1);
-const MULTIGET: Op = Op(2);
+use crate::job::target::{Scheme, Target};
+use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::server_notices::ServerNotices;
+use crate::transports::hello::Greeting;
+use reader::Reader;
 
 const LINE_MAX: usize = 512; // an error's text
 
@@ -31,7 +28,7 @@ struct Resp {
     content: Arc<Content>,
     keys_per_multiget: u32,
     greeting: Greeting,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
 }
 
 impl Protocol for Resp {
@@ -57,14 +54,8 @@ impl Protocol for Resp {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Reader {
-            content: Arc::clone(&self.content),
-            keys_per_multiget: self.keys_per_multiget,
-            told: Arc::clone(&self.told),
-            lines: Lines::new(LINE_MAX),
-            body: None,
-            several: Several::default(),
-        })
+        let (content, notices) = (Arc::clone(&self.content), Arc::clone(&self.notices));
+        Box::new(Reader::new(content, self.keys_per_multiget, notices))
     }
 
     fn request_bytes_max(&self) -> usize {
@@ -76,8 +67,8 @@ impl Protocol for Resp {
         self.greeting.clone()
     }
 
-    fn told(&self) -> Option<&Told> {
-        Some(&self.told)
+    fn notices(&self) -> Option<&ServerNotices> {
+        Some(&self.notices)
     }
 }
 
@@ -101,222 +92,18 @@ impl Resp {
     }
 }
 
-struct Reader {
-    content: Arc<Content>,
-    keys_per_multiget: u32,
-    told: Arc<Told>,
-    lines: Lines,
-    body: Option<Body>,
-    several: Several,
-}
-
-/// Values of an MGET, as far as they have been read.
-#[derive(Default)]
-struct Several {
-    /// How many are still to come; 0: the reply has not begun.
-    left: u32,
-    is_any_missing: bool,
-    bytes: u32,
-    flaw: Option<Outcome>,
-}
-
-/// A bulk string being read.
-struct Body {
-    len: usize,
-    /// Bytes read of it and of its line end.
-    read: usize,
-    flaw: Option<Outcome>,
-}
-
-impl Decoder for Reader {
-    fn read(&mut self, asked: Asked, bytes: &[u8]) -> Step {
-        if asked.op == MULTIGET {
-            return self.read_several(asked, bytes);
-        }
-        self.read_one(asked, bytes)
-    }
-
-    fn reset(&mut self) {
-        self.lines.clear();
-        self.body = None;
-        self.several = Several::default();
-    }
-}
-
-impl Reader {
-    /// The values of an MGET, each read as the reply to a GET.
-    fn read_several(&mut self, asked: Asked, bytes: &[u8]) -> Step {
-        let mut used = 0;
-        while used < bytes.len() {
-            if self.several.left == 0 {
-                let (taken, outcome) = self.begin_several(&bytes[used..]);
-                used += taken;
-                if let Some(outcome) = outcome {
-                    return Step::end(used, outcome, 0);
-                }
-                continue;
-            }
-            let nth = self.keys_per_multiget - self.several.left;
-            let item = nth_key(asked.item, nth, self.content.items());
-            let step = self.read_one(Asked { op: GET, item, ..asked }, &bytes[used..]);
-            used += step.used;
-            let Some(reply) = step.reply else { continue };
-            let several = &mut self.several;
-            several.left -= 1;
-            several.bytes += reply.body_bytes;
-            match reply.outcome {
-                Outcome::Hit => {}
-                Outcome::Miss => several.is_any_missing = true,
-                Outcome::Garbled => return Step::end(used, Outcome::Garbled, several.bytes),
-                flaw => several.flaw = several.flaw.or(Some(flaw)),
-            }
-            if several.left == 0 {
-                let whole = std::mem::take(several);
-                let missing = whole.is_any_missing.then_some(Outcome::Miss);
-                let outcome = whole.flaw.or(missing).unwrap_or(Outcome::Hit);
-                return Step::end(used, outcome, whole.bytes);
-            }
-        }
-        Step::more(used)
-    }
-
-    /// Reads `*count`; bytes used, and the outcome if the reply ended with this line.
-    fn begin_several(&mut self, bytes: &[u8]) -> (usize, Option<Outcome>) {
-        let (line, taken) = match self.lines.find(bytes) {
-            Found::Line(line, taken) => (line, taken),
-            Found::Part => return (bytes.len(), None),
-            Found::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
-        };
-        let outcome = match line {
-            [b'*', count @ ..] if number(count) == Some(self.keys_per_multiget) => {
-                self.several.left = self.keys_per_multiget;
-                None
-            }
-            [b'-', ..] => {
-                self.told.refused(line);
-                Some(Outcome::Status)
-            }
-            _ => Some(Outcome::Garbled),
-        };
-        self.lines.clear();
-        (taken, outcome)
-    }
-
-    fn read_one(&mut self, asked: Asked, bytes: &[u8]) -> Step {
-        let mut used = 0;
-        if self.body.is_none() {
-            let (line, taken) = match self.lines.find(bytes) {
-                Found::Line(line, taken) => (line, taken),
-                Found::Part => return Step::more(bytes.len()),
-                Found::TooLong => return Step::end(bytes.len(), Outcome::Garbled, 0),
-            };
-            used = taken;
-            let ended = match (asked.op, line) {
-                (SET, b"+OK") => Some(Outcome::Hit),
-                (GET, b"$-1" | b"_") => Some(Outcome::Miss),
-                (_, [b'-', ..]) => {
-                    self.told.refused(line);
-                    Some(Outcome::Status)
-                }
-                (GET, [b'$', len @ ..]) => match number(len) {
-                    Some(len) => {
-                        let is_right = len == self.content.value_len(asked.item);
-                        let flaw = (!is_right).then_some(Outcome::Length);
-                        self.body = Some(Body { len: len as usize, read: 0, flaw });
-                        None
-                    }
-                    None => Some(Outcome::Garbled),
-                },
-                _ => Some(Outcome::Garbled),
-            };
-            self.lines.clear();
-            if let Some(outcome) = ended {
-                return Step::end(used, outcome, 0);
-            }
-        }
-        self.read_body(asked, bytes, used)
-    }
-
-    fn read_body(&mut self, asked: Asked, bytes: &[u8], used: usize) -> Step {
-        let Some(body) = &mut self.body else { return Step::more(used) };
-        let bytes = &bytes[used..];
-        let run = bytes.len().min(body.len + 2 - body.read);
-        let content = run.min(body.len.saturating_sub(body.read));
-        if body.flaw.is_none() && !self.content.holds(asked.item, body.read, &bytes[..content]) {
-            body.flaw = Some(Outcome::Content);
-        }
-        let line_end = &b"\r\n"[(body.read + content).saturating_sub(body.len)..];
-        let is_garbled = !line_end.starts_with(&bytes[content..run]);
-        body.read += run;
-        let len = body.len as u32;
-        if is_garbled {
-            return Step::end(used + run, Outcome::Garbled, len);
-        }
-        if body.read < body.len + 2 {
-            return Step::more(used + run);
-        }
-        let outcome = body.flaw.unwrap_or(Outcome::Hit);
-        self.body = None;
-        Step::end(used + run, outcome, len)
-    }
-}
-
 pub(super) const KIND: ProtocolKind = ProtocolKind {
     kind: Kind {
         name: "resp",
         about: "RESP, as Redis and Valkey speak it: GET, SET and MGET; every value is checked; depth is its pipeline",
         usage: "resp://HOST:PORT/DATABASE, redis:// or valkey:// (over TLS rediss://, valkeys://), of a user USER@HOST; of a unix socket resp://unix:/SOCKET:/DATABASE",
-        params: &[
-            Param {
-                name: "items",
-                unit: "",
-                about: "distinct keys",
-                default: "10000",
-                range: ">= 1",
-            },
-            Param {
-                name: "key_size",
-                unit: "bytes",
-                about: "distribution",
-                default: "30",
-                range: "1..250",
-            },
-            Param {
-                name: "value_size",
-                unit: "bytes",
-                about: "distribution",
-                default: "200",
-                range: ">= 0",
-            },
-            Param {
-                name: "set_share",
-                unit: "ratio",
-                about: "requests that are SETs",
-                default: "0",
-                range: "0..1",
-            },
-            Param {
-                name: "multiget_share",
-                unit: "ratio",
-                about: "requests that are MGETs",
-                default: "0",
-                range: "0..1",
-            },
-            Param {
-                name: "multiget_keys",
-                unit: "",
-                about: "keys per MGET",
-                default: "10",
-                range: "1..1000",
-            },
-            Param {
-                name: "auth",
-                unit: "",
-                about: "password:, and where it is: file:PATH or env:NAME; of the target's user, or the server's own",
-                default: "",
-                range: "",
-            },
-        ],
+        params: &with_own(Param {
+            name: "auth",
+            unit: "",
+            about: "password:, and where it is: file:PATH or env:NAME; of the target's user, or the server's own",
+            default: "",
+            range: "",
+        }),
         needs: &[],
         source: "redis.io, RESP specification",
     },
@@ -329,18 +116,14 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
     ],
     has_user: true,
     wishes: &["auth"],
-    operations: &[
-        Operation { name: "get", share: "" },
-        Operation { name: "set", share: "set_share" },
-        Operation { name: "multiget", share: "multiget_share" },
-    ],
+    operations: OPERATIONS,
     build,
     ..PLAIN
 };
 
 fn build(job: &Job, target: &Target, content: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let keys_per_multiget = keys_per_multiget(job)?;
-    let told = Arc::new(Told::default());
-    let greeting = greeting::greeting(job, target, &told)?;
-    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget, greeting, told }))
+    let notices = Arc::new(ServerNotices::default());
+    let greeting = greeting::greeting(job, target, &notices)?;
+    Ok(Arc::new(Resp { content: Arc::clone(content), keys_per_multiget, greeting, notices }))
 }

@@ -3,7 +3,7 @@
 
 use sojourn_base::rng::{Rng, RngExt, stream};
 
-use super::memcache::{MULTIGET, SET};
+use super::key_value::{MULTIGET, SET};
 use super::*;
 use crate::job::Job;
 

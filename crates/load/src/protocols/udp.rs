@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::{Asked, Decoder, Protocol, Step};
-use crate::told::Told;
+use crate::protocols::server_notices::ServerNotices;
 
 const HEADER: usize = 8;
 
@@ -42,8 +42,8 @@ impl Protocol for Udp {
         HEADER + self.inner.request_bytes_max()
     }
 
-    fn told(&self) -> Option<&Told> {
-        self.inner.told()
+    fn notices(&self) -> Option<&ServerNotices> {
+        self.inner.notices()
     }
 }
 

@@ -4,7 +4,7 @@ use sojourn_base::Fault;
 
 use super::{KINDS, ProtocolKind};
 use crate::job::Job;
-use crate::target::Target;
+use crate::job::target::Target;
 
 /// Refuses wishes that `entry` cannot grant, and names who can.
 pub(super) fn refuse(entry: &ProtocolKind, job: &Job, target: &Target) -> Result<(), Fault> {

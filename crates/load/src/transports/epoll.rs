@@ -14,7 +14,7 @@ use sojourn_base::kind::Kind;
 
 use super::{Ends, Event, Patience, Reopen, Transport, TransportKind, sockets};
 
-/// Events taken per wait. Few, so that a reply is not picked up long after the wait that told of it.
+/// Events taken per wait. Few, so that a reply is not picked up long after the wait that reported it.
 const EVENTS: usize = 16;
 /// Bytes read at once: more than any reply of a usual job.
 const BUFFER: usize = 256 * 1024;
@@ -28,7 +28,7 @@ struct Epoll {
     opening: Vec<Option<sockets::Opening>>,
     /// Bytes that the kernel did not take yet, in order.
     unsent: Vec<Vec<u8>>,
-    /// Connections that broke while sending, to be told by the next poll.
+    /// Connections that broke while sending, which the next poll reports.
     broken: Vec<u32>,
     buffer: Box<[u8]>,
     events: [libc::epoll_event; EVENTS],
@@ -51,7 +51,7 @@ pub(super) const KIND: TransportKind = TransportKind {
 };
 
 fn open(mut ends: Ends) -> Result<Box<dyn Transport>, Fault> {
-    // SAFETY: takes a flag, answers a file descriptor that nobody else owns.
+    // SAFETY: takes a flag, answers a file descriptor that has no other owner.
     let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
     if epoll < 0 {
         let error = io::Error::last_os_error();

@@ -1,7 +1,7 @@
 //! Greetings over a transport that has a handshake of its own first: the password goes through TLS.
 //!
-//! Over plain sockets a greeting is said before the transport has them ([`super::sockets`]). Over TLS it can
-//! only follow the handshake, so it is said here: before the run on all connections, and on each that is
+//! Over plain sockets a greeting is exchanged before the transport has them ([`super::sockets`]). Over TLS it can
+//! only follow the handshake, so it is exchanged here: before the run on all connections, and on each that is
 //! opened again before anybody may use it.
 
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sojourn_base::Fault;
 
 use super::{Event, Patience, Reopen, Transport, tls};
-use crate::hello::{Greeting, Hello, Refusal, Said};
+use crate::transports::hello::{Greeting, Hello, HelloState, Refusal};
 
 /// How long all greetings before the run may take, and one after it.
 const GREET_WITHIN: Duration = Duration::from_secs(5);
@@ -21,9 +21,9 @@ enum State {
     Open,
     /// Its greeting goes on since then.
     Talking(Box<dyn Hello>, Instant),
-    /// Its greeting is over, and nobody knows yet.
+    /// Its greeting is over, which is not reported yet.
     Done,
-    /// The server refused it, or went; nobody knows yet.
+    /// The server refused it, or went, which is not reported yet.
     Refused,
     Closed,
 }
@@ -32,7 +32,7 @@ struct Greeted {
     inner: Box<dyn Transport>,
     greeting: Greeting,
     each: Vec<State>,
-    /// What is to be said after a poll.
+    /// What is to be sent after a poll.
     answers: Vec<(u32, Vec<u8>)>,
     /// Why the first of them was refused.
     why: Option<Refusal>,
@@ -96,9 +96,9 @@ impl Transport for Greeted {
             };
             let mut out = Vec::new();
             match hello.say(bytes, &mut out) {
-                Said::More => {}
-                Said::Done => *state = State::Done,
-                Said::Refused => {
+                HelloState::More => {}
+                HelloState::Done => *state = State::Done,
+                HelloState::Refused => {
                     *why = why.take().or_else(|| hello.why());
                     *state = State::Refused;
                 }
@@ -152,9 +152,10 @@ impl Greeted {
     fn begin(&mut self, connection: u32) {
         let Some(mut hello) = self.greeting.hello() else { return };
         let mut out = Vec::new();
-        let said = hello.say(&[], &mut out);
+        let state = hello.say(&[], &mut out);
         self.inner.send(connection, &out);
         let talking = State::Talking(hello, Instant::now());
-        self.each[connection as usize] = if said == Said::Done { State::Done } else { talking };
+        self.each[connection as usize] =
+            if state == HelloState::Done { State::Done } else { talking };
     }
 }

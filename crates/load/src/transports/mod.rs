@@ -1,12 +1,13 @@
 //! What carries bytes to the server and back: one loop in [`crate::drive`] serves them all.
 //!
 //! A transport owns the sockets of one thread. It hands bytes to the kernel in the order given,
-//! also when the kernel takes them in parts, and it never waits longer than it is told.
+//! also when the kernel takes them in parts, and it never waits longer than it may.
 //! One file per transport; `KINDS` is the table.
 
 mod buffers;
 mod epoll;
 pub mod greeted;
+pub mod hello;
 mod null;
 mod outbox;
 mod ring;
@@ -14,15 +15,16 @@ pub mod sockets;
 pub mod tls;
 mod uring;
 
+use std::iter;
 use std::net::IpAddr;
 
 use socket2::Socket;
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 
-use crate::address::Address;
-use crate::hello::Greeting;
-use crate::target::{Carrier, Target};
+use crate::job::address::Address;
+use crate::job::target::{Carrier, Target};
+use crate::transports::hello::Greeting;
 
 /// What a poll found, by connection.
 #[derive(Debug)]
@@ -117,7 +119,7 @@ pub struct Ends {
     pub depth: u32,
     /// More is sent than requests, of any length and at any time.
     pub says_more: bool,
-    /// What is said on a connection that is opened again.
+    /// The greeting of a connection that is opened again.
     pub greeting: Greeting,
 }
 
@@ -141,6 +143,12 @@ pub struct TransportKind {
     pub open: fn(Ends) -> Result<Box<dyn Transport>, Fault>,
     /// Whether this kernel has what it needs.
     pub works: fn() -> bool,
+}
+
+impl AsRef<Kind> for TransportKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
 }
 
 impl std::fmt::Debug for TransportKind {
@@ -179,15 +187,7 @@ pub fn choose(name: &str, target: &Target) -> Result<&'static TransportKind, Fau
         Some(entry) => Ok(entry),
         None => {
             let names = KINDS.iter().map(|entry| entry.kind.name);
-            let hint = near(name, names.clone())
-                .first()
-                .map_or(String::new(), |n| format!("did you mean {n}? "));
-            let known: Vec<&str> = names.collect();
-            Err(Fault::usage(
-                format!("no transport is called '{name}'"),
-                "transport",
-                format!("{hint}known: auto, {}", known.join(", ")),
-            ))
+            Err(kind::unknown(name, iter::once("auto").chain(names), "transport", "transport"))
         }
     }
 }

@@ -18,7 +18,7 @@ const OVERHEAD: usize = 2048;
 pub(super) struct Piece {
     pub(super) start: *const u8,
     pub(super) len: u32,
-    /// Whether its completion must be told to [`Outbox::sent`].
+    /// Whether its completion must be reported to [`Outbox::sent`].
     pub(super) is_tracked: bool,
 }
 

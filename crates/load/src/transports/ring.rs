@@ -1,7 +1,7 @@
 //! One `io_uring` of one thread: what is handed over when, and how long an entry waits.
 //!
 //! It does its deferred work only when the thread enters the kernel (`SINGLE_ISSUER`,
-//! `DEFER_TASKRUN`). The `TASKRUN` flag tells when there is such work, so a thread that spins looks at
+//! `DEFER_TASKRUN`). The `TASKRUN` flag shows when there is such work, so a thread that spins looks at
 //! memory and enters the kernel only when something happened.
 //!
 //! Source: `io_uring_setup(2)`, `io_uring_enter(2)`.

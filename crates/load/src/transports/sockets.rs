@@ -9,8 +9,8 @@ use socket2::{Protocol, Socket, Type};
 use sojourn_base::Fault;
 
 use super::Reopen;
-use crate::address::Address;
-use crate::hello::{Greeting, Refusal, Talk};
+use crate::job::address::Address;
+use crate::transports::hello::{Greeting, Refusal, Talk};
 
 /// How long all connections together may take to open.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -158,7 +158,7 @@ impl Way {
         })
     }
 
-    /// Begins to open a connection; [`Opening::progress`] tells how it went.
+    /// Begins to open a connection; [`Opening::progress`] says how it went.
     pub fn begin(&self, greeting: &Greeting) -> Result<Opening, Reopen> {
         let socket = self.begin_socket()?;
         Ok(Opening { socket, talk: greeting.begin() })
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!((fault.at.as_str(), fault.exit), ("source", 2));
     }
 
-    /// Two addresses of this machine, of which nobody listens on the first.
+    /// Two addresses of this machine, of which the first has no listener.
     fn half_there() -> (std::net::TcpListener, Vec<Address>) {
         let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let there = server.local_addr().unwrap();

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::hello::Greeting;
+use crate::transports::hello::Greeting;
 
 mod greeting;
 

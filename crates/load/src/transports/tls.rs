@@ -11,6 +11,7 @@
 mod client;
 mod faults;
 mod link;
+mod pem;
 mod seen;
 mod trust;
 
@@ -55,7 +56,7 @@ struct Secured {
     answers: Vec<u32>,
     ended: Vec<u32>,
     broken: Vec<u32>,
-    /// Those that are open, of which what came early has not been told.
+    /// Those that are open, of which what came early has not been reported.
     early: Vec<u32>,
     seen: Seen,
     error: Option<Error>,

@@ -37,7 +37,7 @@ struct Uring {
     ends: Ends,
     each: Vec<Connection>,
     taken: Vec<cqueue::Entry>,
-    /// Connections that broke while sending, to be told by the next poll.
+    /// Connections that broke while sending, which the next poll reports.
     broken: Vec<u32>,
 }
 
@@ -155,7 +155,7 @@ impl Uring {
         self.received(connection, entry, is_current, on);
     }
 
-    /// A send was completed; successful ones of an untracked outbox are never told of.
+    /// A send was completed; successful ones of an untracked outbox are never reported.
     #[inline]
     fn sent(&mut self, connection: u32, result: i32) {
         match usize::try_from(result) {
@@ -169,7 +169,7 @@ impl Uring {
         }
     }
 
-    /// Notes a connection that can send no more, to be told of by the next poll.
+    /// Notes a connection that can send no more, which the next poll reports.
     #[cold]
     fn breaks(&mut self, connection: u32) {
         if !self.broken.contains(&connection) {

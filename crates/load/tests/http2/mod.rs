@@ -13,8 +13,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sojourn_load::job::Job;
-use sojourn_load::marks::Outcome;
 use sojourn_load::measure::Judged;
+use sojourn_load::protocols::Outcome;
 
 use super::mirror::{Folder, Program, job, listen, mirror};
 use super::tls::{fault, file};
@@ -191,20 +191,20 @@ fn a_server_that_speaks_something_else_is_told_before_the_run() {
             let (insecure, duration) = (target.starts_with("h2:"), "50ms".into());
             fault(Job { insecure, duration, ..job(target, transport) }).to_string()
         };
-        let told = what(format!("h2c://127.0.0.1:{web}/"));
-        assert!(told.contains("does not speak HTTP/2"), "{told}");
-        assert!(told.contains(&format!("HTTP/1.1: ask http://127.0.0.1:{web}")), "{told}");
-        let told = what(format!("grpc://127.0.0.1:{cache}/a.B/C"));
-        assert!(told.contains(&format!("memcache: ask memcache://127.0.0.1:{cache}")), "{told}");
-        let told = what(format!("h2c://127.0.0.1:{silent}/"));
-        assert!(told.contains("it closed the connection"), "{told}");
+        let text = what(format!("h2c://127.0.0.1:{web}/"));
+        assert!(text.contains("does not speak HTTP/2"), "{text}");
+        assert!(text.contains(&format!("HTTP/1.1: ask http://127.0.0.1:{web}")), "{text}");
+        let text = what(format!("grpc://127.0.0.1:{cache}/a.B/C"));
+        assert!(text.contains(&format!("memcache: ask memcache://127.0.0.1:{cache}")), "{text}");
+        let text = what(format!("h2c://127.0.0.1:{silent}/"));
+        assert!(text.contains("it closed the connection"), "{text}");
         for port in [old, none] {
-            let told = what(format!("h2://127.0.0.1:{port}/"));
-            assert!(told.contains("does not speak HTTP/2 over TLS (ALPN)"), "{told}");
+            let text = what(format!("h2://127.0.0.1:{port}/"));
+            assert!(text.contains("does not speak HTTP/2 over TLS (ALPN)"), "{text}");
         }
         let to = job(format!("h2://127.0.0.1:{new}/"), transport);
-        let told = fault(Job { ca_file: file("self.pem"), ..to }).to_string();
-        assert!(told.contains("issued by nobody that is trusted"), "{told}");
+        let text = fault(Job { ca_file: file("self.pem"), ..to }).to_string();
+        assert!(text.contains("issued by nobody that is trusted"), "{text}");
     }
 }
 

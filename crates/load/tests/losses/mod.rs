@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
-use sojourn_load::content::Content;
 use sojourn_load::job::Job;
-use sojourn_load::marks::Outcome;
+use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::Judged;
-use sojourn_load::result::Verdict;
+use sojourn_load::protocols::Outcome;
+use sojourn_load::protocols::content::Content;
 
 use super::server::{Behaviour, Server};
 use super::{job, run, usable};

@@ -11,9 +11,9 @@ use std::time::Duration;
 use fake::{GOOD, Manner, PASSWORD, Way};
 use sojourn_base::Fault;
 use sojourn_load::job::Job;
-use sojourn_load::marks::Outcome;
-use sojourn_load::resolve::resolve;
-use sojourn_load::result::Verdict;
+use sojourn_load::judge::result::Verdict;
+use sojourn_load::plan::resolve::resolve;
+use sojourn_load::protocols::Outcome;
 
 use super::mirror::{Folder, listen};
 use super::{mirror, run, usable};
@@ -37,8 +37,8 @@ fn password(folder: &Folder, text: &str) -> String {
 /// Why a job's connections cannot be opened.
 fn refused(job: Job) -> Fault {
     let resolved = resolve(job).unwrap();
-    let protocol = sojourn_load::run::check(&resolved).unwrap();
-    sojourn_load::run::prepare(&resolved, protocol, &Arc::default()).err().unwrap()
+    let protocol = sojourn_load::drive::run::check(&resolved).unwrap();
+    sojourn_load::drive::run::prepare(&resolved, protocol, &Arc::default()).err().unwrap()
 }
 
 #[test]

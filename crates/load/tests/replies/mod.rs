@@ -5,8 +5,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use sojourn_load::job::Job;
+use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::Judged;
-use sojourn_load::result::Verdict;
 
 use super::mirror;
 use super::server::{Behaviour, Server};
@@ -102,8 +102,8 @@ fn more_bytes_than_a_reply_has_cost_a_connection_and_no_request() {
             assert!(result.errors.is_empty(), "{transport}, {head}: {:?}", result.errors);
             assert!(result.checks.overlong_replies >= result.requests, "{transport}, {head}");
             assert_eq!(result.checks.broken_connections, 0, "{transport}, {head}");
-            let told = result.notes.iter().any(|note| note.contains("more bytes came"));
-            assert!(told, "{:?}", result.notes);
+            let text = result.notes.iter().any(|note| note.contains("more bytes came"));
+            assert!(text, "{:?}", result.notes);
         }
     }
 }
@@ -172,9 +172,9 @@ fn a_web_server_that_is_slow_or_breaks_off_is_named_as_that() {
         let (duration, timeout) = ("300ms".into(), "100ms".into());
         let job = mirror::job(format!("http://127.0.0.1:{port}/"), usable()[0]);
         let reasons = run(Job { duration, timeout, ..job }).result.reasons;
-        let told = reasons.iter().find(|why| why.starts_with("protocol")).expect("it is told");
-        assert!(told.contains(part), "{part} in {told}");
-        assert!(!told.contains("probably speaks another"), "{told}");
+        let text = reasons.iter().find(|why| why.starts_with("protocol")).expect("it is told");
+        assert!(text.contains(part), "{part} in {text}");
+        assert!(!text.contains("probably speaks another"), "{text}");
     }
 }
 
@@ -186,8 +186,8 @@ fn a_server_that_answers_nothing_is_fast_and_not_believed() {
         let result = run(job()).result;
         assert_eq!(result.verdict, Verdict::Unknown, "{transport}");
         let all = result.requests;
-        let told = format!("content: {all} of {all} replies had an empty body");
-        assert!(result.reasons.iter().any(|why| why.starts_with(&told)), "{:?}", result.reasons);
+        let text = format!("content: {all} of {all} replies had an empty body");
+        assert!(result.reasons.iter().any(|why| why.starts_with(&text)), "{:?}", result.reasons);
         assert_eq!((result.errors.len(), result.replies.bytes_max), (0, Some(0)));
         let allowed = run(Job { allow_empty: true, ..job() }).result;
         assert!(!allowed.reasons.iter().any(|why| why.starts_with("content")), "{transport}");
@@ -218,8 +218,8 @@ fn what_is_sent_is_what_was_asked_for_and_bodies_are_held_against_it() {
         assert!(!json.contains("sesame") && !json.contains("bWU6b3"), "the secret is in no result");
         let bad = run(job("/shelf/7 ")).result;
         assert_eq!(bad.verdict, Verdict::Unknown);
-        let told = "replies checked did not match expect_regex";
-        assert!(bad.reasons.iter().any(|why| why.contains(told)), "{:?}", bad.reasons);
+        let text = "replies checked did not match expect_regex";
+        assert!(bad.reasons.iter().any(|why| why.contains(text)), "{:?}", bad.reasons);
     }
     std::fs::remove_file(&path).unwrap();
 }

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sojourn_base::clock::{Clock, Monotonic};
-use sojourn_load::content::Content;
 use sojourn_load::job::Job;
+use sojourn_load::protocols::content::Content;
 
 /// What the server does to its clients.
 #[derive(Clone, Copy, Debug)]

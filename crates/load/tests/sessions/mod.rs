@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use ring::digest::{SHA256, digest};
 use sojourn_load::job::Job;
+use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::Judged;
-use sojourn_load::result::Verdict;
 
 use super::{mirror, run, usable};
 
@@ -45,7 +45,7 @@ fn serve(mut stream: TcpStream, files: &[(String, Vec<u8>)]) {
 }
 
 /// Two files in a folder of their own: what is asked for, and what it must be.
-fn told(name: &str, files: &[(String, Vec<u8>)]) -> (PathBuf, PathBuf) {
+fn words(name: &str, files: &[(String, Vec<u8>)]) -> (PathBuf, PathBuf) {
     let base = std::env::temp_dir().join(format!("sojourn-sessions-{}-{name}", std::process::id()));
     let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
     let line = |(path, body): &(String, Vec<u8>)| {
@@ -63,7 +63,7 @@ fn told(name: &str, files: &[(String, Vec<u8>)]) -> (PathBuf, PathBuf) {
 /// Watches the film while the server has `change` made of it.
 fn watch(name: &str, transport: &str, change: impl Fn(&mut Vec<(String, Vec<u8>)>)) -> Judged {
     let files = film();
-    let (paths, bodies) = told(&format!("{name}-{transport}"), &files);
+    let (paths, bodies) = words(&format!("{name}-{transport}"), &files);
     let mut served = files;
     change(&mut served);
     let port = mirror::listen(move |stream| serve(stream, &served));
@@ -111,9 +111,9 @@ fn a_chunk_of_the_right_length_and_another_content_is_found_in_the_sample() {
     for transport in usable() {
         let got = watch("other", transport, |files| files[3].1[1_500] = b'?');
         assert!(got.result.replies.failed["expect_file"] > 0, "{:?}", got.result.replies);
-        let told = "had another SHA-256 than expect_file";
+        let words = "had another SHA-256 than expect_file";
         assert!(
-            got.result.reasons.iter().any(|why| why.contains(told)),
+            got.result.reasons.iter().any(|why| why.contains(words)),
             "{:?}",
             got.result.reasons
         );

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use sojourn_base::Fault;
-use sojourn_load::content::Content;
+use sojourn_load::drive::preload;
 use sojourn_load::job::Job;
-use sojourn_load::preload;
-use sojourn_load::resolve::resolve;
-use sojourn_load::result::{RunResult, Verdict};
+use sojourn_load::judge::result::{RunResult, Verdict};
+use sojourn_load::plan::resolve::resolve;
+use sojourn_load::protocols::content::Content;
 
 use super::mirror::{self, Folder, Program};
 use super::{run, tls, usable};
@@ -136,11 +136,11 @@ fn a_store_that_takes_fewer_connections_than_asked_is_not_believed() {
                 let target = format!("resp://127.0.0.1:{}", store.start());
                 let job = Job { connections: 64, find_max, ..job(target, transport) };
                 let result = run(Job { requests_max: 1_000_000, ..job }).result;
-                let told = reasons(&result);
+                let text = reasons(&result);
                 assert_eq!(result.verdict, Verdict::Unknown, "{transport} {refusal}");
-                assert!(told.contains("54 of 64 connections never answered"), "{told}");
+                assert!(text.contains("54 of 64 connections never answered"), "{text}");
                 let fix = if refusal.is_empty() { "limit on connections" } else { "maxclients" };
-                assert!(told.contains(fix), "{told}");
+                assert!(text.contains(fix), "{text}");
             }
         }
     }
@@ -187,10 +187,10 @@ fn what_a_store_says_to_requests_stands_in_the_result() {
         let store = Store { to_get: "-MOVED 3999 127.0.0.1:6381", ..Store::new() };
         let result = run(job(format!("resp://127.0.0.1:{}", store.start()), transport)).result;
         assert_eq!(result.errors["status"], result.requests);
-        let told = reasons(&result);
+        let text = reasons(&result);
         assert!(
-            told.contains("-MOVED 3999 127.0.0.1:6381") && told.contains("node of a cluster"),
-            "{told}"
+            text.contains("-MOVED 3999 127.0.0.1:6381") && text.contains("node of a cluster"),
+            "{text}"
         );
         assert_eq!(result.replies.rows, None, "it has none");
     }
@@ -278,8 +278,8 @@ fn a_real_redis_lets_in_who_has_the_password_and_keeps_databases_apart() {
     assert!(fault.what.contains("-NOAUTH") && fault.fix.contains("--auth"), "{fault}");
     std::fs::write(&secret, "wrong\n").unwrap();
     let fault = resolve(Job { auth, ..job(target(""), "epoll") }).and_then(|resolved| {
-        let protocol = sojourn_load::run::check(&resolved)?;
-        sojourn_load::run::prepare(&resolved, protocol, &Arc::default()).map(|_| ())
+        let protocol = sojourn_load::drive::run::check(&resolved)?;
+        sojourn_load::drive::run::prepare(&resolved, protocol, &Arc::default()).map(|_| ())
     });
     let fault = fault.unwrap_err();
     assert!(fault.what.contains("WRONGPASS") && fault.fix.contains("--auth"), "{fault}");
@@ -314,7 +314,7 @@ fn parts_of_a_target_that_a_protocol_has_no_use_for_are_refused() {
     }
     for target in ["null:abc", "null://h", "redis://h/x", "resp://h:1/2?db=3"] {
         let refused = resolve(job(target.into(), "auto"))
-            .and_then(|resolved| sojourn_load::run::check(&resolved).map(|_| ()));
+            .and_then(|resolved| sojourn_load::drive::run::check(&resolved).map(|_| ()));
         assert_eq!(refused.unwrap_err().exit, 2, "{target}");
     }
     for target in ["memcache://h:1", "memcache://h:1/", "echo://h/", "redis://h/0", "null:"] {

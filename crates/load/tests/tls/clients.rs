@@ -58,12 +58,12 @@ fn a_server_that_asks_for_a_certificate_is_named_as_that_and_served_with_one() {
         let port = asking(version, false);
         for transport in usable() {
             for connections in [1, 2, 8] {
-                let told = fault(client(port, transport, connections, "")).to_string();
+                let text = fault(client(port, transport, connections, "")).to_string();
                 assert!(
-                    told.contains("client's certificate"),
-                    "{version:?}, {connections}: {told}"
+                    text.contains("client's certificate"),
+                    "{version:?}, {connections}: {text}"
                 );
-                assert!(told.contains("--cert FILE --key FILE"), "{told}");
+                assert!(text.contains("--cert FILE --key FILE"), "{text}");
             }
             let got = run(client(port, transport, 4, "server.pem")).result;
             assert!(got.errors.is_empty() && got.requests > 50, "{version:?}: {:?}", got.errors);

@@ -16,10 +16,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic};
+use sojourn_load::drive::progress::{Form, Progress};
 use sojourn_load::job::Job;
 use sojourn_load::measure::{Judged, measure};
-use sojourn_load::progress::{Form, Progress};
-use sojourn_load::resolve::resolve;
+use sojourn_load::plan::resolve::resolve;
 
 use super::mirror::{Folder, Program, job, listen, mirror};
 use super::{run, usable};
@@ -137,8 +137,8 @@ fn a_certificate_that_cannot_be_believed_is_told_in_words() {
         let what = |job: Job| fault(job).to_string();
         let own_file = || file("self.pem");
         assert!(what(Job { ca_file: own_file(), ..to(issued) }).contains("issued by nobody"));
-        let told = what(Job { server_name: "a.example".into(), ..to(issued) });
-        assert!(told.contains("not for a.example but for localhost, sojourn.test"), "{told}");
+        let text = what(Job { server_name: "a.example".into(), ..to(issued) });
+        assert!(text.contains("not for a.example but for localhost, sojourn.test"), "{text}");
         assert!(what(to(own)).contains("signed by itself"), "{}", what(to(own)));
         assert!(what(to(plain)).contains("does not speak TLS"), "{}", what(to(plain)));
         assert!(what(to(silent)).contains("closed the connection"), "{}", what(to(silent)));

@@ -27,9 +27,9 @@ fn requests_reach_a_unix_socket_and_find_it_again_when_it_closes() {
 fn a_socket_that_is_not_there_is_told() {
     let folder = Folder::new();
     let target = format!("resp://unix:{}", folder.0.join("none").display());
-    let resolved = sojourn_load::resolve::resolve(job(target, "epoll")).unwrap();
-    let protocol = sojourn_load::run::check(&resolved).unwrap();
-    let ready = sojourn_load::run::prepare(&resolved, protocol, &std::sync::Arc::default());
+    let resolved = sojourn_load::plan::resolve::resolve(job(target, "epoll")).unwrap();
+    let protocol = sojourn_load::drive::run::check(&resolved).unwrap();
+    let ready = sojourn_load::drive::run::prepare(&resolved, protocol, &std::sync::Arc::default());
     let fault = ready.err().unwrap();
     assert!(fault.what.contains("unix:/") && fault.fix.contains("ss -lx"), "{fault}");
 }

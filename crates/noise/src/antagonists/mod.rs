@@ -1,7 +1,7 @@
 //! Every antagonist, one file each. Adding one is a file like `syscalls.rs` and a line in [`KINDS`].
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Param, near};
+use sojourn_base::kind::{self, Param};
 
 use crate::antagonist::Entry;
 
@@ -42,13 +42,7 @@ pub const KINDS: &[Entry] = &[
 
 /// The kind of that name.
 pub fn find(name: &str) -> Result<&'static Entry, Fault> {
-    KINDS.iter().find(|entry| entry.kind.name == name).ok_or_else(|| {
-        let fix = match near(name, KINDS.iter().map(|entry| entry.kind.name)).first() {
-            Some(meant) => format!("did you mean {meant}? `sojourn-noise --list` lists them"),
-            None => "`sojourn-noise --list` lists them".into(),
-        };
-        Fault::usage(format!("there is no antagonist '{name}'"), "kind", fix)
-    })
+    kind::find(KINDS, name, "antagonist", "kind")
 }
 
 /// The parameter that says how much memory is taken.

@@ -7,7 +7,7 @@ mod silo;
 
 use serde_json::Value;
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 
 use crate::args::Settings;
 
@@ -39,22 +39,18 @@ pub struct WorkKind {
     pub build: fn(&Settings) -> Result<Box<dyn Work>, Fault>,
 }
 
+impl AsRef<Kind> for WorkKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Every kind of work, in reading order.
 pub const KINDS: &[WorkKind] = &[net::KIND, map::KIND, silo::KIND, planted::KIND];
 
 /// The work called `name`, or a fault with the names there are.
 pub fn find(name: &str) -> Result<&'static WorkKind, Fault> {
-    KINDS.iter().find(|entry| entry.kind.name == name).ok_or_else(|| {
-        let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-        unknown(format!("no work is called '{name}'"), "work", name, &names)
-    })
-}
-
-/// The fault of a word that is not among `names`, with the one that looks most like it.
-fn unknown(what: String, at: &str, name: &str, names: &[&str]) -> Fault {
-    let hint = near(name, names.iter().copied());
-    let hint = hint.first().map_or(String::new(), |n| format!("did you mean {n}? "));
-    Fault::usage(what, at, format!("{hint}known: {}", names.join(", ")))
+    kind::find(KINDS, name, "work", "work")
 }
 
 #[cfg(test)]

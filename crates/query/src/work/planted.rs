@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use sojourn_base::Fault;
 use sojourn_base::clock::thread_cpu_ns;
-use sojourn_base::kind::{Kind, Param};
+use sojourn_base::kind::{self, Kind, Param};
 
-use super::{Desk, Work, WorkKind, unknown};
+use super::{Desk, Work, WorkKind};
 use crate::args::Settings;
 use crate::numbers::{at, stream};
 
@@ -130,7 +130,7 @@ fn build(settings: &Settings) -> Result<Box<dyn Work>, Fault> {
 fn way(name: &str) -> Result<Does, Fault> {
     let found = WAYS.iter().find(|(known, _)| *known == name).map(|(_, does)| *does);
     let names = WAYS.map(|(name, _)| name);
-    found.ok_or_else(|| unknown(format!("nothing planted '{name}'"), "does", name, &names))
+    found.ok_or_else(|| kind::unknown(name, names, "planted service", "does"))
 }
 
 /// A file of one worker's blocks, that nobody else finds once it is open.

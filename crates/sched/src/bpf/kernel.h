@@ -6,37 +6,7 @@
 #ifndef SOJOURN_SCHED_KERNEL_H
 #define SOJOURN_SCHED_KERNEL_H
 
-typedef unsigned char __u8;
-typedef signed short __s16;
-typedef unsigned short __u16;
-typedef signed int __s32;
-typedef unsigned int __u32;
-typedef signed long long __s64;
-typedef unsigned long long __u64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-typedef __u8 u8;
-typedef __s32 s32;
-typedef __u32 u32;
-typedef __s64 s64;
-typedef __u64 u64;
-typedef _Bool bool;
-
-#define true 1
-#define false 0
-
-enum bpf_map_type {
-	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-	BPF_MAP_TYPE_TASK_STORAGE = 29,
-};
-
-enum {
-	BPF_F_NO_PREALLOC = 1,
-	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
-};
+#include "../../../trace/src/bpf/types.h"
 
 #define CLOCK_MONOTONIC 1
 

@@ -6,7 +6,7 @@ mod echo;
 mod memcache;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 
 use crate::store::Store;
 
@@ -49,18 +49,18 @@ pub struct ProtocolKind {
     pub parse: Parse,
 }
 
+impl AsRef<Kind> for ProtocolKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Every protocol, in reading order.
 pub const KINDS: &[ProtocolKind] = &[memcache::KIND, echo::KIND];
 
 /// The protocol called `name`, or a fault with the names there are.
 pub fn find(name: &str) -> Result<&'static ProtocolKind, Fault> {
-    KINDS.iter().find(|entry| entry.kind.name == name).ok_or_else(|| {
-        let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-        let hint = near(name, names.iter().copied());
-        let hint = hint.first().map_or(String::new(), |n| format!("did you mean {n}? "));
-        let fix = format!("{hint}known: {}", names.join(", "));
-        Fault::usage(format!("no protocol is called '{name}'"), "protocol", fix)
-    })
+    kind::find(KINDS, name, "protocol", "protocol")
 }
 
 #[cfg(test)]

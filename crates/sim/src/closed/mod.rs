@@ -20,6 +20,7 @@ pub use mmn::{MmN, erlang_c};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_base::kind::Kind;
+use sojourn_base::with_quantiles;
 
 /// The queue that a formula is asked about.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,37 +46,28 @@ impl Model {
     }
 }
 
-/// What one formula says about the sojourn time, ns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Closed {
-    /// The formula's name, as in `--describe`.
-    pub model: String,
-    /// False for an approximation.
-    pub exact: bool,
-    /// Mean, ns.
-    pub mean: Option<f64>,
-    /// Median, ns; `null` where the formula gives no quantiles.
-    pub p50: Option<f64>,
-    /// 90th percentile, ns.
-    pub p90: Option<f64>,
-    /// 95th percentile, ns.
-    pub p95: Option<f64>,
-    /// 99th percentile, ns.
-    pub p99: Option<f64>,
-    /// 99.9th percentile, ns.
-    pub p999: Option<f64>,
+with_quantiles! {
+    /// What one formula says about the sojourn time, ns. Quantiles are `null` where it gives none.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Closed of f64 {
+        /// The formula's name, as in `--describe`.
+        pub model: String,
+        /// False for an approximation.
+        pub exact: bool,
+        /// Mean, ns.
+        pub mean: Option<f64>,
+    } and then {
+    }
 }
 
 impl Closed {
     fn mean_only(model: &str, exact: bool, mean: f64) -> Self {
-        let [p50, p90, p95, p99, p999] = [None; 5];
-        Self { model: model.into(), exact, mean: Some(mean), p50, p90, p95, p99, p999 }
+        Self { model: model.into(), exact, mean: Some(mean), ..Self::default() }
     }
 
     fn full(model: &str, mean: f64, quantile: impl Fn(f64) -> f64) -> Self {
-        let [p50, p90, p95, p99, p999] = [0.5, 0.9, 0.95, 0.99, 0.999].map(|q| Some(quantile(q)));
-        Self { model: model.into(), exact: true, mean: Some(mean), p50, p90, p95, p99, p999 }
+        Self::mean_only(model, true, mean).with_quantiles(|found| Some(quantile(found.q)))
     }
 }
 
@@ -85,6 +77,12 @@ pub struct ClosedKind {
     pub kind: Kind,
     /// The answer; `None` where the model is not of this form.
     pub apply: fn(&Model) -> Option<Closed>,
+}
+
+impl AsRef<Kind> for ClosedKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
 }
 
 /// Every formula for one queue, in reading order.

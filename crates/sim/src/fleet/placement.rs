@@ -1,6 +1,6 @@
 //! Which servers get a neighbour, hour by hour. [`KINDS`] is the table.
 
-use sojourn_base::kind::{Kind, Param, near};
+use sojourn_base::kind::{self, Kind, Param};
 use sojourn_base::{Fault, units};
 
 /// What a placement knows of a server in one hour.
@@ -21,6 +21,12 @@ pub struct PlacementKind {
     pub kind: Kind,
     /// Builds it from its parameter (0 if it has none).
     pub build: fn(f64) -> Placement,
+}
+
+impl AsRef<Kind> for PlacementKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
 }
 
 /// Every placement, in reading order.
@@ -79,14 +85,7 @@ const LOAD: Param =
 /// Reads `name` or `name:number`; a fault has the names there are.
 pub fn parse(text: &str) -> Result<Placement, Fault> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {
-        let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-        let hint = near(name, names.iter().copied())
-            .first()
-            .map_or(String::new(), |n| format!("did you mean {n}? "));
-        let what = format!("no placement is called '{name}'");
-        return Err(Fault::usage(what, "placement", format!("{hint}known: {}", names.join(", "))));
-    };
+    let entry = kind::find(KINDS, name, "placement", "placement")?;
     let fix = format!("write {}", entry.kind.usage);
     if entry.kind.params.is_empty() != rest.is_empty() {
         return Err(Fault::usage(format!("'{text}' is not a placement"), "placement", fix));

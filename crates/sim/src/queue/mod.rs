@@ -14,7 +14,7 @@ pub mod tally;
 
 use std::fmt::Debug;
 
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 use sojourn_base::rng::Rng;
 use sojourn_base::{Fault, units};
 
@@ -55,6 +55,12 @@ pub struct QueueKind {
     pub build: fn(u32, &[f64]) -> Result<Built, Fault>,
 }
 
+impl AsRef<Kind> for QueueKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// A queue, and the formula that it has.
 pub type Built = (Box<dyn Discipline>, Form);
 
@@ -64,9 +70,7 @@ pub const KINDS: &[QueueKind] = &[null::KIND, fcfs::KIND, placed::KIND, epoll::K
 /// Reads `name` or `name:param,param` into a discipline for `servers`; a fault names what is wrong.
 pub fn parse(text: &str, servers: u32) -> Result<Built, Fault> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {
-        return Err(unknown(name));
-    };
+    let entry = kind::find(KINDS, name, "discipline", "discipline")?;
     if servers == 0 {
         return Err(Fault::usage("servers is 0", "servers", "give 1 server or more"));
     }
@@ -82,16 +86,6 @@ pub fn parse(text: &str, servers: u32) -> Result<Built, Fault> {
     };
     let numbers: Result<Vec<f64>, Fault> = entry.kind.params.iter().zip(parts).map(read).collect();
     (entry.build)(servers, &numbers.map_err(|fault| fault.within("discipline"))?)
-}
-
-fn unknown(name: &str) -> Fault {
-    let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-    let hint = near(name, names.iter().copied())
-        .first()
-        .map_or(String::new(), |n| format!("did you mean {n}? "));
-    let known = names.join(", ");
-    let what = format!("no discipline is called '{name}'");
-    Fault::usage(what, "discipline", format!("{hint}known: {known}"))
 }
 
 /// A number of connections, 1 or more.

@@ -7,7 +7,6 @@ use sojourn_base::rng::stream;
 use sojourn_base::span::{MAX_NS, Span};
 use sojourn_base::units::parse_count;
 use sojourn_workload::arrivals;
-use sojourn_workload::dist;
 
 use super::tally::Tally;
 use super::{Discipline, Form};
@@ -236,11 +235,6 @@ fn count(text: &str, at: &str) -> Result<f64, Fault> {
         return Ok(number);
     }
     Err(Fault::usage(format!("{at} is {text}"), at, format!("give {at} above 0")))
-}
-
-/// Names of the service-time distributions, for `--describe`.
-pub fn service_kinds() -> Vec<sojourn_base::kind::Kind> {
-    dist::KINDS.iter().map(|entry| entry.kind).collect()
 }
 
 #[cfg(test)]

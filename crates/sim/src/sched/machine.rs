@@ -5,16 +5,16 @@
 //! at which it acts next, set anew whenever something about it changes. So there is no event list
 //! to grow, and ties are broken by place, always the same way.
 
+mod cpus;
+
 use sojourn_base::rng::{Rng, RngExt};
 use sojourn_workload::arrivals::Process;
 
-use super::cpu::Cpu;
+use super::cpu::{Cpu, NEVER};
 use super::policy::TaskId;
 use super::task::{Does, Next, Request, Task};
 use crate::service::Service;
 
-/// Never.
-pub(super) const NEVER: u64 = u64::MAX;
 /// Work below this is done: times are whole ns.
 const DONE_NS: f64 = 0.5;
 

@@ -1,7 +1,7 @@
 //! CPUs, run queues and tasks: what a scheduler does to a service's tail.
 //!
 //! One file per scheduling policy; [`KINDS`] is the table. `plan` understands a job, `build` makes the
-//! machine of it; `machine` moves time forward, `cpu` does what one CPU does then; [`run`] turns what
+//! machine of it; `machine` moves time forward, and `machine/cpus` does what one CPU does then; [`run`] turns what
 //! `books` were kept into a result.
 
 mod books;
@@ -27,7 +27,7 @@ mod task;
 mod tests;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 
 use policy::{Knobs, Policy, Terms};
 
@@ -41,19 +41,16 @@ pub struct PolicyKind {
     pub build: fn(&Knobs, &[Terms]) -> Box<dyn Policy>,
 }
 
+impl AsRef<Kind> for PolicyKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Every policy, in reading order; `fifo` is the null of this table.
 pub const KINDS: &[PolicyKind] = &[fifo::KIND, rt::KIND, cfs::KIND, bvt::KIND, eevdf::KIND];
 
 /// The policy called `name`, or a fault with the names there are.
 pub fn find(name: &str) -> Result<&'static PolicyKind, Fault> {
-    if let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) {
-        return Ok(entry);
-    }
-    let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-    let hint = near(name, names.iter().copied())
-        .first()
-        .map_or(String::new(), |n| format!("did you mean {n}? "));
-    let known = names.join(", ");
-    let what = format!("no scheduling policy is called '{name}'");
-    Err(Fault::usage(what, "policy", format!("{hint}known: {known}")))
+    kind::find(KINDS, name, "scheduling policy", "policy")
 }

@@ -15,6 +15,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_base::span::{Span, Times};
+use sojourn_base::with_quantiles;
 
 use super::{Bins, Carriers};
 
@@ -22,18 +23,14 @@ use super::{Bins, Carriers};
 pub const SECTIONS: usize = 32;
 /// Student's t at 97.5 %, 31 degrees of freedom.
 const T_95: f64 = 2.039_513;
-/// Quantiles that get an interval; those of `Span`.
-const QS: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
-/// Their names in results.
-const NAMES: [&str; 5] = ["p50", "p90", "p95", "p99", "p999"];
 /// Correlation of neighbouring sections above which they are not independent: three sigma, one-sided.
 const LAG_1_MAX: f64 = 0.53;
 /// A number needs this many busy cycles that carry it. Tried without this limit on M/M/1 at .9, 120 to
 /// 300 seeds: 95 % intervals of p99 and p99.9 cover 96 % with 92 cycles, 90 and 92 % with 35 and 31, 89 %
 /// with 13 and 32 % with 5, where most runs have none at all.
 const CARRIERS_MIN: u64 = 100;
-/// The mean is carried by the cycles that reach this quantile: in a queue, most of all waiting is theirs.
-const MEAN_CARRIED_AT: usize = 1;
+/// The mean is carried by the cycles that reach p90: in a queue, most of all waiting is theirs.
+const MEAN_CARRIED_AT: f64 = 0.9;
 
 /// Where a value lies at 95 % confidence, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,24 +51,17 @@ impl Interval {
     }
 }
 
-/// Intervals beside the fields of a `Span`; `null` where too few busy cycles carry a number.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Intervals {
-    /// Mean.
-    pub mean: Option<Interval>,
-    /// Median.
-    pub p50: Option<Interval>,
-    /// 90th percentile.
-    pub p90: Option<Interval>,
-    /// 95th percentile.
-    pub p95: Option<Interval>,
-    /// 99th percentile.
-    pub p99: Option<Interval>,
-    /// 99.9th percentile.
-    pub p999: Option<Interval>,
-    /// Why a number has no interval; how to get one.
-    pub unknown: Vec<String>,
+with_quantiles! {
+    /// Intervals beside the fields of a `Span`; `null` where too few busy cycles carry a number.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Intervals of Interval {
+        /// Mean.
+        pub mean: Option<Interval>,
+    } and then {
+        /// Why a number has no interval; how to get one.
+        pub unknown: Vec<String>,
+    }
 }
 
 /// Everything that a run's times came to.
@@ -173,21 +163,21 @@ impl Sections {
             return found;
         }
         let pooled = Bins::of(self.pooled.histogram());
-        let carriers = QS.map(|q| pooled.quantile(q).map_or(0, |ns| self.carriers.above(ns)));
-        let mut refused = |name: &str, carriers: u64| {
+        let mut refused = |name: &str, q: f64| {
+            let carriers = pooled.quantile(q).map_or(0, |ns| self.carriers.above(ns));
             let is_refused = carriers < CARRIERS_MIN;
             if is_refused {
                 found.unknown.push(too_few(name, carriers));
             }
             is_refused
         };
-        let mean = (!refused("mean", carriers[MEAN_CARRIED_AT])).then_some(span.mean).flatten();
-        let [p50, p90, p95, p99, p999] = std::array::from_fn(|i| {
-            let is_refused = refused(NAMES[i], carriers[i]);
-            if is_refused { None } else { self.around_quantile(&pooled, QS[i]) }
-        });
+        let mean = (!refused("mean", MEAN_CARRIED_AT)).then_some(span.mean).flatten();
         let mean = mean.map(|mid| around(mid, half_width(mid, &self.means)));
-        Intervals { mean, p50, p90, p95, p99, p999, ..found }
+        let intervals = Intervals { mean, ..Intervals::default() }.with_quantiles(|quantile| {
+            let is_refused = refused(quantile.key, quantile.q);
+            if is_refused { None } else { self.around_quantile(&pooled, quantile.q) }
+        });
+        Intervals { unknown: found.unknown, ..intervals }
     }
 
     /// Woodruff's interval; `None` if its range of ranks leaves 0..1.

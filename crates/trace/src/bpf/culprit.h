@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
  * What both sides agree on, and what is kept per CPU and per thread: who ran, and how the service's
- * threads went off their CPU. `src/culprit/told.rs` mirrors the numbers.
+ * threads went off their CPU. `src/culprit/decode.rs` mirrors the numbers.
  */
 #ifndef SOJOURN_CULPRIT_H
 #define SOJOURN_CULPRIT_H

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Record;
+use crate::reconstruct::record::Record;
 
 /// Endpoints listed.
 const LISTED: usize = 12;
@@ -117,8 +117,8 @@ fn pattern(path: &str, is_whole: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::TEXT;
-    use crate::record::tests::record;
+    use crate::reconstruct::record::TEXT;
+    use crate::reconstruct::record::tests::record;
 
     fn of(text: &[u8]) -> String {
         let mut bytes = [0; TEXT];

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::pieces::Piece;
 use super::seen::Stacks;
 use super::suspect::{Suspect, WaitKind};
-use crate::stages::{Cause, STAGES};
+use crate::reconstruct::stages::{Cause, STAGES};
 
 /// Frames joined by `;`, and their time, ns.
 pub type Folded = BTreeMap<String, u64>;

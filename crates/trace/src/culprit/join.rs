@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use super::flame::{Folded, path_of_piece, path_of_stage};
 use super::pieces::{Index, Piece};
 use super::suspect::{Suspect, WaitKind, wait_stage};
-use crate::record::Record;
-use crate::stages::{COUNT, RESIDUAL, STAGES};
+use crate::reconstruct::record::Record;
+use crate::reconstruct::stages::{COUNT, RESIDUAL, STAGES};
 
 /// Pieces of equal length that the trace's time is cut into; see [`super::rule`].
 pub const BLOCKS: usize = 20;

@@ -5,8 +5,8 @@
 
 use sojourn_base::rng::{self, Rng, RngExt as _};
 
-use crate::bins;
-use crate::record::{Record, Worst};
+use crate::reconstruct::bins;
+use crate::reconstruct::record::{Record, Worst};
 
 /// Slowest requests kept: p99 of five million.
 const SLOWEST: usize = 50_000;
@@ -107,7 +107,7 @@ impl Keep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use crate::reconstruct::record::tests::record;
 
     fn offer(keep: &mut Keep, n: u64) {
         for i in 1..=n {

@@ -14,9 +14,9 @@ use super::rule::{self, Weighed, Weights};
 use super::seen::{Losses, Seen};
 use super::sentence;
 use super::suspect::Suspect;
-use crate::counts::Thread;
-use crate::parts::VerdictWord;
-use crate::pidns;
+use crate::attach::pidns;
+use crate::reconstruct::counts::Thread;
+use crate::reconstruct::parts::VerdictWord;
 
 /// Suspects listed, and threads of each.
 const LISTED: usize = 24;

@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::join::{BLOCKS, Block, Group};
 use super::suspect::Suspect;
-use crate::jackknife;
+use crate::reconstruct::jackknife;
 
 /// Requests of the tail that are needed to name anybody.
 pub const REQUESTS: u64 = 20;

@@ -1,5 +1,6 @@
 //! Who is to blame, in one sentence.
 
+use sojourn_base::quantiles::name_of;
 use sojourn_base::units::show_ns;
 
 use super::rule::{Weighed, Weights};
@@ -7,17 +8,12 @@ use super::suspect::Suspect;
 
 /// Culprits in the sentence.
 const NAMED: usize = 3;
-/// What the service did by itself is told from here on.
-const TOLD: f64 = 0.1;
-
-/// The quantile as people say it: `p99`, `p99.9`.
-pub fn quantile(q: f64) -> String {
-    format!("p{}", (q * 1e6).round() / 1e4)
-}
+/// Least share of the excess from which on what the service did by itself is named.
+const NAMED_SHARE_MIN: f64 = 0.1;
 
 /// One sentence: who, and how much of the excess.
 pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
-    let head = quantile(q);
+    let head = name_of(q);
     if let Some(doubt) = doubts.first() {
         return format!("{head}: nobody can be named: {doubt}");
     }
@@ -39,7 +35,7 @@ pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
         parts.push(format!("{:.0} % {}", own.share * 100.0, own.suspect.words()));
     }
     let others = unnamed(weights);
-    if others >= TOLD {
+    if others >= NAMED_SHARE_MIN {
         parts.push(format!("{:.0} % others, each small or once only", others * 100.0));
     }
     let unexplained = unexplained(weights);
@@ -58,7 +54,7 @@ fn nobody(head: &str, weights: &Weights) -> String {
     let share = tasks.iter().sum::<f64>();
     let behind = format!("{:.0} % of it run-queue delay behind", share * 100.0);
     match tasks.len() {
-        _ if share < TOLD => format!("{head}: nobody is to blame: {slow}"),
+        _ if share < NAMED_SHARE_MIN => format!("{head}: nobody is to blame: {slow}"),
         1 => format!("{head}: nobody is to blame: {slow}, {behind} one task, once or twice"),
         n => format!("{head}: no single task can be named: {slow}, {behind} {n} tasks"),
     }
@@ -83,7 +79,7 @@ fn largest_own(weights: &Weights) -> Option<&Weighed> {
     let is_own = |weighed: &&Weighed| {
         matches!(weighed.suspect, Suspect::Stage(_)) && !weighed.suspect.is_unexplained()
     };
-    weights.suspects.iter().find(is_own).filter(|weighed| weighed.share >= TOLD)
+    weights.suspects.iter().find(is_own).filter(|weighed| weighed.share >= NAMED_SHARE_MIN)
 }
 
 fn unexplained(weights: &Weights) -> f64 {

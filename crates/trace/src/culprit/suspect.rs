@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_base::visible::in_line;
 
 use super::seen::{Off, Stacks};
-use crate::stages::{Cause, RESIDUAL, STAGES};
+use crate::reconstruct::stages::{Cause, RESIDUAL, STAGES};
 
 /// What a thread slept on.
 #[derive(

@@ -10,11 +10,11 @@ use super::result::{Asked, Blame, Blamed, blame};
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
 use super::suspect::Suspect;
 use super::svg::{Panel, draw};
-use crate::counts::Thread;
-use crate::parts::VerdictWord;
-use crate::record::Record;
-use crate::record::tests::record;
-use crate::stages::{COUNT, STAGES};
+use crate::reconstruct::counts::Thread;
+use crate::reconstruct::parts::VerdictWord;
+use crate::reconstruct::record::Record;
+use crate::reconstruct::record::tests::record;
+use crate::reconstruct::stages::{COUNT, STAGES};
 
 mod rules;
 
@@ -176,9 +176,9 @@ fn a_hog_is_named_with_its_control_group_and_share() {
     assert_eq!((xz.cgroup.as_deref(), &xz.tids[..], xz.requests), (Some("batch"), &[900][..], 100));
     assert!((0.97..0.98).contains(&xz.share), "3.9 of 3.99 ms: {}", xz.share);
     assert!((0.02..0.03).contains(&blame.unexplained_share), "{}", blame.unexplained_share);
-    let said =
+    let answer =
         "p90: 98 % of the excess is run-queue delay behind `xz` (cgroup batch), 3 % unexplained";
-    assert_eq!(blame.answer, said);
+    assert_eq!(blame.answer, answer);
     let page = super::text::page(&blame);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert!(page.contains("* run-queue delay behind `xz`"), "{page}");

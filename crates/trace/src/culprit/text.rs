@@ -6,7 +6,7 @@ use sojourn_base::units::show_ns;
 use sojourn_base::visible::in_line;
 
 use super::result::Blame;
-use crate::parts::VerdictWord;
+use crate::reconstruct::parts::VerdictWord;
 
 /// Lines of the table.
 const LINES: usize = 10;
@@ -44,8 +44,8 @@ pub fn page(blame: &Blame) -> String {
             let _ = writeln!(page, "    meanwhile {:.50}: {}", in_line(what), show_ns(*ns));
         }
     }
-    let told = blame.endpoints.iter().filter(|kind| kind.name != "?").take(KINDS);
-    let kinds: Vec<String> = told
+    let named = blame.endpoints.iter().filter(|kind| kind.name != "?").take(KINDS);
+    let kinds: Vec<String> = named
         .map(|kind| {
             let (slow, others) = (kind.tail_share * 100.0, kind.body_share * 100.0);
             format!("{} {slow:.0} % (others {others:.0} %)", in_line(&kind.name))

@@ -14,12 +14,17 @@ use super::keep::Keep;
 use super::result::{Asked, Blamed, blame};
 use super::seen::Seen;
 use super::{FLOOR_NS, IRQ_NS, symbols};
-use crate::counts::{Counts, tid_of};
-use crate::kernel::refused;
-use crate::layout::{culprit_control as control, culprit_counts as counts};
-use crate::parts::Hook;
-use crate::shared::Shared;
-use crate::{bins, calls, compat, kernel, load, pidns};
+use crate::attach::calls;
+use crate::attach::compat;
+use crate::attach::kernel;
+use crate::attach::kernel::refused;
+use crate::attach::load;
+use crate::attach::pidns;
+use crate::attach::shared::Shared;
+use crate::reconstruct::bins;
+use crate::reconstruct::counts::{Counts, tid_of};
+use crate::reconstruct::layout::{culprit_control as control, culprit_counts as counts};
+use crate::reconstruct::parts::Hook;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/culprit.bpf.o"));
 
@@ -135,14 +140,14 @@ impl Watch {
             let attached = self.names.borrow().contains(name);
             let program = load::program(&self.object, name);
             let cost = program.and_then(|program| kernel::program_cost(&program).ok());
-            let told = cost.filter(|_| is_measured);
+            let measured = cost.filter(|_| is_measured);
             Hook {
                 name: format!("{point} (blame)"),
                 attached,
                 lost: if attached { String::new() } else { (*lost).into() },
                 missed: cost.map_or(0, |cost| cost.missed),
-                runs: told.map(|cost| cost.runs),
-                run_ns: told.filter(|c| c.runs > 0).map(|c| c.run_ns as f64 / c.runs as f64),
+                runs: measured.map(|cost| cost.runs),
+                run_ns: measured.filter(|c| c.runs > 0).map(|c| c.run_ns as f64 / c.runs as f64),
             }
         };
         HOOKS.iter().map(hook).collect()

@@ -32,8 +32,8 @@ fn seen() -> Seen {
 #[test]
 fn shares_are_of_all_cpus_and_add_to_one() {
     let result = result("6.18".into(), seen());
-    let told: f64 = result.tasks.iter().map(|task| task.share).sum();
-    let sum = told + result.idle_share + result.left_out_share + result.unknown_share;
+    let tasks: f64 = result.tasks.iter().map(|task| task.share).sum();
+    let sum = tasks + result.idle_share + result.left_out_share + result.unknown_share;
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
     assert!((result.tasks[0].share - 0.04 / 8.0).abs() < 1e-12);
     assert!((result.tasks[0].long_runs_per_s - 2.0).abs() < 1e-12);

@@ -10,10 +10,12 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
 use super::{LONG_NS, MAX_CPUS, Seen, WhoTask};
-use crate::bytes::{u32_at, u64_at};
-use crate::kernel::refused;
-use crate::layout::{who_cpu, who_task};
-use crate::{kernel, load, pidns};
+use crate::attach::kernel;
+use crate::attach::kernel::refused;
+use crate::attach::load;
+use crate::attach::pidns;
+use crate::reconstruct::bytes::{u32_at, u64_at};
+use crate::reconstruct::layout::{who_cpu, who_task};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/who.bpf.o"));
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use sojourn_trace::reasons::REASONS;
-use sojourn_trace::stages::{COUNT, STAGES};
+use sojourn_trace::reconstruct::reasons::REASONS;
+use sojourn_trace::reconstruct::stages::{COUNT, STAGES};
 
 /// Everything that a script led to.
 pub struct World {

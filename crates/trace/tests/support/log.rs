@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sojourn_base::clock::{Clock as _, Monotonic};
-use sojourn_trace::record::Record;
+use sojourn_trace::reconstruct::record::Record;
 
 use super::echo::Ask;
 use super::index;

@@ -2,7 +2,6 @@
 
 #![allow(dead_code)] // every test program uses its part
 
-pub mod account;
 pub mod calm;
 pub mod child;
 pub mod echo;
@@ -19,11 +18,11 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_base::Fault;
-use sojourn_trace::how::How;
-use sojourn_trace::record::Record;
+use sojourn_trace::attach::how::How;
+use sojourn_trace::attach::target;
+use sojourn_trace::reconstruct::record::Record;
+use sojourn_trace::reconstruct::stages::STAGES;
 use sojourn_trace::session::{self, Options, Outcome};
-use sojourn_trace::stages::STAGES;
-use sojourn_trace::target;
 
 use calm::{Judged, judge};
 

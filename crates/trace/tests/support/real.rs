@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use sojourn_trace::target;
+use sojourn_trace::attach::target;
 
 use super::child::bound;
 use super::say;

@@ -18,7 +18,7 @@ mod zipf;
 use std::fmt::Debug;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 use sojourn_base::rng::Rng;
 
 /// Gaps between arrivals, in mean gaps. Never sees a reply, so the loop stays open.
@@ -58,6 +58,12 @@ pub struct ArrivalKind {
     pub build: fn(&str, f64) -> Result<Process, Fault>,
 }
 
+impl AsRef<Kind> for ArrivalKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Every arrival process, in reading order.
 pub const KINDS: &[ArrivalKind] = &[
     poisson::KIND,
@@ -74,20 +80,8 @@ pub const KINDS: &[ArrivalKind] = &[
 /// Reads `name` or `name:parameters`; `rate_rps` is the mean rate, for those that count in time.
 pub fn parse(text: &str, rate_rps: f64) -> Result<Process, Fault> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {
-        return Err(unknown(name));
-    };
+    let entry = kind::find(KINDS, name, "arrival process", "arrivals")?;
     (entry.build)(rest, rate_rps).map_err(|fault| fault.within("arrivals"))
-}
-
-fn unknown(name: &str) -> Fault {
-    let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-    let hint = near(name, names.iter().copied())
-        .first()
-        .map_or(String::new(), |n| format!("did you mean {n}? "));
-    let known = names.join(", ");
-    let what = format!("no arrival process is called '{name}'");
-    Fault::usage(what, "arrivals", format!("{hint}known: {known}"))
 }
 
 /// Refuses parameters where a kind has none.

@@ -20,7 +20,7 @@ mod uniform;
 use std::fmt::Debug;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, Param, near};
+use sojourn_base::kind::{self, Kind, Param};
 use sojourn_base::rng::Rng;
 
 /// A distribution of non-negative values; its unit is its user's.
@@ -44,6 +44,12 @@ pub struct DistKind {
     pub build: fn(&[f64]) -> Result<Dist, Fault>,
     /// Whether its parameters may be repeated: a list.
     pub is_list: bool,
+}
+
+impl AsRef<Kind> for DistKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
 }
 
 /// Every distribution, in reading order.
@@ -86,9 +92,7 @@ fn parse_in(text: &str, value: fn(&str) -> Result<f64, Fault>) -> Result<Dist, F
         Ok(_) => ("fixed", text),
         Err(_) => (text, ""),
     });
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name.trim()) else {
-        return Err(unknown(name));
-    };
+    let entry = kind::find(KINDS, name, "distribution", "")?;
     let numbers = parse_numbers(numbers, entry, value)?;
     (entry.build)(&numbers)
 }
@@ -129,18 +133,6 @@ const fn value_param(name: &'static str, about: &'static str, range: &'static st
 /// A parameter that is a pure number.
 const fn number_param(name: &'static str, about: &'static str, range: &'static str) -> Param {
     Param { name, unit: "", about, default: "", range }
-}
-
-fn unknown(name: &str) -> Fault {
-    let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-    let hint = near(name, names.iter().copied())
-        .first()
-        .map_or(String::new(), |n| format!("did you mean {n}? "));
-    Fault::usage(
-        format!("no distribution is called '{name}'"),
-        "",
-        format!("{hint}known: {}", names.join(", ")),
-    )
 }
 
 /// `value` if it is above zero, else a fault that names the parameter.

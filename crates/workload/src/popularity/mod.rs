@@ -8,7 +8,7 @@ mod zipf;
 use std::fmt::Debug;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 use sojourn_base::rng::Rng;
 
 /// Draws item numbers below the number of items.
@@ -30,6 +30,12 @@ pub struct PopularityKind {
     pub build: fn(&str, u32) -> Result<Choice, Fault>,
 }
 
+impl AsRef<Kind> for PopularityKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
+}
+
 /// Every popularity, in reading order.
 pub const KINDS: &[PopularityKind] = &[uniform::KIND, zipf::KIND, hot::KIND, order::KIND];
 
@@ -42,9 +48,7 @@ pub fn name_of(text: &str) -> &str {
 pub fn parse(text: &str, items: u64) -> Result<Choice, Fault> {
     let rest = text.split_once(':').map_or("", |(_, rest)| rest);
     let name = name_of(text);
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name) else {
-        return Err(unknown(name));
-    };
+    let entry = kind::find(KINDS, name, "popularity", "popularity")?;
     match u32::try_from(items) {
         Ok(items) if items > 0 => {
             (entry.build)(rest, items).map_err(|fault| fault.within("popularity"))
@@ -54,16 +58,6 @@ pub fn parse(text: &str, items: u64) -> Result<Choice, Fault> {
             Err(Fault::usage(what, "items", format!("give 1 to {} items", u32::MAX)))
         }
     }
-}
-
-fn unknown(name: &str) -> Fault {
-    let names: Vec<&str> = KINDS.iter().map(|entry| entry.kind.name).collect();
-    let hint = near(name, names.iter().copied())
-        .first()
-        .map_or(String::new(), |n| format!("did you mean {n}? "));
-    let known = names.join(", ");
-    let what = format!("no popularity is called '{name}'");
-    Fault::usage(what, "popularity", format!("{hint}known: {known}"))
 }
 
 /// The item that has popularity rank `rank`: a fixed permutation of the numbers below `items`.

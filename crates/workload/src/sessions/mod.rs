@@ -11,7 +11,7 @@ mod none;
 mod playback;
 
 use sojourn_base::Fault;
-use sojourn_base::kind::{Kind, near};
+use sojourn_base::kind::{self, Kind};
 use sojourn_base::rng::{Rng, RngExt};
 
 /// One entry of the table.
@@ -20,6 +20,12 @@ pub struct SessionKind {
     pub kind: Kind,
     /// Builds it from the text after the colon; `None`: every arrival is one request.
     pub build: fn(&str) -> Result<Option<Sessions>, Fault>,
+}
+
+impl AsRef<Kind> for SessionKind {
+    fn as_ref(&self) -> &Kind {
+        &self.kind
+    }
 }
 
 /// Every kind of session, in reading order.
@@ -44,15 +50,7 @@ pub struct Sessions {
 pub fn parse(text: &str) -> Result<Option<Sessions>, Fault> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let name = if name.trim().is_empty() { "none" } else { name.trim() };
-    let Some(entry) = KINDS.iter().find(|entry| entry.kind.name == name) else {
-        let names = || KINDS.iter().map(|entry| entry.kind.name);
-        let hint = near(name, names())
-            .first()
-            .map_or(String::new(), |found| format!("did you mean {found}? "));
-        let known: Vec<&str> = names().collect();
-        let what = format!("no kind of session is called '{name}'");
-        return Err(Fault::usage(what, "sessions", format!("{hint}known: {}", known.join(", "))));
-    };
+    let entry = kind::find(KINDS, name, "kind of session", "sessions")?;
     (entry.build)(rest).map_err(|fault| fault.within("sessions"))
 }
 

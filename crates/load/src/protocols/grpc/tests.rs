@@ -1,7 +1,7 @@
 //! Replies to calls, what each comes to, and what is sent for one.
 
 use super::*;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::http2::tests::{Frames, requests, set_up};
 use crate::protocols::tests::Case;
 use crate::protocols::{GET, build, target};
@@ -89,9 +89,9 @@ fn what_calls_come_to_is_counted_by_name_and_their_messages_are_looked_at() {
     hear(protocol.as_ref(), 3, &replies(3, "8"));
     hear(protocol.as_ref(), 5, &replies(5, "0"));
     hear(protocol.as_ref(), 1, &replies(1, "99"));
-    let said = protocol.said().unwrap().counts();
+    let statuses = protocol.statuses().unwrap().counts();
     let wanted = [("RESOURCE_EXHAUSTED", 3), ("another grpc-status", 1)];
-    assert_eq!(said, wanted.map(|(name, count)| (name.to_string(), count)).into());
+    assert_eq!(statuses, wanted.map(|(name, count)| (name.to_string(), count)).into());
     let looked = protocol.sampled().unwrap().look();
     assert_eq!((looked.checked, looked.failed.len()), (5, 0), "{}", looked.example);
 }
@@ -107,7 +107,7 @@ fn a_compressed_reply_is_judged_by_its_length_and_what_is_none_is_named() {
             END_STREAM,
         );
         hear(protocol.as_ref(), 1, &frames.bytes);
-        protocol.said().unwrap().counts().into_keys().collect::<Vec<String>>().join("; ")
+        protocol.statuses().unwrap().counts().into_keys().collect::<Vec<String>>().join("; ")
     };
     let gzip = [&[1, 0, 0, 0, 3][..], b"\x1f\x8b\x08"].concat();
     assert_eq!(of(&gzip), "", "nothing but a hit");

@@ -1,6 +1,6 @@
 //! The body of an HTTP reply: counted, and kept only where it is one of a sample.
 
-use crate::sampled;
+use crate::protocols::sampled;
 
 /// A body being read, by its framing.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ enum Chunk {
     Trailer(u64),
     /// After the last byte.
     Complete,
-    /// After a byte that cannot stand there.
+    /// After a byte that cannot be there.
     Garbled,
 }
 

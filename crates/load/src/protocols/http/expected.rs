@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use sojourn_base::Fault;
 
-use crate::sampled;
+use crate::protocols::sampled;
 
 /// The body of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

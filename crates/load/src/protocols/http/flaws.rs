@@ -1,6 +1,6 @@
 //! Why a reply was refused: what a server sent that no reply of HTTP may have.
 
-use crate::said::REFUSED;
+use crate::protocols::status_counts::REFUSED;
 
 /// What was wrong with a reply; its number is its place among [`words`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

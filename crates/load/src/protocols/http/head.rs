@@ -1,7 +1,7 @@
 //! The head of an HTTP reply: its status, how its body is framed, whether the connection goes on.
 //!
 //! Heads are taken as curl and browsers take them: a header may go on in a line that begins with a space
-//! (RFC 9112, 5.2), a space may stand before the colon, and a line that is no header is passed over.
+//! (RFC 9112, 5.2), a space may precede the colon, and a line that is no header is passed over.
 
 use httparse::{Error, ParserConfig, Status};
 
@@ -15,7 +15,7 @@ pub(super) const HEAD_MAX: usize = 256 * 1024;
 const HEADERS_USUAL: usize = 64;
 const HEADERS_MAX: usize = 4096;
 
-/// What the head of the reply being read said.
+/// What the head of the reply being read says.
 pub(super) struct Reading {
     pub(super) status: u16,
     pub(super) is_last: bool,
@@ -24,7 +24,7 @@ pub(super) struct Reading {
 
 /// What came of looking for a head.
 pub(super) enum Head {
-    /// Bytes used of the input, and what it said.
+    /// Bytes used of the input, and what it says.
     Whole(usize, Reading),
     /// A 1xx: the real head follows.
     Informational(usize),
@@ -72,11 +72,11 @@ fn understood(response: &httparse::Response<'_, '_>, taken: usize) -> Head {
     for header in response.headers.iter() {
         let (name, value) = (header.name, header.value);
         if name.eq_ignore_ascii_case("content-length") {
-            let told = lists::number(value);
-            if told.is_none() || length.is_some_and(|length| told != Some(length)) {
+            let number = lists::number(value);
+            if number.is_none() || length.is_some_and(|length| number != Some(length)) {
                 return Head::Refused(Flaw::Length); // none, or two that differ: RFC 9112, 6.3
             }
-            length = told;
+            length = number;
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             coding = last_coding(value).or(coding);
         } else if name.eq_ignore_ascii_case("connection") {

@@ -15,7 +15,7 @@ use sojourn_base::Fault;
 use sojourn_workload::replay;
 
 use crate::job::Job;
-use crate::target::Target;
+use crate::job::target::Target;
 
 /// What a log asks for.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ pub(in crate::protocols) struct Paths<Form> {
     /// Of a log: which of the fixed requests each item is. Empty: there is none.
     log: Vec<u32>,
     items: u32,
-    /// What the body of each item must be; empty: not told.
+    /// What the body of each item must be; empty: not known.
     bodies: Arc<[Wanted]>,
 }
 
@@ -73,7 +73,7 @@ impl<Form> Paths<Form> {
         (form, (nth % self.items as usize) as u32)
     }
 
-    /// What the body of each item must be; empty: not told.
+    /// What the body of each item must be; empty: not known.
     pub(in crate::protocols) fn bodies(&self) -> Arc<[Wanted]> {
         self.bodies.clone()
     }

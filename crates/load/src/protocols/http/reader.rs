@@ -10,10 +10,10 @@ use super::flaws::{self, Flaw};
 use super::head::{self, HEAD_MAX, Head, Reading};
 use super::statuses::Statuses;
 use crate::job::Job;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
+use crate::protocols::sampled::{self, Sampled};
+use crate::protocols::status_counts::StatusCounts;
 use crate::protocols::{Asked, Decoder, Reply, Step};
-use crate::said::Said;
-use crate::sampled::{self, Sampled};
 
 /// Room for the usual head, so that the loop allocates only for another.
 const HEAD_USUAL: usize = 16 * 1024;
@@ -31,16 +31,16 @@ pub(super) fn words() -> Vec<String> {
 pub(in crate::protocols) struct Wish {
     pub(in crate::protocols) statuses: Arc<Statuses>,
     pub(in crate::protocols) bytes: u64,
-    /// Whether replies have no body, whatever they tell of its length.
+    /// Whether replies have no body, whatever they say of its length.
     pub(in crate::protocols) is_head: bool,
     /// Where bodies go that are looked at after the run.
     pub(in crate::protocols) sampled: Option<Arc<Sampled>>,
-    /// What the body of each item is; empty: not told.
+    /// What the body of each item is; empty: not known.
     pub(in crate::protocols) bodies: Arc<[Wanted]>,
 }
 
 impl Wish {
-    /// That of `job`; `bodies`: what its file tells of each item.
+    /// That of `job`; `bodies`: what its file says of each item.
     pub(in crate::protocols) fn of(job: &Job, bodies: Arc<[Wanted]>) -> Result<Self, Fault> {
         Ok(Self {
             statuses: Arc::new(Statuses::parse(&job.expect_status)?),
@@ -53,11 +53,11 @@ impl Wish {
 
     /// Whether a body of `bytes` is as long as that of `item` must be.
     pub(in crate::protocols) fn has_length(&self, item: u32, bytes: u64) -> bool {
-        let told = self.bodies.get(item as usize).is_none_or(|wanted| wanted.bytes == bytes);
-        told && (self.bytes == 0 || self.bytes == bytes)
+        let is_known = self.bodies.get(item as usize).is_none_or(|wanted| wanted.bytes == bytes);
+        is_known && (self.bytes == 0 || self.bytes == bytes)
     }
 
-    /// The digest that the body of `item` must have besides the job's; `None`: not told.
+    /// The digest that the body of `item` must have besides the job's; `None`: not known.
     pub(in crate::protocols) fn sha256_of(&self, item: u32) -> Option<[u8; 32]> {
         self.bodies.get(item as usize).map(|wanted| wanted.sha256)
     }
@@ -66,7 +66,7 @@ impl Wish {
 /// Reads the replies of one connection.
 pub(super) struct Reader {
     wish: Wish,
-    said: Arc<Said>,
+    statuses: Arc<StatusCounts>,
     /// The head as far as it has come, unless it comes in one piece.
     head: Vec<u8>,
     state: Option<Reading>,
@@ -111,14 +111,14 @@ impl Decoder for Reader {
 }
 
 impl Reader {
-    pub(super) fn new(wish: Wish, said: Arc<Said>) -> Self {
-        Self { wish, said, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
+    pub(super) fn new(wish: Wish, statuses: Arc<StatusCounts>) -> Self {
+        Self { wish, statuses, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
     }
 
     /// What came is no reply; all `used` bytes of it are of no use.
     #[cold]
     fn refuse(&self, used: usize, flaw: Flaw) -> Step {
-        self.said.add(STATUSES + flaw as usize);
+        self.statuses.add(STATUSES + flaw as usize);
         Step::end(used, Outcome::Garbled, 0)
     }
 
@@ -166,7 +166,7 @@ impl Reader {
         let bytes = reading.body.bytes();
         let is_expected = self.wish.statuses.hold(reading.status);
         if !is_expected {
-            self.said.add(reading.status.into());
+            self.statuses.add(reading.status.into());
         }
         let outcome = match reading.status {
             _ if is_expected && !self.wish.has_length(asked.item, bytes) => Outcome::Length,

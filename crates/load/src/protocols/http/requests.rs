@@ -7,9 +7,9 @@ use sojourn_base::Fault;
 
 use super::auth;
 use crate::job::Job;
+use crate::job::target::Target;
 use crate::protocols::line::push_number;
 use crate::protocols::secret;
-use crate::target::Target;
 
 /// Methods that can be asked for; CONNECT and TRACE make no load.
 pub(super) const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -19,8 +19,8 @@ pub(in crate::protocols) const WITH_LENGTH: [&str; 3] = ["POST", "PUT", "PATCH"]
 const NOT_TO_GIVE: [&str; 4] =
     ["content-length", "transfer-encoding", "authorization", "proxy-authorization"];
 /// Longest body of a request, bytes: as of any value.
-const BODY_MAX: usize = crate::content::VALUE_MAX as usize;
-/// What stands for the item's number; in a path `{}` does too.
+const BODY_MAX: usize = crate::protocols::content::VALUE_MAX as usize;
+/// The placeholder of the item's number; in a path `{}` is one too.
 pub(in crate::protocols) const ITEM: &str = "{item}";
 /// Digits of the largest item.
 pub(in crate::protocols) const DIGITS_MAX: usize = 10;
@@ -254,7 +254,7 @@ pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String
     Ok(usual + &text + &auth::header(&job.auth)?)
 }
 
-/// The value of header `name`: what stands in the job, or what lies where that says (`env:` or `file:`).
+/// The value of header `name`: the text in the job, or what lies where that says (`env:` or `file:`).
 ///
 /// A job is kept beside its result, so a header that is known to bear a secret may only name it.
 fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault> {

@@ -2,7 +2,7 @@
 //! compressed: then it is judged by its length, as bodies of HTTP are, and not decoded.
 
 use crate::protocols::http::flaws::Flaw;
-use crate::sampled;
+use crate::protocols::sampled;
 
 /// Bytes before a message: whether it is compressed, and its length. Source: gRPC over HTTP/2,
 /// Length-Prefixed-Message.

@@ -1,18 +1,24 @@
-//! What each frame means that is read as a whole: headers, and what connection and streams are told.
+//! What each frame means that is read as a whole: headers, and what concerns the connection and its streams.
 
 use super::frames::{
     self, ACK, CONTINUATION, END_HEADERS, END_STREAM, GOAWAY, HEADERS, Head, INITIAL_WINDOW_SIZE,
     MAX_CONCURRENT_STREAMS, MAX_FRAME_SIZE, PADDED, PING, PRIORITY, RST_STREAM, SETTINGS,
     WINDOW_UPDATE,
 };
-use super::session::{Session, Told};
-use crate::protocols::Reply;
+use super::hpack;
+use super::judge::Judge;
+use super::streams::{Stream, Streams};
 use crate::protocols::http::lists;
+use crate::protocols::{Outcome, Reply};
 
 /// Longest headers of a reply, bytes, as they are sent; curl's limit for HTTP/1.1 is 300 KiB.
 const BLOCK_MAX: usize = 256 * 1024;
+
+/// What a frame came to: the request that it belongs to, and the reply that it ended. `None`: it is none that may come.
+pub(super) type Meaning = Option<(Option<u32>, Option<Reply>)>;
+
 /// A frame that says nothing of any request.
-const NOTHING: Told = Some((None, None));
+const NOTHING: Meaning = Some((None, None));
 
 /// Appends the frames of a request's headers.
 pub(super) fn push_headers(block: &[u8], id: u32, is_all: bool, most: usize, out: &mut Vec<u8>) {
@@ -25,62 +31,206 @@ pub(super) fn push_headers(block: &[u8], id: u32, is_all: bool, most: usize, out
     }
 }
 
-/// Reads a whole frame.
-pub(super) fn read(session: &mut Session, head: Head, payload: &[u8]) -> Told {
-    match head.kind {
-        HEADERS => {
-            let block = without_padding(head, payload)?;
-            let block = if head.has(PRIORITY) { block.get(5..)? } else { block };
-            if head.has(END_HEADERS) {
-                return headers(session, head, block);
+/// What of a block of headers counts.
+#[derive(Default)]
+struct Seen {
+    status: Option<u16>,
+    length: Option<u64>,
+    call: Option<u16>,
+}
+
+/// What frames change that are read as a whole: the streams, and what the connection may do.
+pub(super) struct Control {
+    pub(super) judge: Judge,
+    pub(super) streams: Streams,
+    reader: hpack::Reader,
+    /// Headers that come in several frames, and the head of the first.
+    block: Vec<u8>,
+    pub(super) continued: Option<Head>,
+    /// What is owed to the server.
+    pub(super) words: Vec<u8>,
+    /// Most streams that the server lets be open; `None`: it has not spoken yet.
+    pub(super) streams_max: Option<u32>,
+    /// The server takes no new streams, and those beyond the number not at all.
+    pub(super) leaving: Option<u32>,
+}
+
+impl Control {
+    pub(super) fn new(judge: Judge, depth: usize) -> Self {
+        let streams = Streams::new(depth, judge.are_calls);
+        Self {
+            judge,
+            streams,
+            reader: hpack::Reader::new(),
+            block: Vec::new(),
+            continued: None,
+            words: Vec::with_capacity(1024),
+            streams_max: None,
+            leaving: None,
+        }
+    }
+
+    /// Before a new connection.
+    pub(super) fn reset(&mut self) {
+        let Self { judge, streams, .. } = self;
+        for stream in streams.reset() {
+            if let (Some(body), Some(sampled)) = (stream.kept, &judge.wish.sampled) {
+                sampled.give_back(body);
             }
-            session.block.clear();
-            session.block.extend_from_slice(block);
-            session.continued = Some(head);
-            Some((session.request_of(head.stream), None))
         }
-        CONTINUATION => {
-            let first = session.continued?;
-            if session.block.len() + payload.len() > BLOCK_MAX {
-                return None;
+        self.reader.reset();
+        self.block.clear();
+        self.words.clear();
+        (self.continued, self.streams_max, self.leaving) = (None, None, None);
+    }
+
+    /// Reads a whole frame.
+    pub(super) fn read(&mut self, head: Head, payload: &[u8]) -> Meaning {
+        match head.kind {
+            HEADERS => {
+                let block = without_padding(head, payload)?;
+                let block = if head.has(PRIORITY) { block.get(5..)? } else { block };
+                if head.has(END_HEADERS) {
+                    return self.headers(head, block);
+                }
+                self.block.clear();
+                self.block.extend_from_slice(block);
+                self.continued = Some(head);
+                Some((self.request_of(head.stream), None))
             }
-            session.block.extend_from_slice(payload);
-            if !head.has(END_HEADERS) {
-                return NOTHING;
+            CONTINUATION => {
+                let first = self.continued?;
+                if self.block.len() + payload.len() > BLOCK_MAX {
+                    return None;
+                }
+                self.block.extend_from_slice(payload);
+                if !head.has(END_HEADERS) {
+                    return NOTHING;
+                }
+                self.continued = None;
+                let block = std::mem::take(&mut self.block);
+                let meaning = self.headers(first, &block);
+                self.block = block;
+                meaning
             }
-            session.continued = None;
-            let block = std::mem::take(&mut session.block);
-            let told = headers(session, first, &block);
-            session.block = block;
-            told
-        }
-        RST_STREAM => {
-            if !session.streams.was_opened(head.stream) {
-                return None;
+            RST_STREAM => {
+                if !self.streams.was_opened(head.stream) {
+                    return None;
+                }
+                let Some(stream) = self.streams.take(head.stream) else { return NOTHING };
+                let (request, outcome) =
+                    (stream.asked.id, self.judge.reset(frames::number(payload)));
+                Some((Some(request), Some(self.reply(stream, outcome))))
             }
-            let Some(stream) = session.streams.take(head.stream) else { return NOTHING };
-            let (request, outcome) =
-                (stream.asked.id, session.judge.reset(frames::number(payload)));
-            Some((Some(request), Some(session.reply(stream, outcome))))
+            SETTINGS if !head.has(ACK) => self.settings(payload),
+            PING if !head.has(ACK) => {
+                frames::push(PING, ACK, 0, payload, &mut self.words);
+                NOTHING
+            }
+            GOAWAY => {
+                let last = frames::number(payload) & frames::WINDOW_MAX;
+                self.leaving = Some(self.leaving.map_or(last, |before| before.min(last)));
+                self.judge.away(frames::number(payload.get(4..)?));
+                NOTHING
+            }
+            WINDOW_UPDATE => {
+                let by = frames::number(payload) & frames::WINDOW_MAX;
+                self.streams.widen(head.stream, by)?;
+                self.streams.release(&mut self.words);
+                NOTHING
+            }
+            _ => NOTHING,
         }
-        SETTINGS if !head.has(ACK) => settings(session, payload),
-        PING if !head.has(ACK) => {
-            frames::push(PING, ACK, 0, payload, &mut session.words);
-            NOTHING
+    }
+
+    fn settings(&mut self, payload: &[u8]) -> Meaning {
+        let mut most = self.streams_max.unwrap_or(u32::MAX);
+        for (setting, value) in frames::settings(payload) {
+            match setting {
+                MAX_CONCURRENT_STREAMS => most = value,
+                INITIAL_WINDOW_SIZE => self.streams.set_window(value)?,
+                MAX_FRAME_SIZE => self.streams.set_frame_max(value)?,
+                _ => {} // of a table for what is sent, which has none, and what is no affair of clients
+            }
         }
-        GOAWAY => {
-            let last = frames::number(payload) & frames::WINDOW_MAX;
-            session.leaving = Some(session.leaving.map_or(last, |before| before.min(last)));
-            session.judge.away(frames::number(payload.get(4..)?));
-            NOTHING
+        self.streams_max = Some(most);
+        frames::push(SETTINGS, ACK, 0, &[], &mut self.words);
+        self.streams.release(&mut self.words);
+        NOTHING
+    }
+
+    /// Reads the headers or trailers of a reply. Those of a stream that was given up are read too: what
+    /// follows on the connection may refer to them.
+    fn headers(&mut self, head: Head, block: &[u8]) -> Meaning {
+        let mut seen = Seen::default();
+        self.reader.read(block, &mut |name, value| match name {
+            b":status" => {
+                seen.status = number(value).filter(|status: &u16| (100..1000).contains(status));
+            }
+            b"content-length" => seen.length = lists::number(value),
+            b"grpc-status" => seen.call = number(value).or(Some(u16::MAX)),
+            _ => {}
+        })?;
+        if !self.streams.was_opened(head.stream) {
+            return None;
         }
-        WINDOW_UPDATE => {
-            let by = frames::number(payload) & frames::WINDOW_MAX;
-            session.streams.widen(head.stream, by)?;
-            session.streams.release(&mut session.words);
-            NOTHING
+        let are_calls = self.judge.are_calls;
+        let Some(stream) = self.streams.find(head.stream) else { return NOTHING };
+        let (request, is_end) = (stream.asked.id, head.has(END_STREAM));
+        match (stream.status, seen.status) {
+            (0, Some(100..200)) if !is_end => return Some((Some(request), None)),
+            (0, Some(status)) => {
+                (stream.status, stream.length) = (status, seen.length);
+                if !is_end && let Some(sampled) = &self.judge.wish.sampled {
+                    stream.kept = sampled.begin(request);
+                }
+            }
+            (1.., None) if is_end => {} // trailers
+            _ => return None,
         }
-        _ => NOTHING,
+        stream.call = seen.call.filter(|_| are_calls && is_end).or(stream.call);
+        let reply = if is_end {
+            self.streams.take(head.stream).map(|stream| self.ended(stream))
+        } else {
+            None
+        };
+        Some((Some(request), reply))
+    }
+
+    /// The request that `stream` carries.
+    pub(super) fn request_of(&mut self, stream: u32) -> Option<u32> {
+        self.streams.find(stream).map(|stream| stream.asked.id)
+    }
+
+    /// The reply on `stream`, which came to its end in order.
+    pub(super) fn ended(&mut self, stream: Stream) -> Reply {
+        let outcome = self.judge.outcome(&stream);
+        self.reply(stream, outcome)
+    }
+
+    /// What `stream`, which is over, came to.
+    fn reply(&mut self, mut stream: Stream, outcome: Outcome) -> Reply {
+        if stream.is_held() {
+            // The server did not wait for all of the request, and need not take it: RFC 9113, 8.1.
+            frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
+        }
+        let body_bytes = stream.body.bytes().min(u64::from(u32::MAX)) as u32;
+        match (outcome, stream.kept.take(), &self.judge.wish.sampled) {
+            (Outcome::Hit, Some(body), Some(sampled)) => {
+                let wanted = self.judge.wish.sha256_of(stream.asked.item);
+                sampled.keep(stream.asked.id, body, wanted);
+            }
+            (_, Some(body), Some(sampled)) => sampled.give_back(body),
+            _ => {}
+        }
+        Reply { outcome, body_bytes, last: false }
+    }
+
+    /// Lets go of a body that was being kept.
+    pub(super) fn give_back(&self, stream: Stream) {
+        if let (Some(body), Some(sampled)) = (stream.kept, &self.judge.wish.sampled) {
+            sampled.give_back(body);
+        }
     }
 }
 
@@ -90,70 +240,6 @@ fn without_padding(head: Head, payload: &[u8]) -> Option<&[u8]> {
     }
     let (&padding, rest) = payload.split_first()?;
     rest.get(..rest.len().checked_sub(padding.into())?)
-}
-
-fn settings(session: &mut Session, payload: &[u8]) -> Told {
-    let mut most = session.streams_max.unwrap_or(u32::MAX);
-    for (setting, value) in frames::settings(payload) {
-        match setting {
-            MAX_CONCURRENT_STREAMS => most = value,
-            INITIAL_WINDOW_SIZE => session.streams.set_window(value)?,
-            MAX_FRAME_SIZE => session.streams.set_frame_max(value)?,
-            _ => {} // of a table for what is sent, which has none, and what is no affair of clients
-        }
-    }
-    session.streams_max = Some(most);
-    frames::push(SETTINGS, ACK, 0, &[], &mut session.words);
-    session.streams.release(&mut session.words);
-    NOTHING
-}
-
-/// What of a block of headers counts.
-#[derive(Default)]
-struct Seen {
-    status: Option<u16>,
-    length: Option<u64>,
-    call: Option<u16>,
-}
-
-/// Reads the headers or trailers of a reply. Those of a stream that was given up are read too: what
-/// follows on the connection may refer to them.
-fn headers(session: &mut Session, head: Head, block: &[u8]) -> Told {
-    let mut seen = Seen::default();
-    session.reader.read(block, &mut |name, value| match name {
-        b":status" => {
-            seen.status = number(value).filter(|status: &u16| (100..1000).contains(status));
-        }
-        b"content-length" => seen.length = lists::number(value),
-        b"grpc-status" => seen.call = number(value).or(Some(u16::MAX)),
-        _ => {}
-    })?;
-    if !session.streams.was_opened(head.stream) {
-        return None;
-    }
-    let are_calls = session.judge.are_calls;
-    let Some(stream) = session.streams.find(head.stream) else { return NOTHING };
-    let (request, is_end) = (stream.asked.id, head.has(END_STREAM));
-    match (stream.status, seen.status) {
-        (0, Some(100..200)) if !is_end => return Some((Some(request), None)),
-        (0, Some(status)) => {
-            (stream.status, stream.length) = (status, seen.length);
-            if !is_end && let Some(sampled) = &session.judge.wish.sampled {
-                stream.kept = sampled.begin(request);
-            }
-        }
-        (1.., None) if is_end => {} // trailers
-        _ => return None,
-    }
-    stream.call = seen.call.filter(|_| are_calls && is_end).or(stream.call);
-    let reply = if is_end { end(session, head.stream) } else { None };
-    Some((Some(request), reply))
-}
-
-fn end(session: &mut Session, stream: u32) -> Option<Reply> {
-    let stream = session.streams.take(stream)?;
-    let outcome = session.judge.outcome(&stream);
-    Some(session.reply(stream, outcome))
 }
 
 fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {

@@ -9,9 +9,9 @@ use sojourn_base::Fault;
 use super::frames::{FRAME_MAX, HEAD};
 use super::hpack::{push_field, push_int, push_name};
 use crate::job::Job;
+use crate::job::target::{Carrier, Target};
 use crate::protocols::http::requests::{self, DIGITS_MAX, ITEM};
 use crate::protocols::line::push_number;
-use crate::target::{Carrier, Target};
 
 /// Longest block of a request's headers, bytes: servers take less.
 const BLOCK_MAX: usize = 64 * 1024;

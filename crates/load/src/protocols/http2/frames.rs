@@ -27,9 +27,9 @@ pub(super) const END_STREAM: u8 = 1;
 pub(super) const ACK: u8 = 1;
 /// Of HEADERS and CONTINUATION: the block ends here.
 pub(super) const END_HEADERS: u8 = 4;
-/// Of DATA and HEADERS: bytes without a meaning stand at the end.
+/// Of DATA and HEADERS: bytes without a meaning follow.
 pub(super) const PADDED: u8 = 8;
-/// Of HEADERS: five bytes of a priority stand before the block.
+/// Of HEADERS: five bytes of a priority precede the block.
 pub(super) const PRIORITY: u8 = 32;
 
 pub(super) const ENABLE_PUSH: u16 = 2;

@@ -16,7 +16,7 @@ const ENTRY_EXTRA: usize = 32;
 /// Longest string that is read, bytes.
 const STRING_MAX: usize = 256 * 1024;
 
-/// Appends a field that nobody has to remember; names are in small letters.
+/// Appends a field that neither side has to remember; names are in small letters.
 pub(super) fn push_field(name: &str, value: &str, out: &mut Vec<u8>) {
     let (name, value) = (name.as_bytes(), value.as_bytes());
     if let Some(at) = FIXED.iter().position(|&it| it == (name, value) && !value.is_empty()) {

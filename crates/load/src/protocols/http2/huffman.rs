@@ -75,7 +75,7 @@ const fn code() -> Code {
     it
 }
 
-/// Appends what `bytes` stand for; `None`: they are no such code.
+/// Appends what `bytes` encode; `None`: they are no such code.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut bits = 0_u64; // left-aligned in 64
     let mut count = 0;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::frames::ERRORS;
 use super::streams::Stream;
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::http::Wish;
 use crate::protocols::http::flaws::{self, Flaw};
-use crate::said::Said;
+use crate::protocols::status_counts::StatusCounts;
 
 /// What a call came to, by its number. Source: gRPC, Status codes and their use in gRPC.
 pub(crate) const CALLS: [&str; 17] = [
@@ -57,7 +57,7 @@ pub(in crate::protocols) struct Judge {
     pub(in crate::protocols) wish: Wish,
     /// Replies are those of gRPC calls.
     pub(in crate::protocols) are_calls: bool,
-    pub(in crate::protocols) said: Arc<Said>,
+    pub(in crate::protocols) statuses: Arc<StatusCounts>,
 }
 
 impl Judge {
@@ -75,7 +75,7 @@ impl Judge {
             }
             return self.length(stream);
         }
-        self.said.add(STATUSES + usize::from(status));
+        self.statuses.add(STATUSES + usize::from(status));
         if matches!(status, 404 | 410) { Outcome::Miss } else { Outcome::Status }
     }
 
@@ -87,12 +87,12 @@ impl Judge {
                 Some(flaw) => self.refuse(flaw), // OK without the one message that it promises
             },
             Some(code) => {
-                self.said.add(usize::from(code).min(OTHER_CALL));
+                self.statuses.add(usize::from(code).min(OTHER_CALL));
                 Outcome::Status
             }
             None if stream.status == 200 => self.refuse(Flaw::NoStatus),
             None => {
-                self.said.add(STATUSES + usize::from(stream.status));
+                self.statuses.add(STATUSES + usize::from(stream.status));
                 Outcome::Status
             }
         }
@@ -105,21 +105,21 @@ impl Judge {
 
     /// The server ended one stream with this error.
     pub(super) fn reset(&self, error: u32) -> Outcome {
-        self.said.add(RESETS + (error as usize).min(ERRORS.len()));
+        self.statuses.add(RESETS + (error as usize).min(ERRORS.len()));
         Outcome::Status
     }
 
     /// The server goes away, because of this error if it is one; what it has not looked at is sent again.
     pub(super) fn away(&self, error: u32) {
         if error != 0 {
-            self.said.add(AWAYS + (error as usize).min(ERRORS.len()));
+            self.statuses.add(AWAYS + (error as usize).min(ERRORS.len()));
         }
     }
 
     /// The reply is none that a server may send.
     #[cold]
     pub(super) fn refuse(&self, flaw: Flaw) -> Outcome {
-        self.said.add(FLAWS + flaw as usize);
+        self.statuses.add(FLAWS + flaw as usize);
         Outcome::Garbled
     }
 }

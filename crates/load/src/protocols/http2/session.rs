@@ -1,20 +1,17 @@
 //! One connection: requests become streams, frames become replies, at any split.
 //!
 //! Life of a connection: it says its preface and settings, and has no room before it has heard the
-//! server's, which tell how many streams there may be. From then on each frame is read as a whole, but
+//! server's, which say how many streams there may be. From then on each frame is read as a whole, but
 //! for those with bodies, which are counted as they come and never kept. What is owed in return
 //! (acknowledgements, windows, what a window held up) gathers in `words` until it is asked for.
 //! A server that goes away answers the streams that it has begun; then the connection is over.
 //! Source: RFC 9113.
 
-use super::control;
+use super::control::{self, Control};
 use super::frames::{self, DATA, END_STREAM, HEAD, HEADERS, Head};
-use super::hpack;
 use super::judge::Judge;
-use super::streams::{Stream, Streams};
-use crate::marks::Outcome;
 use crate::protocols::http::flaws::Flaw;
-use crate::protocols::{Asked, Decoder, Interleaved, Reply, Step};
+use crate::protocols::{Asked, Decoder, Interleaved, Step};
 
 /// Where in the frames the connection is.
 #[derive(Clone, Copy)]
@@ -38,33 +35,19 @@ struct Data {
     is_last: bool,
 }
 
-/// What a frame came to: whose it was, and the reply that it ended. `None`: it is none that may come.
-pub(super) type Told = Option<(Option<u32>, Option<Reply>)>;
-
 /// See the module.
 pub(super) struct Session {
-    pub(super) judge: Judge,
+    control: Control,
     /// Bytes that the server may send before it hears of more, of each stream and of all.
     window: u32,
-    pub(super) streams: Streams,
-    pub(super) reader: hpack::Reader,
     state: State,
     /// The head of the frame being read, as far as it has come.
     head: [u8; HEAD],
     head_len: usize,
     /// A frame that comes in parts.
     payload: Vec<u8>,
-    /// Headers that come in several frames, and the head of the first.
-    pub(super) block: Vec<u8>,
-    pub(super) continued: Option<Head>,
-    /// What is owed to the server.
-    pub(super) words: Vec<u8>,
     /// The frames of the request being sent.
     request: Vec<u8>,
-    /// Most streams that the server lets be open; `None`: it has not spoken yet.
-    pub(super) streams_max: Option<u32>,
-    /// The server takes no new streams, and those beyond the number not at all.
-    pub(super) leaving: Option<u32>,
     /// Bytes received since the server was given a new window for all.
     received: u32,
 }
@@ -75,20 +58,11 @@ impl Decoder for Session {
     }
 
     fn reset(&mut self) {
-        let Self { judge, streams, .. } = self;
-        for stream in streams.reset() {
-            if let (Some(body), Some(sampled)) = (stream.kept, &judge.wish.sampled) {
-                sampled.give_back(body);
-            }
-        }
-        self.reader.reset();
+        self.control.reset();
         self.state = State::Head;
-        self.head_len = 0;
-        for bytes in [&mut self.payload, &mut self.block, &mut self.words] {
-            bytes.clear();
-        }
-        (self.continued, self.streams_max, self.leaving, self.received) = (None, None, None, 0);
-        frames::push_opening(self.window, &mut self.words);
+        (self.head_len, self.received) = (0, 0);
+        self.payload.clear();
+        frames::push_opening(self.window, &mut self.control.words);
     }
 
     fn interleaved(&mut self) -> Option<&mut dyn Interleaved> {
@@ -98,73 +72,64 @@ impl Decoder for Session {
 
 impl Interleaved for Session {
     fn begin(&mut self, asked: Asked, message: &mut Vec<u8>) {
-        let id = self.streams.open(asked);
+        let streams = &mut self.control.streams;
+        let id = streams.open(asked);
         let Some((length, rest)) = message.split_first_chunk() else { return };
         let (block, body) = rest.split_at(u32::from_le_bytes(*length) as usize);
         self.request.clear();
-        control::push_headers(
-            block,
-            id,
-            body.is_empty(),
-            self.streams.frame_max(),
-            &mut self.request,
-        );
-        self.streams.send(body, &mut self.request);
+        control::push_headers(block, id, body.is_empty(), streams.frame_max(), &mut self.request);
+        streams.send(body, &mut self.request);
         std::mem::swap(message, &mut self.request);
     }
 
     fn cancel(&mut self, request: u32) {
-        let stream = self.streams.of_request(request).and_then(|id| self.streams.take(id));
+        let Control { streams, words, .. } = &mut self.control;
+        let stream = streams.of_request(request).and_then(|id| streams.take(id));
         if let Some(stream) = stream {
-            frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
-            self.give_back(stream);
+            frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, words);
+            self.control.give_back(stream);
         }
     }
 
     fn returned(&mut self) -> Option<u32> {
-        let stream = self.leaving.and_then(|last| self.streams.take_beyond(last))?;
+        let Control { streams, leaving, .. } = &mut self.control;
+        let stream = leaving.and_then(|last| streams.take_beyond(last))?;
         let request = stream.asked.id;
-        self.give_back(stream);
+        self.control.give_back(stream);
         Some(request)
     }
 
     fn owes(&self) -> bool {
-        !self.words.is_empty()
+        !self.control.words.is_empty()
     }
 
     fn say(&mut self, out: &mut Vec<u8>) {
-        out.append(&mut self.words);
+        out.append(&mut self.control.words);
     }
 
     fn room(&self) -> u32 {
-        let is_open = self.leaving.is_none() && self.streams.has_numbers();
-        self.streams_max.filter(|_| is_open).unwrap_or(0)
+        let Control { streams, streams_max, leaving, .. } = &self.control;
+        let is_open = leaving.is_none() && streams.has_numbers();
+        streams_max.filter(|_| is_open).unwrap_or(0)
     }
 
     fn is_over(&self) -> bool {
-        let takes_none = self.leaving.is_some() || !self.streams.has_numbers();
-        takes_none && self.streams.is_empty()
+        let Control { streams, leaving, .. } = &self.control;
+        let takes_none = leaving.is_some() || !streams.has_numbers();
+        takes_none && streams.is_empty()
     }
 }
 
 impl Session {
     pub(super) fn new(judge: Judge, window: u32, depth: usize) -> Self {
-        let streams = Streams::new(depth, judge.are_calls);
         let mut this = Self {
-            judge,
+            control: Control::new(judge, depth),
             window,
-            streams,
-            reader: hpack::Reader::new(),
             state: State::Head,
             head: [0; HEAD],
             head_len: 0,
             payload: Vec::with_capacity(frames::FRAME_MAX),
-            block: Vec::new(),
-            continued: None,
-            words: Vec::with_capacity(1024),
             request: Vec::with_capacity(1024),
-            streams_max: None,
-            leaving: None,
             received: 0,
         };
         this.reset();
@@ -191,15 +156,16 @@ impl Session {
         }
         self.head_len = 0;
         let head = Head::read(&self.head);
-        let is_due = self
-            .continued
+        let Control { streams, streams_max, continued, .. } = &self.control;
+        let is_due = continued
+            .as_ref()
             .is_none_or(|first| head.kind == frames::CONTINUATION && head.stream == first.stream);
-        let is_first = self.streams_max.is_none() && head.kind != frames::SETTINGS;
+        let is_first = streams_max.is_none() && head.kind != frames::SETTINGS;
         if !head.is_sound() || !is_due || is_first {
             return self.garbled(bytes.len());
         }
         if head.kind == DATA {
-            if !self.streams.was_opened(head.stream) {
+            if !streams.was_opened(head.stream) {
                 return self.garbled(bytes.len());
             }
             self.receive(head);
@@ -213,7 +179,7 @@ impl Session {
     /// A frame of a body begins: all of it counts against the windows.
     fn receive(&mut self, head: Head) {
         self.received += head.length as u32;
-        if let Some(stream) = self.streams.find(head.stream) {
+        if let Some(stream) = self.control.streams.find(head.stream) {
             stream.received += head.length as u32;
         }
         self.state = State::Data(Data {
@@ -230,21 +196,21 @@ impl Session {
         let Some(rest) = bytes.get(..due) else {
             self.payload.extend_from_slice(bytes);
             let of_reply = head.kind == HEADERS;
-            let request = if of_reply { self.request_of(head.stream) } else { None };
+            let request = if of_reply { self.control.request_of(head.stream) } else { None };
             return Step { request, ..Step::more(bytes.len()) };
         };
         self.state = State::Head;
-        let told = if self.payload.is_empty() {
-            control::read(self, head, rest)
+        let meaning = if self.payload.is_empty() {
+            self.control.read(head, rest)
         } else {
             let mut payload = std::mem::take(&mut self.payload);
             payload.extend_from_slice(rest);
-            let told = control::read(self, head, &payload);
+            let meaning = self.control.read(head, &payload);
             payload.clear();
             self.payload = payload;
-            told
+            meaning
         };
-        match told {
+        match meaning {
             Some((request, reply)) => Step { used: due, request, reply },
             None => self.garbled(bytes.len()),
         }
@@ -263,7 +229,7 @@ impl Session {
             return self.garbled(bytes.len());
         }
         let own = data.own.min(bytes.len() - used);
-        let request = self.streams.find(data.stream).map(|stream| {
+        let request = self.control.streams.find(data.stream).map(|stream| {
             stream.body.read(&bytes[used..used + own], stream.kept.as_mut());
             stream.asked.id
         });
@@ -277,20 +243,22 @@ impl Session {
         self.state = State::Head;
         self.give_window(data);
         if data.is_last
-            && let Some(stream) = self.streams.take(data.stream)
+            && let Some(stream) = self.control.streams.take(data.stream)
         {
             if stream.status == 0 {
                 return self.garbled(bytes.len()); // a body without a head
             }
-            let outcome = self.judge.outcome(&stream);
-            return self.ended(used, stream, outcome);
+            let request = Some(stream.asked.id);
+            let reply = Some(self.control.ended(stream));
+            return Step { used, request, reply };
         }
         Step { request, ..Step::more(used) }
     }
 
     /// Lets the server send more, once it has used half of what it may.
     fn give_window(&mut self, data: Data) {
-        let Self { streams, words, window, received, .. } = self;
+        let Self { window, received, control, .. } = self;
+        let Control { streams, words, .. } = control;
         if *received >= (*window).max(frames::WINDOW) / 2 {
             frames::push_number(frames::WINDOW_UPDATE, 0, std::mem::take(received), words);
         }
@@ -303,44 +271,9 @@ impl Session {
         }
     }
 
-    pub(super) fn request_of(&mut self, stream: u32) -> Option<u32> {
-        self.streams.find(stream).map(|stream| stream.asked.id)
-    }
-
-    /// The reply on `stream`, which is over, after `used` bytes.
-    fn ended(&mut self, used: usize, stream: Stream, outcome: Outcome) -> Step {
-        let request = stream.asked.id;
-        let reply = self.reply(stream, outcome);
-        Step { used, request: Some(request), reply: Some(reply) }
-    }
-
-    /// What `stream`, which is over, came to.
-    pub(super) fn reply(&mut self, mut stream: Stream, outcome: Outcome) -> Reply {
-        if stream.is_held() {
-            // The server did not wait for all of the request, and need not take it: RFC 9113, 8.1.
-            frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
-        }
-        let body_bytes = stream.body.bytes().min(u64::from(u32::MAX)) as u32;
-        match (outcome, stream.kept.take(), &self.judge.wish.sampled) {
-            (Outcome::Hit, Some(body), Some(sampled)) => {
-                let wanted = self.judge.wish.sha256_of(stream.asked.item);
-                sampled.keep(stream.asked.id, body, wanted);
-            }
-            (_, Some(body), Some(sampled)) => sampled.give_back(body),
-            _ => {}
-        }
-        Reply { outcome, body_bytes, last: false }
-    }
-
     /// What came is no HTTP/2: the connection is of no use.
     #[cold]
     fn garbled(&self, used: usize) -> Step {
-        Step::end(used, self.judge.refuse(Flaw::Frame), 0)
-    }
-
-    fn give_back(&self, stream: Stream) {
-        if let (Some(body), Some(sampled)) = (stream.kept, &self.judge.wish.sampled) {
-            sampled.give_back(body);
-        }
+        Step::end(used, self.control.judge.refuse(Flaw::Frame), 0)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use super::body::{Body, Message};
 use super::frames::{self, DATA, END_STREAM, FRAME_MAX, WINDOW, WINDOW_MAX};
 use crate::protocols::Asked;
-use crate::sampled;
+use crate::protocols::sampled;
 
 /// One request and the reply to it, as far as both have come.
 pub(super) struct Stream {

@@ -4,12 +4,11 @@
 //! multi-GET is a quiet `mg KEY k v q` for each key, which is answered where there is a value, and `mn`,
 //! which is answered by `MN` behind them all. Source: memcached, doc/protocol.txt, "Meta Commands".
 
-use super::reader::{Partial, begin_body, ending, is_error};
-use super::{GET, MULTIGET, SET, nth_key};
-use crate::content::{Content, KEY_MAX};
-use crate::marks::Outcome;
-use crate::protocols::Asked;
+use super::partial::{Partial, begin_body, ending, is_error};
+use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::key_value::{MULTIGET, SET, nth_key};
 use crate::protocols::line::{number, push_number};
+use crate::protocols::{Asked, GET, Outcome};
 
 /// Appends the request for `keys` items from that of `asked` on.
 pub(super) fn push(asked: Asked, content: &Content, keys: u32, out: &mut Vec<u8>) {

@@ -2,37 +2,23 @@
 
 use std::sync::Arc;
 
-use super::{GET, MULTIGET, SET, keys_of, meta, nth_key};
-use crate::content::{Content, KEY_MAX};
-use crate::marks::Outcome;
+use super::partial::{Partial, begin_body, ending, is_error};
+use super::{keys_of, meta};
+use crate::protocols::Outcome;
+use crate::protocols::content::{Content, KEY_MAX};
+use crate::protocols::key_value::{MULTIGET, SET, nth_key};
 use crate::protocols::line::{Found, Lines, number};
-use crate::protocols::{Asked, Decoder, Step};
-use crate::told::Told;
+use crate::protocols::server_notices::ServerNotices;
+use crate::protocols::{Asked, Decoder, GET, Step};
 
 const LINE_MAX: usize = KEY_MAX + 64; // "VALUE ", key, flags, bytes, cas
-
-/// What was read of one reply so far.
-#[derive(Default)]
-pub(super) struct Partial {
-    /// Bytes of the body and its line end that are still to come.
-    body_left: usize,
-    body_len: usize,
-    /// The item whose body is being read.
-    item: u32,
-    /// How many of the keys asked for have been looked for in the reply.
-    pub(super) keys_seen: u32,
-    keys_found: u32,
-    bytes: u32,
-    /// What is wrong with it so far.
-    flaw: Option<Outcome>,
-}
 
 /// Reads the replies of one connection.
 pub(super) struct Reader {
     content: Arc<Content>,
     keys_per_multiget: u32,
     is_meta: bool,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
     lines: Lines,
     reply: Partial,
 }
@@ -74,10 +60,10 @@ impl Reader {
         content: Arc<Content>,
         keys_per_multiget: u32,
         is_meta: bool,
-        told: Arc<Told>,
+        notices: Arc<ServerNotices>,
     ) -> Self {
         let (lines, reply) = (Lines::new(LINE_MAX), Partial::default());
-        Self { content, keys_per_multiget, is_meta, told, lines, reply }
+        Self { content, keys_per_multiget, is_meta, notices, lines, reply }
     }
 
     /// Bytes used, and the outcome if the reply ended with this line.
@@ -108,7 +94,7 @@ impl Reader {
             _ => Some(Outcome::Garbled),
         };
         if outcome == Some(Outcome::Status) {
-            self.told.refused(line);
+            self.notices.refused(line);
         }
         self.lines.clear();
         (used, outcome)
@@ -144,36 +130,12 @@ fn begin_value(
     while reply.keys_seen < keys {
         let item = nth_key(first, reply.keys_seen, content.items());
         reply.keys_seen += 1;
-        if let Some([b' ', told @ ..]) = content.after_key(item, rest) {
-            let mut words = told.split(|&byte| byte == b' ');
+        if let Some([b' ', notices @ ..]) = content.after_key(item, rest) {
+            let mut words = notices.split(|&byte| byte == b' ');
             let (_flags, length) = (words.next()?, number(words.next()?)?);
             begin_body(reply, content, item, length);
             return Some(());
         }
     }
     None
-}
-
-/// A value of `item` follows, `length` bytes long.
-pub(super) fn begin_body(reply: &mut Partial, content: &Content, item: u32, length: u32) {
-    reply.item = item;
-    reply.keys_found += 1;
-    reply.body_len = length as usize;
-    reply.body_left = length as usize + 2;
-    if length != content.value_len(item) {
-        reply.flaw.get_or_insert(Outcome::Length);
-    }
-}
-
-pub(super) fn ending(reply: &Partial, wanted: u32) -> Outcome {
-    match reply.flaw {
-        Some(flaw) => flaw,
-        None if reply.keys_found < wanted => Outcome::Miss,
-        None => Outcome::Hit,
-    }
-}
-
-pub(super) fn is_error(line: &[u8]) -> bool {
-    let errors: [&[u8]; 4] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR", b"NOT_STORED"];
-    errors.iter().any(|error| line.starts_with(error))
 }

@@ -1,4 +1,4 @@
-//! What is said when a connection opens: who asks for which database, the proof of the password, and
+//! What is sent when a connection opens: who asks for which database, the proof of the password, and
 //! each query to be prepared.
 //!
 //! `StartupMessage` → (`AuthenticationX` → proof)* → `AuthenticationOk` → `ReadyForQuery` → Parse, Describe … Sync
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::message::{Complaint, HEAD, body_len, push, push_sized, push_text};
 use super::proof::{self, MECHANISM, Password, Scram};
 use super::statement::Statement;
-use crate::complaints;
-use crate::hello::{Hello, Refusal, Said};
-use crate::told::Told;
+use crate::protocols::complaints;
+use crate::protocols::server_notices::ServerNotices;
+use crate::transports::hello::{Hello, HelloState, Refusal};
 
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
 const VERSION: u32 = 3 << 16;
@@ -30,7 +30,7 @@ pub(super) struct Login {
     pub(super) password: Option<Password>,
     /// Queries to be prepared; none: they are sent as text.
     pub(super) prepared: Vec<Arc<Statement>>,
-    pub(super) told: Arc<Told>,
+    pub(super) notices: Arc<ServerNotices>,
 }
 
 /// The greeting of one connection.
@@ -47,7 +47,7 @@ pub(super) struct Greet {
 }
 
 impl Hello for Greet {
-    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said {
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> HelloState {
         if !self.has_begun {
             self.has_begun = true;
             self.begin(out);
@@ -55,25 +55,25 @@ impl Hello for Greet {
         self.heard.extend_from_slice(heard);
         let mut heard = std::mem::take(&mut self.heard);
         let mut at = 0;
-        let said = loop {
+        let state = loop {
             match self.next(&heard[at..], out) {
-                Ok(None) => break Said::More,
+                Ok(None) => break HelloState::More,
                 Ok(Some((used, is_done))) => {
                     at += used;
                     if is_done {
-                        break Said::Done;
+                        break HelloState::Done;
                     }
                 }
                 Err(why) => {
-                    self.login.told.complain(&why.what, &why.what);
+                    self.login.notices.complain(&why.what, &why.what);
                     self.why = Some(why);
-                    break Said::Refused;
+                    break HelloState::Refused;
                 }
             }
         };
         heard.drain(..at);
         self.heard = heard;
-        said
+        state
     }
 
     fn why(&self) -> Option<Refusal> {
@@ -209,18 +209,18 @@ impl Greet {
         push(b'S', out, |_| ());
     }
 
-    /// The server tells how many parameters the next of the prepared queries has.
+    /// The server announces how many parameters the next of the prepared queries has.
     fn describe(&mut self, body: &[u8]) -> Result<(), Refusal> {
         let Some(statement) = self.login.prepared.get(self.described) else {
             return Err(other(body));
         };
         self.described += 1;
-        let told = body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count));
-        if told == statement.parameters() {
+        let count = body.first_chunk().map_or(0, |bytes| u16::from_be_bytes(*bytes));
+        if count == statement.parameters() {
             return Ok(());
         }
         let what = format!(
-            "to the server the query '{}' has {told} parameters, and {} is to be given",
+            "to the server the query '{}' has {count} parameters, and {} is to be given",
             statement.text(),
             statement.parameters()
         );
@@ -229,7 +229,7 @@ impl Greet {
         Err(refusal(&what, fix))
     }
 
-    /// Why the server refuses us, and what would mend it.
+    /// Why the server refuses us, and how to fix it.
     fn refused(&self, complaint: &Complaint) -> Refusal {
         let Login { user, database, .. } = &*self.login;
         let fix = match complaint.code.as_str() {

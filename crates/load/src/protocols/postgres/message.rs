@@ -2,7 +2,7 @@
 //!
 //! Source: PostgreSQL documentation, "Message Formats".
 
-use crate::complaints;
+use crate::protocols::complaints;
 
 /// Type and length.
 pub(super) const HEAD: usize = 5;

@@ -23,7 +23,7 @@ const ROUNDS_MAX: u32 = 10_000_000;
 
 type Key = [u8; 32];
 
-/// `md5` and the digest that stands for a password: md5(md5(password user) salt), in hexadecimal.
+/// `md5` and the digest that is sent instead of a password: md5(md5(password user) salt), in hexadecimal.
 pub(super) fn md5_of(user: &str, password: &str, salt: &[u8]) -> String {
     let inner = hex(&Md5::digest([password, user].concat()));
     format!("md5{}", hex(&Md5::digest([inner.as_bytes(), salt].concat())))

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::message::{Complaint, HEAD, body_len};
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
+use crate::protocols::sampled::{Body, Sampled};
+use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, Reply, Step};
-use crate::sampled::{Body, Sampled};
-use crate::told::Told;
 
 /// Bytes kept of a complaint, and of a command's tag.
 const COMPLAINT_MAX: usize = 2048;
@@ -29,7 +29,7 @@ pub(super) struct Wish {
     pub(super) bytes: u64,
     /// Where replies go that are looked at after the run.
     pub(super) sampled: Option<Arc<Sampled>>,
-    pub(super) told: Arc<Told>,
+    pub(super) notices: Arc<ServerNotices>,
 }
 
 /// The reply so far.
@@ -199,7 +199,7 @@ impl Reader {
     fn complain(&mut self) {
         self.reply.has_failed = true;
         let complaint = Complaint::read(&self.body);
-        self.wish.told.complain(&complaint.code, &complaint.text);
+        self.wish.notices.complain(&complaint.code, &complaint.text);
     }
 
     fn outcome(&self) -> Outcome {
@@ -215,7 +215,7 @@ impl Reader {
     fn end(&mut self, asked: Asked, used: usize, outcome: Outcome) -> Step {
         let reply = std::mem::take(&mut self.reply);
         if reply.rows > 0 {
-            self.wish.told.add_rows(reply.rows);
+            self.wish.notices.add_rows(reply.rows);
         }
         if let (Some(body), Some(sampled)) = (reply.kept, &self.wish.sampled) {
             match outcome {

@@ -2,10 +2,10 @@
 
 use super::message::push;
 use super::*;
-use crate::hello::{Hello as _, Said};
-use crate::marks::Outcome;
+use crate::protocols::Outcome;
 use crate::protocols::tests::{Case, asked, replies, set_up};
 use crate::protocols::{GET, Reply};
+use crate::transports::hello::{Hello as _, HelloState};
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -88,7 +88,7 @@ fn rows_are_counted_and_what_touches_nothing_is_empty() {
         let (protocol, reply) = one(|_| (), bytes);
         let reply = reply.unwrap();
         assert_eq!(reply.outcome, Outcome::Hit);
-        (reply.body_bytes, protocol.told().unwrap().heard().rows.unwrap())
+        (reply.body_bytes, protocol.notices().unwrap().collected().rows.unwrap())
     };
     assert_eq!(of(&bound(&[row(&[Some("ab"), None]), row(&[])], "SELECT 2")), (2, 2));
     assert_eq!(of(&bound(&[], "SELECT 0")), (0, 0));
@@ -110,7 +110,7 @@ fn a_complaint_fails_its_request_and_its_text_is_kept() {
     let aborted = [error("40P01", "deadlock detected"), message(b'Z', b"E")].concat();
     let reply = one(|_| (), &aborted).1.unwrap();
     assert_eq!((reply.outcome, reply.last), (Outcome::Status, true));
-    assert_eq!(protocol.told().unwrap().heard().complaints, ["ERROR 42P01: no such table"]);
+    assert_eq!(protocol.notices().unwrap().collected().complaints, ["ERROR 42P01: no such table"]);
     // A server that goes says why, and the connection ends instead of the reply.
     let mut decoder = protocol.decoder();
     let went = error("57P01", "terminating connection");
@@ -216,7 +216,7 @@ fn greet(password: Option<&str>, query: Option<&str>) -> Greet {
         database: "shop".into(),
         password: password.map(Password::of),
         prepared: prepared.into_iter().collect(),
-        told: Arc::default(),
+        notices: Arc::default(),
     }))
 }
 
@@ -225,28 +225,28 @@ fn auth(method: u32, rest: &[u8]) -> Vec<u8> {
 }
 
 /// What it says to `heard` behind its first words, and how far it has come.
-fn answer(mut greet: Greet, heard: &[u8]) -> (Vec<u8>, Said, Greet) {
+fn answer(mut greet: Greet, heard: &[u8]) -> (Vec<u8>, HelloState, Greet) {
     let mut out = Vec::new();
-    assert_eq!(greet.say(&[], &mut out), Said::More);
+    assert_eq!(greet.say(&[], &mut out), HelloState::More);
     let wanted = b"\0\x03\0\0user\0me\0database\0shop\0application_name\0sojourn-load\0\0";
     assert_eq!(&out[4..], wanted);
     out.clear();
-    let said = greet.say(heard, &mut out);
-    (out, said, greet)
+    let state = greet.say(heard, &mut out);
+    (out, state, greet)
 }
 
 #[test]
 fn a_password_is_given_as_the_server_wants_it() {
-    let (out, said, _) = answer(greet(Some("secret"), None), &auth(3, b""));
-    assert_eq!((out.as_slice(), said), (&b"p\0\0\0\x0bsecret\0"[..], Said::More));
+    let (out, state, _) = answer(greet(Some("secret"), None), &auth(3, b""));
+    assert_eq!((out.as_slice(), state), (&b"p\0\0\0\x0bsecret\0"[..], HelloState::More));
     let (out, ..) = answer(greet(Some("secret"), None), &auth(5, &[1, 2, 3, 4]));
     assert!(out.ends_with(b"md58322d584bf59f0253d58346307bb6ba3\0"), "{out:?}");
     let (out, ..) = answer(greet(Some("secret"), None), &auth(10, b"OTHER\0SCRAM-SHA-256\0\0"));
     assert!(out.starts_with(b"p") && out[5..].starts_with(b"SCRAM-SHA-256\0"), "{out:?}");
     for method in [3, 5, 10] {
-        let (_, said, greet) = answer(greet(None, None), &auth(method, b"SCRAM-SHA-256\0\0"));
+        let (_, state, greet) = answer(greet(None, None), &auth(method, b"SCRAM-SHA-256\0\0"));
         let why = greet.why().unwrap();
-        assert_eq!(said, Said::Refused);
+        assert_eq!(state, HelloState::Refused);
         assert!(why.what.contains("wants a password") && why.fix.contains("--auth"), "{why}");
     }
 }
@@ -265,9 +265,13 @@ fn a_greeting_is_the_same_at_any_split() {
         let (mut greet, mut out) = (greet(None, Some("SELECT {}")), Vec::new());
         greet.say(&[], &mut out);
         out.clear();
-        let said: Vec<Said> = all.chunks(step).map(|part| greet.say(part, &mut out)).collect();
-        assert_eq!(said.last(), Some(&Said::Done), "{step}");
-        assert!(said[..said.len() - 1].iter().all(|said| *said == Said::More), "{step}: {said:?}");
+        let states: Vec<HelloState> =
+            all.chunks(step).map(|part| greet.say(part, &mut out)).collect();
+        assert_eq!(states.last(), Some(&HelloState::Done), "{step}");
+        assert!(
+            states[..states.len() - 1].iter().all(|state| *state == HelloState::More),
+            "{step}: {states:?}"
+        );
         assert!(out.starts_with(b"P") && out.ends_with(b"S\0\0\0\x04"), "prepared once: {out:?}");
         assert_eq!(memchr::memchr_iter(b'$', &out).count(), 1);
     }
@@ -276,8 +280,8 @@ fn a_greeting_is_the_same_at_any_split() {
 #[test]
 fn what_a_server_refuses_is_told_with_what_would_mend_it() {
     let refused = |greeting: Greet, heard: &[u8]| {
-        let (_, said, greet) = answer(greeting, heard);
-        assert_eq!(said, Said::Refused, "{}", heard.escape_ascii());
+        let (_, state, greet) = answer(greeting, heard);
+        assert_eq!(state, HelloState::Refused, "{}", heard.escape_ascii());
         let why = greet.why().unwrap();
         (why.what, why.fix)
     };

@@ -1,4 +1,4 @@
-//! What is said when a connection opens: the password and the database, where the job names them.
+//! What is sent when a connection opens: the password and the database, where the job names them.
 //!
 //! `AUTH [USER] PASSWORD` → `+OK`, `SELECT NUMBER` → `+OK`. What the server refuses it says in words, and
 //! they are passed on. Source: redis.io, commands AUTH and SELECT.
@@ -9,18 +9,22 @@ use sojourn_base::Fault;
 
 use super::super::line::{Found, Lines};
 use super::LINE_MAX;
-use crate::complaints;
-use crate::hello::{Greeting, Hello, Refusal, Said};
 use crate::job::Job;
+use crate::job::target::Target;
+use crate::protocols::complaints;
 use crate::protocols::secret;
-use crate::target::Target;
-use crate::told::Told;
+use crate::protocols::server_notices::ServerNotices;
+use crate::transports::hello::{Greeting, Hello, HelloState, Refusal};
 
 /// Largest number of a database: servers have 16 of them unless their configuration says more.
 const DATABASE_MAX: u32 = 1_000_000;
 
 /// The greeting of each connection to `target`.
-pub(super) fn greeting(job: &Job, target: &Target, told: &Arc<Told>) -> Result<Greeting, Fault> {
+pub(super) fn greeting(
+    job: &Job,
+    target: &Target,
+    notices: &Arc<ServerNotices>,
+) -> Result<Greeting, Fault> {
     let mut commands = Vec::new();
     match secret::password(&job.auth)? {
         Some(password) if target.user.is_empty() => commands.push(command(&["AUTH", &password])),
@@ -39,10 +43,16 @@ pub(super) fn greeting(job: &Job, target: &Target, told: &Arc<Told>) -> Result<G
     if commands.is_empty() {
         return Ok(Greeting::default());
     }
-    let (commands, told) = (Arc::new(commands), Arc::clone(told));
+    let (commands, notices) = (Arc::new(commands), Arc::clone(notices));
     Ok(Greeting::new(move || {
-        let (commands, told) = (Arc::clone(&commands), Arc::clone(&told));
-        Box::new(Greet { commands, told, answered: None, lines: Lines::new(LINE_MAX), why: None })
+        let (commands, notices) = (Arc::clone(&commands), Arc::clone(&notices));
+        Box::new(Greet {
+            commands,
+            notices,
+            answered: None,
+            lines: Lines::new(LINE_MAX),
+            why: None,
+        })
     }))
 }
 
@@ -72,7 +82,7 @@ fn command(words: &[&str]) -> Vec<u8> {
 
 struct Greet {
     commands: Arc<Vec<Vec<u8>>>,
-    told: Arc<Told>,
+    notices: Arc<ServerNotices>,
     /// How many commands have been answered; `None`: none was sent.
     answered: Option<usize>,
     lines: Lines,
@@ -80,7 +90,7 @@ struct Greet {
 }
 
 impl Hello for Greet {
-    fn say(&mut self, mut heard: &[u8], out: &mut Vec<u8>) -> Said {
+    fn say(&mut self, mut heard: &[u8], out: &mut Vec<u8>) -> HelloState {
         if self.answered.is_none() {
             self.commands.iter().for_each(|command| out.extend_from_slice(command));
         }
@@ -95,12 +105,12 @@ impl Hello for Greet {
             heard = &heard[used..];
             if line != b"+OK" {
                 self.why = Some(self.refusal(&line));
-                return Said::Refused;
+                return HelloState::Refused;
             }
             answered += 1;
         }
         self.answered = Some(answered);
-        if answered == self.commands.len() { Said::Done } else { Said::More }
+        if answered == self.commands.len() { HelloState::Done } else { HelloState::More }
     }
 
     fn why(&self) -> Option<Refusal> {
@@ -110,7 +120,7 @@ impl Hello for Greet {
 
 impl Greet {
     fn refusal(&self, line: &[u8]) -> Refusal {
-        self.told.refused(line);
+        self.notices.refused(line);
         let text = complaints::shown(line);
         if !line.starts_with(b"-") {
             return Refusal {
@@ -129,17 +139,17 @@ mod tests {
     use super::*;
     use crate::protocols;
 
-    fn said(target: &str, auth: &str, heard: &[&[u8]]) -> (String, Said, Option<Refusal>) {
+    fn greeted(target: &str, auth: &str, heard: &[&[u8]]) -> (String, HelloState, Option<Refusal>) {
         let job = Job { target: target.into(), auth: auth.into(), ..Job::default() };
         let target = protocols::target(target).unwrap();
-        let greeting = greeting(&job, &target, &Arc::new(Told::default())).unwrap();
+        let greeting = greeting(&job, &target, &Arc::new(ServerNotices::default())).unwrap();
         let mut hello = greeting.hello().unwrap();
         let mut out = Vec::new();
-        let mut said = hello.say(&[], &mut out);
+        let mut greeted = hello.say(&[], &mut out);
         for piece in heard {
-            said = hello.say(piece, &mut out);
+            greeted = hello.say(piece, &mut out);
         }
-        (String::from_utf8(out).unwrap(), said, hello.why())
+        (String::from_utf8(out).unwrap(), greeted, hello.why())
     }
 
     #[test]
@@ -149,20 +159,20 @@ mod tests {
         let auth = format!("password:file:{}", path.display());
         let plain = "*2\r\n$4\r\nAUTH\r\n$11\r\nopen sesame\r\n";
         let select = "*2\r\n$6\r\nSELECT\r\n$1\r\n2\r\n";
-        let (out, said_, _) = said("redis://h/2", &auth, &[b"+O", b"K\r\n+OK", b"\r\n"]);
-        assert_eq!((out, said_), (format!("{plain}{select}"), Said::Done));
-        let (out, said_, _) = said("valkey://me@h", &auth, &[b"+OK\r\n"]);
+        let (out, state, _) = greeted("redis://h/2", &auth, &[b"+O", b"K\r\n+OK", b"\r\n"]);
+        assert_eq!((out, state), (format!("{plain}{select}"), HelloState::Done));
+        let (out, state, _) = greeted("valkey://me@h", &auth, &[b"+OK\r\n"]);
         assert_eq!(out, "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$11\r\nopen sesame\r\n");
-        assert_eq!(said_, Said::Done);
-        let (_, said_, why) = said("resp://h/2", &auth, &[b"-WRONGPASS invalid\r\n+OK\r\n"]);
+        assert_eq!(state, HelloState::Done);
+        let (_, state, why) = greeted("resp://h/2", &auth, &[b"-WRONGPASS invalid\r\n+OK\r\n"]);
         let why = why.unwrap();
         assert_eq!(
-            (said_, why.what.as_str()),
-            (Said::Refused, "the server says \"-WRONGPASS invalid\"")
+            (state, why.what.as_str()),
+            (HelloState::Refused, "the server says \"-WRONGPASS invalid\"")
         );
         assert!(why.fix.contains("--auth"), "{why:?}");
-        let (_, said_, why) = said("resp://h/2", "", &[b"HTTP/1.1 400 Bad Request\r\n"]);
-        assert!(said_ == Said::Refused && why.unwrap().what.contains("does not speak RESP"));
+        let (_, state, why) = greeted("resp://h/2", "", &[b"HTTP/1.1 400 Bad Request\r\n"]);
+        assert!(state == HelloState::Refused && why.unwrap().what.contains("does not speak RESP"));
         std::fs::remove_file(&path).unwrap();
     }
 
@@ -170,7 +180,7 @@ mod tests {
     fn what_is_no_database_is_refused_and_none_is_database_0() {
         let of = |target: &str| {
             let target = protocols::target(target).unwrap();
-            greeting(&Job::default(), &target, &Arc::new(Told::default()))
+            greeting(&Job::default(), &target, &Arc::new(ServerNotices::default()))
         };
         for text in
             ["resp://h/x", "resp://h/2?db=3", "resp://h/2/3", "redis://h/-1", "resp://h/99999999"]

@@ -9,11 +9,11 @@ fn read(text: &str) -> (Option<Reply>, Vec<String>) {
         replies(protocol.as_ref(), &[asked(GET, 0)], text.as_bytes(), cuts).first().copied()
     };
     let whole = of(&[]);
-    let said = protocol.said().unwrap().counts().into_keys().collect();
+    let statuses = protocol.statuses().unwrap().counts().into_keys().collect();
     let step = text.len() / 1000 + 1; // byte by byte, unless it is long
     let every: Vec<usize> = (0..text.len()).step_by(step).collect();
     assert_eq!(of(&every), whole, "in pieces: {text}");
-    (whole, said)
+    (whole, statuses)
 }
 
 /// Whether the connection ends with a reply of these headers.
@@ -76,9 +76,9 @@ fn heads_that_curl_takes_are_taken() {
         "Transfer-Encoding: identity\r\nContent-Length: 5",
         "Content-Length: 5\r\nX: \x01",
     ] {
-        let (reply, said) = read(&format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\nhello"));
+        let (reply, statuses) = read(&format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\nhello"));
         let wanted = Some(Reply { outcome: Outcome::Hit, body_bytes: 5, last: false });
-        assert_eq!((reply, said.len()), (wanted, 0), "{head}");
+        assert_eq!((reply, statuses.len()), (wanted, 0), "{head}");
     }
     let coded = "Transfer-Encoding: gzip\r\nTransfer-Encoding: identity, Chunked;q=1";
     let text = format!("HTTP/1.1  200  OK\r\n{coded}\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
@@ -97,10 +97,10 @@ fn what_is_refused_is_named() {
         (format!("{chunked}x\r\nhello"), "a chunk"),
         (format!("{chunked}5\r\nhello!"), "a chunk"),
     ] {
-        let (reply, said) = read(&text);
+        let (reply, statuses) = read(&text);
         assert_eq!(reply.map(|it| it.outcome), Some(Outcome::Garbled), "{text:.60}");
-        assert!(said.len() == 1 && said[0].starts_with("refused: "), "{said:?}");
-        assert!(said[0].contains(part), "{part} in {said:?}");
+        assert!(statuses.len() == 1 && statuses[0].starts_with("refused: "), "{statuses:?}");
+        assert!(statuses[0].contains(part), "{part} in {statuses:?}");
     }
 }
 
@@ -114,7 +114,7 @@ fn a_status_that_is_no_success_is_counted_by_its_number() {
     assert_eq!(got.len(), 6);
     let wanted = [("HTTP 302", 1), ("HTTP 404", 1), ("HTTP 503", 2)];
     let wanted = wanted.map(|(name, count)| (name.to_string(), count)).into();
-    assert_eq!(protocol.said().unwrap().counts(), wanted);
+    assert_eq!(protocol.statuses().unwrap().counts(), wanted);
 }
 
 /// RFC 9110, 7.1: a fragment is the client's own.

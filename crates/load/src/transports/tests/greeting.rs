@@ -1,21 +1,21 @@
 //! Protocols that say hello: on every connection, before the first request.
 
 use super::*;
-use crate::hello::{Hello, Said};
+use crate::transports::hello::{Hello, HelloState};
 
 /// `HELLO`, answered by `READY` or anything else.
 struct Hallo(Vec<u8>);
 
 impl Hello for Hallo {
-    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> Said {
+    fn say(&mut self, heard: &[u8], out: &mut Vec<u8>) -> HelloState {
         self.0.extend_from_slice(heard);
         match &self.0[..] {
             b"" => out.extend_from_slice(b"HELLO"),
-            b"READY" => return Said::Done,
-            other if !b"READY".starts_with(other) => return Said::Refused,
+            b"READY" => return HelloState::Done,
+            other if !b"READY".starts_with(other) => return HelloState::Refused,
             _ => {}
         }
-        Said::More
+        HelloState::More
     }
 }
 

@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::sign::CertifiedKey;
 use sojourn_base::Fault;
 
-use super::trust::certificates;
+use super::pem::certificates;
 use crate::job::Job;
 
 /// Who this client is, and whether a server wanted to know.

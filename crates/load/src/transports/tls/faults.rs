@@ -1,4 +1,4 @@
-//! Why a handshake failed, in words, and what mends it.
+//! Why a handshake failed, in words, and how to fix it.
 
 use rustls::{AlertDescription, CertificateError, Error, OtherError};
 use sojourn_base::Fault;
@@ -19,7 +19,7 @@ pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Faul
                     fix,
                 );
             }
-            None => told(error, secure),
+            None => explained(error, secure),
         },
         None => (
             "it closed the connection".into(),
@@ -31,11 +31,11 @@ pub(super) fn fault(error: Option<&Error>, place: &str, secure: &Secure) -> Faul
 
 /// Why a connection went wrong during the run, and what helps.
 pub(super) fn words(error: &Error, secure: &Secure) -> String {
-    let (why, fix) = told(error, secure);
+    let (why, fix) = explained(error, secure);
     format!("{why}; {fix}")
 }
 
-/// The cause where another scheme mends it: what is spoken over TLS, or that TLS is spoken at all.
+/// The cause where another scheme is the fix: what is spoken over TLS, or that TLS is spoken at all.
 fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String)> {
     let is_old = scheme == "https";
     match error {
@@ -63,8 +63,8 @@ fn of_scheme(error: &Error, scheme: &str, place: &str) -> Option<(String, String
     }
 }
 
-/// The cause, and what mends it.
-fn told(error: &Error, secure: &Secure) -> (String, &'static str) {
+/// The cause, and how to fix it.
+fn explained(error: &Error, secure: &Secure) -> (String, &'static str) {
     use CertificateError as C;
     let name = secure.name.to_str();
     match error {
@@ -185,11 +185,11 @@ mod tests {
                 .map(|it| format!("DnsName(\"{it}\")"))
                 .into(),
         };
-        let told = what(other);
+        let explained = what(other);
         for part in
             ["h:443", "not for a.example but for x.org, y.org, z.org and 1 more", "--server-name"]
         {
-            assert!(told.contains(part), "{part} in {told}");
+            assert!(explained.contains(part), "{part} in {explained}");
         }
         assert!(what(CertificateError::UnknownIssuer).contains("--ca-file"));
         assert!(what(CertificateError::Expired).contains("has expired"));
@@ -211,8 +211,8 @@ mod tests {
             (&plain, "h2", "use h2c:// instead of h2://"),
             (&plain, "grpcs", "use grpc:// instead of grpcs://"),
         ] {
-            let told = fault(Some(error), "h:443", &secure(scheme)).to_string();
-            assert!(told.contains(part), "{part} in {told}");
+            let explained = fault(Some(error), "h:443", &secure(scheme)).to_string();
+            assert!(explained.contains(part), "{part} in {explained}");
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) enum State {
     Closed,
     /// Its handshake goes on since then.
     Shaking(Instant),
-    /// Its handshake is over, and nobody knows yet.
+    /// Its handshake is over, which is not reported yet.
     Ready,
     Open,
     Failed,
@@ -21,11 +21,11 @@ pub(super) enum State {
 pub(super) struct Link {
     pub(super) session: Option<ClientConnection>,
     pub(super) state: State,
-    /// What the server said before anybody knew that its handshake is over: HTTP/2 lets it speak first.
+    /// What the server sent before the end of its handshake was reported: HTTP/2 lets it speak first.
     pub(super) early: Vec<u8>,
     /// Something came after its handshake that was no refusal.
     pub(super) was_heard: bool,
-    /// The server has said that no more comes (`close_notify`).
+    /// The server has announced that no more comes (`close_notify`).
     pub(super) has_ended: bool,
 }
 
@@ -47,7 +47,7 @@ impl Link {
         self.early.clear();
     }
 
-    /// Takes `bytes` in and tells what they say; whether there is something to answer. A handshake that
+    /// Takes `bytes` in and hands on what they say; whether there is something to answer. A handshake that
     /// agreed on no protocol though it `must_agree` has failed.
     pub(super) fn read(
         &mut self,
@@ -91,7 +91,7 @@ impl Link {
     }
 
     /// Whether the server has ended a stream that is open, which is closed then. One that ended during
-    /// its handshake has failed, and one that nobody has used yet ends when it is.
+    /// its handshake has failed, and one that is not used yet ends when it is.
     pub(super) fn end(&mut self, seen: &mut Seen) -> bool {
         if !self.has_ended {
             return false;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
@@ -15,8 +14,9 @@ use rustls::{
 use sojourn_base::Fault;
 
 use super::client::Client;
+use super::pem::certificates;
 use crate::job::Job;
-use crate::target::{Carrier, Scheme, Target};
+use crate::job::target::{Carrier, Scheme, Target};
 
 /// Where Linux distributions keep the issuers that they trust.
 const BUNDLES: [&str; 3] = [
@@ -153,20 +153,6 @@ fn bundle() -> Result<String, Fault> {
             "install ca-certificates, name issuers with --ca-file, or take any with --insecure";
         Fault::failed("this machine has no list of trusted issuers", "target", fix)
     })
-}
-
-/// The certificates in the file `path`, which the key `at` of the job names.
-pub(super) fn certificates(path: &str, at: &str) -> Result<Vec<CertificateDer<'static>>, Fault> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        let what = format!("cannot read {path}: {error}");
-        Fault::usage(what, at, "name a file of certificates in PEM")
-    })?;
-    let found: Vec<_> = CertificateDer::pem_slice_iter(&bytes).filter_map(Result::ok).collect();
-    if found.is_empty() {
-        let fix = "give a file of certificates in PEM: -----BEGIN CERTIFICATE-----";
-        return Err(Fault::usage(format!("{path} holds no certificate"), at, fix));
-    }
-    Ok(found)
 }
 
 impl ServerCertVerifier for Trust {

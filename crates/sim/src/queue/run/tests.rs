@@ -15,7 +15,7 @@ fn closed_forms_lie_within_the_runs_own_intervals() {
         for (service, servers) in [("exponential:1", 1), ("fixed:1", 1), ("exponential:1", 4)] {
             let found = run(&job(rho, service, servers)).unwrap();
             assert_eq!(found.verdict, Verdict::Holds, "{:?}", found.reasons);
-            all.extend(found.agreement.into_iter().filter(|a| a.quantity != "p999"));
+            all.extend(found.agreement.into_iter().filter(|a| !a.quantity.starts_with("p999")));
         }
     }
     let far = |a: &&Agreement| {

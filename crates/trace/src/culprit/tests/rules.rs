@@ -145,8 +145,8 @@ fn many_small_ones_are_told_together() {
     };
     let blame = Scene::new(slow, nothing).blame();
     assert_eq!(named(&blame), [""; 0]);
-    let said = "100 % of it run-queue delay behind 20 tasks";
-    assert!(blame.answer.ends_with(said), "{}", blame.answer);
+    let answer = "100 % of it run-queue delay behind 20 tasks";
+    assert!(blame.answer.ends_with(answer), "{}", blame.answer);
 }
 
 /// A tail that lies in three pieces of the trace, `xz` in each with so much of every request's 4 ms.

@@ -103,8 +103,8 @@ fn what_cannot_be_sent_is_refused_with_what_there_is() {
         (r#"{"number": "x"}"#, hello, &path, "is no a.Name"),
         ("{} {}", hello, &path, "is no a.Name"),
     ] {
-        let told = fault(body, method, descriptor);
-        assert!(told.contains(part), "{part} in {told}");
+        let text = fault(body, method, descriptor);
+        assert!(text.contains(part), "{part} in {text}");
     }
     let text = File::new("text", b"syntax = \"proto3\";");
     assert!(fault("{}", hello, &text.path()).contains("is no FileDescriptorSet"));

@@ -1,0 +1,109 @@
+use sojourn_base::clock::{Clock, Monotonic};
+
+use super::*;
+use crate::drive::*;
+use crate::job::Job;
+use crate::plan::marks::Overrun;
+use crate::protocols;
+use crate::transports::Reopen;
+
+/// Answers at once with one zero byte, or never.
+struct Server {
+    answers: bool,
+    asked: Vec<u32>,
+}
+
+impl Transport for Server {
+    fn send(&mut self, connection: u32, _: &[u8]) {
+        self.asked.push(connection);
+    }
+
+    fn poll(&mut self, _: Patience, on: &mut dyn FnMut(Event<'_>)) {
+        for connection in self.asked.drain(..) {
+            if self.answers {
+                on(Event::Bytes(connection, &[0]));
+            }
+        }
+    }
+
+    fn close(&mut self, _: u32) {}
+
+    fn reopen(&mut self, _: u32) -> Reopen {
+        Reopen::Open
+    }
+
+    fn syscalls(&self) -> u64 {
+        0
+    }
+}
+
+const RING: Geometry = Geometry { capacity: 64, segment: 16 };
+
+/// A drive over a ring of which `drawn` requests are drawn and due at once, in a run of an hour.
+fn drive(answers: bool, drawn: usize, is_complete: bool) -> (Drive, Arc<Border>) {
+    let job = Job { target: "null:".into(), ..Job::default() };
+    let border = Arc::new(Border::default());
+    border.tell_drawn(drawn, is_complete);
+    let hour_ns = 3_600_000_000_000;
+    let setup = Setup {
+        plan: crate::plan::marks::room_for_plan(RING.capacity),
+        marks: Marks::for_requests(RING.capacity),
+        ring: Some((RING, Arc::clone(&border))),
+        transport: Box::new(Server { answers, asked: Vec::new() }),
+        protocol: protocols::build(&job, &protocols::target("null:").unwrap()).unwrap(),
+        decoders: Vec::new(),
+        probe: None,
+        shards: Shards::new(1, job.items),
+        connections: 4,
+        depth: 100,
+        times: Times { start_ns: 0, measured_ns: 0, end_ns: hour_ns, drain_ns: 0 },
+        wait: Wait::Spin,
+        turns: None,
+        doze_ns: 0,
+        timeout_ns: u64::MAX,
+        datagrams: false,
+        outage_over_ns: hour_ns,
+        is_apart: false,
+        live: Arc::new(Live::new(Arc::default())),
+    };
+    (Drive::new(setup), border)
+}
+
+fn ended(answers: bool, drawn: usize) -> (Ending, usize) {
+    let (drive, border) = drive(answers, drawn, false);
+    let run = run(drive, Monotonic.now_ns());
+    assert!(run.stopped_ns.is_some() && run.plan.intended_ns.is_empty());
+    assert!(border.is_overrun());
+    (run.ending.unwrap(), border.finished().0)
+}
+
+#[test]
+fn a_ring_that_is_full_ends_the_run_and_says_whose_doing_that_is() {
+    let (ending, finished) = ended(true, 64);
+    assert_eq!((ending.taken, finished), (64, 64), "all is answered, and no more drawn");
+    assert_eq!(ending.overrun, Some(Overrun::Keeper));
+    let (ending, finished) = ended(false, 64);
+    assert_eq!((ending.taken, finished), (64, 0), "nothing is answered");
+    assert_eq!(ending.overrun, Some(Overrun::Server));
+}
+
+#[test]
+fn a_ring_that_is_drawn_on_goes_round_to_the_end_of_the_plan() {
+    let (mut drive, border) = drive(true, 64, false);
+    let mut drawn = 64;
+    for now_ns in 1..1000 {
+        assert!(!drive.is_over(now_ns));
+        for _ in 0..SEND_BATCH {
+            let Some((place, connection)) = drive.take_due(now_ns) else { break };
+            drive.send(place, connection);
+        }
+        drive.poll_and_mark(now_ns, Patience::NONE);
+        while drawn < 1000 && border.finished().0 + RING.capacity >= drawn + RING.segment {
+            drawn = (drawn + RING.segment).min(1000);
+            border.tell_drawn(drawn, drawn == 1000);
+        }
+    }
+    assert_eq!((drive.next, border.finished().0, border.is_overrun()), (1000, 1000, false));
+    drive.times.end_ns = 1;
+    assert!(drive.is_over(1000));
+}

@@ -1,0 +1,388 @@
+//! Where requests go: scheme, host, port and path of `memcache://127.0.0.1:11211`, or of several servers
+//! that share the keys: `memcache://127.0.0.1:11211,127.0.0.1:11212`. Of a unix socket: its path, as in
+//! `memcache://unix:/run/memcached.sock` or `http://unix:/run/app.sock:/path`. Who asks may stand before the
+//! host: `postgres://me@127.0.0.1/shop`.
+
+use std::net::ToSocketAddrs;
+
+use sojourn_base::Fault;
+use sojourn_base::kind;
+
+use crate::job::address::Address;
+
+/// How a unix socket begins, in the place of a host.
+const UNIX: &str = "unix:";
+
+/// What carries requests and replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP, or a unix stream socket.
+    Stream,
+    /// TLS over one of these.
+    Tls,
+    /// UDP: a request and a reply are datagrams of their own.
+    Datagrams,
+    /// Nothing: there is no server.
+    Nothing,
+}
+
+/// How a protocol is named in a target, and what carries it there. Each protocol lists its own.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// As people type it, without `://`.
+    pub name: &'static str,
+    /// Port where none is given.
+    pub port: u16,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// Its name in a TLS handshake (ALPN); empty: none.
+    pub alpn: &'static str,
+    /// What may be wrong if a server that is there never answers; empty: nothing particular.
+    pub if_silent: &'static str,
+}
+
+impl Scheme {
+    /// A scheme whose target is a host and a port, over TCP.
+    pub const fn stream(name: &'static str, port: u16) -> Self {
+        Self { name, port, carrier: Carrier::Stream, alpn: "", if_silent: "" }
+    }
+
+    /// The same over TLS; `alpn` is its name there.
+    pub const fn secured(name: &'static str, port: u16, alpn: &'static str) -> Self {
+        Self { name, port, carrier: Carrier::Tls, alpn, if_silent: "" }
+    }
+}
+
+/// A parsed target. Names are not looked up until [`Target::address`] is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Protocol and carrier.
+    pub scheme: &'static Scheme,
+    /// Who asks; empty: the target does not say.
+    pub user: String,
+    /// Host name or address, without brackets; `unix:` and a path for a unix socket.
+    pub host: String,
+    /// Port; 0 for `null:` and unix sockets.
+    pub port: u16,
+    /// What follows the authority: `/` or a path; HTTP asks for it, a database is named by it.
+    pub path: String,
+    /// Host and port of further servers, with which the first shares the keys.
+    pub others: Vec<(String, u16)>,
+}
+
+impl Target {
+    /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`, of `schemes`; a fault names what is wrong with it.
+    pub fn parse(text: &str, schemes: &[&'static Scheme]) -> Result<Self, Fault> {
+        let (name, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
+        let is_it = |scheme: &&&'static Scheme| scheme.name.eq_ignore_ascii_case(name); // RFC 3986, 3.1
+        let Some(scheme) = schemes.iter().find(is_it) else {
+            return Err(if rest.starts_with("//") { unknown(name, schemes) } else { bare(text) });
+        };
+        let port = scheme.port;
+        if scheme.carrier == Carrier::Nothing {
+            if !rest.is_empty() && rest != "//" {
+                let what = format!("{name} reaches no server, and '{rest}' follows it");
+                return Err(Fault::usage(what, "", format!("write {name}: and no more")));
+            }
+            return Ok(Self {
+                scheme,
+                user: String::new(),
+                host: String::new(),
+                port,
+                path: "/".into(),
+                others: Vec::new(),
+            });
+        }
+        let rest = rest.strip_prefix("//").ok_or_else(|| wrong(text))?;
+        let (user, rest) = split_user(rest)?;
+        if let Some(rest) = rest.strip_prefix(UNIX) {
+            return Self::of_unix(scheme, user, rest).ok_or_else(|| wrong_unix(text));
+        }
+        let (authority, path) = rest.split_at(authority_end(rest));
+        let path = if path.starts_with('/') { path.into() } else { format!("/{path}") };
+        let mut servers = authority.split(',').map(|one| split_port(one, port));
+        let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
+        let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
+        Ok(Self { scheme, user: user.into(), host, port, path, others })
+    }
+
+    /// `/SOCKET` or `/SOCKET:/PATH`, as `NGINX` writes it.
+    fn of_unix(scheme: &'static Scheme, user: &str, rest: &str) -> Option<Self> {
+        let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+        let is_sound = socket.len() > 1 && socket.starts_with('/') && path.starts_with('/');
+        let host = format!("{UNIX}{socket}");
+        (is_sound && matches!(scheme.carrier, Carrier::Stream | Carrier::Tls)).then(|| Self {
+            scheme,
+            user: user.into(),
+            host,
+            port: 0,
+            path: path.into(),
+            others: Vec::new(),
+        })
+    }
+
+    /// Whether it is a unix socket.
+    pub fn is_unix(&self) -> bool {
+        self.host.starts_with(UNIX)
+    }
+
+    /// Where the first server listens, for people: `HOST:PORT`, `[IPV6]:PORT` or `unix:/PATH`.
+    pub fn place(&self) -> String {
+        match self.host.as_str() {
+            unix if unix.starts_with(UNIX) => unix.into(),
+            six if six.contains(':') => format!("[{six}]:{}", self.port),
+            host => format!("{host}:{}", self.port),
+        }
+    }
+
+    /// The host without the zone of an IPv6 address, which only this machine knows. Source: RFC 6874, 4.
+    pub fn host_without_zone(&self) -> &str {
+        let is_six = self.host.contains(':') && !self.is_unix();
+        if is_six { self.host.split('%').next().unwrap_or_default() } else { &self.host }
+    }
+
+    /// What a request of HTTP names as its host: host and port, the port only where it is not the usual
+    /// one (RFC 9110, 4.2), or `localhost` over a unix socket.
+    pub fn authority(&self) -> String {
+        if self.is_unix() {
+            return "localhost".into();
+        }
+        let host = match self.host_without_zone() {
+            six if six.contains(':') => format!("[{six}]"),
+            host => host.into(),
+        };
+        let usual = if self.scheme.carrier == Carrier::Tls { 443 } else { 80 };
+        if self.port == usual { host } else { format!("{host}:{}", self.port) }
+    }
+
+    /// Whether it is reached by datagrams instead of a stream.
+    pub fn is_datagram(&self) -> bool {
+        self.scheme.carrier == Carrier::Datagrams
+    }
+
+    /// How many servers it names.
+    pub fn servers(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// The addresses that each host's name stands for, hosts in the order in which they are named, each
+    /// host's in the order in which they are to be tried.
+    pub fn addresses(&self) -> Result<Vec<Vec<Address>>, Fault> {
+        let others = self.others.iter().map(|(host, port)| (host.as_str(), *port));
+        std::iter::once((self.host.as_str(), self.port)).chain(others).map(addresses).collect()
+    }
+}
+
+fn addresses(at: (&str, u16)) -> Result<Vec<Address>, Fault> {
+    if let Some(path) = at.0.strip_prefix(UNIX) {
+        return Ok(vec![Address::Unix(path.into())]);
+    }
+    let mut all = Vec::new();
+    for address in at.to_socket_addrs().into_iter().flatten().map(Address::Ip) {
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    if !all.is_empty() {
+        return Ok(all);
+    }
+    Err(Fault::failed(
+        format!("the name '{}' stands for no address", at.0),
+        "target",
+        "check the spelling, or give the address in numbers",
+    ))
+}
+
+/// Where `HOST:PORT` ends and a path, a query or a fragment begins. Source: RFC 3986, 3.2.
+fn authority_end(rest: &str) -> usize {
+    rest.find(['/', '?', '#']).unwrap_or(rest.len())
+}
+
+/// Who asks, and the rest, of `USER@HOST…`. A password may be there by mistake: it is not shown.
+fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
+    let end = authority_end(rest);
+    let Some(at) = rest[..end].rfind('@') else { return Ok(("", rest)) };
+    let user = &rest[..at];
+    if user.contains(':') {
+        let what = "a password does not stand in a target";
+        let fix = "write it into a file that only you may read, and give --auth password:file:PATH";
+        return Err(Fault::usage(what, "", fix));
+    }
+    Ok((user, &rest[at + 1..]))
+}
+
+/// `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
+fn split_port(authority: &str, default: u16) -> Option<(String, u16)> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(bracketed) => {
+            let (host, rest) = bracketed.split_once(']').filter(|(host, _)| host.contains(':'))?;
+            let zone = host.split_once("%25").filter(|(_, zone)| !zone.is_empty()); // RFC 6874
+            let host = zone.map_or(host.into(), |(address, zone)| format!("{address}%{zone}"));
+            let port = if rest.is_empty() { None } else { Some(rest.strip_prefix(':')?) };
+            (host, port)
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host.into(), Some(port)),
+            None => (authority.into(), None),
+        },
+    };
+    let port = port.map_or(Some(default), |port| port.parse().ok())?;
+    (!host.is_empty() && port > 0).then_some((host, port))
+}
+
+fn wrong(text: &str) -> Fault {
+    Fault::usage(
+        format!("'{text}' is not a target"),
+        "",
+        "write SCHEME://HOST:PORT, such as memcache://127.0.0.1:11211 or http://127.0.0.1:8080/, or null:",
+    )
+}
+
+/// The fault of a target without a scheme.
+fn bare(text: &str) -> Fault {
+    Fault::usage(
+        format!("'{text}' is not a target: it does not say which protocol the server speaks"),
+        "",
+        format!(
+            "put a scheme before it, such as http://{text}, memcache://{text} or resp://{text}"
+        ),
+    )
+}
+
+fn wrong_unix(text: &str) -> Fault {
+    Fault::usage(
+        format!("'{text}' is not a target"),
+        "",
+        "write a unix socket as SCHEME://unix:/SOCKET, and one with a path as http://unix:/SOCKET:/PATH",
+    )
+}
+
+fn unknown(name: &str, schemes: &[&'static Scheme]) -> Fault {
+    kind::unknown(name, schemes.iter().map(|scheme| scheme.name), "scheme", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::target as parse;
+
+    #[test]
+    fn targets_are_taken_apart() {
+        let http = parse("http://localhost:8080/a/b").unwrap();
+        assert_eq!(
+            (http.scheme.name, http.host.as_str(), http.port, http.path.as_str()),
+            ("http", "localhost", 8080, "/a/b")
+        );
+        let six = parse("memcache+udp://[::1]").unwrap();
+        assert_eq!((six.host.as_str(), six.port), ("::1", 11211));
+        assert_eq!(parse("null:").unwrap().scheme.carrier, Carrier::Nothing);
+    }
+
+    #[test]
+    fn several_servers_are_named_in_their_order() {
+        let port = |address: &Address| match address {
+            Address::Ip(address) => address.port(),
+            Address::Unix(_) => 0,
+        };
+        let three = parse("memcache://127.0.0.1:1,127.0.0.2,[::1]:3").unwrap();
+        assert_eq!(three.servers(), 3);
+        let found = three.addresses().unwrap();
+        let ports: Vec<u16> = found.iter().map(|of_one| port(&of_one[0])).collect();
+        assert_eq!(ports, [1, 11211, 3]);
+    }
+
+    #[test]
+    fn a_unix_socket_is_a_path_and_may_have_another_behind_it() {
+        let cache = parse("memcache://unix:/run/mc.sock").unwrap();
+        assert_eq!((cache.host.as_str(), cache.path.as_str()), ("unix:/run/mc.sock", "/"));
+        assert_eq!(cache.addresses().unwrap(), [vec![Address::Unix("/run/mc.sock".into())]]);
+        let web = parse("http://unix:/run/a.sock:/x/{}").unwrap();
+        assert_eq!((web.place().as_str(), web.path.as_str()), ("unix:/run/a.sock", "/x/{}"));
+        assert_eq!((web.authority().as_str(), web.is_unix()), ("localhost", true));
+        for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"]
+        {
+            assert!(parse(text).unwrap_err().fix.contains("unix:/SOCKET"), "{text}");
+        }
+    }
+
+    #[test]
+    fn who_asks_stands_before_the_host_and_a_password_is_never_shown() {
+        let shop = parse("postgres://me@127.0.0.1/shop").unwrap();
+        assert_eq!((shop.user.as_str(), shop.port, shop.path.as_str()), ("me", 5432, "/shop"));
+        let local = parse("postgresql://me@unix:/run/.s.PGSQL.5432:/shop").unwrap();
+        assert_eq!((local.user.as_str(), local.path.as_str()), ("me", "/shop"));
+        assert_eq!(local.host, "unix:/run/.s.PGSQL.5432");
+        assert_eq!(parse("postgres://unix:/run/a@b").unwrap().user, "");
+        for text in ["postgres://me:hunter2@h/shop", "http://me:hunter2@", "resp://:hunter2@h"] {
+            let fault = parse(text).unwrap_err();
+            assert!(fault.fix.contains("--auth"), "{fault}");
+            assert!(!fault.to_string().contains("hunter2"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused_with_an_example() {
+        for text in [
+            "",
+            "127.0.0.1",
+            "memcache:127.0.0.1",
+            "http://:80/",
+            "http://h:99999/",
+            "memcache://h,",
+            "http://[]/",
+            "http://[h]/",
+            "http://[::1]8080/",
+            "http://[::1]:0/",
+        ] {
+            assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
+        }
+        assert!(parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));
+        for text in ["127.0.0.1:7801/x", "localhost:80", "[::1]:80/", "a.example:443"] {
+            let fault = parse(text).unwrap_err();
+            assert!(fault.fix.contains(&format!("http://{text}")), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_query_may_follow_the_port_and_a_scheme_is_the_same_in_capitals() {
+        let path = |text: &str| parse(text).unwrap().path;
+        assert_eq!(path("http://h:1?x=1"), "/?x=1");
+        assert_eq!(path("http://h?x=a@b/c"), "/?x=a@b/c");
+        assert_eq!(path("http://h/a?x=1"), "/a?x=1");
+        assert_eq!(path("http://h:1#top"), "/#top");
+        let loud = parse("HTTP://h:1/A").unwrap();
+        assert_eq!((loud.scheme.name, loud.path.as_str()), ("http", "/A"));
+        assert_eq!(parse("MemCache+UDP://h").unwrap().scheme.name, "memcache+udp");
+    }
+
+    /// RFC 9110, 4.2: the usual port is left out. RFC 6874, 4: a zone is of this machine alone.
+    #[test]
+    fn a_request_names_the_host_as_it_was_typed_and_what_the_server_can_know() {
+        let names = |text: &str| parse(text).unwrap().authority();
+        for (text, wanted) in [
+            ("http://a.example/", "a.example"),
+            ("http://a.example:80/", "a.example"),
+            ("https://a.example:443/", "a.example"),
+            ("https://a.example:80/", "a.example:80"),
+            ("http://a.example:443/", "a.example:443"),
+            ("h2://a.example/", "a.example"),
+            ("h2c://[::1]:80/", "[::1]"),
+            ("grpc://h/a.B/C", "h:50051"),
+            ("grpcs://h/a.B/C", "h"),
+            ("http://[fe80::1%25eth0]:81/", "[fe80::1]:81"),
+            ("http://[fe80::1%eth0]/", "[fe80::1]"),
+        ] {
+            assert_eq!(names(text), wanted, "{text}");
+        }
+        let zoned = parse("http://[fe80::1%25eth0]:81/").unwrap();
+        assert_eq!((zoned.host.as_str(), zoned.host_without_zone()), ("fe80::1%eth0", "fe80::1"));
+    }
+
+    #[test]
+    fn a_name_stands_for_all_its_addresses_each_once() {
+        let all = parse("http://localhost:81/").unwrap().addresses().unwrap();
+        let [all] = &all[..] else { panic!("one host") };
+        assert!(!all.is_empty());
+        assert!((1..all.len()).all(|nth| !all[..nth].contains(&all[nth])), "{all:?}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Is the load the load that was asked for?
+//!
+//! Two questions, because M3's 1 % alone would blame the instrument for chance: a Poisson plan of N
+//! requests is off by 1/√N (one sigma) however well it is drawn and sent.
+//! 1. The plan against the job: its count within 1 % of λT, or within 3.3 sigma (one run in a
+//!    thousand) if that is more; sigma from the process's own dispersion. But half the rate off is
+//!    another load, also where the process is so wild that chance explains it (infinite variance).
+//! 2. The sending against the plan: the rate at which requests were issued within 1 % of the rate
+//!    at which the plan has them. Here chance plays no part.
+
+use super::{Check, Evidence};
+
+const WITHIN: f64 = 0.01;
+const SIGMAS: f64 = 3.3;
+/// Most that chance may excuse.
+const CHANCE_MAX: f64 = 0.5;
+
+pub(super) const CHECK: Check = Check {
+    name: "rate",
+    about: "the offered load is the load asked for, within 1 %",
+    source: "METHOD M3",
+    in_closed_loop: false,
+    is_lateness: false,
+    failed,
+};
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    let planned = evidence.checks.rate_error;
+    let chance = SIGMAS * (evidence.dispersion_planned / evidence.asked.max(1.0)).sqrt();
+    let within = WITHIN.max(chance.min(CHANCE_MAX));
+    if planned.abs() > within {
+        return Some(format!(
+            "the plan is {:+.2} % off the rate asked for, {:.2} % may be; measure longer",
+            planned * 100.0,
+            within * 100.0
+        ));
+    }
+    let sent = evidence.checks.sent_rate_error;
+    (sent.abs() > WITHIN).then(|| {
+        format!(
+            "requests were issued at a rate {:+.2} % off the plan, 1 % may be; lower the rate, or \
+             give the client more threads and CPUs of its own",
+            sent * 100.0
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::drive::measurement::fake;
+    use crate::job::Job;
+    use crate::judge::result::Verdict;
+    use crate::judge::summary::summarise;
+
+    #[test]
+    fn chance_does_not_excuse_another_load() {
+        let job = Job { arrivals: "pareto:1.0001".into(), ..fake::job() };
+        let result = summarise(&fake::run(job, 0, 30_000)).unwrap();
+        assert!(result.checks.rate_error.abs() > 0.5, "{}", result.checks.rate_error);
+        assert_eq!(result.verdict, Verdict::Unknown);
+        assert!(result.reasons.iter().any(|text| text.starts_with("rate: the plan is")));
+    }
+}

@@ -1,0 +1,52 @@
+//! Did the server's CPUs run? What the hypervisor or other tasks take from them is latency that the
+//! service did not cause.
+//!
+//! Where a log has every time that the service's threads were kept from their CPUs, both readings stand
+//! in the result: as experienced, and undisturbed (METHOD M29). Then only a run of which little was
+//! undisturbed is void, unless the job says that others share these CPUs on purpose. Without such a log the sum of steal is all that is known.
+//!
+//! Like a late client, stops of the server only make the service look worse, so a target that holds
+//! stands. They take capacity too, so without a log a violated one does not stand.
+
+use super::{Check, Evidence};
+use crate::judge::stops;
+
+/// Of the time of the server's CPUs, where no log says when.
+const STEAL_MAX: f64 = 0.01;
+
+pub(super) const CHECK: Check = Check {
+    name: "server stopped",
+    about: "stops of the server's CPUs disturbed at most disturbed_share_max of the requests",
+    source: "METHOD M27, M29, M33; proc(5), stat",
+    in_closed_loop: true,
+    is_lateness: true,
+    failed,
+};
+
+/// The share of the server's CPUs that was stolen, if that is too much and no log says when.
+pub(super) fn excess(evidence: &Evidence) -> Option<f64> {
+    let is_logged = evidence.server_stops.as_ref().is_some_and(stops::is_whole);
+    let steal = evidence.checks.server_steal_share.filter(|_| !is_logged);
+    steal.filter(|steal| *steal > STEAL_MAX)
+}
+
+fn failed(evidence: &Evidence) -> Option<String> {
+    if let Some(steal) = excess(evidence) {
+        return Some(format!(
+            "the hypervisor took {:.1} % of the time of the server's CPUs, {:.1} % may be where no \
+             log says when; use a machine with CPUs of its own, or measure again in a quieter hour",
+            steal * 100.0,
+            STEAL_MAX * 100.0
+        ));
+    }
+    let disturbed = evidence.server_stops.as_ref()?.share_disturbed;
+    let most = evidence.job.disturbed_share_max;
+    (disturbed > most).then(|| {
+        format!(
+            "others kept the server's CPUs from the service: {:.0} % of the requests were due then or \
+             in the recovery, {:.0} % may be; give the server CPUs of its own",
+            disturbed * 100.0,
+            most * 100.0
+        )
+    })
+}

@@ -1,0 +1,23 @@
+//! Programs into the kernel, what they are told there, and the server that they watch.
+
+#[cfg(feature = "bpf")]
+pub(crate) mod calls;
+#[cfg(feature = "bpf")]
+pub(crate) mod compat;
+#[cfg(feature = "bpf")]
+pub(crate) mod control;
+pub mod hooks;
+pub mod how;
+#[cfg(feature = "bpf")]
+pub mod kernel;
+#[cfg(feature = "bpf")]
+pub(crate) mod links;
+#[cfg(feature = "bpf")]
+pub(crate) mod load;
+#[cfg(feature = "bpf")]
+pub(crate) mod netns;
+pub mod pidns;
+pub mod refusal;
+#[cfg(feature = "bpf")]
+pub(crate) mod shared;
+pub mod target;

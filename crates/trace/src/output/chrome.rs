@@ -1,0 +1,47 @@
+//! Requests as a Chrome trace (`chrome://tracing`, ui.perfetto.dev): one track per thread and
+//! connection, a slice per request, its stages inside.
+//!
+//! Run-queue delay is drawn at its place after the wake-up, also where the thread was preempted
+//! later: a record keeps how long each stage took, not how often it was interrupted.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::judge::result::TraceResult;
+
+/// The worst requests of a result in the Trace Event Format (complete events, times in µs).
+pub fn trace(result: &TraceResult) -> Value {
+    let mut events = Vec::new();
+    let mut named = BTreeSet::new();
+    for request in &result.worst {
+        let thread = result.threads.iter().find(|t| t.tid == request.tid);
+        let (pid, comm) = thread.map_or((0, ""), |t| (t.pid, t.comm.as_str()));
+        // Requests of one thread overlap while they wait, so each connection gets its own track.
+        let track = u64::from(request.tid) << 16 | u64::from(request.peer_port);
+        if named.insert(track) {
+            events.push(json!({
+                "ph": "M", "name": "thread_name", "pid": pid, "tid": track,
+                "args": {"name": format!("{comm} {}, port {}", request.tid, request.peer_port)},
+            }));
+        }
+        let slice = |name: &str, start_ns: u64, ns: u64, args: Value| {
+            json!({
+                "ph": "X", "cat": "request", "name": name, "pid": pid, "tid": track,
+                "ts": start_ns as f64 / 1e3, "dur": ns as f64 / 1e3, "args": args,
+            })
+        };
+        events.push(slice(
+            &format!("request from port {}", request.peer_port),
+            request.start_ns,
+            request.total_ns,
+            json!({"bytes_in": request.bytes_in, "bytes_out": request.bytes_out, "tid": request.tid}),
+        ));
+        let mut at_ns = request.start_ns;
+        for (name, ns) in &request.stages {
+            events.push(slice(name, at_ns, *ns, json!({})));
+            at_ns += ns;
+        }
+    }
+    json!({"traceEvents": events, "displayTimeUnit": "ns"})
+}

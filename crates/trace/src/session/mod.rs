@@ -1,0 +1,182 @@
+//! One trace: load, attach, wait, read, detach. The only part that talks to the kernel.
+//!
+//! Everything attached hangs on file descriptors of this process, so it goes when the process goes,
+//! also by `kill -9`.
+
+mod live;
+mod pace;
+mod read;
+mod whole;
+mod windowed;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use libbpf_rs::{MapCore as _, MapFlags};
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
+
+use crate::attach::control::Control;
+use crate::attach::how::How;
+pub use crate::attach::how::Options;
+use crate::attach::kernel;
+use crate::attach::kernel::refused;
+use crate::attach::links::{Attached, noted_iterators};
+use crate::attach::load;
+use crate::attach::netns;
+use crate::attach::target::Target;
+use crate::culprit::keep::Keep;
+use crate::culprit::watch::Watch;
+use crate::reconstruct::counts::tid_of;
+use crate::reconstruct::record::{Record, Worst};
+pub use crate::session::live::Outcome;
+use crate::session::live::{Live, Taken, ring};
+
+const ANOTHER: &str =
+    "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
+/// So that ^C is noticed soon.
+const IDLE_SLEEP: Duration = Duration::from_millis(50);
+
+/// Traces `target`; `begun` is called when the trace has begun, `sink` gets every record in full mode.
+pub fn run(
+    target: &Target,
+    options: Options,
+    stop: &AtomicBool,
+    begun: &mut dyn FnMut(),
+    sink: &mut dyn FnMut(&Record),
+) -> Result<Outcome, Fault> {
+    kernel::listen_to_libbpf();
+    let mut outcome = Outcome::default();
+    let only = kernel::only_tracer();
+    if only.is_none() {
+        outcome.warnings.push(ANOTHER.into());
+    }
+    let wants_stamps = !matches!(options.how, How::Sample { .. });
+    let stamps = wants_stamps.then(kernel::receive_stamps);
+    if let Some(Err(error)) = &stamps {
+        outcome.warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
+    }
+    let has_stamps = matches!(stamps, Some(Ok(_)));
+    drop(stamps); // hooks ask for them while they are attached, and not between windows
+    let (object, is_few) = load::object(load::OBJECT, target, options, has_stamps)?;
+    outcome.is_few = is_few;
+    read::check_sizes(&object)?;
+    let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
+    for pid in &target.pids {
+        let map = load::map(&object, "tgids")?;
+        map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+    }
+    let control = Control::new(&object, netns::of(Path::new("/proc"), &target.pids))?;
+    outcome.hooks.extend(noted_iterators(control.iterators()));
+    control.enrol()?;
+    let watch = options.blame.map(|_| Watch::load(&load::map(&object, "tgids")?)).transpose()?;
+    let taken = RefCell::new(Taken {
+        worst: Worst::new(options.worst),
+        keep: options.blame.map(Keep::new),
+        sink,
+        count: 0,
+    });
+    let live = Live {
+        object: &object,
+        target,
+        options,
+        stop,
+        control,
+        is_few,
+        watch: watch.as_ref(),
+        ring: ring(&object, &taken)?,
+        taken: &taken,
+    };
+    live.tell_floors();
+    outcome.started_unix_ns = unix_ns();
+    outcome.started_ns = Monotonic.now_ns();
+    match options.how {
+        How::Windows { cost, seed } => windowed::run(&live, (cost, seed), begun, &mut outcome)?,
+        How::Sample { .. } | How::All => whole::run(&live, begun, &mut outcome)?,
+    }
+    if only.is_some_and(|only| kernel::was_joined(&only)) {
+        outcome.warnings.push(ANOTHER.into());
+    }
+    outcome.counts.connections = read::connections(&live.control.list()?);
+    live.look_into_ring()?;
+    drop(live);
+    read::counts(&object, &mut outcome.counts)?;
+    for (thread, ns) in outcome.counts.threads.iter_mut().zip(&outcome.still_ran) {
+        thread.run_ns += ns;
+    }
+    read::costs(&object, options.hook_cost, &mut outcome.hooks);
+    let Taken { worst, keep, .. } = taken.into_inner();
+    outcome.worst = worst.into_sorted();
+    name_threads(&mut outcome);
+    if let (Some(watch), Some(keep)) = (watch, keep) {
+        outcome.hooks.extend(watch.hooks(options.hook_cost));
+        outcome.blamed = Some(watch.blame(keep, &outcome.counts, outcome.started_ns)?);
+    }
+    Ok(outcome)
+}
+
+fn name_threads(outcome: &mut Outcome) {
+    let tids: Vec<u32> = outcome.counts.threads.iter().map(|thread| thread.tid).collect();
+    for thread in &mut outcome.counts.threads {
+        thread.comm =
+            crate::attach::target::thread_name(Path::new("/proc"), thread.tgid, thread.tid);
+    }
+    let tid = |slot| tid_of(&tids, slot);
+    for connection in &mut outcome.counts.connections {
+        connection.tid = tid(connection.tid);
+    }
+    for record in &mut outcome.worst {
+        record.thread = tid(record.thread);
+        record.writer = tid(record.writer);
+    }
+}
+
+/// Attaches what this way to trace needs, and enables nothing: every hook leaves at once. What is left of the
+/// price then is that of being called, which no hook of the same shape can undercut. For benchmarks.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn idle(
+    target: &Target,
+    options: Options,
+    stop: &AtomicBool,
+    begun: &mut dyn FnMut(),
+) -> Result<(), Fault> {
+    kernel::listen_to_libbpf();
+    let (object, is_few) = load::object(load::OBJECT, target, options, false)?;
+    let _attached = Attached::requests(&object, options.how, is_few)?;
+    begun();
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(IDLE_SLEEP);
+    }
+    Ok(())
+}
+
+/// Refuses what this machine cannot do, before anything is loaded.
+pub fn check_host() -> Result<(), Fault> {
+    load::check_host()
+}
+
+/// Loads the object only, ours or one that another compiler made, and answers the verifier's cost of
+/// every program.
+pub fn verifier_costs(object: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
+    kernel::listen_to_libbpf();
+    let options =
+        |how| Options { how, ring_bytes: 1 << 20, is_full: true, worst: 1, ..Options::default() };
+    let bytes = object.unwrap_or(load::OBJECT);
+    // The verifier goes through one way to trace at a time. Of each program the most counts.
+    let sample = options(How::Sample { one_in: 2, seed: 0 });
+    let mut costs = BTreeMap::new();
+    for options in [options(How::All), sample, Options { all_stages: true, ..sample }] {
+        let (object, _) = load::object(bytes, &Target::default(), options, true)?;
+        read::check_sizes(&object)?;
+        for (program, cost) in read::verifier_costs(&object) {
+            let most = costs.entry(program).or_insert(0);
+            *most = cost.max(*most);
+        }
+    }
+    Ok(costs.into_iter().collect())
+}
