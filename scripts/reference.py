@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from sojourn.cli.kinds import catalogue
 from sojourn.errors import Exit
-from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate import ids
 
 FOLDER = Path(__file__).parent.parent / "docs/reference"
 HEAD = "<!-- made by `make docs` from the code; edit the code instead -->\n\n"
@@ -76,18 +77,20 @@ def exit_page() -> str:
 
 
 def papers_page() -> str:
-    rows = [f"| {e.id} | {e.about} | {e.state} | {how(e.how)} |" for e in CATALOGUE]
+    rows = [f"| {e.id} | {e.about} | {e.state} | {how(e.how)} |" for e in ids()]
     table = "\n".join(["| id | what | state | how, or what it needs |", "|---|---|---|---|", *rows])
     about = (
-        "Every figure, table and statement of the three papers by its id, and how it can be had "
-        "today; `sojourn replicate --list` prints the same. L: Leverich and Kozyrakis, EuroSys "
-        "2014; C: Chen et al., ISPASS 2017; P: Pons et al., FGCS 2022."
+        "Every figure, table and statement of the three papers by its id, with the command that "
+        "gives it. `sojourn replicate --list` prints the same. A study names its ids in the key "
+        "`papers`.\n\nL: Leverich and Kozyrakis, EuroSys 2014. C: Chen et al., ISPASS 2017. "
+        "P: Pons et al., FGCS 2022."
     )
     return f"{HEAD}# The papers, line by line\n\n{about}\n\n{table}\n"
 
 
 def how(text: str) -> str:
-    return f"`{text}`" if text.startswith("sojourn ") and ";" not in text else text
+    """The commands of a list as code."""
+    return re.sub(r"(sojourn[^;(]*[^;( ])", r"`\1`", text)
 
 
 def main() -> int:

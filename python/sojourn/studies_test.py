@@ -39,6 +39,30 @@ def test_a_study_opens_with_its_question_and_says_what_it_expects_takes_and_need
         assert word in said
 
 
+def items(text: str) -> set[str]:
+    """Items of the papers that a text names; "P4 to P7" and "L10-L13" are all of them.
+
+    >>> sorted(items("(L3, C8 to C10; L5-L6, M20)"))
+    ['C10', 'C8', 'C9', 'L3', 'L5', 'L6']
+    """
+    found = set(re.findall(r"\b[LCP][1-9]\d?\b", text))
+    for kind, low, high in re.findall(r"\b([LCP])(\d+)(?:-| to )[LCP]?(\d+)\b", text):
+        found |= {f"{kind}{number}" for number in range(int(low), int(high) + 1)}
+    return found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_a_study_says_to_measure_of_the_papers_is_in_its_key(name: str) -> None:
+    """The ids in brackets behind the question; the rest of the head may speak of others."""
+    head = re.match(r"(#.*\n)+", text_of(name))
+    assert head is not None
+    opening = " ".join(head[0].split("#\n")[0].replace("#", " ").split())
+    brackets = re.findall(r"\(([^()]*\b[LCPM]\d+[^()]*)\)", opening)[:1]
+    measured = set(tomllib.loads(text_of(name)).get("papers", ()))
+    assert items(" ".join(brackets)) <= measured
+    assert not measured or brackets, "name them behind the question"
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_study_is_read_under_its_name_and_every_combination_is_a_study(name: str) -> None:
     study = spec.load(name, profile="quick", asks=PLANS.mistakes)

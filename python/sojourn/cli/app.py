@@ -25,19 +25,19 @@ from sojourn.cli import (
 from sojourn.cli.faults import guarded
 from sojourn.cli.plain import put
 
-ABOUT = """A tail-latency lab: how the tail of a service answers to load, and how much load fits.
+ABOUT = """A tail-latency lab: measures how latency grows with load, and how much load fits a target.
 
 \b
 Examples:
-  sojourn try http://localhost:8080/                  your own service, half a minute
-  sojourn doctor                                      what this machine can measure
-  sojourn plan latency_vs_load --profile quick        what would be measured
-  sojourn run latency_vs_load --profile quick         measure it, answer, report
-  sojourn show                                        the newest answer again
-  sojourn sql "select key, p99_ns from outcomes"      all numbers
+  sojourn try http://localhost:8080/                  load your own service for half a minute
+  sojourn doctor                                      show what this machine can measure
+  sojourn plan latency_vs_load --profile quick        show what would be measured
+  sojourn run latency_vs_load --profile quick         measure, print the answer, write a report
+  sojourn show                                        print the newest answer again
+  sojourn sql "select key, p99_ns from outcomes"      query all numbers
 
-Data goes to stdout, talk to stderr. Exit codes: 0 holds, 1 violated, 2 wrong study or command,
-3 unknown (a self-check failed), 4 something outside failed, 130 stopped.
+Data goes to stdout, messages to stderr. Exit codes: 0 holds, 1 violated, 2 wrong study or
+command, 3 unknown (a self-check failed), 4 something outside failed, 130 stopped.
 """
 
 app = typer.Typer(

@@ -23,14 +23,14 @@ def calibrate(
     points: Annotated[
         Path,
         typer.Argument(
-            help="Record of a study (results/STUDY/MACHINE/RUN), folder of results in JSON, or CSV."
+            help="A record (results/STUDY/MACHINE/RUN), a folder of JSON results, or a CSV file."
         ),
     ],
     workers: Annotated[int, typer.Option(help="Worker threads of the service.")] = 1,
     connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
     peak: Annotated[
         str,
-        typer.Option(help="Closed-loop peak, requests/s: the service is full there.",
+        typer.Option(help="Closed-loop peak in requests/s: the service's capacity.",
                      show_default="the record's; else from CPU time at the fitted loads"),
     ] = "",
     fit_up_to: Annotated[
@@ -38,21 +38,23 @@ def calibrate(
     ] = 0.67,
     quiet: Annotated[
         float,
-        typer.Option(help="Share of a load's runs that counts: those with the least CPU time."),
+        typer.Option(help="Share of each load's runs to use: those with the least CPU time."),
     ] = 1.0,
-    bound: Annotated[float, typer.Option(help="Error that predictions may have.")] = 0.30,
+    bound: Annotated[
+        float, typer.Option(help="Largest allowed relative error of predictions.")
+    ] = 0.30,
     quantities: Annotated[
-        str, typer.Option(help="What is fitted and judged: of mean, p50, p95, p99.")
+        str, typer.Option(help="Quantities to fit and judge: mean, p50, p95, p99.")
     ] = "p50,p95",
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Fit a service's parameters to its low loads, predict its high ones, print the errors.
+    """Fit a service's parameters to its low loads, predict its high loads, and print the errors.
 
-    The service time and the cost of a wake-up follow from CPU time per request, which falls as the
-    CPU fills; what a halted CPU costs and how much service times vary follow from latencies. Loads
-    above --fit-up-to are held out: their errors are the model's honest ones. Exit code 1 says that
-    one is larger than --bound. A parameter that the data do not identify is named, with the values
-    that fit equally.
+    Service time and wake-up cost follow from CPU time per request, which falls as the CPU fills.
+    The cost of a halted CPU and the variation of service times follow from latencies. Loads above
+    --fit-up-to are not used for the fit, so their errors test the model. Exit code 1: an error is
+    larger than --bound. If the data do not identify a parameter, the values that fit equally are
+    printed.
 
     \b
     Examples:

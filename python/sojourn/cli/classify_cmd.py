@@ -25,46 +25,46 @@ def classify(
     name: RecordArgument = None,
     is_paper: Annotated[
         bool,
-        typer.Option("--paper", help="The paper's nine services: its findings beside these rules."),
+        typer.Option("--paper", help="Apply the rules to the paper's nine services and compare."),
     ] = False,
     is_planted: Annotated[
         bool,
-        typer.Option("--planted", help="Simulated services of known class, to see that it tells."),
+        typer.Option("--planted", help="Test the rules on simulated services of known class."),
     ] = False,
     memory_max: Annotated[
         str,
-        typer.Option(metavar="BYTES/S", help="What memory can take here, such as 14GB.",
+        typer.Option(metavar="BYTES/S", help="Memory bandwidth of this machine, such as 14GB.",
                      show_default="not known"),
     ] = "",
     has_details: Annotated[
         bool,
         typer.Option("--details", rich_help_panel=OUTPUT_PANEL,
-                     help="With --paper: the row of each service."),
+                     help="With --paper: show the row of each service."),
     ] = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Tell what kind of service one is: scalable, SMT-sensitive, and its critical resource.
+    """Classify a service: whether it scales, whether SMT matters, and its critical resource.
 
-    Reads a record in which the service was measured with several numbers of threads, each on CPUs
-    of their own; nothing is started. What it carried has the last word; the paper's rule on CPU
-    use and memory bandwidth (P1, P12, P16, P17) stands beside it, and what this host could not see
-    is said. Of planted services it says beside that what they are. Exit code 3 says that an answer
-    is undecided, 1 that one is wrong where the truth is known.
+    It reads a record in which the service ran with several numbers of threads, each on CPUs of
+    their own. Nothing is started. The measured load decides. The paper's rule on CPU use and memory
+    bandwidth (P1, P12, P16, P17) is shown beside it, with what this host could not observe. For
+    services of known class it also shows the truth. Exit code 3: an answer is undecided. 1: an
+    answer contradicts the known truth.
 
     \b
     Examples:
       sojourn run thread_scaling && sojourn classify thread_scaling
       sojourn classify                       the newest record
-      sojourn classify --memory-max 14GB     as STREAM or the data sheet has it
-      sojourn classify --paper               Tables 3 and 4 as data
-      sojourn classify --planted             a lock, a streamer, a disk writer, a scaler: simulated
-      sojourn run planted_classes && sojourn classify planted_classes      the same, really run
+      sojourn classify --memory-max 14GB     bandwidth from STREAM or the data sheet
+      sojourn classify --paper               Tables 3 and 4 of the paper
+      sojourn classify --planted             simulated: a lock, a streamer, a disk writer, a scaler
+      sojourn run planted_classes && sojourn classify planted_classes      the same, measured
     """
     if sum((name is not None, is_paper, is_planted)) > 1:
         raise SpecFault(
-            "a record, --paper and --planted are three questions",
-            at="sojourn classify", fix="ask them one after another",
+            "only one of a record, --paper and --planted can be given",
+            at="sojourn classify", fix="run the command once for each",
         )  # fmt: skip
     if is_paper:
         classify_tables.paper(as_json=as_json, has_details=has_details)
@@ -96,9 +96,10 @@ def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
     found = classes(record, given(record, PLANS, readers()), answers(), memory_max=memory_max)
     if not found:
         raise SpecFault(
-            "no run of this record that is believed has samples of what its service used",
+            "no valid run of this record has samples of its service's resource use",
             at=str(record.path),
-            fix="measure again: `sojourn run thread_scaling` records them with every point",
+            fix="measure again, because newer versions record them with every point: "
+            "`sojourn run thread_scaling`",
         )
     known = held(record, found)
     kinds = {spec.label: spec.kind for spec in record.study.services}

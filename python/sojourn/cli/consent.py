@@ -16,7 +16,7 @@ Yes = Annotated[
     bool,
     typer.Option(
         "--yes", "-y", rich_help_panel="Study",
-        help="The study may load services of other machines: they are yours to load.",
+        help="Allow load on services of other machines. Load only machines that are yours.",
     ),
 ]  # fmt: skip
 
@@ -27,9 +27,12 @@ def say_asked(study: Study) -> None:
 
     for target in run.targets(study):
         if target.is_foreign and target.is_here:
-            say(f"asking {in_line(target.text)} three times: does it answer as the study needs?")
+            say(f"sending three test requests to {in_line(target.text)}, to check its answers")
         elif target.is_foreign:
-            say(f"{in_line(target.text)} is another machine: it is not asked; `sojourn run` does")
+            say(
+                f"{in_line(target.text)} is another machine: no test requests now; `sojourn run` "
+                "sends them"
+            )
 
 
 def agreed(name: str, study: Study, *, is_agreed: bool) -> None:
@@ -48,6 +51,6 @@ def agreed(name: str, study: Study, *, is_agreed: bool) -> None:
 
     run.refuse_others(study, is_agreed=is_agreed)
     if spec.find(name).resolve().parent != spec.STUDIES.resolve():
-        say(f"{in_line(name)} does not come with the lab. A study is a program; this one will")
+        say(f"{in_line(name)} is not a built-in study. A study is a program; this one will")
         for line in run.effects(study, PLANS):
             say(f"  {in_line(line)}")

@@ -15,22 +15,22 @@ PANEL = "Service"
 Insecure = Annotated[
     bool,
     typer.Option(
-        "--insecure", rich_help_panel=PANEL, help="TLS: believe any certificate."
+        "--insecure", rich_help_panel=PANEL, help="TLS: accept any certificate."
     ),
 ]  # fmt: skip
 CaFile = Annotated[
     str,
     typer.Option(
         "--ca-file", metavar="FILE", rich_help_panel=PANEL,
-        help="TLS: certificates of issuers, or of the server itself, in PEM.",
-        show_default="those that this machine trusts, or SSL_CERT_FILE",
+        help="TLS: certificates of trusted issuers, or of the server itself, in PEM.",
+        show_default="the issuers that this machine trusts, or SSL_CERT_FILE",
     ),
 ]  # fmt: skip
 Cert = Annotated[
     str,
     typer.Option(
         "--cert", metavar="FILE", rich_help_panel=PANEL, show_default=False,
-        help="TLS: the client's own certificate, in PEM, for a server that asks for one.",
+        help="TLS: the client's certificate in PEM, for a server that requires one.",
     ),
 ]  # fmt: skip
 Key = Annotated[
@@ -44,8 +44,8 @@ Auth = Annotated[
     str,
     typer.Option(
         "--auth", metavar="SCHEME:PLACE", rich_help_panel=PANEL, show_default=False,
-        help="Who asks: basic:file:PATH, bearer:env:NAME, password:env:NAME. The secret is read "
-        "there, and shown nowhere.",
+        help="Credentials: basic:file:PATH, bearer:env:NAME or password:env:NAME. The secret is "
+        "read from there and never shown.",
     ),
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""How the program ends when something goes wrong: what, where, how to mend; no traceback."""
+"""How the program ends on an error: what, where, how to fix it; no traceback."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ended(error: BaseException) -> int:
             _drop_stdout()
             code = Exit.OK
         case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
-            tell("standard output cannot be written: no space left", "stdout", "see where it leads")
+            tell("cannot write to standard output: no space left", "stdout", "free space there")
             _drop_stdout()
         case _:
             _unforeseen(error)
@@ -67,9 +67,9 @@ def _drop_stdout() -> None:
 def _unforeseen(error: BaseException) -> None:
     saved = _save(error)
     tell(
-        f"something unforeseen happened: {type(error).__name__}: {error}",
+        f"unexpected error: {type(error).__name__}: {error}",
         str(saved) if saved else "the traceback could not be saved",
-        "this is a fault of sojourn, please report it with that file; what was measured is kept",
+        "this is a bug in sojourn: please report it with that file; measured points are not lost",
     )
 
 

@@ -20,25 +20,30 @@ from sojourn.errors import SpecFault
 def fleet(
     job: Annotated[
         Path | None,
-        typer.Option(help="JSON job; keys and defaults: sojourn-sim --describe.", dir_okay=False),
+        typer.Option(help="JSON job. Keys and defaults: sojourn-sim --describe.", dir_okay=False),
     ] = None,
-    servers: Annotated[int | None, typer.Option(help="Servers.", show_default="12000")] = None,
+    servers: Annotated[
+        int | None, typer.Option(help="Number of servers.", show_default="12000")
+    ] = None,
     placement: Annotated[
-        str, typer.Option(help="Neighbours: null, all, random:SHARE, below:LOAD.")
+        str,
+        typer.Option(help="Servers that get a neighbour: null, all, random:SHARE, below:LOAD."),
     ] = "below:0.6",
     slowdown: Annotated[
         float | None,
         typer.Option(
-            help="How much slower requests are beside a neighbour: 1.31.", show_default="the job's"
+            help="Factor by which a neighbour slows requests down, such as 1.31.",
+            show_default="the job's",
         ),
     ] = None,
     harmless: Annotated[
-        bool, typer.Option(help="Assume that neighbours cost the service's tail nothing.")
+        bool, typer.Option(help="Assume that neighbours do not affect the service's tail.")
     ] = False,
     table: Annotated[
         str,
         typer.Option(
-            help="Whose throughputs: a co-location table, as of `sojourn tco`.", show_default="L28"
+            help="Co-location table with the neighbours' throughputs, as for `sojourn tco`.",
+            show_default="L28",
         ),
     ] = "",
     setting: SettingOption = "",
@@ -48,8 +53,8 @@ def fleet(
 ) -> None:
     """Simulate a datacenter's day: tail at the root, utilisation, cost (C26, L34).
 
-    What neighbours achieve is Table 2's (L28) unless the job or a table says else; what that costs
-    the tail must be said.
+    Neighbours' throughput is that of Table 2 (L28) unless the job or --table gives another. Give
+    --slowdown or --harmless, because no table has the effect on the tail.
 
     \b
     Examples:
@@ -94,7 +99,7 @@ def fleet(
             f"{spread(asdict(found), 'gain', 1)} ({found.verdict})"
         )
         if data:
-            console.print(f"what neighbours achieve is from {tables.said(data)}")
+            console.print(f"neighbours' throughput is from {tables.said(data)}")
             tables.print_doubts(console, data)
         for reason in found.reasons:
             console.print(f"unknown: {escape(reason)}")

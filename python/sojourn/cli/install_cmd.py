@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 Name = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", help="What to fetch; none: show what there is.", show_default=False
+        metavar="[NAME]", help="What to fetch. Without a name: list all.", show_default=False
     ),
 ]  # fmt: skip
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Again = Annotated[bool, typer.Option("--again", help="Also what is there, whole.")]
+Again = Annotated[bool, typer.Option("--again", help="Fetch and make it again even if present.")]
 
 
 def install(
     name: Name = None, yes: Yes = False, again: Again = False, as_json: AsJson = False
 ) -> None:
-    """Fetch or make what some places and services need; sizes are said first, and it asks.
+    """Download or build what some places and services need, after showing sizes and asking.
 
-    Packages come from this machine's own apt sources and mirror, verified by their signatures and
-    pinned hashes. They are unpacked for the lab alone, below ~/.cache/sojourn (SOJOURN_CACHE);
-    nothing is installed on the machine. Services are compiled, and their data made, of what was
-    unpacked and of this machine's texts. What is there, whole and of this release, stays; --again
-    fetches and makes it anew.
+    Packages come from this machine's apt sources and are verified by signatures and pinned hashes.
+    They are unpacked below ~/.cache/sojourn (SOJOURN_CACHE) for Sojourn alone. Nothing is
+    installed on the machine. Services are compiled from these packages, and their data is made from
+    them and from texts of this machine. What is complete and current is not fetched again; --again
+    does so.
 
     \b
     Examples:
-      sojourn install                 what can be fetched, and what has been
+      sojourn install                 list what can be fetched and what is present
       sojourn install vm --yes        a guest kernel for services in virtual machines
       sojourn install xapian          a search service: about 2 MB, a minute
       sojourn install shore           PostgreSQL for the service shore
@@ -70,8 +70,8 @@ def install(
     if size and not yes:
         if not sys.stdin.isatty():
             raise SpecFault(
-                f"nobody is there to be asked whether to {what}",
-                at=f"sojourn install {name}", fix="say --yes",
+                f"this needs a confirmation to {what}, and there is no terminal to ask on",
+                at=f"sojourn install {name}", fix="give --yes",
             )  # fmt: skip
         typer.confirm(f"{what}?", abort=True, err=True)
     if part.builds:

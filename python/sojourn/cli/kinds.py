@@ -21,11 +21,11 @@ Kinds = Mapping[str, Sequence[Mapping[str, Any]]]
 def kinds(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="One kind or table in full.", show_default=False),
+        typer.Argument(metavar="[NAME]", help="Show one kind or table in full.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List services, questions, arrivals, protocols, methods, …: what each is and its parameters.
+    """List services, questions, arrivals, protocols, methods and others with their parameters.
 
     \b
     Examples:

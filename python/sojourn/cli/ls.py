@@ -17,7 +17,7 @@ _MARKS = {"holds": "green", "violated": "red"}
 
 
 def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
-    """List the records there are, newest first, and the studies that can be run.
+    """List all records, newest first, and the built-in studies.
 
     \b
     Examples:

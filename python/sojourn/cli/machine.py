@@ -23,7 +23,7 @@ WatchS = Annotated[
     float,
     typer.Option(
         "--watch-s", metavar="SECONDS", min=0, max=600,
-        help="How long to watch the CPUs that a server would get; 0: not at all.",
+        help="How long to watch the CPUs that a server would get. 0: skip this.",
     ),
 ]  # fmt: skip
 
@@ -31,10 +31,11 @@ _MARKS = {"high": "[red]high[/]", "low": "[yellow]low[/]", "note": "[dim]note[/]
 
 
 def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
-    """Say what this machine can measure, what it cannot, and what adds noise, each with its mend.
+    """Show what this machine can and cannot measure, what adds noise, and how to fix it.
 
-    Nothing is changed. The score is 0 for a quiet machine, 100 for one whose numbers mean little.
-    The CPUs that a server would get are watched for some seconds: who takes them away, how long.
+    Nothing is changed. The score is 0 for a quiet machine and 100 for a machine whose numbers mean
+    little. For some seconds it watches the CPUs that a server would get, and shows which other
+    tasks use them and for how long.
 
     \b
     Examples:
@@ -125,7 +126,7 @@ def _culprits(console: Console, sight: Sight) -> None:
 
 
 def restore(as_json: AsJson = False) -> int:
-    """Undo what a killed lab left behind: servers, files, what it moved. Safe at any time.
+    """Undo what a killed run left behind: servers, files, changed settings. Safe at any time.
 
     \b
     Examples:

@@ -39,26 +39,28 @@ def provision(
     table: TableArgument = "L33",
     setting: SettingOption = "",
     bound: Annotated[str, typer.Option(help="QoS bound on the table's quantile.")] = "500us",
-    loss_max: Annotated[float, typer.Option(help="Largest loss of a neighbour, 0 to 1.")] = 1.0,
-    headroom: Annotated[float, typer.Option(help="Share of the load kept free.")] = 0.0,
+    loss_max: Annotated[
+        float, typer.Option(help="Largest allowed loss of a neighbour's throughput, 0 to 1.")
+    ] = 1.0,
+    headroom: Annotated[float, typer.Option(help="Share of the load to leave free.")] = 0.0,
     demand: Annotated[
-        str, typer.Option(help="Requests/s: 1M,5M,2M (steps) or diurnal:MEAN,AMPLITUDE.")
+        str,
+        typer.Option(help="Demand in requests/s: 1M,5M,2M (steps) or diurnal:MEAN,AMPLITUDE."),
     ] = "",
     peak: Annotated[
         str,
         typer.Option(
-            help="Requests/s of one server at load 1, all cores the service's.",
+            help="Requests/s of one server at load 1, with all cores for the service.",
             show_default="the table's",
         ),
     ] = "",
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """How much load to plan per server, so that neighbours may stay (L22).
+    """Compute how much load to plan per server so that neighbours can stay (L22).
 
-    A neighbour whose tail or loss is not in the table is unknown, and may not stay. Of numbers that
-    were measured the whole interval must fit. The exit code is 1 if nothing fits, 3 if that is not
-    known.
+    A neighbour without tail or loss in the table is unknown and cannot stay. Of measured numbers,
+    the whole interval must fit. Exit code 1: no load fits. 3: this is not known.
 
     \b
     Examples:
@@ -100,7 +102,7 @@ def _print_plan(plan: Plan, data: Colocation, worth: Admitted, *, has_demand: bo
     ]  # fmt: skip
     print_table(console, ("neighbour", "", "fits to", "not at", "why"), limits)
     if plan.unknown:
-        console.print(f"\nunknown of {len(plan.unknown)}: they may not stay until measured")
+        console.print(f"\n{len(plan.unknown)} unknown neighbours cannot stay until measured")
     if plan.servers and plan.servers_alone:
         console.print(
             f"\nservers: {max(plan.servers):,} at the highest demand, {max(plan.servers_alone):,} "

@@ -49,7 +49,7 @@ StudyArgument = Annotated[
     str,
     typer.Argument(
         metavar="STUDY",
-        help="Name of a study that comes with the lab (see `sojourn ls`), or path of a TOML file.",
+        help="Name of a built-in study (see `sojourn ls`), or path of a TOML file.",
         autocompletion=_studies,
         show_default=False,
     ),
@@ -58,8 +58,8 @@ StudyOrAll = Annotated[
     str | None,
     typer.Argument(
         metavar="STUDY",
-        help="Name of a study that comes with the lab (see `sojourn ls`), or path of a TOML file; "
-        "none with --all.",
+        help="Name of a built-in study (see `sojourn ls`), or path of a TOML file. "
+        "Leave it out with --all.",
         autocompletion=_studies,
         show_default=False,
     ),
@@ -68,7 +68,7 @@ All = Annotated[
     bool,
     typer.Option(
         "--all", rich_help_panel=STUDY_PANEL,
-        help="Every study that comes with the lab, one after another, in one results folder.",
+        help="Measure every built-in study in turn, in one results folder.",
     ),
 ]  # fmt: skip
 Only = Annotated[
@@ -76,15 +76,15 @@ Only = Annotated[
     typer.Option(
         "--only", metavar="STUDY,STUDY", rich_help_panel=STUDY_PANEL, show_default=False,
         autocompletion=_some_studies,
-        help="With --all: these alone, in this order; names, or paths of TOML files.",
+        help="Only these studies, in this order. Names, or paths of TOML files.",
     ),
 ]  # fmt: skip
 Within = Annotated[
     str | None,
     typer.Option(
         "--within", metavar="TIME", rich_help_panel=STUDY_PANEL,
-        help="With --all: after the first, begin no study that would end later than this; those "
-        "wait, and the same command goes on with them. `none`: measure all.",
+        help="With --all: time limit. After the first study, a study that would end later is "
+        "postponed. The same command resumes with it. `none`: no limit.",
         show_default="1h with --profile quick, else none",
     ),
 ]  # fmt: skip
@@ -92,7 +92,7 @@ Profile = Annotated[
     str | None,
     typer.Option(
         "--profile", "-p", metavar="NAME", rich_help_panel=STUDY_PANEL, autocompletion=_profiles,
-        help="How much care: quick, standard, or full (the papers' 2 minutes a point).",
+        help="Length and repeats: quick, standard, or full (the papers' 2 minutes a point).",
         show_default="the study's",
     ),
 ]  # fmt: skip
@@ -109,45 +109,44 @@ Vary = Annotated[
     typer.Option(
         "--vary", metavar="KEY=LEVEL,LEVEL", rich_help_panel=STUDY_PANEL, show_default=False,
         autocompletion=_keys,
-        help="Measure under each level of a key of the study, and every combination of several, "
-        "such as services.memcached.params.threads=1,2. The word load means shares of max RPS; "
-        "rates follow from them. May be given several times.",
+        help="Measure under each level of a key, such as services.memcached.params.threads=1,2. "
+        "With several --vary, every combination is measured. The key `load` means shares of max "
+        "RPS.",
     ),
 ]  # fmt: skip
 Shield = Annotated[
     str | None,
     typer.Option(
         "--shield", metavar="NAME", rich_help_panel=STUDY_PANEL, show_default="the study's",
-        help="What keeps the server's CPUs for the server: priority (real-time, for its own "
-        "threads), move (also moves other tasks, kernel threads and interrupts off them, and "
-        "back afterwards), or none.",
+        help="Protect the server's CPUs. priority: its threads get real-time priority. move: "
+        "also move other tasks and interrupts away until the end. none: no protection.",
     ),
 ]  # fmt: skip
 NoShield = Annotated[
     bool,
     typer.Option(
         "--no-shield", rich_help_panel=STUDY_PANEL,
-        help="Measure as this machine schedules it; the same as --shield none.",
+        help="Do not protect the server's CPUs. The same as --shield none.",
     ),
 ]  # fmt: skip
 Results = Annotated[
     Path,
     typer.Option(
         "--results", metavar="DIR", envvar="SOJOURN_RESULTS", rich_help_panel=OUTPUT_PANEL,
-        help="Folder of all results.",
+        help="Folder for results.",
     ),
 ]  # fmt: skip
 AsJson = Annotated[
     bool,
     typer.Option(
-        "--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout, for machines."
+        "--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout."
     ),
 ]
 RecordArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[RECORD]",
-        help="A record's folder, part of its name, or a study's name; by default the newest.",
+        help="A record's folder, part of its name, or a study's name. Default: the newest record.",
         show_default=False,
     ),
 ]
@@ -155,20 +154,20 @@ TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="[TABLE]",
-        help="Co-location table: L28, L33 (the paper's), a record of `batch_colocation` (its "
-        "study's name or its folder), or a JSON file (see schema/colocation).",
+        help="Co-location table: L28 or L33 (from the paper), a record of `batch_colocation` "
+        "(study name or folder), or a JSON file (see schema/colocation).",
     ),
 ]
 SettingOption = Annotated[
     str,
     typer.Option(
         "--setting",
-        help="Of a record: the setting, as its report calls it, or a part of that.",
+        help="With a record: the setting as its report names it, or a part of that name.",
         show_default="the first",
     ),
 ]
 NeighbourOption = Annotated[
-    str, typer.Option(help="Whose throughput; mean: the mean of all neighbours.")
+    str, typer.Option(help="Neighbour whose throughput counts. mean: the mean of all neighbours.")
 ]
 
 RESULTS = Path(os.environ.get("SOJOURN_RESULTS", "results"))

@@ -37,54 +37,56 @@ MaybeTarget = Annotated[
     str | None,
     typer.Argument(
         metavar="[TARGET]", show_default=False,
-        help="A URL, host:port or the path of a unix socket of a service that runs.",
+        help="A running service: a URL, host:port or the path of a unix socket.",
     ),
 ]  # fmt: skip
 Bound = Annotated[
     str,
     typer.Option(
         "--bound", metavar="TIME", rich_help_panel=_LOAD,
-        help="Longest time at the quantile, such as 10ms.",
+        help="QoS bound: longest allowed latency at the quantile, such as 10ms.",
         show_default="5 times the quantile at 20 % load",
     ),
 ]  # fmt: skip
 Quantile = Annotated[
-    float, typer.Option("--quantile", metavar="Q", rich_help_panel=_LOAD, help="0.99 is p99.")
+    float,
+    typer.Option(
+        "--quantile", metavar="Q", rich_help_panel=_LOAD, help="Quantile of the target; 0.99 is p99."
+    ),
 ]
 Rates = Annotated[
     str,
     typer.Option(
         "--rates", metavar="RATE,RATE", rich_help_panel=_LOAD,
-        help="Offer these loads and no more, requests/s, such as 500,2k.",
-        show_default="as far as it goes",
+        help="Offer only these loads, in requests/s, such as 500,2k.",
+        show_default="up to the highest load that the service can take",
     ),
 ]  # fmt: skip
 Connections = Annotated[
     int,
     typer.Option("--connections", "-c", min=1, max=10_000, rich_help_panel=_LOAD,
-                 help="Connections, over all of the client."),
+                 help="Number of connections in total."),
 ]  # fmt: skip
 Preload = Annotated[
     bool,
     typer.Option(
         "--preload", rich_help_panel=_SERVICE,
-        help="memcache, RESP: set the 10,000 keys that are asked for first. It writes into the "
-        "service.",
+        help="memcache, RESP: first write the 10,000 keys of the test into the service.",
     ),
 ]  # fmt: skip
 AnyLength = Annotated[
     bool,
     typer.Option(
         "--any-length", rich_help_panel=_SERVICE,
-        help="Replies of any length are successes, empty ones too; else they must be as long as "
-        "the first ones.",
+        help="Accept replies of any length, also empty ones. Without this option, replies must be "
+        "as long as the first ones.",
     ),
 ]  # fmt: skip
 Yes = Annotated[
     bool,
     typer.Option(
         "--yes", "-y", rich_help_panel=_LOAD,
-        help="Load a service of another machine as far as it goes.",
+        help="Allow full load on a service of another machine.",
     ),
 ]  # fmt: skip
 Quiet = Annotated[
@@ -111,16 +113,16 @@ def try_(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
-    """Load a service that runs for half a minute: one sentence, one plot, no file.
+    """Load a running service for half a minute and print its highest load within the target.
 
-    First it is asked three times: is it there, does it speak what the target says, does it want a
-    password? Then it is loaded as far as it goes, and the load is looked for that keeps the tail
-    within the bound. With --rates it gets these loads and no more. Nothing of it is changed. Where
-    its replies take seconds, all lasts up to 20 times as long, and says so.
+    Three test requests come first: does the service answer, in which protocol, and does it need a
+    password? Then load rises to the service's limit, and a search finds the highest load that keeps
+    the tail within the bound. With --rates, only these loads are offered. The service is not
+    changed, and no file is written. If replies take seconds, the run lasts up to 20 times as long.
 
     \b
-    Exit codes: 0 answered, 1 no load meets the bound, 2 the target is wrong or does not answer as
-    it should, 3 unknown: a self-check failed, 4 something outside failed, 130 stopped.
+    Exit codes: 0 answered, 1 no load meets the bound, 2 the target is wrong or answers wrongly,
+    3 unknown: a self-check failed, 4 something outside failed, 130 stopped.
 
     \b
     Examples:
@@ -224,18 +226,18 @@ Command = Annotated[
     str,
     typer.Option(
         "--command", metavar="ARGV", show_default=False,
-        help="A command that starts the service, with {port} where its port stands; the lab starts "
-        "and ends it.",
+        help="Command that starts the service. Write {port} for its port. Sojourn starts and stops "
+        "it.",
     ),
 ]  # fmt: skip
 Out = Annotated[
     str,
     typer.Option(
         "--out", "-o", metavar="FILE", show_default="a name from the target",
-        help="The file to write; -: to stdout.",
+        help="The file to write. -: stdout.",
     ),
 ]  # fmt: skip
-Over = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+Over = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 def init(
@@ -249,9 +251,9 @@ def init(
     out: Out = "",
     force: Over = False,
 ) -> None:
-    """Write a study about a service of your own, with every key that matters explained.
+    """Write a study file about your own service, with comments on every important key.
 
-    A target is asked three times, so that the file fits it; a command is not started.
+    A target gets three test requests, so that the file fits it. A command is not started.
 
     \b
     Examples:

@@ -18,14 +18,14 @@ Wait = Annotated[
     str,
     typer.Option(
         "--wait", metavar="TIME", rich_help_panel=PANEL,
-        help="How long to wait for another study on this machine to end, such as 10m.",
+        help="Wait up to this long for another study on this machine to end, such as 10m.",
     ),
 ]  # fmt: skip
 CalmS = Annotated[
     float | None,
     typer.Option(
         "--calm-s", metavar="SECONDS", min=0, rich_help_panel=PANEL,
-        help="How long to wait for other tasks to leave the server's CPUs alone.",
+        help="Wait up to this long until other tasks leave the server's CPUs alone.",
         show_default="20 in quick, else 60",
     ),
 ]  # fmt: skip
@@ -33,8 +33,7 @@ Force = Annotated[
     bool,
     typer.Option(
         "--force", rich_help_panel=PANEL,
-        help="Wait for nothing: measure beside another study, on a machine that is not calm. "
-        "The record says so.",
+        help="Do not wait: measure beside another study and on a busy machine. The record notes it.",
     ),
 ]  # fmt: skip
 

@@ -42,12 +42,11 @@ def check(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a study and print it in full, every default written out.
+    """Check a study and print it in full, with every default.
 
-    Nothing is started. All that is wrong is named, with its line and how to mend it. A service that
-    runs on this machine is asked three times, and that is said; other machines are asked nothing.
-    With --all it is said of each study what this machine can measure, and what it would take for
-    the rest.
+    Nothing is started. Every error is reported with its line and how to fix it. An external
+    service on this machine gets three test requests, and a message says so. Other machines get
+    none. With --all, it lists for each study what this machine can measure and what the rest needs.
 
     \b
     Examples:
@@ -86,16 +85,16 @@ def plan(
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """Show what would be measured, how long it would take, and which difference that can show.
+    """Show what would be measured, how long it takes, and which differences that can show.
 
-    Loads that follow from results (the search for the highest load) are played through with an
-    imagined service; their number may differ. What this machine cannot host is named and skipped.
-    How much runs scatter is known from the newest record of the study on this machine; without one
-    it is taken from equal runs of memcached.
+    The search for the highest load chooses loads from results. The plan simulates it with an
+    imaginary service, so the number of points may differ. Levels that this machine cannot host are
+    listed as skipped. The scatter of runs comes from the newest record of this study on this
+    machine, or else from equal runs of memcached.
 
     \b
     Examples:
-      sojourn plan --all --profile quick                  every study, and how long all take
+      sojourn plan --all --profile quick                  every study, with the total time
       sojourn plan latency_vs_load --profile quick
       sojourn plan latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn plan max_load_memcached --json | jq '.points[].key'

@@ -15,7 +15,7 @@ from sojourn.errors import SpecFault
 
 
 def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJson = False) -> None:
-    """Show what a study found, as text.
+    """Print the answer of a record again, as text.
 
     \b
     Examples:
@@ -37,19 +37,20 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
 def write(
     name: RecordArgument = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Of every study of a campaign, and the page of them all.")
+        bool,
+        typer.Option("--all", help="Every study of a campaign, and the page that lists them."),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write into this folder, which is made, and not into the record."
+            metavar="DIR", help="Write into this folder instead of the record. It is created."
         ),
     ] = None,
     results: Results = RESULTS,
 ) -> None:
-    """Write the report of a record anew: HTML, and every figure as SVG, PDF and CSV.
+    """Write the report of a record again: HTML, and every figure as SVG, PDF and CSV.
 
-    Needs no machine: a record can be carried anywhere and read years later.
+    This works on any machine, also years later, because a record has all that it needs.
 
     \b
     Examples:

@@ -33,9 +33,12 @@ PROFILES: Mapping[str, float] = {"quick": 0.25, "standard": 1.0, "full": 4.0}
 def replicate(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="L18, C11, …; 'all'.", show_default=False),
+        typer.Argument(metavar="[ID]", help="An id such as L18 or C11, or 'all'.",
+                       show_default=False),
     ] = None,
-    is_list: Annotated[bool, typer.Option("--list", help="All ids and how they stand.")] = False,
+    is_list: Annotated[
+        bool, typer.Option("--list", help="List all ids with their state and command.")
+    ] = False,
     profile: Annotated[
         str,
         typer.Option("--profile", "-p", metavar="NAME",
@@ -43,31 +46,32 @@ def replicate(
     ] = "standard",
     share: Annotated[
         float | None,
-        typer.Option(min=0.01, max=100, help="Simulated time over standard.",
+        typer.Option(min=0.01, max=100, help="Simulated time as a multiple of standard.",
                      show_default="the profile's"),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="Simulations at once; changes no number.",
+        typer.Option("--jobs", "-j", min=1, help="Parallel simulations; the results do not change.",
                      show_default="CPUs"),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Also write one page (HTML, self-contained) here.",
+        typer.Option(help="Also write one self-contained HTML page to this file.",
                      rich_help_panel=OUTPUT_PANEL, dir_okay=False),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Also write JSON here.", rich_help_panel=OUTPUT_PANEL, dir_okay=False),
+        typer.Option(help="Also write JSON to this file.", rich_help_panel=OUTPUT_PANEL,
+                     dir_okay=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Replicate a figure or table of the three papers by its id, and judge its shape.
+    """Replicate a figure or table of the three papers by its id, by simulation or computation.
 
-    Nothing is measured here: what the machine cannot do is simulated or computed, and says so. An
-    id that this machine can measure is told with the study that does it. Each statement of the
-    paper stands beside our number and what that may be; one that no parameter could break is
-    arithmetic and proves nothing. The exit code is 1 if one does not hold.
+    Nothing is measured; every number is labelled as simulated or computed. If the lab can measure
+    an id, the study that does so is shown. Each statement of the paper is compared with our number
+    and its tolerance. A statement that holds for all parameters is called arithmetic, because it
+    proves nothing. Exit code 1: a statement does not hold.
 
     \b
     Examples:
@@ -80,7 +84,7 @@ def replicate(
     from sojourn.models.simulator import Simulator
 
     if is_list or name is None:
-        _list(model.CATALOGUE, as_json=as_json)
+        _list(model.ids(), as_json=as_json)
         return
     is_all = name.strip().lower() == "all"
     experiments = model.KINDS if is_all else (model.find(name),)
@@ -202,13 +206,13 @@ class Display:
 def _page(
     replicas: Sequence[Replica], name: str, profile: str, share: float | None, path: Path
 ) -> str:
-    from sojourn.models.replicate import CATALOGUE
+    from sojourn.models.replicate import ids
     from sojourn.report import replicas as page
 
     length = f" --profile {profile}" if share is None else f" --share {share:g}"
     return page.html(
         replicas,
-        CATALOGUE,
+        ids(),
         command=f"sojourn replicate {name}{length} --report {path.name}",
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
     )

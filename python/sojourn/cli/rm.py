@@ -26,7 +26,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[RECORD]...",
-        help="A record's folder, its name or part of it, as `sojourn ls` shows it.",
+        help="A record's folder, its name or a part of it, as `sojourn ls` shows it.",
         show_default=False,
     ),
 ]
@@ -34,12 +34,12 @@ OlderThan = Annotated[
     str | None,
     typer.Option(
         "--older-than", metavar="TIME", show_default=False,
-        help="Only records that began longer ago, such as 30d or 12h; without RECORD, all such.",
+        help="Only records older than this, such as 30d or 12h. Without RECORD: all of these.",
     ),
 ]  # fmt: skip
 Raw = Annotated[
     bool,
-    typer.Option("--raw", help="Remove only the raw requests: answer, report and SQL stay."),
+    typer.Option("--raw", help="Remove only the raw requests. Answer, report and SQL stay."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -52,9 +52,9 @@ def rm(
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """Remove records. Asks before; a record that is being measured stays.
+    """Remove records, after confirmation. A record that is being measured stays.
 
-    Nothing outside the results folder is touched, whatever links there are in it.
+    It removes nothing outside the results folder and follows no links.
 
     \b
     Examples:

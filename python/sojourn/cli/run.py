@@ -41,7 +41,7 @@ New = Annotated[
     bool,
     typer.Option(
         "--new", rich_help_panel=STUDY_PANEL,
-        help="Begin anew instead of resuming an unfinished run of the same study.",
+        help="Start a new record instead of resuming an unfinished one.",
     ),
 ]  # fmt: skip
 Quiet = Annotated[
@@ -70,27 +70,28 @@ def run(
 ) -> int:
     """Measure a study, or all of them, print the answer, and write the report.
 
-    Stopped by ^C or killed, it loses at most the point in flight; the same command goes on.
-    One study at a time is measured on a machine, and only after a look at who else uses the CPUs.
+    If it is stopped by ^C or killed, it loses at most the current point. The same command resumes.
+    Only one study at a time can measure on a machine. Before it starts, it checks who else uses the
+    CPUs.
 
-    A study is a program: it runs the commands in it as you, sends the files that it names, and
-    changes what its knobs say. Before a file that does not come with the lab is run, all that is
-    said on stderr. It loads another machine only with --yes.
+    A study is a program: it runs its commands as you, sends the files it names, and changes
+    settings of the machine. For a study file that is not built in, all of this is listed on stderr
+    first. It loads another machine only with --yes.
 
     \b
     Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
     3 unknown: a self-check failed, or this machine can host none of the study's combinations,
     4 something outside failed, 130 stopped.
 
-    With --all each study has a record of its own below the results folder, whose index.html says
-    what became of all. One that this machine cannot host is skipped with the reason, one that fails
-    is told, and the others go on. In profile quick those that do not fit into an hour wait (see
-    --within). The same command goes on with a campaign that was stopped, with those that wait, and
-    tries again what failed; --new begins anew.
+    With --all each study has its own record in the results folder. The folder's index.html lists
+    all of them. A study that this machine cannot host is skipped with the reason. A study that
+    fails does not stop the others. In profile quick, studies that do not fit into an hour are
+    postponed (see --within). The same command resumes: it measures postponed studies and retries
+    failed ones. --new starts over.
 
     \b
-    Exit codes of --all: 0 all are answered, 1 some are not, or only in part, 2 a study or the
-    command line is wrong, 3 nothing could be measured, 130 stopped.
+    Exit codes of --all: 0 all studies are answered, 1 some are not, or only in part, 2 a study or
+    the command line is wrong, 3 nothing could be measured, 130 stopped.
 
     \b
     Examples:
@@ -101,7 +102,7 @@ def run(
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn run my.toml --json > answer.json
-      sojourn run selfcheck --wait 10m          after the study that is being measured now
+      sojourn run selfcheck --wait 10m          wait up to 10 minutes for another study to end
     """
     from sojourn import spec
     from sojourn.questions import PLANS

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sojourn.errors import Fault
 
 Statement = Annotated[
-    str, typer.Argument(metavar="QUERY", help="SQL, as DuckDB understands it.", show_default=False)
+    str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.", show_default=False)
 ]
 AsCsv = Annotated[
     bool, typer.Option("--csv", rich_help_panel=OUTPUT_PANEL, help="Write CSV to stdout.")
@@ -33,12 +33,11 @@ def _left_out(path: Path, fault: Fault) -> None:
 def sql(
     query: Statement, results: Results = RESULTS, as_json: AsJson = False, as_csv: AsCsv = False
 ) -> None:
-    """Query all results: tables outcomes (as measured), points (as planned), resources (as used).
+    """Query all results with SQL.
 
-    Combinations of levels without an answer, and why, are in the table left_out.
-
-    Only reads, and sees nothing but the results. Times are in ns; each factor
-    of the points' settings is a column; resources has median and max of the samples of each point.
+    Tables: outcomes (measured), points (planned), resources (median and max of each point's
+    samples), left_out (combinations without an answer, with the reason). Times are in ns. Each
+    factor is a column. The query can only read, and sees only the results.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ Price = Annotated[float, typer.Option(help="Price of a server, $.", rich_help_pa
 PeakKw = Annotated[float, typer.Option(help="Power when busy, kW.", rich_help_panel=_COSTS)]
 Idle = Annotated[float, typer.Option(help="Idle power over busy power.", rich_help_panel=_COSTS)]
 Energy = Annotated[float, typer.Option(help="Grid power, $/kWh.", rich_help_panel=_COSTS)]
-Years = Annotated[float, typer.Option(help="Years a server is kept.", rich_help_panel=_COSTS)]
+Years = Annotated[float, typer.Option(help="Years a server is used.", rich_help_panel=_COSTS)]
 Pue = Annotated[
     float | None,
     typer.Option(
@@ -56,7 +56,7 @@ def total_cost(
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """What co-location saves: cost of one shared cluster against two (L31, L32).
+    """Compute what co-location saves: the cost of one shared cluster against two (L31, L32).
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.findings.findings import Findings
-from sojourn.models.replicate import CATALOGUE
+from sojourn.models.replicate import ids
 from sojourn.report import figures, headline, index, page, replicas, testing, tiles
 from sojourn.report.draw.palette import THEMES
 
@@ -212,7 +212,7 @@ def kinds_of_pages() -> dict[str, str]:
     return {
         "report": built(testing.findings()),
         "index": index.html([entry], profile="", command="x", started="y"),
-        "replicas": replicas.html([], CATALOGUE, command="x", made="y"),
+        "replicas": replicas.html([], ids(), command="x", made="y"),
     }
 
 

@@ -1,6 +1,6 @@
 """TOML → frozen models: the question as it was asked, checked without a machine."""
 
-from sojourn.spec.load import STUDIES, STUDY_BYTES, find, load, located, names
+from sojourn.spec.load import STUDIES, STUDY_BYTES, find, load, located, names, of_papers
 from sojourn.spec.models import (
     Check,
     MaxRps,
@@ -32,5 +32,6 @@ __all__ = [
     "load",
     "located",
     "names",
+    "of_papers",
     "to_toml",
 ]

@@ -24,6 +24,7 @@ _OF_ALL = "every combination is measured as often as every other; set it with --
 _FIXED = {
     "name": "it says which study this is",
     "question": "it says which study this is",
+    "papers": "it says which study this is",
     "schema": "it says which study this is",
     "seed": "blocks repeat with other draws: see run.repeats",
     "run.profile": "its values are filled in before: vary those, such as run.measure_s",

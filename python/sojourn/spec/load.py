@@ -100,6 +100,16 @@ def _known_to(asks: Callable[[object], Iterable[Mistake]] | None) -> tuple[facto
     return *judges, kinds.actor_mistakes
 
 
+def of_papers() -> dict[str, tuple[str, ...]]:
+    """Item of the papers → the built-in studies that measure it, by name (`Study.papers`)."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in names():
+        path = STUDIES / f"{name}.toml"
+        for item in _parse(_read(path), path).get("papers", ()):
+            found[item] = (*found.get(item, ()), name)
+    return found
+
+
 def find(study: str | Path) -> Path:
     """The file that `study` means; SpecFault with near names if there is none."""
     path = Path(study)

@@ -440,6 +440,9 @@ class Study(Model):
     """Name of the study: its results folder."""
     question: str = Field(min_length=1)
     """The question in a sentence; the report opens with it."""
+    papers: tuple[Annotated[str, Field(pattern=r"^[LCP][1-9][0-9]?$")], ...] = ()
+    """Items of the three papers that the study measures, such as "C12"; `sojourn replicate --list`
+    shows them."""
     seed: Annotated[int, Field(ge=1, le=2**53)] = 1
     """Seed of every order and every draw."""
     aa: bool = True

@@ -1,19 +1,22 @@
 """The papers' figures and tables by name: our curve, the paper's numbers, the verdict.
 
-One file per experiment; `KINDS` is the table. `catalogue` says of every id of the three papers
-whether it is measured, simulated, computed, or not yet. A parameter is taken from the paper's text
+One file per experiment; `KINDS` is the table. `ids` says of every id of the three papers whether it
+is measured, simulated, computed, or not yet. A parameter is taken from the paper's text
 wherever it states one; what it does not state is an assumption, named in the result, and is varied
 there. Nothing is fitted to the curve that it is meant to explain.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
+from sojourn import spec
 from sojourn.errors import SpecFault
 from sojourn.models.replicate.c11 import EXPERIMENT as C11
 from sojourn.models.replicate.c20 import EXPERIMENT as C20
 from sojourn.models.replicate.c22 import EXPERIMENT as C22
 from sojourn.models.replicate.c26 import EXPERIMENT as C26
-from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate.catalogue import Entry, entries
 from sojourn.models.replicate.kind import Experiment
 from sojourn.models.replicate.l5 import EXPERIMENT as L5
 from sojourn.models.replicate.l7 import EXPERIMENT as L7
@@ -32,7 +35,7 @@ from sojourn.models.replicate.p8 import EXPERIMENT as P8
 from sojourn.models.replicate.p10 import EXPERIMENT as P10
 from sojourn.spec.faults import near
 
-__all__ = ["CATALOGUE", "KINDS", "find"]
+__all__ = ["KINDS", "Entry", "find", "ids"]
 
 KINDS: tuple[Experiment, ...] = (
     L5,
@@ -57,12 +60,18 @@ KINDS: tuple[Experiment, ...] = (
 )
 
 
+@cache
+def ids() -> tuple[Entry, ...]:
+    """Every id of the papers with its state, from the built-in studies and from `KINDS`."""
+    return entries(KINDS, spec.of_papers())
+
+
 _WHY_NOT = {
-    "measured": "is measured on this machine, not replicated by a model",
+    "measured": "is measured, not replicated by a model",
     "not yet": "is not yet replicated",
-    "background": "says nothing that could be replicated",
-    "simulated": "is simulated, but not under this name",
-    "computed": "is computed, but not under this name",
+    "background": "has nothing to replicate",
+    "simulated": "is simulated by another command",
+    "computed": "is computed by another command",
 }
 
 
@@ -77,14 +86,14 @@ def find(name: str) -> Experiment:
         if wanted in experiment.ids:
             return experiment
     known = [name for experiment in KINDS for name in experiment.ids]
-    entry = next((entry for entry in CATALOGUE if entry.id == wanted), None)
+    entry = next((entry for entry in ids() if entry.id == wanted), None)
     if entry is not None:
         raise SpecFault(
             f"{entry.id} ({entry.about}) {_WHY_NOT[entry.state]}",
             at=f"sojourn replicate {name}",
-            fix=entry.how or f"simulated or computed are: {', '.join(known)}",
+            fix=entry.how or f"choose one of {', '.join(known)}",
         )
-    meant = near(wanted, dict.fromkeys(entry.id for entry in CATALOGUE))
+    meant = near(wanted, dict.fromkeys(entry.id for entry in ids()))
     hint = f"did you mean {' or '.join(meant)}? " if meant else ""
     raise SpecFault(
         f"no experiment of the papers is called '{name}'",

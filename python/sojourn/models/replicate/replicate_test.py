@@ -4,7 +4,7 @@ from sojourn import programs, spec
 from sojourn.errors import SpecFault
 from sojourn.models import replicate
 from sojourn.models.replicate import l18, l25
-from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate.catalogue import entries
 from sojourn.models.replicate.kind import Check, Curve, Matrix, Replica, Word, arithmetic, within
 from sojourn.models.replicate.pairs import STEPS, where
 from sojourn.models.simulator import Simulator
@@ -15,25 +15,40 @@ needs_sim = pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="ne
 def test_every_id_of_the_papers_is_listed_once() -> None:
     wanted = [*(f"L{n}" for n in range(1, 35)), *(f"C{n}" for n in range(1, 27)),
               *(f"P{n}" for n in range(1, 23))]  # fmt: skip
-    assert [entry.id for entry in CATALOGUE] == wanted
+    assert [entry.id for entry in replicate.ids()] == wanted
 
 
 def test_what_the_list_promises_is_there() -> None:
-    for entry in CATALOGUE:
-        if entry.how.startswith("sojourn replicate "):
-            experiment = replicate.find(entry.how.split()[2])
-            assert experiment.label == entry.state
-        if entry.how.startswith("sojourn run "):
-            assert entry.how.split()[2] in spec.names()
-            assert entry.state == "measured"
-        if entry.state == "not yet":
-            assert entry.how.startswith("needs ")
+    for entry in replicate.ids():
+        for command in entry.how.split("; "):
+            words = command.removeprefix("simulated: ").removeprefix("computed: ").split()
+            if words[:2] == ["sojourn", "replicate"]:
+                replicate.find(words[2])
+            if words[:2] == ["sojourn", "run"]:
+                assert entry.id in spec.load(words[2], is_own=True).papers
+                assert entry.state == "measured"
+        assert (entry.state == "not yet") == entry.how.startswith("needs ")
+        assert (entry.state == "background") == (not entry.how)
 
 
-def test_every_experiment_is_in_the_list_as_simulated_or_computed() -> None:
-    states = {entry.id: entry.state for entry in CATALOGUE}
+def test_what_a_study_or_an_experiment_has_is_in_the_list() -> None:
+    listed = {entry.id: entry for entry in replicate.ids()}
+    for name in spec.names():
+        for item in spec.load(name, is_own=True).papers:
+            assert listed[item].state == "measured", (name, item)
+            assert name in listed[item].studies
     for experiment in replicate.KINDS:
-        assert all(states[name] in {"simulated", "computed"} for name in experiment.ids)
+        for item in experiment.ids:
+            assert f"sojourn replicate {experiment.ids[0]}" in listed[item].how
+
+
+def test_an_id_is_measured_as_soon_as_a_study_names_it_and_not_before() -> None:
+    before = {entry.id: entry.state for entry in entries((), {})}
+    after = {entry.id: entry.state for entry in entries((), {"C3": ("irq",)})}
+    assert (before["C3"], after["C3"]) == ("not yet", "measured")
+    assert {name: state for name, state in after.items() if state != before[name]} == {
+        "C3": "measured"
+    }
 
 
 def test_an_unknown_id_offers_near_ones_and_a_known_one_says_why_not() -> None:
@@ -41,7 +56,10 @@ def test_an_unknown_id_offers_near_ones_and_a_known_one_says_why_not() -> None:
         replicate.find("L118")
     assert "L18" in caught.value.fix
     with pytest.raises(SpecFault, match="not yet"):
+        replicate.find("C3")
+    with pytest.raises(SpecFault, match="is measured") as caught:
         replicate.find("C24")
+    assert caught.value.fix.startswith("sojourn run cache_ways")
 
 
 def _curve(y: tuple[float | None, ...]) -> Curve:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import vl_convert
 
-from sojourn.models.replicate.catalogue import CATALOGUE
+from sojourn.models.replicate import ids
 from sojourn.models.replicate.kind import (
     Check,
     Curve,
@@ -56,7 +56,7 @@ def _replica(*holds: bool | None) -> Replica:
 
 
 def _page(*found: Replica) -> str:
-    return replicas.html(found, CATALOGUE, command="sojourn replicate all", made="today")
+    return replicas.html(found, ids(), command="sojourn replicate all", made="today")
 
 
 def test_the_page_shows_both_numbers_the_verdict_and_the_label() -> None:
