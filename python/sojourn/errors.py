@@ -27,7 +27,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class Fault(Exception):  # noqa: N818  # it says what, where and how to mend it
+class Fault(Exception):  # noqa: N818  # it says what, where and how to fix it
     """An error with what went wrong, where, and how to mend it."""
 
     exit = Exit.FAILED

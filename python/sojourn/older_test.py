@@ -77,7 +77,7 @@ def test_a_setting_that_names_a_condition_says_what_it_meant(beside: tuple[str, 
 def test_it_goes_on_wherever_it_was_stopped(record: store.Record) -> None:
     """Nothing is measured again, although keys were other texts then."""
     outcomes = record.outcomes()
-    retried = (30, 31)  # a point of which the first attempt was not believed
+    retried = (30, 31)  # a point of which the first attempt was not valid
     for done in (*range(14), 17, 19, 24, *retried, 36, 41):
         following = next_point(record.study, outcomes[:done], PLANS)
         assert following is not None

@@ -80,7 +80,7 @@ def test_stopped_by_hand_it_says_how_to_go_on_and_goes_on(
     lab.trouble = stop
     assert run(tmp_path) == Exit.INTERRUPTED
     said = " ".join(capsys.readouterr().err.split())
-    assert "3 points are kept; go on with: sojourn run max_load_memcached" in said
+    assert "3 points are saved; resume with: sojourn run max_load_memcached" in said
     assert len(record(tmp_path).outcomes()) == 3
     assert run(tmp_path) == Exit.OK
     assert "resumed: 3 points" in capsys.readouterr().err

@@ -124,14 +124,14 @@ pub struct ClientArgs {
     /// File by which clients on the same CPUs take turns; needs --wait yield and --cpus [none]
     #[arg(long, value_name = "FILE")]
     pub turns: Option<String>,
-    /// CPUs of the server: how idle they were goes into the result, and tells an overrun server
-    /// from an overrun client [none]
+    /// CPUs of the server: how idle they were is in the result; it separates an overloaded server
+    /// from an overloaded client [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub server_cpus: Option<String>,
     /// Process of the server: what keeps its threads from its CPUs is logged; needs --server-cpus
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
-    /// CPUs of a synthetic service (sojourn-serve), whose outages count as the instrument's [none]
+    /// CPUs of a synthetic service (sojourn-serve); its outages count as the instrument's [none]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub instrument_cpus: Option<String>,
     /// TLS: certificates of issuers, or of the server itself, in PEM; none: those that this machine
@@ -141,7 +141,7 @@ pub struct ClientArgs {
     /// TLS: name that the server is asked for (SNI), and that its certificate must have [the target's]
     #[arg(long, value_name = "NAME")]
     pub server_name: Option<String>,
-    /// TLS: believe any certificate
+    /// TLS: accept any certificate
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub insecure: Option<bool>,
     /// TLS: the client's own certificate, for a server that asks for one, in PEM; needs --key [none]
@@ -209,7 +209,7 @@ pub struct OutputArgs {
     /// Write raw requests as Parquet
     #[arg(long, value_name = "FILE")]
     pub raw: Option<String>,
-    /// Most raw requests kept, a uniform sample beyond it [1M]
+    /// Most raw requests in the file; beyond it a uniform sample [1M]
     #[arg(long, value_name = "COUNT", value_parser = count)]
     pub raw_max: Option<u64>,
     /// While load runs, on stderr: a line for people, JSON, or nothing; auto: people on a terminal

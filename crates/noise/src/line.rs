@@ -101,7 +101,7 @@ pub fn judge(
         return (None, format!("flat out, nothing to hold: {both}"));
     }
     if whole.length_s < 0.5 {
-        return (None, format!("too short to tell: {both}"));
+        return (None, format!("too short for a result: {both}"));
     }
     let waited = whole.runq_wait_s.unwrap_or(0.0) / whole.length_s;
     let allowed = tolerance * asked;

@@ -105,7 +105,7 @@ impl fmt::Display for Footprint {
             Why::Asked | Why::Told => Ok(()),
             Why::Capped(size) => write!(f, " of a cache of {} KiB", size >> 10),
             Why::Assumed => {
-                write!(f, ", assumed: the kernel tells no size of this cache; give size")
+                write!(f, ", assumed: the kernel gives no size of this cache; give size")
             }
         }
     }

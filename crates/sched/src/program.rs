@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn mistakes_and_kernels_without_it_are_refused_before_anything_is_loaded() {
         let (exit, _, talk) = main_on(&["--job", r#"{"classes": [{"name": "a"}]}"#]);
-        assert!(exit == 2 && talk.contains("nobody is in the class 'a'"), "{talk}");
+        assert!(exit == 2 && talk.contains("no task is in the class 'a'"), "{talk}");
         assert_eq!(main_on(&["--jobb", "{}"]).0, 2);
         assert!(main_on(&["--help"]).1.contains("sched_ext"));
         if host::state(Path::new("/")).is_none() {

@@ -94,7 +94,7 @@ fn classes(told: &[Class]) -> Result<Vec<Terms>, Fault> {
             return Err(Fault::usage(what, at, "leave out its pids and cgroups, or its name"));
         }
         if terms.name != DEFAULT && !has_members {
-            let what = format!("nobody is in the class '{}'", terms.name);
+            let what = format!("no task is in the class '{}'", terms.name);
             return Err(Fault::usage(
                 what,
                 at,

@@ -48,8 +48,8 @@ pub struct Args {
     /// are one and are named together; without rx, ip and tx.
     #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
     pub sample: Option<String>,
-    /// With --sample: tell all stages apart on every kernel, as --records does, with hooks on each system
-    /// call of the machine.
+    /// With --sample: separate all stages on every kernel, as --records does. It needs hooks on each
+    /// system call of the machine.
     #[arg(long, requires = "sample", help_heading = "Which requests, at which price")]
     pub all_stages: bool,
     /// Trace every request; costs a saturated service up to a third of its throughput.
@@ -110,7 +110,7 @@ Examples:
   sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
 
-Exit codes: 0 ok, 2 usage or no rights, 3 the numbers cannot be believed,
+Exit codes: 0 ok, 2 usage or no rights, 3 the numbers are not valid,
 4 the kernel refused, 130 interrupted.";
 
 fn worst(text: &str) -> Result<usize, String> {
@@ -156,8 +156,8 @@ impl Args {
     pub fn how(&self) -> Result<How, Fault> {
         if self.blamed_from().is_some() && self.sample.is_some() {
             return Err(Fault::usage(
-                "who made requests slow is told of windows or of all requests, not of a sample of flows: its \
-                 hooks run for every switch and interrupt, whatever the sample",
+                "causes of slow requests need windows or all requests, not a sample of flows, because \
+                 their hooks run for every switch and interrupt",
                 "--blame",
                 "leave out --sample, or give --all",
             ));

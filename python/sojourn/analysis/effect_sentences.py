@@ -52,9 +52,9 @@ class Saying:
         if lost:
             reason = f"it is infinite in {lost} of {len(logs)} blocks: requests were lost"
         elif value is None:
-            reason = "no block has believed runs of both levels"
+            reason = "no block has valid runs of both levels"
         else:
-            reason = "" if interval else "one block tells no interval (see run.repeats)"
+            reason = "" if interval else "one block gives no interval (see run.repeats)"
         said = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
         return _held(said, number.floor, self.contrast.spread(values, runs)) if logs else said
 
@@ -111,7 +111,7 @@ def _words(
     if interval is None:
         return f"{number.what} was {_digits(value)} times {beside}"
     if interval.hi / interval.lo > TELLS_NOTHING:
-        return f"{number.what} {under} cannot be told beside {base}: blocks differ by far too much"
+        return f"{number.what} {under} cannot be compared with {base}: blocks differ by far too much"
     ends = f"{_digits(interval.lo)} to {_digits(interval.hi)}"
     same = ", which may be no difference" if interval.lo <= 1 <= interval.hi else ""
     return f"{number.what} is {_digits(value)} times ({ends}) {beside}{same}"

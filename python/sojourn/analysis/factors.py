@@ -256,5 +256,5 @@ def _sentence(
     label: str, told: Sequence[Effect | Trend], also: Sequence[str], doubts: Sequence[str]
 ) -> str:
     said = "; ".join([*(one.sentence for one in told), *doubts]) if told else ""
-    mixed = f" (not to be told from the effect of {', '.join(also)})" if also else ""
+    mixed = f" (confounded with the effect of {', '.join(also)})" if also else ""
     return f"{label}: {said}{mixed}." if said else ""

@@ -146,7 +146,7 @@ def test_runs_that_are_not_believed_decide_nothing() -> None:
     found = analysis.study(played(asked(f"{THREADS}=1,2"), is_bad="threads=2"), answers())
     one = effect(found, "threads", "p99 at 70 % load")
     assert (one.ratio, one.interval, one.blocks) == (None, None, 0)
-    assert "no block has believed runs of both" in one.reason
+    assert "no block has valid runs of both" in one.reason
     assert effect(found, "threads", "max RPS").interval is not None
 
 

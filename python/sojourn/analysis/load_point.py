@@ -137,7 +137,7 @@ def _distribution(together: Times) -> tuple[tuple[float, float], ...]:
 
 
 def _none(q: float | None) -> Estimate:
-    why = "no run at this load can be believed"
+    why = "no run at this load is valid"
     return Estimate(
         q=q, value=None, interval=None, across_restarts=None, requests=0, effective=0, refused=why
     )

@@ -77,7 +77,7 @@ def of_runs(neighbour: str, load: float, runs: Sequence[Pace]) -> Kept:
         runs: what each said; none: nothing is known.
     """
     if not runs:
-        return Kept(neighbour=neighbour, fraction=load, reason="no run is believed")
+        return Kept(neighbour=neighbour, fraction=load, reason="no run is valid")
     share, interval, reason = share_of(runs)
     alone = [one.alone_per_s for one in runs]
     return Kept(
@@ -133,7 +133,7 @@ def geometric(
     else:
         known = [error for error in errors if error is not None]
         if len(known) < len(logs) or free < 1:
-            return math.exp(mean), None, "a run has too few seconds to tell how sure it is"
+            return math.exp(mean), None, "a run has too few seconds for an interval"
         error = math.sqrt(sum(e * e for e in known)) / len(logs)
     half = float(stats.t.ppf((1 + COVERAGE) / 2, free)) * error
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half)), ""

@@ -55,7 +55,7 @@ def test_the_interval_over_runs_covers_the_truth_as_often_as_it_says() -> None:
 
 
 def test_what_cannot_be_told_says_why() -> None:
-    assert pace.of_runs("batch:xz", 0.7, []).reason == "no run is believed"
+    assert pace.of_runs("batch:xz", 0.7, []).reason == "no run is valid"
     share, ends, why = pace.share_of([ran(0.0)])
     assert (share, ends) == (0.0, None)
     assert "stood still" in why

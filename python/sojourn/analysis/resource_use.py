@@ -297,7 +297,7 @@ def _uses_cpu(service: str, side: Side) -> str:
     if stolen is not None and stolen.box.median >= STOLEN:
         parts.append(f"the hypervisor takes {use_text(stolen)} of its CPUs")
     if not parts:
-        return f"what {service} uses could not be told."
+        return f"what {service} uses is not known."
     return f"{service} {'; '.join(parts)}."
 
 

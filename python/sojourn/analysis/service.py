@@ -214,12 +214,12 @@ def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:
     if stands.axis is None:
         return tuple(reasons)
     if not stands.axis.is_valid:
-        reasons.append("no run of the load axis can be believed: 100 % is only a name")
+        reasons.append("no run of the load axis is valid: 100 % is only a name")
         reasons += stands.axis.reasons
     if stands.next is not None:
         reasons.append("the study was not finished: run it again, it resumes")
     unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
-    for what, kind in (("not believed", False), ("undecided", True)):
+    for what, kind in (("not valid", False), ("undecided", True)):
         loads = ", ".join(load_share(p.fraction) for p in unknown if p.is_believed is kind)
         if loads:
             reasons.append(f"{what} at {loads} load")

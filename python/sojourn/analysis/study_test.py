@@ -147,7 +147,7 @@ def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question
     found = study(replace(played, measured=spoiled), answers())
     assert at(found, 0.5).verdict is Verdict.HOLDS
     assert found.verdict is Verdict.UNKNOWN
-    assert any("not believed at" in reason for reason in found.reasons)
+    assert any("not valid at" in reason for reason in found.reasons)
 
 
 def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: StudyData) -> None:

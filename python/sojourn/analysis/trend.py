@@ -114,8 +114,8 @@ def _few(ladder: Ladder) -> str:
     seen = (~np.isnan(ladder.logs)).sum(axis=0)
     poor = [level for level, n in zip(ladder.levels, seen, strict=True) if n < BLOCKS_MIN]
     if not poor:
-        return "the levels that blocks have believed runs of do not meet (see run.repeats)"
-    return f"{BLOCKS_MIN} blocks need believed runs of {', '.join(poor)} (see run.repeats)"
+        return "the levels that blocks have valid runs of do not overlap (see run.repeats)"
+    return f"{BLOCKS_MIN} blocks need valid runs of {', '.join(poor)} (see run.repeats)"
 
 
 def _gradual(ladder: Ladder, found: Steps, sure: Sequence[int]) -> Trend:

@@ -66,12 +66,12 @@ def test_what_is_not_shown_is_not_flat() -> None:
 def test_one_block_tells_nothing() -> None:
     assert of(1, 5, 9, blocks=1).kind == "unknown"
     none = trend.of(Ladder("p99", "size", SIZES, np.empty((0, 5))))
-    assert "2 blocks need believed runs of 1, 2, 4, 8, 16 (see run.repeats)" in none.sentence
+    assert "2 blocks need valid runs of 1, 2, 4, 8, 16 (see run.repeats)" in none.sentence
     poor = logs(1, 5, 9, blocks=3)
     poor[:2, 1] = math.nan
     told = trend.of(Ladder("p99", "size", SIZES[:3], poor))
     assert (told.kind, told.ratio) == ("unknown", None)
-    assert "2 blocks need believed runs of 2 (see run.repeats)" in told.sentence
+    assert "2 blocks need valid runs of 2 (see run.repeats)" in told.sentence
 
 
 def test_of_studies_without_any_change_one_in_twenty_names_a_step_at_most() -> None:

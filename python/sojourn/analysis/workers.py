@@ -138,11 +138,11 @@ def _finding(label: str, shared: Sequence[Shared]) -> FactorFinding:
 
 def _words(one: Shared) -> str:
     if not one.runs:
-        return f"unknown under {one.under}: no run is believed"
+        return f"unknown under {one.under}: no run is valid"
     if one.gini is None:
         return f"one worker under {one.under}, so nothing is uneven"
     ends = one.interval
-    sure = f"{ends.lo:.2f} to {ends.hi:.2f}" if ends else "one run tells no interval"
+    sure = f"{ends.lo:.2f} to {ends.hi:.2f}" if ends else "one run gives no interval"
     return (
         f"{one.gini:.2f} ({sure}) of {one.workers} workers under {one.under}, the busiest with "
         f"{one.busiest:.2g} times the mean"

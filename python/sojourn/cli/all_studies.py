@@ -60,7 +60,7 @@ def chosen(
         raise SpecFault("--only is for --all", at="--only", fix="add --all, or name one study")
     if varied:
         raise SpecFault(
-            "--vary is for one study, whose keys it names", at=f"--vary {varied[0]}",
+            "--vary is for one study, because it names that study's keys", at=f"--vary {varied[0]}",
             fix="name the study instead of --all",
         )  # fmt: skip
     named = [name.strip() for text in only for name in text.split(",") if name.strip()]
@@ -125,7 +125,7 @@ def plan(
         told = "-" if not ratio else "nothing" if math.isinf(ratio) else f"× {ratio:.2g}"
         table.add_row(one.name, points, show_s(entry.planned_s), told, left, question)
     console.print(table)
-    console.print("[dim]shows: the least ratio of two levels' p99 that the time can tell from 1[/]")
+    console.print("[dim]shows: the least ratio of two levels' p99 that this time can show[/]")
     _say_skipped(found)
     total = sum(one.entry.planned for one in found)
     can = sum(one.ahead is not None for one in found)
@@ -152,7 +152,7 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
     table = new_table()
     table.add_column("study", overflow="fold", max_width=26)
     table.add_column("here", no_wrap=True)
-    table.add_column("why, and what would mend it", overflow="fold", min_width=30)
+    table.add_column("why, and how to fix it", overflow="fold", min_width=30)
     for one in found:
         if one.fault is not None:
             table.add_row(one.name, "[yellow]no[/]", _why(one.entry))
@@ -199,7 +199,7 @@ def run(
                 within_s=_budget_s(found) if asked_s is None else asked_s,
             )  # fmt: skip
     except KeyboardInterrupt:
-        say(f"stopped; what is measured is kept; go on with: {command}")
+        say(f"stopped; measured points are saved; resume with: {command}")
         return Exit.INTERRUPTED
     finally:
         show.ended(going.entries)

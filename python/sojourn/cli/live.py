@@ -92,7 +92,7 @@ class Display:
         for one in record.skipped:
             self._say(Text(one.text, style="yellow"))
         if self.kept:
-            self._say(Text(f"resumed: {self.kept} points are kept"))
+            self._say(Text(f"resumed with {self.kept} points"))
 
     def event(self, event: run.Event) -> None:
         """Show what the service does, or how the load goes."""
@@ -168,7 +168,7 @@ class Display:
         )
         line = (
             f"  {self._done} of about {total} points, {show_s(gone_s)} gone, "
-            f"about {show_s(self._left_s)} left; ^C stops, what is measured is kept"
+            f"about {show_s(self._left_s)} left; ^C stops; measured points are saved"
         )
         answers = [Text(f"  {name}: {said}", style="bold") for name, said in self._so_far.items()]
         return (row, *answers, Text(line, style="dim"))

@@ -65,7 +65,7 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
         table.add_row(_MARKS[finding.severity], escape(finding.what))
         table.add_row("", f"[dim]{escape(finding.effect)}[/]")
         if finding.mend:
-            table.add_row("", f"mend: {escape(finding.mend)}")
+            table.add_row("", f"fix: {escape(finding.mend)}")
     console.print(table)
     console.print(f"\n[bold]placement[/] {escape(placement.text)}")
     for shared in placement.shared:
@@ -81,7 +81,7 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
         lacks = f"lacks {escape(ability.missing)}" if ability.missing else ""
         table.add_row(mark, escape(ability.name), lacks)
         if ability.mend:
-            table.add_row("", "", f"[dim]mend: {escape(ability.mend)}[/]")
+            table.add_row("", "", f"[dim]fix: {escape(ability.mend)}[/]")
     console.print(table)
 
 

@@ -269,7 +269,7 @@ def _show_design(study: Study, ahead: Rehearsal) -> None:
         letters = ", ".join(f"{letter} {called[key]}" for letter, key in fraction.named(called))
         console.print(escape(f"{fraction.text}: {letters}"))
         for line in fraction.confounded:
-            console.print(f"[dim]cannot be told apart[/]: {escape(line)}")
+            console.print(f"[dim]cannot be separated[/]: {escape(line)}")
     for cell, reason in study.design.of_profile(study.run.profile).left_out(study.factors):
         said = ", ".join(f"{called[key]} = {level_text(level)}" for key, level in cell.items())
         console.print(escape(f"left out: {said}: {reason}"))

@@ -20,7 +20,7 @@ from sojourn.units import show_count, show_ns
 
 WIDTH = 110
 SERVICE, LEVEL = 14, 8  # characters that a name and a level keep at least, where they are longer
-AGAIN = "again"  # the point was measured before, and was not believed
+AGAIN = "again"  # the point was measured before, and was not valid
 BORDERLINE = "borderline"
 _TAIL = 0.99
 

@@ -81,7 +81,7 @@ def test_all_runs_together_decide_where_they_can(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(point_line, "chance", lambda *_, p=likely: p)
         assert said(swept()).endswith(f"  {word}  P = {likely:.2f}")
         doubted = swept(verdict=Verdict.UNKNOWN, reasons=(STOPPED,))
-        assert "  unknown  client" in said(doubted), "a run that is not believed decides nothing"
+        assert "  unknown  client" in said(doubted), "a run that is not valid decides nothing"
 
 
 def test_the_answer_so_far_gives_way_first() -> None:

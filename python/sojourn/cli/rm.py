@@ -88,7 +88,7 @@ def rm(
 def _ask(chosen: Sequence[Listed], what: str) -> None:
     if not sys.stdin.isatty():
         raise SpecFault(
-            f"nobody is there to be asked whether to remove {what}",
+            f"no terminal is there to confirm whether to remove {what}",
             at="sojourn rm", fix="say --yes",
         )  # fmt: skip
     show(chosen)

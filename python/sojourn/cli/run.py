@@ -135,7 +135,7 @@ def run(
             )  # fmt: skip
     except KeyboardInterrupt:
         say(
-            f"stopped; {display.kept} points are kept; go on with: {command}; "
+            f"stopped; {display.kept} points are saved; resume with: {command}; "
             "see what there is with: sojourn show"
         )
         return Exit.INTERRUPTED

@@ -41,7 +41,7 @@ class Ticker:
 
     def __enter__(self) -> Self:
         length = "half a minute" if self._length_s <= HALF_S else show_s(self._length_s)
-        kept = "the keys that are set stay in it" if self._is_filled else "nothing is kept"
+        kept = "its new keys stay" if self._is_filled else "nothing is stored"
         self._say(f"loading {self._what} for about {length}; ^C stops, {kept}")
         return self
 

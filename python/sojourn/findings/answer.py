@@ -87,7 +87,7 @@ def instrument(found: ServiceFinding) -> str:
         and (tail := next((e.value for e in p.quantiles if e.q == _TAIL), None)) is not None
     ]
     if not known:
-        return "What the instrument itself costs is unknown: no run of it can be believed."
+        return "What the instrument itself costs is unknown: no run of it is valid."
     costs = (
         f"mean {show_ns(mean)}, {percentile(_TAIL)} {show_ns(tail)} at {show_count(rps)} requests/s"
         for rps, mean, tail in known

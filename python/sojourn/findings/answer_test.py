@@ -119,10 +119,10 @@ def test_unknown_stands_beside_the_numbers_with_the_command_that_settles_it() ->
 
 
 def test_without_a_run_that_can_be_believed_the_reason_is_the_answer() -> None:
-    found = most(None, UNKNOWN, "no run can be believed", "client stopped")
+    found = most(None, UNKNOWN, "no run is valid", "client stopped")
     assert answer.headline(memcached(max_load=found), 1) == (
         "How much load memcached on 1 thread takes with p99 ≤ 1 ms is unknown: "
-        "no run can be believed; client stopped."
+        "no run is valid; client stopped."
     )
 
 
@@ -234,7 +234,7 @@ def test_the_instrument_s_cost_is_said_by_load_or_unknown() -> None:
     )
     mute = replace(load(0.1, HOLDS), quantiles=(estimate(0.95, 1.0),))
     assert answer.instrument(replace(null, points=(mute,))) == (
-        "What the instrument itself costs is unknown: no run of it can be believed."
+        "What the instrument itself costs is unknown: no run of it is valid."
     )
 
 

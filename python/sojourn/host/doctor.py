@@ -144,7 +144,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
         name="clock",
         what=f"clock source is {now}",
         effect="reading the time is a system call: hundreds of ns on every mark",
-        mend=mend or "use a machine whose CPUs have a clock of their own that the kernel trusts",
+        mend=mend or "use a machine with per-CPU clocks that the kernel trusts",
         points=12,
     )
 

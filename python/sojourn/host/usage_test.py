@@ -310,7 +310,7 @@ def test_a_probe_that_was_kept_from_its_cpu_says_so_and_gives_no_rate(
     assert rates.values["service_cpu_share"] is None
     assert rates.values["network_rx_bytes_per_s"] is None
     assert rates.values["server_busy_share"] is None or rates.values["server_busy_share"] >= 0
-    assert "processes: the probe was kept from its CPU while it read them" in rates.events
+    assert "processes: the probe did not get its CPU while it read them" in rates.events
 
 
 def test_more_cpu_time_than_there_is_is_not_believed(kernel: Kernel, watch: Watch) -> None:

@@ -171,7 +171,7 @@ def _checked(file: Path, own: Path, offer: Offer) -> None:
         raise HostFault(
             f"the index has no sum of {offer.deb.package} that can be held against the file",
             at=offer.kind or "apt-get download --print-uris",
-            fix="take a mirror whose index has SHA-256 sums",
+            fix="use a mirror with SHA-256 sums in its index",
         )
     with (
         os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), "rb") as come,

@@ -170,7 +170,7 @@ def _fresh(part: Part) -> Path:
         at.mkdir(parents=True)
     except OSError as error:
         raise HostFault(
-            f"nothing can be kept: {error.strerror}",
+            f"cannot write: {error.strerror}",
             at=str(at),
             fix=f"set {CACHE} to a folder that you may write to",
         ) from None

@@ -120,7 +120,7 @@ def lacks(asked: Asked) -> Lack | None:
 
 KIND = KnobKind(
     name=NAME,
-    about="a service that shares the hyper-threads of a core with nobody but itself",
+    about="a service that shares the hyper-threads of a core with no other task",
     level='"apart" or "none"',
     pattern="apart|none",
     needs=("root", "hyper-threads", "CONFIG_SCHED_CORE (Linux 5.14)"),

@@ -46,7 +46,7 @@ class CpuIdle(Limit):
     def bites(self, value: int, group: Group) -> Felt:
         """Let two burners want one CPU, one of them in this group."""
         if not value:
-            return Felt(holds=None, why="it reads back; a usual group cannot be told from another")
+            return Felt(holds=None, why="it reads back; it cannot be separated from a usual group")
         return cpu_weight.against_usual(self._on, group, self.cpus(), SHARE)
 
 
@@ -64,7 +64,7 @@ def lacks(asked: Asked) -> Lack | None:
 
 KIND = KnobKind(
     name=NAME,
-    about="a service that runs only where nobody else wants the CPU, as a group",
+    about="a service that runs only when no other task wants the CPU, as a group",
     level='"on" or "none"',
     pattern="on|none",
     needs=("root or a delegated subtree", "the control-group controller cpu", "Linux 5.15"),

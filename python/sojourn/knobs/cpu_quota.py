@@ -93,7 +93,7 @@ class CpuQuota(Limit):
         quota, period, burst = value
         cpus = self.cpus()
         if quota is None or quota >= period * len(cpus):
-            why = f"it reads back; on {len(cpus)} CPUs it limits nothing that could be felt"
+            why = f"it reads back; on {len(cpus)} CPUs it limits nothing that could be measured"
             return Felt(holds=None, why=why)
         width = quota // period + 1
         periods = max(1, round(WINDOW_S * 1e6 / period))

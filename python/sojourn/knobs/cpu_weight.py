@@ -24,7 +24,7 @@ USUAL, MOST = 100, 10_000
 SHARES = 1024  # of version 1, for the usual weight
 SHARES_MIN, SHARES_MAX = 2, 262_144  # include/linux/sched.h: MIN_SHARES, MAX_SHARES
 WINDOW_S = 0.5
-TELLING = 1.5  # weights that are nearer to the usual one cannot be told from it in that time
+TELLING = 1.5  # weights that are nearer to the usual one cannot be separated from it in that time
 LEAST_S = 1e-4  # of CPU time: who got less was starved
 RAN_MIN = 0.1  # of the window: who got less, together, has not been in each other's way
 
@@ -62,7 +62,7 @@ class CpuWeight(Limit):
         """Let two burners want one CPU, one of them with this weight."""
         wanted = value / USUAL
         if 1 / TELLING < wanted < TELLING:
-            why = f"it reads back; {value} is too near to the usual {USUAL} to be felt"
+            why = f"it reads back; {value} is too near to the usual {USUAL} to be measured"
             return Felt(holds=None, why=why)
         return against_usual(self._on, group, self.cpus(), wanted)
 

@@ -95,7 +95,7 @@ class Egress(Knob):
     def felt(self) -> Felt:
         """Whether the bucket has that rate, and datagrams from the port are held to it."""
         if self._level in {"", NONE}:
-            return Felt(holds=None, why="there is no limit to be felt")
+            return Felt(holds=None, why="there is no limit to be measured")
         bucket, bps = self._bucket, bps_of(self._level)
         if bucket is None or not htb.is_there(bucket):
             return Felt(holds=False, why="the bucket is gone")
@@ -139,7 +139,7 @@ def judge(bps: int, sent: int, took_s: float, *, free: int, free_s: float) -> Fe
     if sent > most_bytes(bps, took_s):
         return no_effect(text)
     if free <= most_bytes(bps, free_s):
-        why = f"could not be felt, without a limit it sends {free / free_s / 1e6:.3g} MB/s"
+        why = f"not measured: without a limit it sends {free / free_s / 1e6:.3g} MB/s"
         return Felt(holds=None, why=f"it reads back; {text}: {why}")
     if sent < REACHED * bps * took_s:
         return Felt(holds=None, why=f"it reads back; {text}: too slow to be held up")

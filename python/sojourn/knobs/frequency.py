@@ -80,7 +80,7 @@ def judge(asked: Mapping[str, str], facts: Mapping[str, int]) -> Felt:
     if asked.get(GOVERNOR) == "performance" and "most" in facts:
         bounds["below"].append(int(NEARLY * facts["most"]))
     if now is None or not (bounds["above"] or bounds["below"]):
-        return only_read("what it does cannot be told from a frequency")
+        return only_read("its effect does not show in a frequency")
     text = f"a burning CPU ran at {now / 1e6:.2f} GHz"
     if any(now > most * SLACK for most in bounds["above"]):
         return no_effect(text)

@@ -134,7 +134,7 @@ def judge(way: str, bps: int, outside_bps: float, inside_bps: float, took_s: flo
     if inside_bps > most:
         return no_effect(text)
     if outside_bps < bps * SLACK or inside_bps < bps * REACHED:
-        return Felt(holds=None, why=f"it reads back; {text}: the disk is not fast enough to tell")
+        return Felt(holds=None, why=f"it reads back; {text}: the disk is too slow for this test")
     return Felt(holds=True, why=text)
 
 

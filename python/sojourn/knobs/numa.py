@@ -46,7 +46,7 @@ class Numa(Limit):
     def bites(self, value: tuple[int, ...], group: Group) -> Felt:
         """Let a probe touch memory, and see where it lies."""
         if {*value} >= {*with_memory(self._on.tree)}:
-            return Felt(holds=None, why="it reads back; there is no other node to tell it from")
+            return Felt(holds=None, why="it reads back; there is no other node to compare with")
         with Probe(NODES) as probe:
             groups.put(group.tree, group.folder, probe.pid)
             pages = dict(probe.go().hear().get("pages", {}))

@@ -37,7 +37,7 @@ def effect(wanted: Attr, cpu: int, tree: Tree | None = None) -> Felt:
         return _deadline(wanted)
     ratio = expected(wanted)
     if 1 / cpu_weight.TELLING < ratio < cpu_weight.TELLING:
-        return Felt(holds=None, why="read back; it changes no share of a CPU that could be felt")
+        return Felt(holds=None, why="read back; it changes no share of a CPU that could be measured")
     is_grouped = (tree or Tree()).number(GROUPED) == 1
     with Apart(BURN, 1, WINDOW_S) as mine, Apart(BURN, 1, WINDOW_S) as theirs:
         attr.put(theirs.on({cpu}).pid, Attr(attr.OTHER))  # whatever the lab itself runs under
@@ -80,7 +80,7 @@ def judge_deadline(wanted: Attr, share: float, free: float) -> Felt:
     if share > most:
         return no_effect(text)
     if free <= most:
-        why = f"it reads back; {text}: could not be felt, one without it had {free:.2f} here"
+        why = f"it reads back; {text}: not measured: one without it had {free:.2f} here"
         return Felt(holds=None, why=why)
     return Felt(holds=True, why=text)
 

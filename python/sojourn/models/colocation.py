@@ -120,7 +120,7 @@ class Table(BaseModel):
         seen = [(row.neighbour, row.load) for row in self.rows]
         twice = sorted({key for key in seen if seen.count(key) > 1})
         if twice:
-            raise ValueError(f"row {twice[0]} stands there twice; keep one")
+            raise ValueError(f"row {twice[0]} is there twice; remove one")
         return self
 
     @property

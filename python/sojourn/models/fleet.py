@@ -83,7 +83,7 @@ def compare(
     places = str(job.get("placement", "null")) != "null"
     if places and not harmless and "neighbour_slowdown" not in job:
         raise SpecFault(
-            "nobody said how much a neighbour slows the service down: its gain would be free",
+            "the effect of a neighbour on the service is not given, so its gain would be free",
             at="neighbour_slowdown",
             fix="give --slowdown (21/16 = 1.31 is that of L12), or ask for --harmless",
         )

@@ -68,7 +68,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
         if ended is not None:
             raise RunFault(
                 f"{outer.what} cannot be started in a container: its runtime {ended.text}",
-                at=process.last_words(log, lines=WORDS) or "it said nothing",
+                at=process.last_words(log, lines=WORDS) or "it printed nothing",
                 fix="see service.log in the point's folder; `sojourn doctor` says what lacks",
             )
         for first in _firsts(outer.pid):
@@ -77,7 +77,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
         time.sleep(0.002)
     raise RunFault(
         f"no container came of {outer.what} within {INSIDE_S_MAX:.0f} s",
-        at=process.last_words(log) or "its runtime said nothing",
+        at=process.last_words(log) or "its runtime printed nothing",
         fix="try again on a machine that is less busy",
     )
 

@@ -43,7 +43,7 @@ def one_each(workers: Workers, tasks: Sequence[Task], cpus: Sequence[int]) -> Pi
     """
     found = workers.choose(tasks)
     if len(found) < workers.count:
-        told = f"{len(found)} of {workers.count} workers can be told apart by name"
+        told = f"{len(found)} of {workers.count} workers can be recognised by name"
         return Pinned(text=f"as a whole to the server's CPUs: {told}")
     pins = dict(put(workers.label, found, cpus))
     crew = workers.crew(tasks)

@@ -109,7 +109,7 @@ class Process:
             raise RunFault(
                 f"{self.what} cannot be started: {why}",
                 at=f"after {START_S_MAX:.0f} s" if words is None else self.what,
-                fix="try it by hand: the command stands in service.json or beside job.json",
+                fix="try it by hand: the command is in service.json or beside job.json",
             )
         self.pid = int(str(words["pid"]))
         grouped = words.get("grouped")

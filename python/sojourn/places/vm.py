@@ -234,7 +234,7 @@ class Vm(Place):
         tasks = self._guest.tasks()
         found, crew = workers.choose(tasks), workers.crew(tasks)
         if len(found) < workers.count or not tids:
-            told = f"{len(found)} of {workers.count} workers can be told apart by name"
+            told = f"{len(found)} of {workers.count} workers can be recognised by name"
             return Pinned(pins=pins, text=f"{outside}; inside as the guest schedules: {told}")
         where = [(tid, n % len(tids)) for n, tid in enumerate(found)]
         done = sum(

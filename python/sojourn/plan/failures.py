@@ -94,7 +94,7 @@ def given_up(study: Study, outcomes: Iterable[Outcome]) -> tuple[LeftOut, ...]:
         if failed := ledger.failed(design.home(label, levels)):
             count, reason = failed
             often = f", {count} times in a row" if count > 1 else ""
-            mend = "mend the service or leave the level out, then run with --new"
+            mend = "fix the service or leave the level out, then run with --new"
             found.append(
                 LeftOut(
                     state=GIVEN_UP,

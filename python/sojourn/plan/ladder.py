@@ -22,7 +22,7 @@ Decide = Callable[[Sequence[Outcome]], Decision]
 
 PROBES_MAX = 24  # of one round; a climb of 1.3 and a bisection to 2 % need about 14
 FLOOR = 0.01  # of the scale: below this there is no load to speak of
-UNKNOWN_MAX = 3  # loads of a round whose runs cannot be believed; more, and it is the machine
+UNKNOWN_MAX = 3  # loads of a round whose runs are not valid; more, and it is the machine
 CEILING = 8.0  # of the scale: above this the client cannot overload the server
 TIME = "time"  # how a round ends that was cut short
 FLOOR_END = "floor"  # and one in which everything failed down to no load to speak of

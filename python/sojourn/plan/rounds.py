@@ -28,7 +28,7 @@ from sojourn.spec import Study
 
 EXTRA = 2  # rounds more than asked, for those that ended without a border
 LEAST = 2  # rounds with a border without which there is no answer, even when the budget is spent
-GIVE_UP = 3  # rounds in a row whose runs cannot be believed: no more will help
+GIVE_UP = 3  # rounds in a row whose runs are not valid: no more will help
 COVERAGE = 0.9
 
 

@@ -45,7 +45,7 @@ def effect(
     ends = Interval(lo=lo, hi=hi) if ratio is not None else None
     return Effect(
         what=what, is_time=what != PEAK, base=base, level=level, ratio=ratio, interval=ends,
-        coverage=0.95, blocks=3, reason="" if ends else "no block has believed runs", doubt=doubt,
+        coverage=0.95, blocks=3, reason="" if ends else "no block has valid runs", doubt=doubt,
         sentence="", noise_gate=gate, is_noise=is_noise,
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ KNOWN = Effect(
 )  # fmt: skip
 UNKNOWN = replace(
     KNOWN, what="max RPS", ratio=None, interval=None, blocks=0,
-    reason="no block has believed runs of both levels",
+    reason="no block has valid runs of both levels",
 )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_what_is_known_is_a_row_and_what_is_not_says_why() -> None:
     assert (unknown.ratio, unknown.interval) == ("unknown", "–")
     text = terminal.text(findings(), parts(), 80)
     assert f"{'p99 at 70 % load':<28} {'× 1.8':>8}  1.4–2.3, 95 %" in text
-    assert "unknown: max RPS: no block has believed runs" in text
+    assert "unknown: max RPS: no block has valid runs" in text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -91,6 +91,6 @@ def test_the_page_has_the_effects() -> None:
     html = page.html(found, of_services=of_services, of_study=drawn)
     first, second = (at.start() for at in re.finditer(re.escape(KNOWN.sentence), html))
     assert first < html.index("<nav") < html.index('id="factors"') < second
-    assert "cannot be told from" in html
+    assert "cannot be separated from" in html
     assert 'href="#factors"' in html
     assert f'data-figure="{drawn[0].name}"' in html

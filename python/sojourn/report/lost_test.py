@@ -38,12 +38,12 @@ ROWS = (
 def test_runs_count_once_by_their_first_reason_and_the_most_come_first() -> None:
     first, second, third = people.lost(ROWS)
     assert first == (
-        "3 of 6 runs are not believed: client stopped 1.1–7 %. For instance: the client did not"
+        "3 of 6 runs are not valid: client stopped 1.1–7 %. For instance: the client did not"
         " run for 47.5 ms in 28 outages: 2.4 % of the time, 1.00 % may be. What would help most:"
         " end other programs, or give the client a CPU on which nothing else runs."
     )
-    assert second.startswith("1 of 6 runs is not believed: client sent late. In full: 91.3 %")
-    assert third == "1 of 6 runs is not believed: nothing was answered."
+    assert second.startswith("1 of 6 runs is not valid: client sent late. In full: 91.3 %")
+    assert third == "1 of 6 runs is not valid: nothing was answered."
     assert sum("What would help most" in said for said in people.lost(ROWS)) == 1
 
 
@@ -62,7 +62,7 @@ def study() -> Findings:
 def test_the_terminal_says_each_reason_once_and_first() -> None:
     said = text(study(), parts(), 100)
     doubts = re.sub(r"\s+", " ", said[said.index("to doubt ") :])
-    assert doubts.partition("- ")[2].startswith("3 of 6 runs are not believed: client stopped")
+    assert doubts.partition("- ")[2].startswith("3 of 6 runs are not valid: client stopped")
     assert doubts.count("did not run for") == 1
     assert doubts.count("sent within") == 1, "nor do services repeat it"
     assert "nginx: 2 of 10 loads are unknown" in doubts
@@ -72,12 +72,12 @@ def test_the_terminal_says_each_reason_once_and_first() -> None:
 def test_the_page_says_it_where_the_noise_is() -> None:
     html = page_test.built(study())
     noise = html[html.index('id="noise"') : html.index('id="again"')]
-    assert noise.count("3 of 6 runs are not believed: client stopped 1.1–7 %") == 1
+    assert noise.count("3 of 6 runs are not valid: client stopped 1.1–7 %") == 1
 
 
 def test_loads_that_are_not_believed_are_one_sentence() -> None:
     assert people.not_believed(testing.nginx()) == (
-        "Not believed at 60 % and 90 % load (client sent late): numbers in brackets decide nothing."
+        "Not valid at 60 % and 90 % load (client sent late): numbers in brackets decide nothing."
     )
     html = page_test.built(testing.findings())
     assert html.count("numbers in brackets decide nothing") == 2, "one for each service"

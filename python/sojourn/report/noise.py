@@ -26,7 +26,7 @@ def floor(found: NoiseFloor) -> str:
     sigma = f"σ of their ratio {_apart(found.sigma)} (95 %: {ends})"
     return (
         f"{show.quantile(found.q)} of {loads}: {sigma}. "
-        f"Two single runs less than {_apart(found.gate)} apart cannot be told from equal ones"
+        f"Two single runs less than {_apart(found.gate)} apart cannot be separated from equal ones"
     )
 
 

@@ -141,7 +141,7 @@ def not_believed(service: ServiceFinding) -> str:
         f" ({known.spanned([said for p in some for said in _first(p)]) or 'no run'})"
         for some in shared.values()
     ]
-    return f"Not believed at {_listed(parts)}: numbers in brackets decide nothing."
+    return f"Not valid at {_listed(parts)}: numbers in brackets decide nothing."
 
 
 def undisturbed(service: ServiceFinding) -> str:
@@ -162,7 +162,7 @@ def undisturbed(service: ServiceFinding) -> str:
     if not parts:
         return ""
     tail = show.quantile(found[0].undisturbed.q if found[0].undisturbed else None)
-    head = f"Others kept the server's CPUs from it. {tail} as experienced and undisturbed"
+    head = f"Other tasks used the server's CPUs. {tail} as experienced and undisturbed"
     return f"{head}: at {_listed(parts)}."
 
 
@@ -220,7 +220,7 @@ def _lost(some: Sequence[str], of: int) -> str:
     ordered = sorted(some, key=lambda reason: reasons.share(reason) or 0.0)
     middle = reasons.sentence(ordered[len(ordered) // 2])
     words, one = known.spanned(some), len(some) == 1
-    who = f"{len(some)} of {of} runs {'is' if one else 'are'} not believed"
+    who = f"{len(some)} of {of} runs {'is' if one else 'are'} not valid"
     if middle in words:
         return f"{who}: {middle}."
     return f"{who}: {words}. {'In full' if one else 'For instance'}: {middle}."

@@ -25,7 +25,7 @@ class Kind(StrEnum):
     SHOWN = "a difference was shown"
     BOUNDED = "a difference was shown, its size only to one side"
     NONE = "no difference was shown"
-    WIDE = "nothing can be said in this time"
+    WIDE = "this time shows nothing"
     UNKNOWN = "unknown"
 
 

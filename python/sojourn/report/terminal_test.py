@@ -46,7 +46,7 @@ def test_the_plot_shows_bound_runs_and_what_is_not_believed() -> None:
     below = "".join(plot[plot.index(bound) + 1 : 18])
     assert above.count("#") == 2  # 80 % and 100 % violate
     assert below.count("o") == 7  # 10 % to 70 % hold
-    assert "x" in above  # 90 % is not believed
+    assert "x" in above  # 90 % is not valid
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def unknown(point: LoadPoint) -> LoadPoint:
         )
         for run in point.runs
     )
-    why = "no run at this load can be believed"
+    why = "no run at this load is valid"
     return replace(
         point,
         is_believed=False,

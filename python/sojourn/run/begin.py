@@ -32,7 +32,7 @@ ANSWER_S = 0.5  # for the first request of a server that starts; a slow one gets
 PORT_TRIES = 5
 PORTS = 1 << 16
 Step: TypeAlias = tuple[str, str, Callable[[], None]]
-_UNSEEN = "cannot be seen from here: no CPU time of its own is told"
+_UNSEEN = "cannot be seen from here: its CPU time is not known"
 
 
 def begin(
@@ -94,7 +94,7 @@ def _find(live: RunningService) -> None:
     try:
         live.process = live.service.process()
     except AmbiguousFault as fault:
-        live.notes += (("processes", f"{fault.what}; no CPU time is told. Fix: {fault.fix}"),)
+        live.notes += (("processes", f"{fault.what}; its CPU time is not known. Fix: {fault.fix}"),)
         return
     seen = live.members()
     text = f"{len(seen)}, the first is {in_line(seen[0].name)} ({seen[0].pid})" if seen else _UNSEEN

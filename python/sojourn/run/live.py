@@ -62,7 +62,7 @@ class RunningService:
     placement: Placement
     work: Path
     usable: tuple[int, ...] = ()
-    wish: Wish = Wish(name=shield.NONE, refused="nobody asked for one")  # noqa: RUF009  # frozen
+    wish: Wish = Wish(name=shield.NONE, refused="no study asked for one")  # noqa: RUF009  # frozen
     shield: Shield = Shield()  # noqa: RUF009  # frozen
     moved: Moved | None = None
     pin: Pin = Pin.TURN

@@ -229,7 +229,7 @@ def _limited(facts: Mapping[str, Any], busy: float) -> str:
     head = f"the server used {busy:.0%} of its CPUs' time"
     runtime, period = facts.get("rt_runtime_us"), facts.get("rt_period_us")
     if runtime is None or period is None:
-        return f"{head}, near which the kernel stops real-time threads; by how much is not told"
+        return f"{head}, near which the kernel stops real-time threads; the limit is not known"
     if runtime < 0 or runtime >= period:
         return f"{head}, and nothing limits real-time threads: others may have starved"
     return (

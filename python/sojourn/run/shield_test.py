@@ -153,7 +153,7 @@ def test_what_counts_is_what_is_read_back_at_the_end(monkeypatch: pytest.MonkeyP
     [
         (LIMIT, "above 95% the kernel stops real-time threads, for up to 50 ms in every 1 s"),
         ({"rt_runtime_us": -1, "rt_period_us": 1_000_000}, "nothing limits"),
-        ({}, "not told"),
+        ({}, "not known"),
     ],
 )
 def test_near_full_load_the_kernels_limit_is_said(

@@ -245,7 +245,7 @@ def _unusable(path: Path, error: OSError) -> RunFault:
     return RunFault(
         f"the machine's lock file cannot be used: {why}",
         at=str(path),
-        fix="look whose it is and remove it (as root, if it is not yours), then run again",
+        fix="find its owner and remove it (as root, if it is not yours), then run again",
     )
 
 

@@ -47,7 +47,7 @@ def base(user: User | None) -> Path:
     raise HostFault(
         f"no folder for temporary files that user {user.name if user else ''} can enter",
         at=str(first),
-        fix="set TMPDIR to a folder whose parents all may be entered by others (chmod o+x)",
+        fix="set TMPDIR to a folder with parents that others may enter (chmod o+x)",
     )
 
 

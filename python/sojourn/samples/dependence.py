@@ -37,7 +37,7 @@ class Dependence:
     how: str
 
 
-NOTHING_KEPT = Dependence(1.0, "assumed independent: neither raw requests nor slices were kept")
+NOTHING_KEPT = Dependence(1.0, "assumed independent: there are neither raw requests nor slices")
 
 
 def of_run(

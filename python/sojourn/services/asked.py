@@ -201,7 +201,7 @@ class Asked:
             if lengths != [self.expect_bytes]:
                 raise RefusedError(
                     f"{where.url} answers with {_span(lengths)}, not {self.expect_bytes} bytes",
-                    "look at what it serves, or mend expect_bytes",
+                    "look at what it serves, or correct expect_bytes",
                 )
             return _exactly(self.expect_bytes, "as the study says")
         if lengths == [0]:
@@ -313,7 +313,7 @@ def _memcache(where: Where) -> Proof:
     if not heard.startswith(b"VERSION "):
         raise _other(where, f"version is answered with {_shown(heard)}")
     version = heard.decode("ascii", "replace").removeprefix("VERSION ").strip()
-    return Proof(facts=(("version", version.partition(" ")[0] or "not said"),))
+    return Proof(facts=(("version", version.partition(" ")[0] or "unknown"),))
 
 
 def _postgres(where: Where) -> Proof:

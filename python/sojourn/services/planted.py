@@ -110,7 +110,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
 
 KIND = ServiceKind(
     name=NAME,
-    about="a service whose class is known, to hold the classifier against",
+    about="a service of known class, to test the classifier",
     params=PARAMS,
     needs=(f"{PROGRAM} (make build)",),
     source="PAPERS P1, P17",

@@ -28,7 +28,7 @@ def reach(where: Where) -> None:
     try:
         talk.connected(where).close()
     except socket.gaierror:
-        what, fix = f"the name '{where.host}' stands for no address", "check the spelling"
+        what, fix = f"the name '{where.host}' has no address", "check the spelling"
         raise RefusedError(what, fix) from None
     except TimeoutError:
         raise RefusedError(

@@ -16,7 +16,7 @@ from pathlib import Path
 from sojourn.errors import HostFault, SpecFault
 
 ENV, FILE = "env:", "file:"
-FIX = "write NAME=env:VARIABLE or NAME=file:PATH: the value is read there, and kept nowhere"
+FIX = "write NAME=env:VARIABLE or NAME=file:PATH: the value is read there and not stored"
 VALUE_BYTES_MAX = 128 << 10  # MAX_ARG_STRLEN: the longest text of an environment
 SHOWN = "…"  # in place of every value
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
@@ -106,7 +106,7 @@ def _of_study(word: str, at: str) -> Variable:
             return Variable(name=name, text=text, place=place, at=at, is_secret=True)
     if _is_secret(name, value):
         raise SpecFault(
-            f"{name} looks like a secret, and a study is kept in its record", at=at, fix=FIX
+            f"{name} looks like a secret, and the record has a copy of the study", at=at, fix=FIX
         )
     return Variable(name=name, text=value, place="", at=at, is_secret=False)
 

@@ -104,7 +104,7 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Told]]:
             ))  # fmt: skip
             stack.callback(_end, one.pid)
             assert one.stdout is not None
-            assert select.select([one.stdout], [], [], 60.0)[0], "it said nothing"
+            assert select.select([one.stdout], [], [], 60.0)[0], "it printed nothing"
             told: Told = json.loads(one.stdout.readline())
             return told
 

@@ -48,7 +48,7 @@ PARAMS = (
     ),
     Param(
         name="mode",
-        about="spin: exact times, a CPU is kept busy; sleep: it is not",
+        about="spin: exact times, the CPU is always busy; sleep: it is not",
         default="spin",
         type=str,
         choices=("spin", "sleep"),

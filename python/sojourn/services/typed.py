@@ -102,15 +102,15 @@ def check_braces(text: str, *, port: int, is_told_threads: bool) -> None:
     """Refuse a command that is not told its port, or not the threads that the study gives."""
     if "{port}" not in text and not port:
         raise SpecFault(
-            "the command is not told on which port to listen",
+            "the command does not get its port",
             at=f"{AT}, argv",
-            fix="put {port} where its port stands, or give port = 8080 if it always takes that",
+            fix="write {port} for its port, or set port = 8080 if it is fixed",
         )
     if is_told_threads and "{threads}" not in text:
         raise SpecFault(
-            "threads is given, and the command is not told of it",
+            "threads is set, but the command does not use it",
             at=f"{AT}, threads",
-            fix="put {threads} where their number stands, in argv or environment, or leave it out",
+            fix="write {threads} in argv or environment, or leave threads out",
         )
 
 

@@ -14,7 +14,7 @@ from sojourn.spec.levels import Level
 EACH = "each"  # in the place of a label: every service
 
 
-class NoSuchKey(ValueError):  # noqa: N818  # it says what, and how to mend it
+class NoSuchKey(ValueError):  # noqa: N818  # it says what, and how to fix it
     """A key leads nowhere; `fix` says where it might have been meant to."""
 
     def __init__(self, what: str, fix: str) -> None:

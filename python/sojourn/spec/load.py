@@ -183,7 +183,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else TOO_DEEP
         raise SpecFault(
-            f"this is not TOML: {why}", at=str(path), fix="mend the line; see https://toml.io"
+            f"this is not TOML: {why}", at=str(path), fix="fix the line; see https://toml.io"
         ) from None
     if _is_deep(table):
         raise SpecFault(

@@ -138,7 +138,7 @@ def _faults(path: Path) -> Iterator[None]:
         raise StoreFault(
             f"it cannot be removed: {error.strerror or error}",
             at=str(error.filename or path),
-            fix="see whose it is: measured as root, it is removed as root",
+            fix="see who owns it: measured as root, it is removed as root",
         ) from None
 
 

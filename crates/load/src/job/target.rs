@@ -187,7 +187,7 @@ fn addresses(at: (&str, u16)) -> Result<Vec<Address>, Fault> {
         return Ok(all);
     }
     Err(Fault::failed(
-        format!("the name '{}' stands for no address", at.0),
+        format!("the name '{}' has no address", at.0),
         "target",
         "check the spelling, or give the address in numbers",
     ))

@@ -325,7 +325,7 @@ fn check_places(job: &Job) -> Result<(), Fault> {
     if let Some((_, key)) = whole.into_iter().find(|(is_asked, _)| *is_asked)
         && !job.seconds.is_empty()
     {
-        let what = format!("a run with {key} is kept whole, and its seconds are not written");
+        let what = format!("a run with {key} is kept in memory, so its seconds are not written");
         return Err(Fault::usage(what, "seconds", format!("leave out seconds or {key}")));
     }
     Ok(())

@@ -65,7 +65,7 @@ fn way_out(job: &Job, fault: Fault) -> Fault {
         return fault;
     }
     let fix =
-        "leave out raw, for which all requests are kept; or shorten the run, or raise the limit";
+        "leave out raw, because it needs all requests in memory; or shorten the run, or raise the limit";
     Fault { fix: fix.into(), ..fault }
 }
 

@@ -21,7 +21,7 @@ const PASSWORD: &str = "give the password with --auth password:file:PATH or pass
      in redis://USER@HOST";
 const POOLER: &str = "a pooler that shares connections, such as PgBouncer in transaction mode, keeps no prepared \
      query of ours: give --option prepared=false";
-const CLUSTER: &str = "this is a node of a cluster, whose keys lie on other nodes too, and redirects are not followed: \
+const CLUSTER: &str = "this is a node of a cluster; other nodes have other keys, and redirects are not followed: \
      measure a server that holds all keys";
 const CLIENTS: &str = "raise the server's maxclients, or use fewer --connections";
 const MAX_CONNECTIONS: &str = "raise the server's max_connections, or use fewer --connections";
@@ -46,7 +46,7 @@ const KNOWN: &[(Known, &str)] = &[
     (First("MOVED"), CLUSTER),
     (First("ASK"), CLUSTER),
     (First("CROSSSLOT"), CLUSTER),
-    (First("CLUSTERDOWN"), "see `redis-cli cluster info`: nobody serves some slots of the cluster"),
+    (First("CLUSTERDOWN"), "see `redis-cli cluster info`: no node serves some slots of the cluster"),
     (
         First("OOM"),
         "raise the server's maxmemory, let it evict (maxmemory-policy), or ask for fewer --items",

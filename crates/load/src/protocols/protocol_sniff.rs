@@ -22,7 +22,7 @@ pub fn looks_like(target: &Target, heard: &[u8]) -> Option<String> {
     let (name, scheme) = named(target, heard)?;
     match scheme {
         "" => Some(format!(
-            "the server on {place} looks like one of {name}, which is not spoken here"
+            "the server on {place} looks like one of {name}, which is not supported here"
         )),
         own if own == spoken(target) => None,
         other => {
@@ -80,6 +80,6 @@ mod tests {
         assert!(of("http://h:1/", b"\0\0\x13\x04\0\0\0\0\0\0\x03").is_empty());
         assert!(of("http://h:1/", b"HTTP/1.1 400 Bad").is_empty(), "its own");
         assert!(of("redis://h:1", b"-ERR max number of clients").is_empty(), "its own");
-        assert!(of("http://h:1/", b"SSH-2.0").contains("SSH, which is not spoken here"));
+        assert!(of("http://h:1/", b"SSH-2.0").contains("SSH, which is not supported here"));
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn read_of(key: &str, place: &str, name: &str, fix: &str) -> Result<S
 }
 
 const PASSWORD: &str =
-    "write password:file:PATH or password:env:NAME; the password alone stands there";
+    "write password:file:PATH or password:env:NAME; the file or variable has only the password";
 
 /// The password that `auth` names, `password:PLACE:NAME`; `None` where it names nothing.
 pub(super) fn password(auth: &str) -> Result<Option<String>, Fault> {

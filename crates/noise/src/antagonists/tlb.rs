@@ -20,7 +20,7 @@ fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
 pub const ENTRY: Entry = Entry {
     kind: Kind {
         name: "tlb",
-        about: "touches pages in no order, more of them than address translations are kept",
+        about: "touches pages in random order, more than there are cached address translations",
         usage: "tlb (-p size=64MiB)",
         params: &[super::size("footprint; 64 MiB are 16384 pages", "64MiB")],
         needs: &[],

@@ -28,7 +28,7 @@ use crate::numbers::{at, stream};
 pub(super) const KIND: WorkKind = WorkKind {
     kind: Kind {
         name: "planted",
-        about: "a service whose class is known: it scales, locks, writes or streams",
+        about: "a service of known class: it scales, locks, writes or streams",
         usage: "planted",
         params: &[
             Param {

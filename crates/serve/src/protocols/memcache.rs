@@ -106,7 +106,7 @@ fn set(
     };
     let bytes = bytes as usize;
     if bytes > VALUE_MAX || key.len() > KEY_MAX {
-        return Parsed::Close; // the value that follows cannot be told from commands
+        return Parsed::Close; // the value that follows cannot be separated from commands
     }
     let Some(value) = rest.get(..bytes + 2) else { return Parsed::More };
     let used = used + bytes + 2;

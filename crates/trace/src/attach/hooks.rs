@@ -61,7 +61,7 @@ pub const CALLS: [&str; 2] = ["on_sys_enter", "on_sys_exit"];
 pub const FEW: [&str; 2] = ["on_send", "on_send_end"];
 
 /// What is lost without [`CALLS`].
-pub const MERGED: &str = "some stages are not told apart: they are named together";
+pub const MERGED: &str = "some stages cannot be separated: they are merged";
 
 /// Goes over all connections when a window ends.
 pub const ON_END: Hook = hook("on_end", "tcp", "the last request of each connection");

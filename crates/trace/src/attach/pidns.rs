@@ -31,7 +31,7 @@ pub fn of(proc_root: &Path) -> Result<u32, Fault> {
         Ok(MACHINES) => Ok(0),
         Ok(inode) => Ok(inode as u32),
         Err(error) => Err(Fault::usage(
-            format!("whose process numbers /proc shows cannot be told: {error}"),
+            format!("the owner of the process numbers in /proc is not known: {error}"),
             proc_root.join("1/ns/pid").display().to_string(),
             "run as root; in a container, with --pid=host",
         )),

@@ -82,8 +82,8 @@ pub fn fault(error: &str, text: &str, is_permission: bool, kernel: &str) -> Faul
         Refusal::Rights => Fault::usage(
             what(),
             at,
-            "the capabilities are held and yet refused: a user namespace (container) whose root is not the \
-             machine's, a seccomp filter, or kernel lockdown; run on the host itself",
+            "the process has the capabilities and was refused: by a user namespace (container) of which root is not the \
+             machine's, by a seccomp filter, or kernel lockdown; run on the host itself",
         ),
         Refusal::Other => Fault::failed(
             what(),

@@ -26,7 +26,7 @@ pub const QUEUED: &str = "behind other requests";
 pub const WORKS: &str = "works";
 /// Neither.
 pub const OTHER: &str = "other";
-const NOBODY: &str = "behind nobody seen";
+const NOBODY: &str = "behind no task seen";
 /// Stands behind the names of kernel functions, as other tools have it.
 pub const KERNEL: &str = "_[k]";
 

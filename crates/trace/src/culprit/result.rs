@@ -167,7 +167,7 @@ fn doubts(asked: Asked<'_>, tail: &Group, body: &Group, losses: &Losses) -> Vec<
     }
     if (slow as f64) < KEPT_MIN * asked.requests as f64 {
         reasons.push(format!(
-            "{slow} of the {} requests of the tail were kept: the load changed, or the ring was full",
+            "{slow} of the {} requests of the tail have details: the load changed, or the ring was full",
             asked.requests
         ));
     }

@@ -15,7 +15,7 @@ const NAMED_SHARE_MIN: f64 = 0.1;
 pub fn answer(q: f64, weights: &Weights, doubts: &[String]) -> String {
     let head = name_of(q);
     if let Some(doubt) = doubts.first() {
-        return format!("{head}: nobody can be named: {doubt}");
+        return format!("{head}: no suspect can be named: {doubt}");
     }
     let mut parts: Vec<String> = weights
         .suspects
@@ -48,7 +48,7 @@ fn nobody(head: &str, weights: &Weights) -> String {
     let slow = format!("these requests take {longer} longer");
     if let Some(own) = largest_own(weights) {
         let (share, own) = (own.share * 100.0, own.suspect.words());
-        return format!("{head}: nobody is to blame: {slow}, {share:.0} % of it {own}");
+        return format!("{head}: no suspect is to blame: {slow}, {share:.0} % of it {own}");
     }
     let tasks = unnamed_tasks(weights);
     let share = tasks.iter().sum::<f64>();

@@ -98,7 +98,7 @@ impl Suspect {
             }
             Self::Hardirq(number) => format!("IRQ {number}"),
             Self::Wait { what, .. } => what.to_string(),
-            Self::Unseen => "nobody seen".into(),
+            Self::Unseen => "no task seen".into(),
             Self::Stage(stage) => STAGES[*stage].name.into(),
         }
     }
@@ -118,7 +118,7 @@ impl Suspect {
             Self::Softirq(_) => format!("soft-IRQ {} on its CPU", self.name()),
             Self::Hardirq(_) => format!("{} on its CPU", self.name()),
             Self::Wait { kind, what, waker } => wait_words(*kind, &in_line(what), &in_line(waker)),
-            Self::Unseen => "run-queue delay with nobody seen on the CPU".into(),
+            Self::Unseen => "run-queue delay with no task seen on the CPU".into(),
             Self::Stage(stage) => stage_words(*stage),
         }
     }

@@ -71,7 +71,7 @@ pub const REASONS: [Reason; 26] = [
     reason("late_reply", Note, "reply segments after the next request was read"),
     reason("many_segments", Fact, "requests whose bytes came in several segments"),
     reason("wake_unseen", Fact, "a thread ran again without a wake-up being seen"),
-    reason("switch_unseen", Fact, "another task ran than the last switch said; put right then"),
+    reason("switch_unseen", Fact, "another task ran than in the last switch event; corrected"),
     reason("sum_mismatch", Defect, "stages do not add to the total"),
     reason("worst_dropped", Fact, "candidates for the worst list that found the ring full"),
     reason("record_dropped", Dropped, "records that found the ring full"),
@@ -80,7 +80,7 @@ pub const REASONS: [Reason; 26] = [
     reason(
         "io_uring",
         Note,
-        "read or answered by io_uring, where no system call tells when: --sample 1/2 shows its stages (Linux 6.16 or \
+        "read or answered by io_uring, where no system call shows the time: --sample 1/2 shows its stages (Linux 6.16 or \
          later)",
     ),
 ];

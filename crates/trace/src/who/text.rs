@@ -61,7 +61,7 @@ pub fn page(result: &WhoResult) -> String {
     }
     let _ = writeln!(
         page,
-        "\nidle {:.1} %, left out {:.1} %, not told apart {:.1} %",
+        "\nidle {:.1} %, left out {:.1} %, unknown {:.1} %",
         result.idle_share * 100.0,
         result.left_out_share * 100.0,
         result.unknown_share * 100.0

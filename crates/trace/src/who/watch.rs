@@ -118,7 +118,7 @@ fn attach(object: &Object, cpus: &[u32], seen: &mut Seen) -> Result<Attached, Fa
         links.extend(sampler.attach_perf_event(clock.as_raw_fd()));
     }
     if links.len() <= cpus.len() {
-        let what = "no CPU samples: a task that never leaves its CPU is not told apart";
+        let what = "no CPU samples: a task that never leaves its CPU is not recognised";
         seen.warnings.push(what.into());
     }
     Ok(Attached { _links: links, _clocks: clocks })

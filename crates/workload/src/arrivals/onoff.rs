@@ -56,7 +56,7 @@ impl ArrivalProcess for OnOff {
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     kind: Kind {
         name: "onoff",
-        about: "Poisson bursts with silence between them; the mean rate is kept",
+        about: "Poisson bursts with silence between them; the mean rate does not change",
         usage: USAGE,
         params: &[
             Param {

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(stamps, [1e9, 0.5e9, 1.5e9]);
         assert_eq!(gaps("gap_ns\n100\n200\n"), [100.0, 200.0]);
         let log = gaps("timestamp_s path\n10 /a\n10.5 /b c\n12\t/a\n");
-        assert_eq!(log, stamps, "what stands behind the times is somebody else's");
+        assert_eq!(log, stamps, "the text behind the times is ignored");
     }
 
     #[test]

@@ -63,7 +63,7 @@ def _check(job: Job, n: int) -> None:
         raise SpecFault(
             f"{n} clients cannot share {arrivals} arrivals: together they would be others",
             at="load.arrivals",
-            fix="use poisson arrivals, whose streams add up, or one client",
+            fix="use poisson arrivals, because their streams add up, or one client",
         )
     connections = int(job.get("connections", CONNECTIONS))
     if connections < n:

@@ -40,9 +40,9 @@ _ROLES = {
 
 def where_param(default: str) -> Param:
     """The parameter that says on whose CPUs a neighbour runs."""
-    about = "whose CPUs it runs on; free: those of nobody, or else the server's; "
-    about += "one: the first of the server's; apart: those of nobody, and refused without any; "
-    about += "core: a hyper-thread of a core that nobody else has; pair: two of them"
+    about = "CPUs it runs on; free: unused ones, or else the server's; "
+    about += "one: the first of the server's; apart: unused ones, refused if there are none; "
+    about += "core: a hyper-thread of an unused core; pair: two of them"
     return Param(name=WHERE, about=about, default=default, type=str, choices=tuple(_ROLES))
 
 
@@ -160,7 +160,7 @@ class Neighbour(Actor):
             while not progress.has_begun(log, min(until_s, time.monotonic() + 1.0)):
                 ended = task.poll()
                 if ended or time.monotonic() >= until_s:
-                    how = ended.text if ended else f"said nothing in {progress.FIRST_S_MAX:.0f} s"
+                    how = ended.text if ended else f"printed nothing in {progress.FIRST_S_MAX:.0f} s"
                     raise RunFault(
                         f"neighbour {self.name} {how}: {last_words(log) or 'no word'}",
                         at=str(log),

@@ -155,7 +155,7 @@ def label(params: Mapping[str, str]) -> str:
 
 KIND = NamedKind(
     name="noise",
-    about="an antagonist of one resource whose intensity is held and reported: noise:cpu@50%",
+    about="an antagonist of one resource with a held intensity: noise:cpu@50%",
     params=PARAMS,
     needs=(PROGRAM,),
     source="iBench (IISWC 2013); L6, L14, L18; M22",

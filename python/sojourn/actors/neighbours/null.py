@@ -28,4 +28,4 @@ def build(params: Mapping[str, str]) -> Null:
     return Null()
 
 
-KIND = NamedKind(name="null", about="nobody: enters and leaves", source="of this lab", build=build)
+KIND = NamedKind(name="null", about="nothing: enters and leaves", source="of this lab", build=build)

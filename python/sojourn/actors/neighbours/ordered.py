@@ -20,7 +20,7 @@ NICE_PARAM = Param(
 )  # fmt: skip
 POLICY_PARAM = Param(
     name=POLICY,
-    about="scheduling policy of its tasks; idle: only where nobody else wants the CPU",
+    about="scheduling policy of its tasks; idle: only when no other task wants the CPU",
     default=OTHER,
     type=str,
     choices=POLICIES,

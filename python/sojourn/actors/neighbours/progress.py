@@ -27,7 +27,7 @@ from typing import Any
 
 FIRST_S_MAX = 60.0  # for calibration on a machine that is very busy
 LOOK_S = 0.02
-ALIKE_MAX = 0.9  # correlation of seconds; more cannot be told from a trend
+ALIKE_MAX = 0.9  # correlation of seconds; more cannot be separated from a trend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ def build(params: Mapping[str, str]) -> Neighbour:
 
 KIND = NamedKind(
     name="stream",
-    about="a task that copies 64 MiB again and again on CPUs that nobody uses, at nice 19",
+    about="a task that copies 64 MiB again and again on unused CPUs, at nice 19",
     params=(where_param(FREE),),
     needs=("coreutils",),
     source="L12, table 1 (interference)",

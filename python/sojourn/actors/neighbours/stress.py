@@ -115,7 +115,7 @@ def work_of(name: str, cap: str) -> Work:
 
 KIND = NamedKind(
     name="stress",
-    about="a stressor of stress-ng whose operations are counted: stress:memrate@500MB/s",
+    about="a stressor of stress-ng with counted operations: stress:memrate@500MB/s",
     params=PARAMS,
     needs=(PROGRAM,),
     source="stress-ng (King); P20, M22",

@@ -247,7 +247,7 @@ class Use:
 
     def _missing(self, columns: Mapping[str, object]) -> dict[str, str]:
         """Why a resource has no column."""
-        why = "no sample was taken" if not self._rates else "no sample could tell it"
+        why = "no sample was taken" if not self._rates else "no usable sample"
         return {
             name: self._places.missing.get(name, why)
             for name in usage.BY_NAME

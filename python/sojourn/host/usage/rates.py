@@ -84,7 +84,7 @@ class _Work:
             self.events.append(f"{what}: no time passed")
             return 0.0
         if before.took_s + after.took_s > TORN_MAX * passed_s:
-            self.events.append(f"{what}: the probe was kept from its CPU while it read them")
+            self.events.append(f"{what}: the probe did not get its CPU while it read them")
             return 0.0
         return passed_s
 

@@ -55,7 +55,7 @@ def scalable(signs: Signs) -> Said:
 def _open(signs: Signs) -> str:
     """Why more threads' worth is open."""
     if signs.cpu_trend is Trend.UNKNOWN and signs.memory_trend is Trend.UNKNOWN:
-        return "no trend could be told"
+        return "no trend could be determined"
     if signs.memory_trend is Trend.FLAT:
         return "threads stay busy while memory bandwidth does not grow: waiting or spinning?"
     if signs.cpu_trend is Trend.SHARP:
@@ -80,13 +80,13 @@ def smt_sensitive(signs: Signs, scales: str) -> Said:
     is_low = signs.cpu is Level.LOW
     if is_low and signs.cpu_top in {Level.LOW, Level.UNKNOWN}:
         more = "" if signs.cpu_top is Level.LOW else ", as far as was seen"
-        return Said(word=Word.NO, why=f"its CPU use is below 20 %{more}: siblings seldom meet")
+        return Said(word=Word.NO, why=f"its CPU use is below 20 %{more}: siblings rarely conflict")
     if is_low:
         return Said(word=Word.UNDECIDED, why="its CPU use is below 20 % only with few threads")
     if signs.cpu is Level.UNKNOWN:
-        return Said(word=Word.UNDECIDED, why="its CPU use is not told from 20 %")
+        return Said(word=Word.UNDECIDED, why="its CPU use cannot be separated from 20 %")
     if scales == Word.YES:
-        return Said(word=Word.YES, why="it scales and uses its CPUs: siblings would meet")
+        return Said(word=Word.YES, why="it scales and uses its CPUs: siblings would conflict")
     return Said(word=Word.UNDECIDED, why="it uses its CPUs, but whether it scales is undecided")
 
 
@@ -128,7 +128,7 @@ def _nothing(signs: Signs) -> str:
     hidden = [n for n in ("network", "disk", "cpu") if getattr(signs, n) is Level.UNKNOWN]
     if hidden:
         named = " and ".join("CPU" if name == "cpu" else name for name in hidden)
-        return f"its use of {named} could not be told"
+        return f"its use of {named} is not known"
     return "none that is counted is used much: it waits for something else"
 
 
@@ -161,7 +161,7 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
     if resource in {DISK_READ, DISK_WRITE}:
         loss = "it loses more load than bandwidth" if resource == DISK_WRITE else "it loses less"
         found.append(Action(
-            what="place it on a machine whose disk is lightly loaded",
+            what="place it on a machine with a lightly loaded disk",
             why=f"it is a disk service; beside writers {loss}", source="section 7.4",
         ))  # fmt: skip
     if resource == NETWORK:

@@ -113,7 +113,7 @@ def test_a_kernel_that_panics_tells_why_and_its_last_words_are_kept(
     qemu.ended = ENDED
     ended = guest.poll()
     assert ended is not None
-    assert ended.text == "was lost with its guest, whose kernel panicked (Out of memory)"
+    assert ended.text == "was lost with its guest: the guest's kernel panicked (Out of memory)"
     log = (tmp_path / "work" / "service.log").read_text()
     assert "guest: [ 1.0] Kernel panic" in log
 

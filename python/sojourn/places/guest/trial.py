@@ -88,7 +88,7 @@ def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
     guest.stop(term_s=0.0)
     if UP in qemu.last_words(at / qemu.CONSOLE):
         return Verdict(KVM, "a guest has booted under it")
-    how = ended.text if ended else f"said nothing in {TRIAL_S_MAX:.0f} s"
+    how = ended.text if ended else f"printed nothing in {TRIAL_S_MAX:.0f} s"
     said = SOURCE.sub("", process.last_words(at / "qemu.log", lines=1))
     said = textwrap.shorten(said, SAID_MAX, placeholder=" …")
     return Verdict(

@@ -59,7 +59,7 @@ def draw(findings: Findings) -> list[Figure]:
     table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["quantile"] == show.quantile(TOLD)]
     if not drawn:
-        missing = "Too few blocks have a believed run of every combination."
+        missing = "Too few blocks have a valid run of every combination."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
     moved = sum(record["said"] == "moves it" for record in drawn)
     return [

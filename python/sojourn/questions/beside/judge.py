@@ -128,7 +128,7 @@ class BesideAnswer(Answer):
             return None
         each = tuple(_each(given.study, asked))
         if not any(one.breaks.most for one in each):
-            why = "no load was believed both alone and beside a neighbour"
+            why = "no load has valid runs both alone and beside a neighbour"
             return BesideSection(
                 headline="", answer="", verdict=Verdict.UNKNOWN, reasons=(why,), found=each
             )
@@ -228,7 +228,7 @@ def _others(part: Part) -> tuple[tuple[str, float], ...] | None:
 def shares_of(
     seen: Iterable[tuple[tuple[str, float], ...] | None],
 ) -> tuple[tuple[str, float], ...]:
-    """The mean share of each task over runs, the most first; None: nobody looked at that run.
+    """The mean share of each task over runs, the most first; None: not measured at that run.
 
     >>> shares_of([(("a", 0.1), ("b", 0.001)), (("a", 0.3),), None])
     (('a', 0.2),)

@@ -82,7 +82,7 @@ def _breaks(found: BesideSection) -> Table:
             one.setting or "as it is",
             one.neighbour,
             f"{percentile(one.q)} {break_words(one.breaks)}",
-            share_words(one.kept) if one.kept else "not told",
+            share_words(one.kept) if one.kept else "not known",
             _others(one),
         )
         for one in found.found
@@ -94,9 +94,9 @@ def _breaks(found: BesideSection) -> Table:
 def _others(one: Beside) -> str:
     """Who was neither service nor neighbour; behind a shield nobody looks."""
     if one.others is None:
-        return "nobody looked"
+        return "not measured"
     named = ", ".join(f"{task} {percent(share)}" for task, share in one.others[:NAMED_MAX])
-    return named or "nobody over 0.5 %"
+    return named or "no task over 0.5 %"
 
 
 def _costs(found: BesideSection) -> Table:

@@ -271,7 +271,7 @@ def in_words(
     count = {word: sum(p.verdict == word for p in pairs) for word in (CONCORDANT, REVERSED)}
     model = f"{asked.service_us:.3g} µs a request, busy {asked.busy} of {asked.period}"
     if not pairs:
-        said = f"The simulator ({model}) tells no two of these settings apart"
+        said = f"The simulator ({model}) separates no two of these settings"
     elif count[CONCORDANT] == len(pairs):
         said = f"The simulator's order of the settings ({model}) is the measured one in all pairs"
     else:

@@ -274,7 +274,7 @@ def sentence(section: Blames, label: str) -> str:
 
 def _harm(row: Row, q: str) -> str:
     told = row.told
-    where = f", on {row.resource}" if row.resource else ", on a resource that cannot be told"
+    where = f", on {row.resource}" if row.resource else ", on an unknown resource"
     how = "stopped"
     beside = "with it"
     if row.is_hidden:

@@ -25,7 +25,7 @@ COLUMNS = (
     "without_ns", "without_lo_ns", "without_hi_ns", "ratio", "lo", "hi", "p", "p_holm", "blocks",
     "requests", "refused",
 )  # fmt: skip
-STOPPED, ALONE = "all run against it stopped", "it alone against nobody"
+STOPPED, ALONE = "all run against it stopped", "it alone against none"
 RUNS, STOPS = "it runs", "it is stopped"
 AS_IS, REST = "as it is", "all of them stopped"
 ROW_PX = 46
@@ -141,7 +141,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             caption=(
                 f"{q} of the requests due in windows in which a suspect ran, and in those in which"
                 " it was stopped; lines are 95 % intervals over windows, the dashed line is the"
-                " bound. Of a suspect whose harm others hide it is shown alone and with nobody."
+                " bound. Of a suspect whose harm others hide it is shown alone and with none."
                 " (M22)"
             ),
             alt=f"{len(guilty)} of {len(found.rows)} suspects are guilty"
@@ -226,7 +226,7 @@ class BlameShown(Shown):
         q = show.quantile(found.q)
         if not guilty:
             number = show.time(found.as_is_ns)
-            return Number(number=number, said=f"{q}, and nobody is guilty", short=number)
+            return Number(number=number, said=f"{q}, and no suspect is guilty", short=number)
         worst = max(guilty, key=lambda row: row.told.ratio or 0.0)
         told = worst.told
         assert told.interval is not None  # noqa: S101  # those without were left out
@@ -259,7 +259,7 @@ class BlameShown(Shown):
         said = []
         if found.traced:
             seen = "; ".join(f"{about} {show.share(share)}" for about, share, _ in found.traced[:3])
-            said.append(f"The slowest requests' excess, by the tracer (it accuses nobody): {seen}.")
+            said.append(f"The slowest requests' excess, by the tracer (no proof): {seen}.")
         elif found.look_why:
             said.append(f"The tracer did not look: {found.look_why}.")
         if found.strangers:

@@ -31,7 +31,7 @@ METHOD = Method(
 NAMED = 3  # in the sentence
 TOLD_MIN = 0.1  # share from which on what is not named is told
 LISTED_MIN = 0.005  # of the excess: the tracer lists no less (`crates/trace/src/culprit/result.rs`)
-_NOBODY = "nobody can be named"
+_NOBODY = "no suspect can be named"
 
 
 def pooled(measured: Sequence[Measured]) -> Culprits | None:
@@ -139,7 +139,7 @@ def _sentence(found: Culprits, asked: int) -> str:
         tasks = [s.share for s in found.suspects if s.kind == "task" and s.share >= LISTED_MIN]
         behind = "" if told else _behind(tasks)
         is_many = bool(behind) and len(tasks) > 1
-        who = "no single task can be named" if is_many else "nobody is to blame"
+        who = "no single task can be named" if is_many else "no suspect is to blame"
         of_it = "".join(f", of it {part}" for part in (*told, behind) if part)
         return f"{head}: {who} in {runs}: these requests take {longer} longer{of_it}"
     first, *others = [

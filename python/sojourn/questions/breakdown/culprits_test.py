@@ -80,7 +80,7 @@ def test_who_strikes_one_restart_of_three_is_not_named_and_may_be_nothing() -> N
     assert by[XZ].share == pytest.approx(0.3)
     assert by[XZ].tail_ns == 90e3  # where it is listed
     assert found.answer == (
-        f"p99: nobody is to blame in 3 runs: these requests take 100 µs longer, of it 40 % {QUEUE}"
+        f"p99: no suspect is to blame in 3 runs: these requests take 100 µs longer, of it 40 % {QUEUE}"
     )
 
 
@@ -121,7 +121,7 @@ def test_one_believed_run_of_three_names_nobody() -> None:
     found = pooled(unsure, sure, unsure)
     assert (found.runs, found.suspects[0].named, found.suspects[0].is_named) == (1, 1, False)
     assert found.answer == (
-        "p99: nobody is to blame in more than half of 3 runs (1 could be asked): "
+        "p99: no suspect is to blame in more than half of 3 runs (1 could be asked): "
         "these requests take 100 µs longer, of it 80 % run-queue delay behind one task"
     )
     two = pooled(unsure, sure, sure)
@@ -133,7 +133,7 @@ def test_a_doubt_of_another_run_is_not_why_the_slowest_are_no_slower() -> None:
     unsure = blame(5, 110e3, verdict="unknown", reasons=("5 requests of the tail are too few",))
     found = pooled(unsure, blame(100, 9e3))
     assert found.verdict is Verdict.UNKNOWN
-    assert found.answer == "p99: nobody can be named: they take no longer than the others"
+    assert found.answer == "p99: no suspect can be named: they take no longer than the others"
 
 
 def test_stacks_of_all_runs_are_added() -> None:

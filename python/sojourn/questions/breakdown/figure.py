@@ -63,7 +63,7 @@ def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
         title=title,
         caption=(
             "Two bars for each condition: all requests, and those at and above p99. Mean time per"
-            " stage as a share of their mean total, which stands above each bar. The stages, in the"
+            " stage as a share of their mean total, which is above each bar. The stages, in the"
             " papers' words (L12, C8, C9), are coloured by what takes the time (C10): interrupts,"
             " queuing delay, system calls, the service itself; `waiting`, which the papers do not"
             " have, is the time in which the thread sleeps between read and reply, for another"

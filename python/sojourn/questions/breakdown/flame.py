@@ -69,7 +69,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     table = from_records(COLUMNS, list(_lines(column.culprits)))
     chart = _chart(column.culprits, title)
     if chart is None:
-        why = f"No stacks were kept: {column.culprits.answer.rstrip('.')}."
+        why = f"There are no stacks: {column.culprits.answer.rstrip('.')}."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=why)]
     return [
         Figure(

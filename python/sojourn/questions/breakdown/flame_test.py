@@ -158,7 +158,7 @@ def test_threads_are_drawn_however_many_share_the_time() -> None:
 def test_without_frames_the_flame_graph_says_why(stacks: Folded) -> None:
     [figure] = flame.draw(stacked(stacks, f"{SENTENCE}."))
     assert figure.chart is None
-    assert figure.missing == f"No stacks were kept: {SENTENCE}."
+    assert figure.missing == f"There are no stacks: {SENTENCE}."
 
 
 def test_without_culprits_nothing_is_drawn_or_said_of_them() -> None:

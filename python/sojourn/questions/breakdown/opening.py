@@ -109,7 +109,7 @@ def _culprits(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
             f"the slowest were made slow by {named[0]}",
         )
     elif asked:
-        yield "Nobody in particular made the slowest requests slow."
+        yield "No single cause made the slowest requests slow."
 
 
 def lines(found: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator[str]:

@@ -54,7 +54,7 @@ def draw(findings: Findings) -> list[Figure]:
             caption=(
                 "Two bars for each load: the mean over all requests, and over those at and above"
                 " p99. Shares of the time in the server, from the first segment received to the"
-                " last one sent; their sum stands behind each bar. Colours: interrupts blue,"
+                " last one sent; their sum is beside each bar. Colours: interrupts blue,"
                 " queuing orange, system calls green, the service itself violet. (L12, C8 to C10)"
             ),
             alt=show.sentences(

@@ -128,7 +128,7 @@ def remarks(cost: Cost, windows: Windows | None, gaps: Sequence[Gap] = ()) -> It
 def slowed_tail(windows: Windows) -> str:
     """Where the tracer does not take the tail for that of the untraced service, and what to do."""
     if windows.tail_ratio is None:
-        how = "nobody can tell by how much hooks make the tail longer, for no worker's time is idle"
+        how = "the effect of hooks on the tail is not known, because no worker has idle time"
     else:
         how = f"hooks make the tail ×{windows.tail_ratio:.2f} as long by estimate"
     return f"while traced, {how}: read shares, take p99 from the client"
@@ -141,7 +141,7 @@ def _slowed(gaps: Sequence[Gap]) -> Iterator[str]:
             yield (
                 f"p99 in the server is {show_ns(gap.server_ns)} in windows, and "
                 f"{show_ns(gap.wire_ns)} at the client over all requests: windows slowed theirs, "
-                "or met slower ones; read the shares, not the times"
+                "or saw slower ones; use the shares, not the times"
             )
 
 

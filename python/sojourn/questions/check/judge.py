@@ -143,7 +143,7 @@ def in_words(checks: Sequence[CheckRow]) -> list[str]:
         text += f"; not so: {names}"
     unknown = len(compared) - held - len(wrong)
     if unknown:
-        text += f"; {unknown} could not be told"
+        text += f"; unknown: {unknown}"
     return [text + "."]
 
 

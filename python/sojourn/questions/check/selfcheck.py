@@ -52,14 +52,14 @@ def draw(service: ServiceFinding) -> list[Figure]:
             name=name,
             title=title,
             caption=(
-                "A row is a run: its load, restart and verdict; not believed if a check failed."
+                "A row is a run: its load, restart and verdict; not valid if a check failed."
                 " Timely: share of the requests sent on time (at least 97.5 % is required, M3);"
                 " lag (send lag) and pick-up: p99 of what the client itself added; outage: share of"
                 " the time the client did not run; excl.: share of requests left out for that"
                 " reason, by the log alone (M27); steal: CPU time given to others."
                 + thin.said(len(drawn), len(runs))
             ),
-            alt=f"{doubted} of {len(runs)} runs are not believed because a self-check failed.",
+            alt=f"{doubted} of {len(runs)} runs are not valid because a self-check failed.",
             table=table,
             chart=_chart(drawn, title),
         )

@@ -156,7 +156,7 @@ def _row(
     else:
         doubts = dict.fromkeys(reason for j in judged for reason in j.run.reasons)
         verdict, reasons = Verdict.UNKNOWN, tuple(doubts) or ("not measured",)
-        estimate = replace(estimate, refused="no run can be believed")
+        estimate = replace(estimate, refused="no run is valid")
     return CheckRow(
         system=check.system.replace("n", str(check.servers)),
         rho=rho,

@@ -123,7 +123,7 @@ def _of_loss(kept: Kept | None, loss_max: float) -> tuple[Verdict, str]:
     if loss_max >= 1:
         return Verdict.HOLDS, ""
     if kept is None or kept.share is None:
-        why = kept.reason if kept else "the neighbour told of no progress"
+        why = kept.reason if kept else "the neighbour reported no progress"
         return Verdict.UNKNOWN, f"what the neighbour keeps is not known: {why}"
     least = 1 - loss_max - 1e-9  # of its pace: a loss of exactly the most that may be fits
     said = f"the neighbour keeps {share_in_words(kept)}, {percent(1 - loss_max)} is the least"

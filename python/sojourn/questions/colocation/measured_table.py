@@ -105,7 +105,7 @@ def _missing(name: str, cell: SharedCell) -> Iterator[str]:
         return
     kept = cell.kept
     if kept is None or kept.share is None:
-        yield f"{where}: no throughput: {kept.reason if kept else 'it told of no progress'}"
+        yield f"{where}: no throughput: {kept.reason if kept else 'it reported no progress'}"
     elif kept.interval is None:
         yield f"{where}: its throughput has no interval: {kept.reason}"
 

@@ -235,15 +235,15 @@ class ColocationShown(Shown):
         if few:
             doubts.append(
                 Doubt(
-                    what="what a neighbour keeps is told within runs alone",
+                    what="a neighbour's pace has an interval within runs only",
                     where=_loads(few),
                     times=len(few),
-                    detail="another start may differ by more; three repeats tell",
+                    detail="another start may differ by more; measure three repeats",
                 )
             )
         if lost:
             doubts.append(
-                Doubt(what="runs were not believed", where=_loads(lost), times=len(lost),
+                Doubt(what="runs were not valid", where=_loads(lost), times=len(lost),
                       detail=next((cell.why for cell in lost if cell.why), ""))
             )  # fmt: skip
         return tuple(doubts)

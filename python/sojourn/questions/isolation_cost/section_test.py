@@ -99,4 +99,4 @@ def test_attribution_names_the_factor_that_moves_the_tail(monkeypatch: pytest.Mo
     assert "which factor moves the tail" in report.text(done, parts())
     few = analysis.study(StudyData(study=of, measured=tuple(found[:8]), questions=PLANS), answers())
     assert few.verdict is Verdict.UNKNOWN
-    assert any("blocks have a believed run" in reason for reason in few.reasons)
+    assert any("blocks have a valid run" in reason for reason in few.reasons)

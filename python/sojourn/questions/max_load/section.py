@@ -66,7 +66,7 @@ def _number_of(search: MaxLoad) -> Number:
         unit = "" if number in {"unknown", "no load"} else "requests/s"
         said = f"{show.within(search.border)}; {show.basis(search.border)}"
         return Number(number=number, unit=unit, said=said, short=f"{number}/s" if unit else number)
-    return Number(number="unknown", said="no run can be believed", short="unknown")
+    return Number(number="unknown", said="no run is valid", short="unknown")
 
 
 def _bar(found: Border, max_rps: float | None) -> Bar:
@@ -130,7 +130,7 @@ def _number(found: Border) -> str:
 def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
     """What the search rests on, and what it says of the machine."""
     if search.border is None:
-        why = show.sentences(search.reasons) or "no run can be believed"
+        why = show.sentences(search.reasons) or "no run is valid"
         yield "max load within QoS", f"{search.verdict}: {why}"
         return
     found = search.border

@@ -97,7 +97,7 @@ def _verdict(
     """Whether the interval decides anything; the numbers stand in any case."""
     if found is None:
         why = [reason for o in outcomes for reason in o.reasons[:1]]
-        return Verdict.UNKNOWN, ("no run can be believed", *dict.fromkeys(why))
+        return Verdict.UNKNOWN, ("no run is valid", *dict.fromkeys(why))
     if search.next is not None:
         return Verdict.UNKNOWN, ("the search was not finished: run the study again, it resumes",)
     if found.interval_rps.hi == 0:

@@ -122,7 +122,7 @@ def test_what_cannot_be_believed_leaves_no_number_but_its_reason() -> None:
 
     found = judged(of, play(of, lost, PLANS))
     assert (found.verdict, found.border) == (Verdict.UNKNOWN, None)
-    assert found.reasons == ("no run can be believed", "client stopped")
+    assert found.reasons == ("no run is valid", "client stopped")
 
 
 def test_runs_with_the_shield_and_without_are_held_side_by_side() -> None:

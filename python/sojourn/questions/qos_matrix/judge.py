@@ -250,7 +250,7 @@ def _lost(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Why runs were not believed, the most frequent first."""
     whys = Counter(o.reasons[0] for o in outcomes if o.verdict is Verdict.UNKNOWN and o.reasons)
     for why, times in whys.most_common(3):
-        yield f"{times} of {len(outcomes)} runs were not believed: {why}"
+        yield f"{times} of {len(outcomes)} runs were not valid: {why}"
 
 
 def _not_monotone(study: Study, labels: tuple[str, str], against: Sequence[Pair]) -> str:
@@ -260,8 +260,8 @@ def _not_monotone(study: Study, labels: tuple[str, str], against: Sequence[Pair]
         for row, column in against[:3]
     )
     return (
-        f"at {where} the services are not what follows from other loads: more load does not always "
-        "make it worse here, so only pairs that were measured are told; measure all of them with "
+        f"at {where} the results contradict those at other loads: more load does not always "
+        "make it worse here, so only measured pairs are reported; measure all of them with "
         "--set qos_matrix.full=true"
     )
 

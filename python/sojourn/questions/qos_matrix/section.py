@@ -107,7 +107,7 @@ def _record(matrix: Matrix, cell: MatrixCell) -> Record:
     row, column = matrix.services
     who = side(matrix, cell)
     a, b = (f"{chance:.0%}" for chance in cell.chances)
-    lost = f", {cell.lost} not believed" if cell.lost else ""
+    lost = f", {cell.lost} not valid" if cell.lost else ""
     times = [show.time(ns) if ns is not None else "–" for ns in cell.p_ns]
     dot = "·" if cell.runs else ""
     return {

@@ -148,7 +148,7 @@ def pair_of(program: str, blocks: Blocks) -> Pair:
     core, pair = (blocks.get(where, {}) for where in (CORE, PAIR))
     both = sorted(core.keys() & pair.keys())
     if not both:
-        why = "no block has a believed run of one alone and of two together"
+        why = "no block has a valid run of one alone and of two together"
         return Pair(program=program, reason=why)
     each = [(core[n], pair[n]) for n in both]
     first = each[0][0]

@@ -58,7 +58,7 @@ def draw(findings: Findings) -> list[Figure]:
     table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["speed_up"] is not None]
     if not drawn:
-        missing = "No program has a believed run of one alone and of two together."
+        missing = "No program has a valid run of one alone and of two together."
         return [Figure(name=NAME, title=TITLE, caption="", alt="", table=table, missing=missing)]
     sheet = Sheet()
     y = alt.Y("program:N", title=None, sort=[str(r["program"]) for r in drawn])

@@ -63,7 +63,7 @@ def test_an_axis_that_lacks_or_is_only_a_name_leaves_it_open() -> None:
     named = replace(AXIS, is_valid=False, reasons=("lost",))
     found, reasons = verdict(*both, axis=named)
     assert found is UNKNOWN
-    assert reasons[1:] == ("no run of the load axis can be believed: 100 % is only a name", "lost")
+    assert reasons[1:] == ("no run of the load axis is valid: 100 % is only a name", "lost")
     found, reasons = verdict(*both, following=POINT)
     assert found is UNKNOWN
     assert reasons[1:] == ("the study was not finished: run it again, it resumes",)
@@ -83,7 +83,7 @@ def test_loads_that_are_unknown_are_named_by_why() -> None:
     points = [load(f, UNKNOWN) for f in (0.4, 0.5, 0.6)]
     points[1] = replace(points[1], is_believed=False)
     _, reasons = verdict(load(0.3, HOLDS), *points, load(0.9, VIOLATED))
-    assert reasons[1:] == ("not believed at 50 % load", "undecided at 40 %, 60 % load")
+    assert reasons[1:] == ("not valid at 50 % load", "undecided at 40 %, 60 % load")
 
 
 def test_a_search_has_the_last_word_on_the_verdict() -> None:

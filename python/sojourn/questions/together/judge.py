@@ -254,7 +254,7 @@ def _short(pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
     if lost:
         yield f"p99 is infinite in {lost} of {len(pairs)} blocks: requests were lost"
     if len(pairs) < 2:  # no spread
-        yield f"{len(pairs)} blocks were believed both together and alone; two are needed"
+        yield f"{len(pairs)} blocks were valid both together and alone; two are needed"
 
 
 def in_words(met: Met) -> str:

@@ -161,7 +161,7 @@ def test_a_service_is_compared_where_those_beside_it_were_believed_too(tmp_path:
     assert [m.blocks for m in meetings(of_both)] == [4, 4], "the first attempt was whole"
     first_lost = changed(given, split)
     met, _ = meetings(replace(first_lost, measured=(*first_lost.measured, *later)))
-    assert met.blocks == 0, "memcached was believed in the first attempt, the other in the second"
+    assert met.blocks == 0, "memcached was valid in the first attempt, the other in the second"
 
 
 def test_half_a_measurement_that_a_kill_left_is_none(tmp_path: Path) -> None:
@@ -332,4 +332,4 @@ def test_an_effect_on_meetings_needs_two_blocks(tmp_path: Path) -> None:
     section = find(with_servers(tmp_path, blocks=1), answers()).section(Together)
     assert section is not None
     assert all(e.interval is None for factor in section.factors for e in factor.effects)
-    assert "one block tells no interval" in section.headline
+    assert "one block gives no interval" in section.headline

@@ -100,7 +100,7 @@ def _factor(study: Study, label: str, key: str, mine: Sequence[Met]) -> FactorFi
         contrast = Contrast(cells, key, levels[0], level, is_fraction)
         effects += _numbers(Saying(contrast, name), mine)
     mixed = aliases(study, study.factors_of(*labels), key)
-    also = f" (not to be told from the effect of {', '.join(mixed)})" if mixed else ""
+    also = f" (confounded with the effect of {', '.join(mixed)})" if mixed else ""
     said = "; ".join(effect.sentence for effect in effects)
     return FactorFinding(
         service=label,

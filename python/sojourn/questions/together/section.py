@@ -40,7 +40,7 @@ def draw(findings: Findings) -> list[Figure]:
     table: Table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["ratio"] is not None]
     if not drawn:
-        missing = "No combination was believed in two blocks."
+        missing = "No combination has valid runs in two blocks."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
     sheet = Sheet()
     y = alt.Y(

@@ -115,9 +115,9 @@ def _alt(service: ServiceFinding, q: float | None, label: str) -> str:
     every = [(point.fraction, known.of_load(point, q)) for point in service.points]
     sure = [(load, one) for load, one in every if one.sort in known.SURE]
     doubted = sum(not point.is_believed for point in service.points)
-    rest = f"{doubted} of {len(every)} loads are not believed"
+    rest = f"{doubted} of {len(every)} loads are not valid"
     if not sure:
-        return f"No load has a {label} that is believed; {rest}."
+        return f"No load has a {label} that is valid; {rest}."
     (first, low), (last, high) = sure[0], sure[-1]
     return (
         f"{label} goes from {low.shown} at {show.share(first)} of max RPS to {high.shown} at"

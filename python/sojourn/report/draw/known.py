@@ -31,11 +31,11 @@ class Sort(StrEnum):
     AT_MOST = "at most"
     AT_LEAST = "at least"
     ENDLESS = "never completed"
-    DOUBTED = "not believed"
+    DOUBTED = "not valid"
     NOTHING = "not measured"
 
 
-SURE = frozenset({Sort.NUMBER, Sort.AT_MOST})  # the number itself is believed
+SURE = frozenset({Sort.NUMBER, Sort.AT_MOST})  # the number itself is valid
 IN_CURVE = SURE | {Sort.AT_LEAST, Sort.ENDLESS}
 
 

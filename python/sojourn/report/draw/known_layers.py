@@ -26,7 +26,7 @@ MEANING = {
     Sort.AT_MOST: "↓ at most",
     Sort.AT_LEAST: "↑ at least",
     Sort.ENDLESS: "↑ to the edge: never completed",
-    Sort.DOUBTED: "hollow: not believed",
+    Sort.DOUBTED: "hollow: not valid",
     Sort.NOTHING: "× on the axis: nothing measured",
 }
 LINE_MAX = 56  # characters of a line of the key
@@ -201,8 +201,8 @@ def _points(of: alt.Chart, look: Look) -> alt.Chart:
 def key(records: Sequence[Record]) -> list[str]:
     """What marks that are no plain number mean, for lines under the load axis.
 
-    >>> key([{"known": "number"}]), key([{"known": "not believed"}, {"known": "at most"}])
-    ([], ['↓ at most, hollow: not believed'])
+    >>> key([{"known": "number"}]), key([{"known": "not valid"}, {"known": "at most"}])
+    ([], ['↓ at most, hollow: not valid'])
     """
     there = {str(record["known"]) for record in records}
     parts = [words for sort, words in MEANING.items() if sort in there]

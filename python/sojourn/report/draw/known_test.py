@@ -51,7 +51,7 @@ def test_what_nobody_believes_is_the_middle_run_in_brackets_with_its_reason() ->
     middle = sorted(dict(run.quantiles)[0.99] or 0.0 for run in BASE.runs[:3])[1]
     assert (found.sort, found.ns, found.short) == (Sort.DOUBTED, middle, "client stopped 1.3–7 %")
     assert found.shown.startswith("(")
-    assert found.label.endswith("not believed: client stopped 1.3–7 %")
+    assert found.label.endswith("not valid: client stopped 1.3–7 %")
     assert "did not run for 40 ms" in found.reason
     assert found.row["value_ns"] is None
     assert found.row["not_believed_ns"] == middle
@@ -136,5 +136,5 @@ def test_the_key_names_what_is_there_and_nothing_else() -> None:
     assert known_layers.key(records(BASE)) == []
     every = [BASE, bounded(BASE, 0.3), testing_points.refused(BASE), testing_points.unknown(BASE)]
     text = ", ".join(known_layers.key(records(*every)))
-    assert text == "↓ at most, ↑ at least, hollow: not believed"
+    assert text == "↓ at most, ↑ at least, hollow: not valid"
     assert max(map(len, known_layers.key(records(*every)))) <= known_layers.LINE_MAX

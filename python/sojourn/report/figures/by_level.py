@@ -66,7 +66,7 @@ def _figure(label: str, found: Sequence[ServiceFinding]) -> Figure:
         title=title,
         caption=(
             f"A panel is a factor. Bold: geometric mean of {tail} over the combinations of a level;"
-            " pale where some of them have no believed number, hollow and off the curve where none"
+            " pale where some of them have no valid number, hollow and off the curve where none"
             " has: a triangle is at least so much. Thin: each combination. Load is a share of"
             " max RPS, of each combination its own, beside a neighbour that of the service alone."
         ),

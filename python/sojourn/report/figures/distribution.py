@@ -33,7 +33,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     table = from_records(COLUMNS, [r for point in points for r in _rows(point)])
     if not points:
         missing = (
-            "No run at any load can be believed, so there is no distribution."
+            "No run at any load is valid, so there is no distribution."
             if service.points
             else "No load was swept."
         )

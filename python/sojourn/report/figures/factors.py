@@ -48,11 +48,11 @@ def _figure(found: Sequence[ServiceFinding]) -> Figure:
         name=slug(f"{label}-by-factor"),
         title=title,
         caption=(
-            f"{tail} over all believed runs of a load, with its 95 % interval; a colour is a level"
+            f"{tail} over all valid runs of a load, with its 95 % interval; a colour is a level"
             f" of {called[coloured]}"
             + (f", a panel one of {' and '.join(called[k] for k in others)}" if others else "")
             + ". Load is a share of max RPS, of each combination its own, beside a neighbour that"
-            " of the service alone. Hollow marks are not believed and decide nothing."
+            " of the service alone. Hollow marks are not valid and decide nothing."
         ),
         alt=_alt(found, tail),
         table=from_records((*called.values(), *COLUMNS), records),

@@ -109,15 +109,15 @@ def test_every_run_is_a_dot_and_unbelieved_ones_are_hollow() -> None:
     dots = [r for r in rows_of("nginx-p99-against-load") if r.get("what") == "run"]
     dots = [r for r in dots if "status" in r and "restart" in r]
     assert len(dots) == sum(len(point.runs) for point in service.points)
-    hollow = [dot for dot in dots if dot["status"] == "not believed"]
+    hollow = [dot for dot in dots if dot["status"] == "not valid"]
     assert len(hollow) == sum(not r.is_believed for p in service.points for r in p.runs) == 10
     assert all(dot["reason"] == testing.LATE for dot in hollow)
     assert {dot["status"] for dot in dots} == {
-        "holds", "not believed", "undecided", "at least", "never completed",
+        "holds", "not valid", "undecided", "at least", "never completed",
     }  # fmt: skip
     looks = marks._LOOKS
     assert [name for name, (_, _, is_filled) in looks.items() if not is_filled] == [
-        "not believed", "not measured",
+        "not valid", "not measured",
     ]  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_a_refused_number_is_nowhere_drawn_as_one() -> None:
     at = figure.table.columns.index
     estimates = [row for row in figure.table.rows if row[at("what")] == "estimate"]
     refused = [row for row in estimates if row[at("value_ns")] is None]
-    assert [row[at("known")] for row in refused] == ["not believed"]
+    assert [row[at("known")] for row in refused] == ["not valid"]
     assert refused[0][at("reason")] == testing.LATE
     runs = testing.memcached().points[8].runs
     assert refused[0][at("not_believed_ns")] == median(dict(r.quantiles)[0.99] or 0.0 for r in runs)
@@ -194,7 +194,7 @@ def test_without_a_border_no_max_load_is_drawn() -> None:
     drawn = figures.of_service(base.having("max_load", search))
     assert "max load within QoS" not in (drawn[0].chart or {})["datasets"]  # type: ignore[operator]
     value = dict(facts.of_service(base.having("max_load", search)))["max load within QoS"]
-    assert value == "unknown: no run can be believed"
+    assert value == "unknown: no run is valid"
 
 
 def test_a_campaign_s_seconds_are_thinned_evenly_and_the_table_has_all() -> None:

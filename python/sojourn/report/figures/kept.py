@@ -74,7 +74,7 @@ def _kept(label: str, records: list[Record]) -> Figure:
     table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["share"] is not None]
     if not drawn:
-        missing = "No run beside a neighbour is believed."
+        missing = "No run beside a neighbour is valid."
         return Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)
     return Figure(
         name=name,
@@ -152,7 +152,7 @@ def _rates(label: str, found: Sequence[ServiceFinding], records: list[Record]) -
         title=title,
         caption=(
             f"{tail} over all valid runs of a load with its 95 % interval, over the rate that the"
-            " neighbour really had while load ran; at 0 nobody ran beside it. (P20)"
+            " neighbour really had while load ran; at 0 no neighbour ran beside it. (P20)"
         ),
         alt="; ".join(f"{r['pace']} at {r['load']} load: {r['tail']}" for r in held[:12]),
         table=from_records((*COLUMNS, "rate"), rows),

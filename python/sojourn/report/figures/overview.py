@@ -75,9 +75,9 @@ def _subtitle(service: ServiceFinding) -> str:
 def _caption(services: Sequence[ServiceFinding]) -> str:
     band = any((m := s.section(MaxLoad)) and m.border for s in services)
     return (
-        "A solid mark is the number over all believed runs of a load, its line the 95 % interval."
+        "A solid mark is the number over all valid runs of a load, its line the 95 % interval."
         " An arrow downwards starts at a number that is an upper bound, an arrow upwards at the"
-        " least that it can be. A hollow mark is what runs measured that are not believed; it"
+        " least that it can be. A hollow mark is what runs measured that are not valid; it"
         " decides nothing, and the curve does not go through it. The curve is dashed where a load"
         " between has no number, or where an end is a bound."
         + (" Shaded: how much load fits." if band else "")
@@ -92,7 +92,7 @@ def _alt(service: ServiceFinding) -> str:
     every = [(point.fraction, known.of_load(point, q)) for point in service.points]
     sure = [(load, one) for load, one in every if one.sort in known.SURE]
     doubted = sum(one.sort is known.Sort.DOUBTED for _, one in every)
-    rest = f"; {doubted} of {len(every)} loads are not believed" if doubted else ""
+    rest = f"; {doubted} of {len(every)} loads are not valid" if doubted else ""
     if not sure:
         return f"{service.service}: {tile.line}; no load has a {show.quantile(q)}{rest}"
     (low, first), (high, last) = sure[0], sure[-1]

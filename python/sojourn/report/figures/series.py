@@ -29,7 +29,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     drawn = _thinned(records)
     name = slug(f"{service.service}-series")
     if not any(r["p99_ns"] is not None for r in records):
-        missing = "No second has a p99." if records else "No per-second series was kept."
+        missing = "No second has a p99." if records else "There is no per-second series."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
     drifting = [show.load(p.fraction) for p in service.points if not p.is_steady]
     if len(drawn) < len(records):

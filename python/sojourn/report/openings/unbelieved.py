@@ -31,12 +31,12 @@ class Unbelieved(Opens):
         found = doubts.of_services(findings, has_runs=True)
         rows = [(one.what, str(one.times), one.where) for one in found]
         return Opening(
-            headline=f"No number: none of {len(runs)} runs can be believed",
+            headline=f"No number: none of {len(runs)} runs is valid",
             sentences=tuple(_sentences(found)),
             figures=(),  # a picture of them would be empty
             text=tuple(listed(HEAD, rows, width)) if rows else (),
             table=Table(columns=HEAD, rows=tuple(rows)) if rows else None,
-            caption="Why runs are not believed",
+            caption="Why runs are not valid",
         )
 
 

@@ -48,7 +48,7 @@ def _group(
     for curve, sign in zip(curves, signs, strict=True):
         yield f"  {sign} {curve.name}{' (paper)' if curve.is_paper else ''}"[:width]
     if len(curves) > 1:
-        yield "  where marks meet, the later one is seen"
+        yield "  where marks overlap, the later one is shown"
     for mark in marks:
         where = f"{mark.x:.0%}".replace("%", " %") if x.hi <= 1 else f"{mark.x:g}"
         yield f"  {BREAK} {where}, paper: {mark.text}"[:width]

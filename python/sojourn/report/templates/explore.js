@@ -102,7 +102,7 @@
   }
 
   // Median and range of p99, by panel, colour and load; so a picture of all points stays small. Runs that
-  // are not believed count only where there is no other, and are marked as such.
+  // are not valid count only where there is no other, and are marked as such.
   function summary() {
     const by = (name) => choices.find(({ key }) => key === form.elements[name].value);
     const panel = by("panels"), colour = by("colours");
@@ -126,7 +126,7 @@
       return {
         panel: `${panel.name}: ${inPanel}`, colour: `${colour.name}: ${inColour}`, fraction, y, low, high, load: share(fraction),
         median: told(middle), least: told(least), greatest: told(greatest), points: times.length, endless: greatest === Infinity,
-        doubted, known: doubted ? "not believed" : "number",
+        doubted, known: doubted ? "not valid" : "number",
       };
     }).sort((a, b) => a.fraction - b.fraction);
   }

@@ -81,7 +81,7 @@ fn unnoticed(evidence: &Evidence, sample: &QosSample, bound_ns: u64) -> Option<S
     let apart_ns = unseen(sample.quantile, bound_ns, evidence.measured_ns.1)?;
     Some(format!(
         "a stall that makes requests miss for as long as the bound, once in {}, would violate it too, and a \
-         run of {} may not meet one; measure longer to exclude it",
+         run of {} may not contain one; measure longer to exclude it",
         show_ns(apart_ns),
         show_ns(evidence.measured_ns.1 as f64)
     ))

@@ -128,7 +128,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     if is_late {
         notes.push(
             "client or server were kept from running (see lateness); that only adds to the sojourn \
-             time, so the verdict stands, and all quantiles are upper bounds"
+             time, so the verdict is valid, and all quantiles are upper bounds"
                 .into(),
         );
     }

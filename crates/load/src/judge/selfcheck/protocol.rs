@@ -154,7 +154,7 @@ fn unanswered(evidence: &Evidence, target: &Target) -> String {
     if cut_off > 0 && cut_off >= too_slow {
         return format!(
             "{cut_off} replies were cut off: the server on {place} closed the connection before the end that \
-             their head tells of; see the service's log"
+             their header announces; see the service's log"
         );
     }
     if too_slow > 0 {

@@ -43,7 +43,7 @@ fn failed(evidence: &Evidence) -> Option<String> {
     let most = evidence.job.disturbed_share_max;
     (disturbed > most).then(|| {
         format!(
-            "others kept the server's CPUs from the service: {:.0} % of the requests were due then or \
+            "other tasks used the service's CPUs: {:.0} % of the requests were due then or \
              in the recovery, {:.0} % may be; give the server CPUs of its own",
             disturbed * 100.0,
             most * 100.0

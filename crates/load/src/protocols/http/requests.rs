@@ -263,7 +263,7 @@ fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault
     let placed = value.split_once(':').filter(|(place, _)| matches!(*place, "env" | "file"));
     let Some((place, at)) = placed else {
         if is_secret(name) && !value.contains(ITEM) {
-            let what = format!("{name} bears a secret, and a job is kept beside its result");
+            let what = format!("{name} is a secret, and the job is stored beside its result");
             return Err(Fault::usage(what, "header", FIX));
         }
         return Ok(value.into());

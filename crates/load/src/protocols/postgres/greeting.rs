@@ -167,7 +167,7 @@ impl Greet {
                     other => format!("the method {other}"),
                 };
                 return Err(refusal(
-                    &format!("the server wants {what}, which is not spoken here"),
+                    &format!("the server wants {what}, which is not supported here"),
                     ALLOW,
                 ));
             }
@@ -184,12 +184,12 @@ impl Greet {
         let mut names = mechanisms.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         if !names.clone().any(|name| name == MECHANISM.as_bytes()) {
             let names: Vec<_> = names.by_ref().map(String::from_utf8_lossy).collect();
-            let what = format!("the server wants {}, which is not spoken here", names.join(" or "));
+            let what = format!("the server wants {}, which is not supported here", names.join(" or "));
             return Err(refusal(&what, ALLOW));
         }
         if !password.text.is_ascii() {
             let what = "the password is not ASCII, and would have to be normalised (SASLprep)";
-            return Err(refusal(what, "use a user for this whose password is of ASCII letters"));
+            return Err(refusal(what, "use a user with an ASCII password"));
         }
         let scram = Scram::new();
         let scram = scram.ok_or_else(|| refusal("the system gives no random numbers", CHECK))?;

@@ -73,7 +73,7 @@ fn explained(error: &Error, secure: &Secure) -> (String, &'static str) {
             "give one that it knows, with its key: --cert FILE --key FILE",
         ),
         Error::InvalidCertificate(C::UnknownIssuer) => {
-            ("its certificate was issued by nobody that is trusted here".into(), TRUST)
+            ("its certificate was issued by no trusted issuer".into(), TRUST)
         }
         Error::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => {
             ("its certificate has expired".into(), "renew it, or take any with --insecure")
@@ -104,7 +104,7 @@ fn explained(error: &Error, secure: &Secure) -> (String, &'static str) {
             "let it have a key of RSA 2048, ECDSA or Ed25519, or take any with --insecure",
         ),
         Error::InvalidCertificate(_) => {
-            (format!("its certificate cannot be believed ({error})"), TRUST)
+            (format!("its certificate is not accepted ({error})"), TRUST)
         }
         Error::AlertReceived(
             alert @ (AlertDescription::BadCertificate
@@ -120,13 +120,13 @@ fn explained(error: &Error, secure: &Secure) -> (String, &'static str) {
             "give one of an issuer that it trusts: --cert FILE --key FILE",
         ),
         Error::AlertReceived(AlertDescription::UnrecognisedName) => (
-            format!("it knows nobody called {name}"),
+            format!("it does not know the name {name}"),
             "give the name it is known by with --server-name",
         ),
         Error::AlertReceived(alert) => (
             format!("it ended the handshake ({alert:?})"),
             "see its log; it must speak TLS 1.3, or 1.2 with AES-GCM or ChaCha20 and ECDHE (CBC and \
-             plain RSA are not spoken here); where it wants a client's certificate, give --cert and --key",
+             plain RSA is not supported here); where it wants a client's certificate, give --cert and --key",
         ),
         other => (other.to_string(), "see the server's log"),
     }

@@ -192,7 +192,7 @@ impl ServerCertVerifier for Trust {
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.issued.is_none() {
-            return Ok(HandshakeSignatureValid::assertion()); // of an odd key too: any is believed
+            return Ok(HandshakeSignatureValid::assertion()); // of an odd key too: any is accepted
         }
         let known = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature(message, cert, dss, known)

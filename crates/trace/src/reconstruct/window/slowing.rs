@@ -94,7 +94,7 @@ impl Slowing {
         const REMEDY: &str = "take p99 from the client, or trace where load is lower";
         let Some(ratio) = self.cpu_ratio else {
             return Some(format!(
-                "too little was done between windows to tell by how much hooks slow the service: give a \
+                "too little work between windows to measure how much hooks slow the service: give a \
                  longer --duration; {REMEDY}"
             ));
         };
@@ -102,7 +102,7 @@ impl Slowing {
         let Some(tail_ratio) = self.tail_ratio else {
             return Some(format!(
                 "the busiest worker has no idle time while traced ({busy:.0} % busy): how long requests would \
-                 wait without hooks cannot be told; {REMEDY}"
+                 wait without hooks is not known; {REMEDY}"
             ));
         };
         (tail_ratio > TAIL_MAX).then(|| {
