@@ -21,24 +21,24 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// The form of the first line.
 const FORM: &str = "sojourn.counters/1";
 
-/// Writes down what the kernel counts of a service and of the machine, sample by sample.
+/// Samples the kernel's counters of a service and of the machine.
 ///
-/// The service is a process, its session and all that descend from it. A first line says how often,
-/// then each sample is a line: files of /proc as they were read, with the time of each. A last line
-/// says what samples cost from the end of the first on. It ends with SIGTERM or ^C, after a last sample.
+/// The service is a process, its session and all its descendants. The first line has the interval.
+/// Each sample is a line: files of /proc as read, with the time of each. The last line has the cost
+/// of the samples after the first. It ends with SIGTERM or ^C, after a last sample.
 #[derive(Debug, Parser)]
 #[command(name = "sojourn-counters", version)]
 pub struct Args {
     /// First process of the service
     #[arg(long)]
     pub pid: u32,
-    /// Time between two samples; more where a sample takes more than a part in 500 of it
+    /// Time between two samples; longer if a sample takes more than 1/500 of it
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: u64,
-    /// Where the samples go
+    /// File for the samples
     #[arg(long, value_name = "FILE")]
     pub json: PathBuf,
-    /// One more file to be read in each sample; may be repeated
+    /// Another file to read in each sample; may be repeated
     #[arg(long, value_name = "FILE")]
     pub also: Vec<String>,
 }

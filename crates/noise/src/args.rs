@@ -20,55 +20,55 @@ Examples:
     sojourn-noise wave -p busy=6ms -p period=48ms
     sojourn-noise disk -p op=write -p folder=/var/tmp --intensity 50MB/s
 
-Each line on stdout is JSON: the first says what is asked and what it can do alone (measured flat out,
-or given by --most), then one every second with asked and achieved progress, CPU time and the time
-that it waited for a CPU; the last sums up. It ends by SIGTERM or SIGINT, after --duration, and when
-whoever started it has ended.
+Each line on stdout is JSON. The first has the requested intensity and the pace alone (measured at full
+speed, or given by --most). Then a line follows every second with requested and achieved progress, CPU
+time, and the time that it waited for a CPU. The last line sums up. The program ends with SIGTERM or
+SIGINT, after --duration, and when its parent has ended.
 
-Exit codes: 0 it ran, and what was asked was held (or nothing was to be held: 100 %); 2 what was asked
-is wrong, or the machine cannot do it; 3 what was asked was not held, beyond what waiting for a CPU
-explains; 4 something outside failed.";
+Exit codes: 0 it ran and held its intensity (at 100 % none is held); 2 the request is wrong, or the
+machine cannot do it; 3 it did not hold its intensity, beyond what waiting for a CPU explains;
+4 something outside failed.";
 
-/// Antagonists of one resource each, whose intensity is held and reported.
+/// Antagonists of one resource each, with a held and reported intensity.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "sojourn-noise", version, after_help = EXAMPLES)]
 pub struct Args {
     /// The antagonist; --list names them
     pub kind: Option<String>,
-    /// How much is asked: a share of what it can do alone, 0% to 100%, or a rate, 500MB/s, 20k/s [default: 100%]
+    /// Intensity: a share of its pace alone, 0% to 100%, or a rate, 500MB/s, 20k/s [default: 100%]
     #[arg(long, short, value_name = "I")]
     pub intensity: Option<String>,
     /// A parameter of the kind: size=16MiB; --list names them
     #[arg(long, short, value_name = "NAME=VALUE")]
     pub param: Vec<String>,
-    /// How long; without it until it is ended
+    /// Duration; without it, it runs until it is ended
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
-    /// CPUs to run on, 1 or 0,2-3; without it where it is started
+    /// CPUs to run on, 1 or 0,2-3; without it, where it is started
     #[arg(long, value_name = "CPUS")]
     pub cpus: Option<String>,
-    /// The most it can do, units per second; without it it is measured at start-up
+    /// Its pace alone, in units per second; without it, this is measured at the start
     #[arg(long, value_name = "RATE")]
     pub most: Option<String>,
-    /// How long it is measured at start-up [default: 500ms]
+    /// Length of this measurement [default: 500ms]
     #[arg(long, value_name = "TIME")]
     pub calibrate: Option<String>,
-    /// How long a burst of work lasts at most [default: 1ms]
+    /// Longest burst of work [default: 1ms]
     #[arg(long, value_name = "TIME")]
     pub grain: Option<String>,
-    /// What may be missing of what was asked before it counts as not held [default: 5%]
+    /// Largest missing share before the intensity counts as not held [default: 5%]
     #[arg(long, value_name = "SHARE")]
     pub tolerance: Option<String>,
-    /// Read the job as JSON; -: from stdin. Flags override its keys
+    /// Read the job as JSON; -: from stdin. Options override its keys
     #[arg(long, value_name = "FILE")]
     pub job: Option<PathBuf>,
-    /// Say whether the job is right and the machine can do it, and end
+    /// Check the job and the machine, and exit
     #[arg(long)]
     pub check: bool,
-    /// List the antagonists with their parameters, and end
+    /// List the antagonists with their parameters, and exit
     #[arg(long)]
     pub list: bool,
-    /// Print kinds and parameters as JSON, and end
+    /// Print kinds and parameters as JSON, and exit
     #[arg(long)]
     pub describe: bool,
 }

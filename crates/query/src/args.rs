@@ -15,20 +15,20 @@ Examples:
 
 The first line on stdout is JSON with the address; the last one, after SIGTERM, is the report.";
 
-/// A service that answers queries by real work: one line, N named workers.
+/// A service that answers queries by real work, with one queue and N named workers.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "sojourn-query", version, after_help = EXAMPLES)]
 pub struct Args {
     /// What it does.
     #[command(flatten)]
     pub settings: Settings,
-    /// Answer queries in this thread for so many seconds, write the report, and end
+    /// Answer queries in this thread for this many seconds, write the report, and exit
     #[arg(long, value_name = "S")]
     pub measure: Option<f64>,
-    /// Write the report here instead of to stdout
+    /// Write the report to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Print kinds and parameters as JSON, and end
+    /// Print kinds and parameters as JSON, and exit
     #[arg(long)]
     pub describe: bool,
 }
@@ -39,25 +39,26 @@ pub struct Settings {
     /// img-dnn, ordered-map, silo or planted
     #[arg(long, default_value = "img-dnn")]
     pub work: String,
-    /// Workers; their threads are called worker-0, worker-1, …
+    /// Number of workers; their threads are called worker-0, worker-1, …
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub threads: u32,
-    /// Queries that there are: 0 to N − 1
+    /// Number of different queries: 0 to N − 1
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub queries: u64,
-    /// Of all data: the same seed has the same answers on every machine
+    /// Random seed of all data; the same seed gives the same answers on every machine
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// img-dnn: width of each of the three hidden layers
     #[arg(long, default_value_t = 1152, value_name = "N")]
     pub hidden: u32,
-    /// ordered-map: items of 200 bytes, 1000000 if not given; silo: items of a warehouse, 100000
+    /// ordered-map: number of items of 200 bytes, default 1000000; silo: items per warehouse,
+    /// default 100000
     #[arg(long, value_name = "N")]
     pub items: Option<u64>,
-    /// ordered-map: operations of a query, 200 if not given; silo: transactions of it, 4
+    /// ordered-map: operations per query, default 200; silo: transactions per query, default 4
     #[arg(long, value_name = "N")]
     pub batch: Option<u64>,
-    /// silo: warehouses, of ten districts each
+    /// silo: number of warehouses, with ten districts each
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub warehouses: u64,
     /// planted: scales, locks, writes or streams
@@ -66,10 +67,10 @@ pub struct Settings {
     /// planted: CPU time of a query, µs
     #[arg(long, default_value_t = 1000, value_name = "US")]
     pub busy_us: u64,
-    /// planted: what a query waits, µs
+    /// planted: waiting time of a query, µs
     #[arg(long, default_value_t = 1000, value_name = "US")]
     pub wait_us: u64,
-    /// planted, writes: where its files are
+    /// planted, writes: folder of its files
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub folder: PathBuf,
     /// Address to listen on

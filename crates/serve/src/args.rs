@@ -22,10 +22,10 @@ pub struct Args {
     /// What it does.
     #[command(flatten)]
     pub settings: Settings,
-    /// Write the report here instead of to stdout
+    /// Write the report to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Print kinds and parameters as JSON, and end
+    /// Print kinds and parameters as JSON, and exit
     #[arg(long)]
     pub describe: bool,
 }
@@ -34,10 +34,10 @@ pub struct Args {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Never gives its CPU away: arrival times are exact
+    /// Never yields its CPU, so arrival times are exact
     #[default]
     Spin,
-    /// Sleeps until a request comes or a reply must leave
+    /// Sleeps until a request arrives or a reply is due
     Sleep,
 }
 
@@ -51,19 +51,19 @@ pub struct Settings {
     /// bimodal:10us,1ms,0.01
     #[arg(long, default_value = "fixed:0s", value_name = "DIST")]
     pub service: String,
-    /// Servers behind the one line (M/M/n)
+    /// Number of servers that share one queue (M/M/n)
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub servers: u32,
-    /// Writes take no service time, so that preloading is quick
+    /// Give writes no service time, so that preloading is quick
     #[arg(long)]
     pub free_writes: bool,
     /// Stalls without service, LENGTH/PERIOD: 100ms/1s
     #[arg(long, default_value = "", value_name = "L/P")]
     pub stall: String,
-    /// Spin or sleep
+    /// How to wait: spin or sleep
     #[arg(long, value_enum, default_value_t)]
     pub mode: Mode,
-    /// Seed of the service times; 0: a fresh one, reported
+    /// Random seed of the service times; 0: a new one, which the report has
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Address to listen on

@@ -26,7 +26,7 @@ pub struct Answer {
 #[derive(Debug, Parser)]
 #[command(name = "sojourn-sim", version, about = "Queueing and scheduler simulator", after_help = EXAMPLES)]
 struct Cli {
-    /// Print kinds, JSON Schemas and default jobs as JSON, and end
+    /// Print kinds, JSON Schemas and default jobs as JSON, and exit
     #[arg(long)]
     describe: bool,
     #[command(subcommand)]
@@ -39,11 +39,11 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// One queue: arrivals, service, servers; with intervals and the closed form
+    /// Simulate one queue: arrivals, service, servers; with intervals and the closed form
     Queue(Box<QueueArgs>),
-    /// A machine: CPUs under a scheduling policy, services, neighbours; from a JSON job
+    /// Simulate a machine: CPUs under a scheduling policy, services, neighbours; from a JSON job
     Sched(JobArgs),
-    /// A datacenter: servers, a service tree, neighbours, a day's load; from a JSON job
+    /// Simulate a datacenter: servers, a service tree, neighbours, a day's load; from a JSON job
     Fleet(FleetArgs),
 }
 
@@ -61,22 +61,22 @@ struct QueueArgs {
     /// Unit of the numbers in --service: s, ms, us, ns [default: s]
     #[arg(long)]
     unit: Option<String>,
-    /// Servers [default: 1]
+    /// Number of servers [default: 1]
     #[arg(long)]
     servers: Option<u32>,
     /// fcfs, placed:64, epoll:64,1us,3us, ps, null [default: fcfs]
     #[arg(long)]
     discipline: Option<String>,
-    /// Requests measured [default: 1M]
+    /// Number of measured requests [default: 1M]
     #[arg(long, allow_hyphen_values = true)]
     requests: Option<String>,
-    /// Requests before them, left out [default: a tenth]
+    /// Number of warm-up requests before them, not counted [default: a tenth]
     #[arg(long)]
     warmup: Option<String>,
-    /// Seed of every draw [default: 1]
+    /// Random seed [default: 1]
     #[arg(long)]
     seed: Option<u64>,
-    /// Read the job from FILE ('-': stdin); flags given beside it win
+    /// Read the job from FILE ('-': stdin); options override its keys
     #[arg(long, value_name = "FILE")]
     job: Option<String>,
     /// Write the result as JSON to FILE ('-': stdout)
@@ -98,7 +98,7 @@ struct JobArgs {
 struct FleetArgs {
     #[command(flatten)]
     job: JobArgs,
-    /// Threads; 0: as many as there are CPUs. The result does not depend on it
+    /// Number of threads; 0: the number of CPUs. The result does not depend on it
     #[arg(long, default_value_t = 0)]
     threads: usize,
 }

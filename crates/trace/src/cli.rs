@@ -8,12 +8,12 @@ use sojourn_base::{Fault, units};
 use crate::attach::how::How;
 use crate::judge::verdict::Bounds;
 
-/// Where the time of each request goes, in a running TCP server that is left as it is.
+/// Shows where the time of each request goes in a running TCP server, without changing it.
 ///
 /// Attaches to memcached, NGINX, Redis or any other server that reads requests from TCP sockets,
-/// with all its threads and child processes, and takes requests apart: from the wire through the
-/// kernel, the event loop and the service to the reply. By default it looks in random windows, which
-/// costs the service 2 % of its CPU time; what it did cost is measured. Needs root, or `CAP_BPF`,
+/// with all its threads and child processes. It splits the time of requests into stages: from the
+/// wire through the kernel, the event loop and the service to the reply. By default it traces in
+/// random windows, which costs the service 2 % of its CPU time. The real cost is measured. Needs root, or `CAP_BPF`,
 /// `CAP_PERFMON`, `CAP_NET_ADMIN` and `CAP_SYS_PTRACE`.
 #[derive(Clone, Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
@@ -27,10 +27,10 @@ pub struct Args {
         hide_default_value = true
     )]
     pub pid: u32,
-    /// Instead: name who runs on these CPUs (`1`, `0,2-3`), and how long at a time.
+    /// Instead: list the tasks that run on these CPUs (`1`, `0,2-3`), and for how long at a time.
     #[arg(long, value_name = "CPUS")]
     pub who: Option<String>,
-    /// With --who: a process left out with all its threads, as --pid is; may be repeated.
+    /// With --who: a process to leave out with all its threads, like --pid; may be repeated.
     #[arg(long, value_name = "PID", requires = "who")]
     pub leave_out: Vec<u32>,
     /// Length of the trace: `10s`, `500ms`, `2min`; it ends early with the process.
@@ -39,54 +39,54 @@ pub struct Args {
     /// Local TCP port to trace, instead of all that the process listens on; may be repeated.
     #[arg(long = "port")]
     pub ports: Vec<u16>,
-    /// Trace all that arrives in random windows, for this share of the service's CPU time; nothing is
-    /// attached between them. [default: 2%]
-    #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which price")]
+    /// Trace all arrivals in random windows, at the cost of this share of the service's CPU time.
+    /// No hook is attached between them. [default: 2%]
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["sample", "all", "who"], help_heading = "Which requests, at which cost")]
     pub cost: Option<String>,
-    /// Trace one flow in N all the time, another one every 50 ms: for stalls that windows may miss.
-    /// Costs a saturated service a seventh of its throughput, and less from Linux 6.16 on, where some stages
-    /// are one and are named together; without rx, ip and tx.
-    #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
+    /// Trace one flow in N all the time, with a new choice every 50 ms, for stalls that windows may
+    /// miss. It costs a saturated service a seventh of its throughput. From Linux 6.16 on it costs
+    /// less, and some stages are merged. There is no rx, ip and tx.
+    #[arg(long, value_name = "1/N", conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which cost")]
     pub sample: Option<String>,
     /// With --sample: separate all stages on every kernel, as --records does. It needs hooks on each
     /// system call of the machine.
-    #[arg(long, requires = "sample", help_heading = "Which requests, at which price")]
+    #[arg(long, requires = "sample", help_heading = "Which requests, at which cost")]
     pub all_stages: bool,
     /// Trace every request; costs a saturated service up to a third of its throughput.
-    #[arg(long, conflicts_with = "who", help_heading = "Which requests, at which price")]
+    #[arg(long, conflicts_with = "who", help_heading = "Which requests, at which cost")]
     pub all: bool,
-    /// Seed of windows and flows; drawn anew if not given, and written in the result.
-    #[arg(long, conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which price")]
+    /// Random seed of windows and flows. Without it a new one is drawn; the result has it.
+    #[arg(long, conflicts_with_all = ["all", "who"], help_heading = "Which requests, at which cost")]
     pub seed: Option<u64>,
-    /// Where the result goes as JSON; `-` for standard output.
+    /// Write the result as JSON to this file; `-` for standard output.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Keep a record of every request (or, with --cost or --sample, of those traced), as Parquet; costs
-    /// more and may drop, which is counted.
+    /// Write a record of every traced request as Parquet. This costs more. Dropped records are
+    /// counted.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub records: Option<PathBuf>,
-    /// Keep this many of the slowest requests, at most 100000.
+    /// Number of slowest requests in the result, at most 100000.
     #[arg(long, default_value_t = 20, value_parser = worst, help_heading = "Output")]
     pub worst: usize,
-    /// The slowest requests as a Chrome trace, for ui.perfetto.dev.
+    /// Write the slowest requests as a Chrome trace, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub chrome: Option<PathBuf>,
-    /// Name who or what made the requests at or above a quantile slow: p99 unless another is given. Of
-    /// the requests that are traced, so in windows unless --all is given.
+    /// Name the causes of the slowest requests, at or above a quantile (default p99). It covers the
+    /// traced requests: those in windows, or all with --all.
     #[arg(long, value_name = "QUANTILE", num_args = 0..=1, require_equals = true,
           default_missing_value = "p99", value_parser = quantile, conflicts_with = "who",
           help_heading = "Output")]
     pub blame: Option<f64>,
-    /// Where their time went, as a flame graph beside that of the others (SVG); implies --blame.
+    /// Write a flame graph (SVG) of their time beside that of the others; implies --blame.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub flame: Option<PathBuf>,
-    /// The same as folded lines, times in µs, for other viewers; implies --blame.
+    /// Write the same as folded lines, times in µs, for other viewers; implies --blame.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub folded: Option<PathBuf>,
-    /// Print everything the program knows of itself as JSON: stages, reasons, form of the result.
+    /// Print stages, reasons and the form of the result as JSON.
     #[arg(long, help_heading = "Output")]
     pub describe: bool,
-    /// Size of the ring that records go through: 16MiB, a power of 2.
+    /// Size of the ring buffer for records: a power of 2, such as 16MiB.
     #[arg(long, default_value = "16MiB", help_heading = "Checks")]
     pub ring: String,
     /// Largest share of unmatched requests before the verdict is `unknown`.
@@ -95,7 +95,7 @@ pub struct Args {
     /// Largest share of unexplained time before the verdict is `unknown`.
     #[arg(long, default_value_t = 0.05, value_name = "SHARE", help_heading = "Checks")]
     pub residual_max: f64,
-    /// Let the kernel measure each hook while tracing; the measuring costs time too.
+    /// Let the kernel measure the cost of each hook while tracing; this costs time too.
     #[arg(long, help_heading = "Checks")]
     pub hook_cost: bool,
 }

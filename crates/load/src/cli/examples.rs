@@ -12,37 +12,37 @@ Examples:
   A run of an hour, each second on disk when it is over:
     sojourn-load memcache://127.0.0.1:11211 --rate 50k --duration 1h --seconds out.jsonl
 
-  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: cannot be told, as from fewer than 563 requests:
+  Does p99 stay below 500 µs? Exit code 0: yes, 1: no, 3: not known, for example with fewer than 563 requests:
     sojourn-load http://127.0.0.1:8080/index.html --rate 20k --qos-quantile 0.99 --qos-bound 500us
 
-  How much fits at most (closed loop), the client on CPU 1:
+  The highest throughput (closed loop), with the client on CPU 1:
     sojourn-load resp://127.0.0.1:6379 --preload --find-max --connections 16 --cpus 1
 
-  A load that steps up, ten in a hundred requests are SETs, facebook's sizes:
+  A load that steps up, with 10 % SETs and Facebook's sizes:
     sojourn-load memcache://127.0.0.1:11211 --rate steps:10k@5s,20k@5s --duration 10s \\
       --set-share 0.1 --key-size fb_key --value-size fb_value
 
-  Searches over HTTPS, of which each must find something; the token stands in a file:
+  Searches over HTTPS with a check of the replies and a token from a file:
     sojourn-load 'https://api.test/search?q={item}' --items 1000 --rate 2k \\
       --auth bearer:file:token --expect-regex '\"hits\": *[1-9]'
 
-  Rows of a database by their numbers, the password in a file:
+  Rows of a database by number, with the password in a file:
     sojourn-load postgres://me@127.0.0.1/shop --auth password:file:secret --items 100000 \\
       --query 'SELECT name FROM goods WHERE id = {}' --rate 2k
 
-  Database 2 of a Redis that wants a password, filled first:
+  Database 2 of a Redis with a password, filled first:
     sojourn-load redis://127.0.0.1:6379/2 --auth password:file:secret --preload --rate 20k
 
-  An access log again, at its own times:
+  Replay an access log at its recorded times:
     sojourn-load http://127.0.0.1:8080/ --paths-file access.log --popularity order \\
       --arrivals trace:access.log --warmup 0s
 
-  Calls of gRPC on four connections, 50 in flight on each at most; the message as JSON:
+  gRPC calls on four connections, at most 50 in flight on each, with the message as JSON:
     sojourn-load grpc://127.0.0.1:50051/helloworld.Greeter/SayHello --rate 5k --connections 4 \\
       --streams 50 --option descriptor=greeter.pb --body '{\"name\": \"you\"}'
 
   A job from another program:
     echo '{\"target\":\"null:\",\"rate\":\"100k\",\"duration\":\"2s\"}' | sojourn-load --job - --json -
 
-Exit codes: 0 valid · 1 QoS violated · 2 the job is wrong · 3 valid for nothing (the result says why)
+Exit codes: 0 valid · 1 QoS violated · 2 the job is wrong · 3 unknown: a self-check failed (see the result)
             4 server, disk or kernel failed · 130 stopped by a signal, result written";

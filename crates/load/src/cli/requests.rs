@@ -34,8 +34,9 @@ pub struct ContentArgs {
     /// HTTP: paths, comma-separated; {} or {item} in one is replaced by a number below --items [the target's]
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub paths: Option<Vec<String>>,
-    /// HTTP: file with a path at the end of each line, asked for instead of --paths; with --popularity order
-    /// in their order, and with --arrivals trace:FILE,speed=N at the times before them [none]
+    /// HTTP: file with a path at the end of each line, used instead of --paths. --popularity order
+    /// sends them in order; --arrivals trace:FILE,speed=N sends them at the times before them
+    /// [none]
     #[arg(long, value_name = "FILE")]
     pub paths_file: Option<String>,
     /// HTTP: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS [GET]
@@ -44,25 +45,26 @@ pub struct ContentArgs {
     /// HTTP: a header, NAME: VALUE, with {item} as in --paths; may be given several times [none]
     #[arg(long, value_name = "HEADER")]
     pub header: Option<Vec<String>>,
-    /// HTTP: text that each request carries, gRPC: its message as JSON (--option descriptor=FILE); with
+    /// HTTP: body of each request. gRPC: its message as JSON (--option descriptor=FILE). With
     /// {item} as in --paths [none]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub body: Option<String>,
-    /// HTTP, gRPC: file that each request carries as it is [none]
+    /// HTTP, gRPC: file with the body of each request, sent unchanged [none]
     #[arg(long, value_name = "FILE")]
     pub body_file: Option<String>,
-    /// PostgreSQL: what is asked for, with {} or {item} as a number below --items ({} not within quotes, {{}}
-    /// is {} as it is); may be given several times [SELECT 1]
+    /// PostgreSQL: query, with {} or {item} as a number below --items ({} not within quotes; {{}}
+    /// is a literal {}); may be given several times [SELECT 1]
     #[arg(long, value_name = "SQL", allow_hyphen_values = true)]
     pub query: Option<Vec<String>>,
-    /// Who asks. HTTP: basic: or bearer:, PostgreSQL and RESP: password:, and file:PATH or env:NAME behind it;
-    /// basic reads USER:PASSWORD there, bearer a token, and none is ever shown [none]
+    /// Credentials. HTTP: basic: or bearer:, PostgreSQL and RESP: password:, each followed by
+    /// file:PATH or env:NAME. basic reads USER:PASSWORD there, bearer a token; they are never shown
+    /// [none]
     #[arg(long, value_name = "WHERE")]
     pub auth: Option<String>,
-    /// An option that only the target's protocol has, NAME=VALUE; may be given several times [none]
+    /// An option of the target's protocol, NAME=VALUE; may be given several times [none]
     #[arg(long, value_name = "NAME=VALUE", value_parser = option)]
     pub option: Option<Vec<(String, String)>>,
-    /// Set every key once before the run, and check that it is there
+    /// Write every key once before the run, and check that it is stored
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub preload: Option<bool>,
 }
@@ -71,24 +73,26 @@ pub struct ContentArgs {
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Replies")]
 pub struct ReplyArgs {
-    /// HTTP: statuses that are a success, such as 200 or 200-299,404; none: 200-299 [none]
+    /// HTTP: statuses that count as success, such as 200 or 200-299,404; none: 200-299 [none]
     #[arg(long, value_name = "LIST")]
     pub expect_status: Option<String>,
-    /// HTTP, PostgreSQL: body size every reply must have, bytes; 0: any [0]
+    /// HTTP, PostgreSQL: required body size of every reply, bytes; 0: any [0]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub expect_bytes: Option<u64>,
-    /// HTTP, PostgreSQL: SHA-256 of the body, checked after the run on an even sample of 200 to 400 replies; one
-    /// that differs makes the verdict unknown [none]
+    /// HTTP, PostgreSQL: required SHA-256 of the body, checked after the run on an even sample of
+    /// 200 to 400 replies; one difference makes the verdict unknown [none]
     #[arg(long, value_name = "HEX")]
     pub expect_sha256: Option<String>,
-    /// HTTP, PostgreSQL: what the body must contain, a regular expression, checked on the same sample [none]
+    /// HTTP, PostgreSQL: regular expression that must match the body, checked on the same sample
+    /// [none]
     #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
     pub expect_regex: Option<String>,
-    /// HTTP: file with a path, the length of its body and its SHA-256 on each line, for all of
-    /// --paths-file; lengths are checked of every reply, content on the same sample [none]
+    /// HTTP: file with a path, body length and SHA-256 on each line, for all of --paths-file. The
+    /// length of every reply is checked, and the content of the same sample [none]
     #[arg(long, value_name = "FILE")]
     pub expect_file: Option<String>,
-    /// HTTP, PostgreSQL: an empty body is a reply too; else more than 1 % of them make the verdict unknown
+    /// HTTP, PostgreSQL: accept empty bodies; without this option, more than 1 % of them make the
+    /// verdict unknown
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub allow_empty: Option<bool>,
 }
