@@ -93,7 +93,7 @@ def test_one_that_runs_is_measured_and_left_as_it_was(
     (at / "broken").touch()
     broken = read(measure(asked, _slow(lab.point("own", name="q"))), "load.json")
     assert set(broken["errors"]) - lab.LATE == {"length"}
-    assert sum(broken["errors"].values()) == broken["requests"], "an empty reply is no success"
+    assert sum(broken["errors"].values()) == broken["requests"], "an empty reply is not a success"
     session.end()
     assert web.app.poll() is None
     assert (os.sched_getaffinity(web.app.pid), os.sched_getscheduler(web.app.pid)) == before
@@ -118,7 +118,7 @@ def test_a_command_is_started_asked_and_ended(
     seen = proc.stat(served["pid"])
     assert seen is None or seen.state == "Z"
     (at / "broken").touch()
-    with pytest.raises(RunFault, match="nothing: an empty reply is no success"):
+    with pytest.raises(RunFault, match="an empty reply, which is not a success"):
         measure(asked, _slow(lab.point("own", name="q", repeat=1)))
 
 

@@ -99,7 +99,7 @@ impl Args {
                     Some(flag) => format!("write NAME=VALUE, or did you mean --{flag}?"),
                     None => "write NAME=VALUE: -p size=16MiB".into(),
                 };
-                return Err(Fault::usage(format!("'{text}' is no parameter"), "param", fix));
+                return Err(Fault::usage(format!("'{text}' is not a parameter"), "param", fix));
             };
             job.params.insert(name.trim().to_owned(), value.trim().to_owned());
         }

@@ -23,7 +23,7 @@ impl Intensity {
             let percent = percent
                 .trim()
                 .parse::<f64>()
-                .map_err(|_| wrong(format!("'{text}' is no intensity")))?;
+                .map_err(|_| wrong(format!("'{text}' is not an intensity")))?;
             if !(0.0..=100.0).contains(&percent) {
                 return Err(wrong(format!("the intensity is {percent} %, outside 0 % to 100 %")));
             }

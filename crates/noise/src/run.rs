@@ -60,7 +60,7 @@ pub fn ready(job: Job) -> Result<Ready, Fault> {
     };
     let calibrate_ns = time(&job.calibrate, "calibrate")?;
     if !(1_000_000..=CALIBRATE_NS_MAX).contains(&calibrate_ns) {
-        let what = format!("{} is no time to measure in", job.calibrate);
+        let what = format!("{} is not a time to measure in", job.calibrate);
         return Err(Fault::usage(what, "calibrate", "give 1ms to 60s; or give --most"));
     }
     let grain_ns = time(&job.grain, "grain")?;
@@ -72,7 +72,7 @@ pub fn ready(job: Job) -> Result<Ready, Fault> {
         ));
     }
     let Ok(Intensity::Share(tolerance)) = Intensity::parse(&job.tolerance, false) else {
-        let what = format!("'{}' is no tolerance", job.tolerance);
+        let what = format!("'{}' is not a tolerance", job.tolerance);
         return Err(Fault::usage(what, "tolerance", "write 0% to 100%"));
     };
     Ok(Ready {

@@ -15,7 +15,7 @@ pub fn numbers(told: &str) -> Result<Vec<u64>, Fault> {
     let root = Path::new(MOUNT).join(told);
     if !root.join(MARK).exists() {
         return Err(Fault::usage(
-            format!("{} is no control group of version 2", root.display()),
+            format!("{} is not a control group of version 2", root.display()),
             "cgroups",
             "name a folder below the mount of cgroup2; tasks can be named by pids too",
         ));

@@ -31,7 +31,7 @@ impl Service {
             return Measured::read(place).map(Self::Measured);
         }
         let unit_ns = units::parse_ns(&format!("1{unit}")).map_err(|_| {
-            Fault::usage(format!("'{unit}' is no unit"), "unit", "give s, ms, us or ns")
+            Fault::usage(format!("'{unit}' is not a unit"), "unit", "give s, ms, us or ns")
         })?;
         let dist = dist::parse(text).map_err(|fault| fault.within("service"))?;
         let is_exponential = text.trim().starts_with("exponential:");

@@ -116,7 +116,7 @@ Exit codes: 0 ok, 2 usage or no rights, 3 the numbers are not valid,
 fn worst(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 0..=100_000) => Ok(count),
-        _ => Err(format!("'{text}' is no whole number from 0 to 100000")),
+        _ => Err(format!("'{text}' is not a whole number from 0 to 100000")),
     }
 }
 
@@ -128,7 +128,7 @@ fn quantile(text: &str) -> Result<f64, String> {
     };
     match number {
         Ok(q) if (0.5..1.0).contains(&q) => Ok(q),
-        _ => Err(format!("'{text}' is no quantile from p50 to below p100: p99, p99.9, 0.99")),
+        _ => Err(format!("'{text}' is not a quantile from p50 to below p100: p99, p99.9, 0.99")),
     }
 }
 
@@ -146,7 +146,7 @@ impl Args {
             return Ok(ns);
         }
         Err(Fault::usage(
-            format!("'{}' is no length for a trace", self.duration),
+            format!("'{}' is not a length for a trace", self.duration),
             "--duration",
             "give 1ms to 6h: counters are made for that",
         ))
@@ -186,7 +186,7 @@ impl Args {
         {
             if !(0.0..=1.0).contains(&share) {
                 return Err(Fault::usage(
-                    format!("{share} is no share"),
+                    format!("{share} is not a share"),
                     flag,
                     "give a number from 0 to 1",
                 ));

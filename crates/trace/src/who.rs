@@ -136,7 +136,7 @@ pub fn parse_cpus(text: &str) -> Result<Vec<u32>, Fault> {
     for part in text.split(',') {
         let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
         let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
-            return Err(wrong(format!("'{text}' is no list of CPUs")));
+            return Err(wrong(format!("'{text}' is not a list of CPUs")));
         };
         if first > last || last as usize >= MAX_CPUS {
             return Err(wrong(format!("'{part}' names no CPUs from 0 to {}", MAX_CPUS - 1)));

@@ -109,7 +109,7 @@ def _fits(who: str, qos: Qos, found: ServiceFinding) -> str:
         axis = f" of its {rule} of {show_count(found.max_rps)}"
     most = found.section(MaxLoad)
     if most is None:
-        none = f"Whether {who} keeps {target} is unknown: no load was decided."
+        none = f"Whether {who} meets {target} is unknown, because no load was decided."
         return _swept(who, target, found.points, axis) or none
     if most.border is None:
         why = "; ".join(most.reasons) or "the search was not begun"

@@ -167,8 +167,8 @@ def test_a_load_that_holds_above_one_that_does_not_is_not_claimed() -> None:
         ),
         ([load(0.5, VIOLATED)], "misses p99 ≤ 1 ms at 67.5k requests/s (50 %)"),
         ([load(0.5, VIOLATED)], "no lower load was shown to hold."),
-        ([load(0.5, UNKNOWN)], "is unknown: no load was decided."),
-        ([], "is unknown: no load was decided."),
+        ([load(0.5, UNKNOWN)], "is unknown, because no load was decided."),
+        ([], "is unknown, because no load was decided."),
     ],
 )
 def test_the_sweep_alone(points: list[LoadPoint], words: str) -> None:

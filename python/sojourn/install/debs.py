@@ -178,7 +178,7 @@ def _checked(file: Path, own: Path, offer: Offer) -> None:
         own.open("xb") as copy,
     ):
         if not stat.S_ISREG(os.fstat(come.fileno()).st_mode):
-            raise HostFault(f"{file.name} is no file", at=str(file), fix="try again")
+            raise HostFault(f"{file.name} is not a file", at=str(file), fix="try again")
         while part := come.read(1 << 20):
             copy.write(part)
             for one in sums.values():

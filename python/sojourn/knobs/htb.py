@@ -140,7 +140,7 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     """Remove a bucket that a lab noted, if it is there."""
     netns = Path(str(facts["netns"])) if facts["netns"] else None
     if netns and netns.parent != network.RUN:
-        raise ValueError(f"{netns} is no network namespace of the lab's")
+        raise ValueError(f"{netns} is not a network namespace of the lab's")
     bucket = Bucket(link=str(facts["link"]), netns=netns, major=int(facts["major"]))
     if not is_there(bucket):
         return None

@@ -42,7 +42,7 @@ def check(path: str, tree: Tree) -> None:
     is_below = any(_lies_below(at, folder) for folder in (*FOLDERS, *_mounts(tree)))
     is_plain = path.startswith("/") and ".." not in path.split("/")
     if not is_plain or not is_below or any(_lies_below(at, one) for one in NEVER):
-        raise ValueError(f"{path} is no setting of the kernel that the lab changes")
+        raise ValueError(f"{path} is not a setting of the kernel that the lab changes")
 
 
 def _lies_below(path: str, folder: str) -> bool:

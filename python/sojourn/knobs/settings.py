@@ -63,7 +63,7 @@ class Setting:
         numbers = (made.pid, made.tid, made.start_ticks)
         is_one = all(isinstance(t, str) for t in texts) and all(type(n) is int for n in numbers)
         if not is_one or made.kind not in WAYS:
-            raise TypeError(f"this is no setting: {dict(table)}")
+            raise TypeError(f"this is not a setting: {dict(table)}")
         return made
 
 

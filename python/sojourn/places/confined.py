@@ -110,7 +110,7 @@ def beyond(config: Mapping[str, Any], bundle: Path) -> tuple[str, ...]:
     try:
         return tuple(dict.fromkeys(_beyond(config, bundle)))
     except (AttributeError, TypeError, KeyError) as error:
-        raise ValueError(f"it is no configuration of a container: {error}") from None
+        raise ValueError(f"this is not a configuration of a container: {error}") from None
 
 
 def _beyond(config: Mapping[str, Any], bundle: Path) -> Iterator[str]:

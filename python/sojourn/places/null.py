@@ -35,7 +35,7 @@ class Null(Place):
 
 KIND = PlaceKind(
     name=NAME,
-    about="nowhere: for the service null, which is no program",
+    about="nowhere: for the service null, which is not a program",
     starts=False,
     build=Null,
 )

@@ -103,7 +103,7 @@ def _own_uid() -> int | None:
         return next(iter(_free_uids()), None)
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < OVERFLOW_UID:
         raise HostFault(
-            f"{UID} is '{text}', which is no ordinary user",
+            f"{UID} is '{text}', which is not an ordinary user",
             at=UID,
             fix=f"give a number from {FREE[0]} to {FREE[-1]} that no account has, or leave it out",
         )

@@ -33,7 +33,7 @@ class Setting(Mapping[str, Level]):
         text: canonical: equal for equal settings only.
 
     Raises:
-        ValueError: a factor comes twice or is no name; a level is no scalar, or no finite number.
+        ValueError: a factor comes twice or is not a name; a level is not a scalar, or no finite number.
 
     >>> Setting.of(tracer=True, load=0.125).text
     'load=0.125,tracer=true'
@@ -51,7 +51,7 @@ class Setting(Mapping[str, Level]):
             raise ValueError(f"a factor comes twice: {', '.join(names)}")
         for name in names:
             if not is_factor(name):
-                raise ValueError(f"'{name}' is no name of a factor")
+                raise ValueError(f"'{name}' is not a name of a factor")
         object.__setattr__(self, "levels", ordered)
         text = ",".join(f"{name}={level_text(level)}" for name, level in ordered)
         object.__setattr__(self, "text", text)

@@ -140,7 +140,7 @@ def _looked(path: Path, handle: int) -> Left | None:
 def _doubt(found: os.stat_result) -> str:
     """Why a file cannot be a journal of this user; "" if it can."""
     if not stat.S_ISREG(found.st_mode):
-        return "it is no plain file"
+        return "it is not a plain file"
     if found.st_uid != os.geteuid():
         return f"it belongs to user {found.st_uid}"
     if found.st_nlink != 1:

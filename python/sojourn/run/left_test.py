@@ -223,7 +223,7 @@ def test_a_number_that_is_a_path_reads_and_writes_nothing(folder: Path) -> None:
     forged = setting("", kind="autogroup", pid="../../tmp/x", tid=1)
     planted(folder, forged)
     (undone,) = restore(folder)
-    assert "this is no setting" in undone.how
+    assert "this is not a setting" in undone.how
 
 
 def test_groups_and_containers_of_other_places_are_refused(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def _process(entry: Entry, found: Left) -> Undone | None:
 
 def _whole(value: object) -> int:
     if type(value) is not int:
-        raise TypeError(f"{value!r} is no whole number")
+        raise TypeError(f"{value!r} is not a whole number")
     return value
 
 
@@ -108,7 +108,7 @@ def _folder(entry: Entry, found: Left) -> Undone | None:
     del found
     path = Path(str(entry.facts["path"]))
     if not path.is_absolute():
-        raise ValueError(f"'{path}' is no whole path")
+        raise ValueError(f"'{path}' is not a whole path")
     was_there = path.exists()
     is_done = work.undo(path)
     if not was_there or (is_done and path.exists()):

@@ -206,7 +206,7 @@ class Asked:
             return _exactly(self.expect_bytes, "as the study says")
         if lengths == [0]:
             raise RefusedError(
-                f"{where.url} answers {found[0].status} with nothing: an empty reply is no success",
+                f"{where.url} answers {found[0].status} with an empty reply, which is not a success",
                 "give a path that has a body; if empty is right, say so: expect_bytes = 0",
             )
         if len(lengths) == 1:
@@ -220,7 +220,7 @@ class Asked:
             if not self.is_plain:
                 return Proof(facts=(("password", "asked for, and given by the generator"),))
             raise RefusedError(
-                f"{where.url} wants a password: {_shown(heard)}",
+                f"{where.url} needs a password: {_shown(heard)}",
                 'say where it is in [services.load]: auth = "password:file:PATH" or '
                 '"password:env:NAME"; or measure one without requirepass, on a port of its own',
             )
@@ -275,13 +275,13 @@ def _judge(where: Where, got: talk.Got) -> None:
     if got.status in {401, 403, 407}:
         wants = f" ({got.wants})" if got.wants else ""
         raise RefusedError(
-            f"{at} wants to know who asks: status {got.status}{wants}",
+            f"{at} needs credentials: status {got.status}{wants}",
             "say who asks: --auth basic:env:NAME or bearer:file:PATH, in a study's [services.load] "
             'auth = "basic:env:NAME" or header = ["NAME: VALUE"]; or serve this path without',
         )
     if 300 <= got.status < 400:
         raise RefusedError(
-            f"{at} sends elsewhere: status {got.status} to {got.location or 'nowhere'}",
+            f"{at} redirects: status {got.status} to {got.location or 'nowhere'}",
             f"ask for {got.location} itself" if got.location else "ask for another path",
         )
     if not 200 <= got.status < 300:
@@ -307,7 +307,7 @@ def _memcache(where: Where) -> Proof:
     heard = talk.say(where, talk.VERSION)
     if b"unauthenticated" in heard:
         raise RefusedError(
-            f"{where.url} wants a password: {_shown(heard)}",
+            f"{where.url} needs a password: {_shown(heard)}",
             "the generator does not log in: measure one without -Y and -S, on a port of its own",
         )
     if not heard.startswith(b"VERSION "):

@@ -151,4 +151,4 @@ def _text(path: Path) -> str:
     try:
         return data.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
-        raise ValueError("it is no text in UTF-8") from None
+        raise ValueError("it is not UTF-8 text") from None

@@ -256,7 +256,7 @@ def test_numbers_told_by_the_servers_cpus_are_settled_with_them() -> None:
         with pytest.raises(SpecFault):
             built("memcached", four, threads=wrong)
     with pytest.raises(SpecFault):
-        built("memcached", four, items="cpus")  # that is no number of CPUs
+        built("memcached", four, items="cpus")  # that is not a number of CPUs
 
 
 def test_instances_share_ports_keys_and_memory() -> None:

@@ -91,7 +91,7 @@ class Sql:
                 if body.startswith(b"SFATAL"):
                     break
             elif kind == b"R" and body[:4] != struct.pack("!I", WELCOME):
-                raise SqlError("the server wants a password")
+                raise SqlError("the server needs a password")
         if refused:
             raise SqlError(refused)
         return rows

@@ -166,6 +166,6 @@ def pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        what = f"'{text}' is no pattern: {error}"
+        what = f"'{text}' is not a pattern: {error}"
         raise SpecFault(what, at=f"{AT}, worker", fix="give the threads' name") from None
     return text

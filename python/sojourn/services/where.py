@@ -111,7 +111,7 @@ def parse(text: str, *, at: str) -> Where:
         at: where it stands, for the message.
 
     Raises:
-        SpecFault: it is no target; what is wrong with it, and one that is right.
+        SpecFault: it is not a target; what is wrong with it, and one that is right.
 
     >>> parse("redis://cache", at="").url, parse("localhost:8080", at="").authority
     ('resp://cache:6379', 'localhost:8080')
@@ -186,9 +186,9 @@ def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
     if port is None and not default:
         raise _wrong(text, "it names no port", at)
     if port is not None and not (port.isascii() and port.isdigit() and 0 < int(port) <= PORT_MAX):
-        raise _wrong(text, f"'{port}' is no port from 1 to {PORT_MAX}", at)
+        raise _wrong(text, f"'{port}' is not a port from 1 to {PORT_MAX}", at)
     return host, int(port) if port else default
 
 
 def _wrong(text: str, why: str, at: str, fix: str = "") -> SpecFault:
-    return SpecFault(f"'{text}' is no target: {why}", at=at, fix=fix or f"write {EXAMPLES}")
+    return SpecFault(f"'{text}' is not a target: {why}", at=at, fix=fix or f"write {EXAMPLES}")

@@ -49,7 +49,7 @@ class Blame(Model):
     @classmethod
     def _rate(cls, text: str) -> str:
         if units.parse_count(text) <= 0:
-            raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+            raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
         return text
 
     @field_validator("neighbours", "suspects", mode="before")

@@ -24,7 +24,7 @@ def _listed(value: object) -> object:
 
 def _levels(levels: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     if len(levels) < 2:
-        raise ValueError("a factor has two levels at least; a key with one value is no factor")
+        raise ValueError("a factor has two levels at least; a key with one value is not a factor")
     texts = [level_text(level) for level in levels]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
@@ -34,7 +34,7 @@ def _levels(levels: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
 
 def _name(name: str) -> str:
     if not is_factor(name):
-        raise ValueError(f"'{name}' is no key of a study; write services.LABEL.params.NAME")
+        raise ValueError(f"'{name}' is not a key of a study; write services.LABEL.params.NAME")
     return name
 
 

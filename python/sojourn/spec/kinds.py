@@ -83,7 +83,7 @@ def _actor_problems(key: str, table: str, asked: str) -> Iterator[tuple[str, str
     if name == "none":
         some = [f'"{kind}:{where}"' for kind, of in known.items() if _has_place(of)]
         fix = " or ".join(['write "none"', *some])
-        yield f"{key} 'none' is no neighbour and has no place", fix
+        yield f"{key} 'none' is not a neighbour and has no place", fix
     elif name not in known:
         fix = f"{_known(name, ('none', *known))} See `sojourn kinds {table}`"
         yield f"there is no {key} '{name}'", fix

@@ -66,7 +66,7 @@ def levels_of(text: str) -> tuple[Level, ...]:
     What is the text of no level is a word: `64m` is meant as it stands.
 
     Raises:
-        ValueError: one of them is empty, or is no scalar.
+        ValueError: one of them is empty, or is not a scalar.
 
     >>> levels_of('1,2'), levels_of('none,spin,stream:1'), levels_of('64m,"a,b"')
     ((1, 2), ('none', 'spin', 'stream:1'), ('64m', 'a,b'))
@@ -85,7 +85,7 @@ def _typed(text: str) -> Level:
     except ValueError:
         return text
     if not isinstance(level, Level):
-        raise ValueError(f"{text} is no scalar")  # noqa: TRY004 - of a text that people typed
+        raise ValueError(f"{text} is not a scalar")  # noqa: TRY004 - of a text that people typed
     return level
 
 

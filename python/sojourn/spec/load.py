@@ -187,7 +187,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         ) from None
     if _is_deep(table):
         raise SpecFault(
-            f"this is no study: {TOO_DEEP}", at=str(path), fix="see `sojourn init` for a study"
+            f"this is not a study: {TOO_DEEP}", at=str(path), fix="see `sojourn init` for a study"
         )
     return table
 

@@ -146,7 +146,7 @@ class Check(Model):
     def _rates(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
         for text in texts:
             if units.parse_count(text) <= 0:
-                raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+                raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
         return texts
 
     @property
@@ -187,7 +187,7 @@ class Attribution(Model):
     @classmethod
     def _rate(cls, text: str) -> str:
         if units.parse_count(text) <= 0:
-            raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+            raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
         return text
 
 
@@ -268,7 +268,7 @@ class ServiceSpec(Model):
         found = _LAYOUT.fullmatch(text)
         if text and not found:
             raise ValueError(
-                f"'{text}' is no number of cores; write 4, or 4:7 for 7 CPUs of 4 cores"
+                f"'{text}' is not a number of cores; write 4, or 4:7 for 7 CPUs of 4 cores"
             )
         if found and found[2] and int(found[2]) < int(found[1]):
             raise ValueError(f"{found[1]} cores have as many CPUs at least, not {found[2]}")
@@ -305,7 +305,7 @@ class ServiceSpec(Model):
         if label == keys.EACH:
             raise ValueError(f"'{label}' is every service in keys of factors; use another label")
         if label and not _LABEL.fullmatch(label):
-            raise ValueError(f"'{label}' is no label; use lower case letters, digits, - and _")
+            raise ValueError(f"'{label}' is not a label; use lower case letters, digits, - and _")
         return label
 
     @model_validator(mode="before")
@@ -490,7 +490,7 @@ class Study(Model):
     @classmethod
     def _a_probe_rate(cls, text: str) -> str:
         if text != "auto" and units.parse_count(text) < 0:
-            raise ValueError(f"'{text}' is no rate; give one of 0 or more, such as 100, or auto")
+            raise ValueError(f"'{text}' is not a rate; give one of 0 or more, such as 100, or auto")
         return text
 
     @field_validator("services", mode="before")

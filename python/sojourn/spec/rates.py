@@ -40,7 +40,7 @@ def ascending(given: Sequence[str]) -> tuple[str, ...]:
     found = {text: units.parse_count(text) for text in given}
     for text, rps in found.items():
         if rps <= 0:
-            raise ValueError(f"'{text}' is no offered load; give a rate above 0")
+            raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
     if len(set(found.values())) < len(given):
         raise ValueError("rates holds a load twice; repeats says how often each is measured")
     return tuple(sorted(given, key=lambda text: found[text]))

@@ -58,7 +58,7 @@ class Record:
         """Open for reading; StoreFault if it is none, or of a newer version."""
         if not disk.is_plain(path / MANIFEST):
             raise StoreFault(
-                "this is no record of a study", at=str(path), fix="see `sojourn ls` for records"
+                "this is not a record of a study", at=str(path), fix="see `sojourn ls` for records"
             )
         self.path = path
         self.manifest: Mapping[str, Any] = _manifest(path / MANIFEST)

@@ -46,7 +46,7 @@ def remove(results: Path, path: Path) -> int:
     """
     size, _ = sizes(path)
     with _held(results, path) as way, _faults(path):
-        os.unlink(MANIFEST, dir_fd=way.record)  # from now on it is no record, however this ends
+        os.unlink(MANIFEST, dir_fd=way.record)  # from now on it is not a record, however this ends
         shutil.rmtree(way.name, dir_fd=way.above)
     for folder in path.parents[: DEPTH - 1]:
         with contextlib.suppress(OSError):  # another record is in it
@@ -95,7 +95,7 @@ def _parts(results: Path, path: Path) -> tuple[str, ...]:
         parts = ()
     if len(parts) != DEPTH or ".." in parts:
         raise StoreFault(
-            "this is no record of the results folder",
+            "this is not a record of the results folder",
             at=str(path),
             fix=f"name one of `sojourn ls --results {results}`, or the folder with --results",
         )

@@ -44,7 +44,7 @@ pub(super) fn password(auth: &str) -> Result<Option<String>, Fault> {
     let text = read(place, name, PASSWORD)?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() || text.contains('\0') {
-        let what = format!("what {place}:{name} holds is no password");
+        let what = format!("what {place}:{name} holds is not a password");
         return Err(Fault::usage(what, "auth", PASSWORD));
     }
     Ok(Some(text.into()))

@@ -123,7 +123,7 @@ fn a_server_that_does_not_let_us_in_is_told_with_what_would_mend_it() {
         assert!(fault.what.contains("28P01: password authentication failed"), "{fault}");
         assert!(fault.fix.contains("--auth") && !fault.to_string().contains("hunter2"), "{fault}");
         let fault = refused(job(port, "epoll"));
-        assert!(fault.what.contains("wants a password"), "{fault}");
+        assert!(fault.what.contains("needs a password"), "{fault}");
     }
     let (port, _) = fake::start(Manner { way: Way::Gss, ..GOOD });
     let fault = refused(job(port, "epoll"));

@@ -68,7 +68,7 @@ fn share(text: &str) -> Result<f64, Fault> {
     match number.trim().parse::<f64>() {
         Ok(value) if COSTS.contains(&(value * unit)) => Ok(value * unit),
         _ => Err(Fault::usage(
-            format!("'{text}' is no cost to trace at"),
+            format!("'{text}' is not a cost to trace at"),
             "--cost",
             "give 0.1% to 50%, or --all",
         )),
@@ -80,7 +80,7 @@ fn one_in(text: &str) -> Result<u32, Fault> {
     match text.split_once('/').map(|(one, n)| (one.trim(), n.trim().parse::<u32>())) {
         Some(("1", Ok(n @ 2..=65536))) => Ok(n),
         _ => Err(Fault::usage(
-            format!("'{text}' is no sample of flows"),
+            format!("'{text}' is not a sample of flows"),
             "--sample",
             "give 1/2 to 1/65536: 1/64 traces one flow in 64",
         )),

@@ -174,7 +174,7 @@ fn of_columns(text: &str, file: &str) -> Result<Read, Fault> {
     for (line, number) in replay::lines(text).skip(usize::from(word == "timestamp_s")) {
         let word = || line.split_whitespace().next().unwrap_or(line);
         let now_ns = replay::time(line).ok_or_else(|| {
-            wrong(format!("'{}' is no number of 0 or more, and no date", word()), number)
+            wrong(format!("'{}' is not a number of 0 or more, and no date", word()), number)
         })?;
         if stamps_ns.last().is_some_and(|&before| now_ns < before) {
             let what = format!("'{}' lies before the time of the line ahead of it", word());
@@ -206,7 +206,7 @@ fn of_stamps(stamps_ns: &mut [i64]) -> Read {
 fn gap(line: &str, number: usize) -> Result<f64, Fault> {
     let word = line.split_whitespace().next().unwrap_or(line);
     let gap = word.parse().ok().filter(|gap: &f64| gap.is_finite() && *gap >= 0.0);
-    gap.ok_or_else(|| wrong(format!("'{word}' is no number of 0 or more"), number))
+    gap.ok_or_else(|| wrong(format!("'{word}' is not a number of 0 or more"), number))
 }
 
 fn wrong(what: String, line: usize) -> Fault {

@@ -67,7 +67,7 @@ fn build(text: &str, items: u32) -> Result<Choice, Fault> {
         .ok_or_else(|| wrong(format!("'{text}' names no two shares with ',' between them")))?;
     let read = |text: &str| match parse_count(text) {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(wrong(format!("'{text}' is no share from 0 to 1"))),
+        _ => Err(wrong(format!("'{text}' is not a share from 0 to 1"))),
     };
     let (set, share) = (read(set)?, read(share)?);
     let set = ((set * f64::from(items)).round() as u32).clamp(1, items);

@@ -50,7 +50,7 @@ pub(super) const KIND: PopularityKind = PopularityKind {
 
 fn build(text: &str, items: u32) -> Result<Choice, Fault> {
     let wrong = |what: String| Fault::usage(what, "zipf", "write zipf:S with S of 0 or more");
-    let s = parse_count(text).map_err(|_| wrong(format!("'{text}' is no number")))?;
+    let s = parse_count(text).map_err(|_| wrong(format!("'{text}' is not a number")))?;
     let ranks = rand_distr::Zipf::new(f64::from(items), s)
         .map_err(|_| wrong(format!("the exponent is {s}")))?;
     let weight = (1..=items).map(|k| f64::from(k).powf(-s)).sum();

@@ -81,7 +81,7 @@ fn build(text: &str) -> Result<Option<Sessions>, Fault> {
             "buffer" => buffer_ns = Some(time("buffer", value, 0)?),
             "mix" => sessions.mix = mix(value)?,
             _ => {
-                let what = format!("'{word}' is no parameter of playback");
+                let what = format!("'{word}' is not a parameter of playback");
                 return Err(Fault::usage(what, "", format!("write {USAGE}")));
             }
         }

@@ -112,7 +112,7 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
         is_native = file.read(len(ELF)) == ELF
     if not is_native:
         raise RunFault(
-            f"{program.name} cannot be carried into a virtual machine: it is no native program",
+            f"{program.name} cannot be carried into a virtual machine: it is not a native program",
             at=str(program),
             fix='take place = "netns", or a container, which have all files of this machine',
         )

@@ -29,7 +29,7 @@ def thinned(
         rows: one per run.
         most: how many are drawn without being extreme, about.
         group: what tells apart runs that are to be compared, such as their load.
-        extremes: of each the greatest in every group is kept; None is no number.
+        extremes: of each the greatest in every group is kept; None is not a number.
 
     >>> thinned([3, 1, 9, 2, 2, 2, 0, 2], most=2, group=lambda _: 0, extremes=[abs])
     [3, 9, 2]

@@ -24,7 +24,7 @@ fn failed(evidence: &Evidence) -> Option<String> {
     let ratio = evidence.checks.pick_up_timely_ratio;
     (evidence.kept > 0 && ratio < RATIO_MIN).then(|| {
         format!(
-            "{:.2} % of requests were sent within {} of the moment they were due, {:.1} % must be; \
+            "{:.2} % of requests were sent within {} after they were due, {:.1} % are required; \
              lower the rate, let the client spin on a CPU of its own, or add threads",
             ratio * 100.0,
             show_ns(evidence.timely_within_ns as f64),

@@ -40,7 +40,7 @@ fn of(text: &str, paths: &[String]) -> Result<Vec<Wanted>, Fault> {
             continue;
         }
         let wrong =
-            || Fault::usage(format!("'{line}' is no such line"), format!("line {number}"), FIX);
+            || Fault::usage(format!("'{line}' is not such a line"), format!("line {number}"), FIX);
         let words: Vec<&str> = line.split_whitespace().collect();
         let [path, bytes, sha256] = words[..] else { return Err(wrong()) };
         let bytes = bytes.parse().map_err(|_| wrong())?;

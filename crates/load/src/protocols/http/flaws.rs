@@ -23,7 +23,7 @@ pub(in crate::protocols) enum Flaw {
 const ALL: [(Flaw, &str); 12] = [
     (Flaw::StatusLine, "a status line that is none"),
     (Flaw::Header, "a head with bytes that no header may have"),
-    (Flaw::Length, "a Content-Length that is no number, or two that differ"),
+    (Flaw::Length, "a Content-Length that is not a number, or two that differ"),
     (Flaw::LongHead, "a head of more than 256 KiB"),
     (Flaw::ManyHeaders, "a head of more than 4096 headers"),
     (Flaw::Chunk, "a chunk (Transfer-Encoding) without a size or an end that can be read"),

@@ -137,7 +137,7 @@ impl Greet {
         let Some((method, rest)) = body.split_first_chunk() else { return Err(other(body)) };
         let login = Arc::clone(&self.login);
         let password = || {
-            let missing = || refusal("the server wants a password, and none is given", AUTH);
+            let missing = || refusal("the server needs a password, and none is given", AUTH);
             login.password.as_ref().ok_or_else(missing)
         };
         match u32::from_be_bytes(*method) {

@@ -105,7 +105,7 @@ fn name(job: &Job, target: &Target) -> Result<ServerName<'static>, Fault> {
         given => (given, "server_name"),
     };
     ServerName::try_from(text.to_string()).map_err(|_| {
-        let what = format!("'{text}' is no name that a certificate can have");
+        let what = format!("'{text}' is not a name that a certificate can have");
         Fault::usage(what, at, "give the server's name in the DNS with --server-name")
     })
 }
