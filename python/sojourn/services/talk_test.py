@@ -244,7 +244,7 @@ def test_who_speaks_is_told_by_the_first_bytes(
         (status("302 Found", "Location: /there"), "http", "302 to /there", "ask for /there"),
         (status("404 No"), "http", "status 404", "a page that is there"),
         (status("500 Oh"), "http", "status 500", "the server's own log"),
-        (status("200 OK"), "http", "an empty reply is not a success", "expect_bytes = 0"),
+        (status("200 OK"), "http", "an empty reply, which is not a success", "expect_bytes = 0"),
     ],
 )
 def test_what_does_not_answer_as_it_should_is_refused(
