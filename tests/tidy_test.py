@@ -174,7 +174,9 @@ def rust_messages() -> Iterator[str]:
 
 def report_pages() -> Iterator[str]:
     for path in sources("python/sojourn", "*.j2"):
-        yield re.sub(r"\{[{%#].*?[}%#]\}|<script.*?</script>", " ", path.read_text(), flags=re.S)
+        yield re.sub(
+            r"\{[{%#].*?[}%#]\}|<script.*?</script>", " ", path.read_text(), flags=re.DOTALL
+        )
 
 
 PLACES = {

@@ -111,7 +111,9 @@ def _words(
     if interval is None:
         return f"{number.what} was {_digits(value)} times {beside}"
     if interval.hi / interval.lo > TELLS_NOTHING:
-        return f"{number.what} {under} cannot be compared with {base}: blocks differ by far too much"
+        return (
+            f"{number.what} {under} cannot be compared with {base}: blocks differ by far too much"
+        )
     ends = f"{_digits(interval.lo)} to {_digits(interval.hi)}"
     same = ", which may be no difference" if interval.lo <= 1 <= interval.hi else ""
     return f"{number.what} is {_digits(value)} times ({ends}) {beside}{same}"

@@ -25,7 +25,7 @@ from sojourn.cli import (
 from sojourn.cli.faults import guarded
 from sojourn.cli.plain import put
 
-ABOUT = """A tail-latency lab: measures how latency grows with load, and how much load fits a target.
+ABOUT = """A tail-latency lab: how latency grows with load, and how much load fits a target.
 
 \b
 Examples:

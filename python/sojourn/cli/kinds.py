@@ -21,7 +21,9 @@ Kinds = Mapping[str, Sequence[Mapping[str, Any]]]
 def kinds(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Show one kind or table in full.", show_default=False),
+        typer.Argument(
+            metavar="[NAME]", help="Show one kind or table in full.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

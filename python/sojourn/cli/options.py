@@ -138,9 +138,7 @@ Results = Annotated[
 ]  # fmt: skip
 AsJson = Annotated[
     bool,
-    typer.Option(
-        "--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout."
-    ),
+    typer.Option("--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout."),
 ]
 RecordArgument = Annotated[
     str | None,

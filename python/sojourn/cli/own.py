@@ -51,7 +51,10 @@ Bound = Annotated[
 Quantile = Annotated[
     float,
     typer.Option(
-        "--quantile", metavar="Q", rich_help_panel=_LOAD, help="Quantile of the target; 0.99 is p99."
+        "--quantile",
+        metavar="Q",
+        rich_help_panel=_LOAD,
+        help="Quantile of the target; 0.99 is p99.",
     ),
 ]
 Rates = Annotated[

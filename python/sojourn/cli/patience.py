@@ -33,7 +33,8 @@ Force = Annotated[
     bool,
     typer.Option(
         "--force", rich_help_panel=PANEL,
-        help="Do not wait: measure beside another study and on a busy machine. The record notes it.",
+        help="Do not wait: measure beside another study and on a busy machine. "
+        "The record notes it.",
     ),
 ]  # fmt: skip
 

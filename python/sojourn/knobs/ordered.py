@@ -37,7 +37,9 @@ def effect(wanted: Attr, cpu: int, tree: Tree | None = None) -> Felt:
         return _deadline(wanted)
     ratio = expected(wanted)
     if 1 / cpu_weight.TELLING < ratio < cpu_weight.TELLING:
-        return Felt(holds=None, why="read back; it changes no share of a CPU that could be measured")
+        return Felt(
+            holds=None, why="read back; it changes no share of a CPU that could be measured"
+        )
     is_grouped = (tree or Tree()).number(GROUPED) == 1
     with Apart(BURN, 1, WINDOW_S) as mine, Apart(BURN, 1, WINDOW_S) as theirs:
         attr.put(theirs.on({cpu}).pid, Attr(attr.OTHER))  # whatever the lab itself runs under

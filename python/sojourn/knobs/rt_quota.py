@@ -106,7 +106,9 @@ class RtQuota(Limit):
         """Let a real-time burner want all of a CPU, and see what it gets."""
         share = value[0] / value[1]
         if share >= TELLING:
-            return Felt(holds=None, why=f"it reads back; {share:.0%} limits too little to be measured")
+            return Felt(
+                holds=None, why=f"it reads back; {share:.0%} limits too little to be measured"
+            )
         with Probe(BURN, 1, WINDOW_S) as probe:
             groups.put(group.tree, group.folder, probe.on(self.cpus()[:1]).pid)
             attr.put(probe.pid, Attr(attr.FIFO, priority=1))

@@ -33,7 +33,7 @@ class Setting(Mapping[str, Level]):
         text: canonical: equal for equal settings only.
 
     Raises:
-        ValueError: a factor comes twice or is not a name; a level is not a scalar, or no finite number.
+        ValueError: a factor comes twice or is not a name; a level is not a scalar or not finite.
 
     >>> Setting.of(tracer=True, load=0.125).text
     'load=0.125,tracer=true'

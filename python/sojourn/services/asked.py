@@ -206,7 +206,8 @@ class Asked:
             return _exactly(self.expect_bytes, "as the study says")
         if lengths == [0]:
             raise RefusedError(
-                f"{where.url} answers {found[0].status} with an empty reply, which is not a success",
+                f"{where.url} answers {found[0].status} with an empty reply, "
+                "which is not a success",
                 "give a path that has a body; if empty is right, say so: expect_bytes = 0",
             )
         if len(lengths) == 1:

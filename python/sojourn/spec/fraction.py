@@ -130,8 +130,8 @@ def named(k: int, texts: Sequence[str]) -> Fraction:
         found = _GENERATOR.fullmatch(text)
         if not found or not set(found[1] + found[3]) <= set(letters):
             raise ValueError(
-                f"'{text}' is not a generator of {k} factors; write {letters[-1]}={letters[:-1]}: the "
-                f"factors are {letters[0]} to {letters[-1]} in their order"
+                f"'{text}' is not a generator of {k} factors; write {letters[-1]}={letters[:-1]}: "
+                f"the factors are {letters[0]} to {letters[-1]} in their order"
             )
         bits = reduce(lambda one, letter: one ^ 1 << LETTERS.index(letter), found[3], 0)
         generators.append((LETTERS.index(found[1]), Word(bits, -1 if found[2] else 1)))

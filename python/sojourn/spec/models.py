@@ -236,8 +236,8 @@ class ServiceSpec(Model):
     (the same, refused where there are fewer) or "none" (the scheduler chooses; L15)."""
     clients: Annotated[int, Field(ge=0, le=64)] = 1
     """Generator processes that share its load from one instant on: connections, threads and rate in
-    equal parts, each a seed of its own. Arrivals are Poisson, because their streams add up. 0: no requests
-    are sent, which shows the cost of the instrument."""
+    equal parts, each with its own seed. Arrivals must be Poisson, because such streams add up.
+    0: no requests are sent, which shows the cost of the instrument."""
     stretch: Annotated[float, Field(ge=1, le=1000)] = 1
     """How many times as long as in the profile everything of this service lasts: points, search and
     budget. For services whose requests take so long that few come in a point."""

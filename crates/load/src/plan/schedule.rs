@@ -64,8 +64,7 @@ fn way_out(job: &Job, fault: Fault) -> Fault {
     if fault.at != "requests_max" || job.raw.is_empty() {
         return fault;
     }
-    let fix =
-        "leave out raw, because it needs all requests in memory; or shorten the run, or raise the limit";
+    let fix = "leave out raw, because it needs all requests in memory; or shorten the run, or raise the limit";
     Fault { fix: fix.into(), ..fault }
 }
 

@@ -46,7 +46,10 @@ const KNOWN: &[(Known, &str)] = &[
     (First("MOVED"), CLUSTER),
     (First("ASK"), CLUSTER),
     (First("CROSSSLOT"), CLUSTER),
-    (First("CLUSTERDOWN"), "see `redis-cli cluster info`: no node serves some slots of the cluster"),
+    (
+        First("CLUSTERDOWN"),
+        "see `redis-cli cluster info`: no node serves some slots of the cluster",
+    ),
     (
         First("OOM"),
         "raise the server's maxmemory, let it evict (maxmemory-policy), or ask for fewer --items",

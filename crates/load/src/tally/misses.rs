@@ -112,7 +112,11 @@ mod tests {
         run.threads[0].marks.done_ns[first] = due_ns[first] + 100_000;
         run.threads[0].marks.done_ns[first + 1] = due_ns[first + 1] + 100_001;
         let found = windows(&run);
-        assert_eq!((found.over, found.k.iter().sum::<u64>()), (1, 1), "a histogram does not show it");
+        assert_eq!(
+            (found.over, found.k.iter().sum::<u64>()),
+            (1, 1),
+            "a histogram does not show it"
+        );
     }
 
     #[test]

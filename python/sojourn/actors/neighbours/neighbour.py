@@ -160,7 +160,9 @@ class Neighbour(Actor):
             while not progress.has_begun(log, min(until_s, time.monotonic() + 1.0)):
                 ended = task.poll()
                 if ended or time.monotonic() >= until_s:
-                    how = ended.text if ended else f"printed nothing in {progress.FIRST_S_MAX:.0f} s"
+                    how = (
+                        ended.text if ended else f"printed nothing in {progress.FIRST_S_MAX:.0f} s"
+                    )
                     raise RunFault(
                         f"neighbour {self.name} {how}: {last_words(log) or 'no word'}",
                         at=str(log),

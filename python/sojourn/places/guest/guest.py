@@ -194,7 +194,9 @@ class Guest(Process):
             return replace(ended, told=f"{ended.text}: its guest had too little memory for it")
         self._note([*self._lacks, *said.splitlines()])
         if why := qemu.panic(console):
-            return replace(outer, told=f"was lost with its guest: the guest's kernel panicked ({why})")
+            return replace(
+                outer, told=f"was lost with its guest: the guest's kernel panicked ({why})"
+            )
         if self.booted_s is None and time.monotonic() > self._began + BOOT_S_MAX:
             return replace(outer, told=f"has no guest: none had booted after {BOOT_S_MAX:.0f} s")
         if self.booted_s is None:

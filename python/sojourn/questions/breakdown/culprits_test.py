@@ -80,7 +80,8 @@ def test_who_strikes_one_restart_of_three_is_not_named_and_may_be_nothing() -> N
     assert by[XZ].share == pytest.approx(0.3)
     assert by[XZ].tail_ns == 90e3  # where it is listed
     assert found.answer == (
-        f"p99: no suspect is to blame in 3 runs: these requests take 100 µs longer, of it 40 % {QUEUE}"
+        "p99: no suspect is to blame in 3 runs: these requests take 100 µs longer, "
+        f"of it 40 % {QUEUE}"
     )
 
 

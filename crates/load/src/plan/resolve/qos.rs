@@ -27,7 +27,11 @@ pub fn qos_of(job: &Job) -> Result<Option<Qos>, Fault> {
                 units::parse_ns(&job.qos_bound).map_err(|fault| fault.within("qos_bound"))?;
             if bound_ns == 0 {
                 let fix = "give a time above 0, such as 500us";
-                return Err(Fault::usage("qos_bound is 0: no request can meet it", "qos_bound", fix));
+                return Err(Fault::usage(
+                    "qos_bound is 0: no request can meet it",
+                    "qos_bound",
+                    fix,
+                ));
             }
             Ok(Some(Qos { q, bound_ns }))
         }

@@ -273,7 +273,11 @@ fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault
     if secret.bytes().all(is_sound) && !secret.contains(ITEM) {
         return Ok(secret.to_owned().into());
     }
-    Err(Fault::usage(format!("what {place} has for {name} is not a value of a header"), "header", FIX))
+    Err(Fault::usage(
+        format!("what {place} has for {name} is not a value of a header"),
+        "header",
+        FIX,
+    ))
 }
 
 /// Whether a header of this name bears what others must not know, in lower case.

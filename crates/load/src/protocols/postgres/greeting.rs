@@ -184,7 +184,8 @@ impl Greet {
         let mut names = mechanisms.split(|&byte| byte == 0).filter(|name| !name.is_empty());
         if !names.clone().any(|name| name == MECHANISM.as_bytes()) {
             let names: Vec<_> = names.by_ref().map(String::from_utf8_lossy).collect();
-            let what = format!("the server wants {}, which is not supported here", names.join(" or "));
+            let what =
+                format!("the server wants {}, which is not supported here", names.join(" or "));
             return Err(refusal(&what, ALLOW));
         }
         if !password.text.is_ascii() {
