@@ -70,7 +70,7 @@ def test_looking_ahead_says_whom_it_asks(
 ) -> None:
     at, paths = heard
     assert main([command, written(tmp_path, f"http://{at}/x")]) == Exit.OK
-    assert f"asking http://{at}/x three times" in capsys.readouterr().err
+    assert f"three test requests to http://{at}/x" in capsys.readouterr().err
     assert paths == ["/x"] * 3
 
 
@@ -85,7 +85,7 @@ def test_looking_ahead_asks_no_other_machine(
     at, paths = heard
     path = written(tmp_path, f"{scheme}{at}")
     assert main([command, *(["--all", "--only", path] if many else [path])]) == Exit.OK
-    assert "is another machine: it is not asked" in capsys.readouterr().err
+    assert "is another machine: no test requests now" in capsys.readouterr().err
     assert not paths
 
 
@@ -116,11 +116,11 @@ def test_a_file_that_does_not_come_with_the_lab_is_told_before_it_is_run(
     results = ["--results", str(tmp_path / "results"), "--quiet"]
     main(["run", written(tmp_path, f"http://{heard[0]}/"), *results])
     err = capsys.readouterr().err
-    assert "own.toml does not come with the lab. A study is a program; this one will" in err
+    assert "own.toml is not a built-in study. A study is a program; this one will" in err
     assert f"load   http://{heard[0]}/, this machine, 50 requests/s at most" in err
     assert lab.points
     main(["run", "selfcheck", "--profile", "quick", *results])
-    assert "does not come with the lab" not in capsys.readouterr().err
+    assert "is not a built-in study" not in capsys.readouterr().err
 
 
 def test_words_of_a_file_do_not_reach_the_terminal_raw(

@@ -50,7 +50,7 @@ def test_sizes_are_said_first_and_nobody_is_asked_behind_a_pipe(
     assert app.main(["install", "thing"]) == Exit.USAGE
     said = capsys.readouterr().err
     assert "web: 49.1 MB to download" in said
-    assert "say --yes" in said
+    assert "give --yes" in said
     assert not fetched
 
 

@@ -85,7 +85,7 @@ def test_try_offers_the_rates_that_it_is_given_and_no_more(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["http://h:0/"], "no port"),
+        (["http://h:0/"], "not a port"),
         (["redis://{web}"], "looks like HTTP/1"),
         (["http://{web}/", "--bound", "soon"], "--bound"),
         (["http://{web}/", "--quantile", "2"], "--quantile"),

@@ -79,7 +79,7 @@ def test_rm_by_age(records: list[Path], tmp_path: Path) -> None:
     [
         ((), Exit.USAGE, "which records?"),
         (("selfcheck", "--yes"), Exit.USAGE, "fits 2 records"),
-        (("max_load",), Exit.USAGE, "nobody is there to be asked"),
+        (("max_load",), Exit.USAGE, "there is no terminal"),
         (("nothing", "--yes"), Exit.FAILED, "there is no record 'nothing'"),
         (("/etc", "--yes"), Exit.FAILED, "there is no record '/etc'"),
         (("", "--yes"), Exit.FAILED, "there is no record ''"),

@@ -88,8 +88,8 @@ def rm(
 def _ask(chosen: Sequence[Listed], what: str) -> None:
     if not sys.stdin.isatty():
         raise SpecFault(
-            f"no terminal is there to confirm whether to remove {what}",
-            at="sojourn rm", fix="say --yes",
+            f"this needs a confirmation to remove {what}, and there is no terminal to ask on",
+            at="sojourn rm", fix="give --yes",
         )  # fmt: skip
     show(chosen)
     typer.confirm(f"remove {what}?", abort=True, err=True)

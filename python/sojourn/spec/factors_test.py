@@ -120,6 +120,7 @@ def test_factors_of_a_file_are_read_quoted_or_not_and_survive_being_written(tmp_
     assert "factors" not in spec.to_toml(load())
     assert "design" not in spec.to_toml(load())
     assert "properties" not in spec.to_toml(load())  # records of before are resumed by their text
+    assert "papers" not in spec.to_toml(load("key_size"))
     assert dict(spec.load(put(tmp_path, TOML), varied=["trace=true,false"]).factors) == {
         **study.factors, "trace": (True, False),
     }  # fmt: skip

@@ -66,7 +66,8 @@ def test_generators_are_read_and_said() -> None:
 @pytest.mark.parametrize(
     ("texts", "what"),
     [
-        (["D=ABE"], "no generator of 4"), (["ABC"], "no generator"), (["D=A"], "resolution II"),
+        (["D=ABE"], "not a generator of 4"), (["ABC"], "not a generator"),
+        (["D=A"], "resolution II"),
         (["D=AB", "C=AD"], "generated factor"), (["D=AB", "D=AC"], "two generators"),
         (["D=AA"], "generated factor"), (["C=AB", "D=AB"], "resolution II"),
     ],

@@ -493,7 +493,7 @@ class Study(Model):
             raise ValueError(f"'{text}' is not a rate; give one of 0 or more, such as 100, or auto")
         return text
 
-    @field_validator("services", mode="before")
+    @field_validator("services", "papers", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value

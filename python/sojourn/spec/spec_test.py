@@ -70,7 +70,7 @@ def fault(folder: Path, text: str) -> SpecFault:
         ('question = "How fast?"', "", 1, "question", "missing", "add question"),
         ("[run]", 'neighbour = "sping"\n[run]', 5, "neighbour", "no neighbour 'sping'", "spin?"),
         ("[run]", 'neighbour = "spin:here"\n[run]', 5, "neighbour", "'here'", "server, client"),
-        ("[run]", 'neighbour = "none:server"\n[run]', 5, "neighbour", "nobody", '"spin:server"'),
+        ("[run]", 'neighbour = "none:server"\n[run]', 5, "neighbour", "is not a", '"spin:server"'),
         ("[run]", 'neighbour = "null:lab"\n[run]', 5, "neighbour", "no place", "write null"),
         ("[run]", 'neighbour = "noise:lcc"\n[run]', 5, "neighbour", "kind is 'lcc'", "llc"),
         ("[run]", 'neighbour = "noise:cpu@150%"\n[run]', 5, "neighbour", "150%", "0% to 100%"),

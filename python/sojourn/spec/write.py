@@ -10,8 +10,11 @@ from sojourn.spec.models import Study
 
 
 def to_toml(study: Study) -> str:
-    """The study with every default written out; reading it back gives an equal study."""
-    table = study.model_dump(mode="json", by_alias=True, exclude_none=True)
+    """The study with every default written out; reading it back gives an equal study.
+
+    Only `papers` is left out: it does not change what is measured, and resuming compares texts.
+    """
+    table = study.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"papers"})
     if not study.factors:  # as they were written before there were any: resuming compares texts
         del table["factors"], table["design"]
     if not study.qos_matrix.properties:  # the same

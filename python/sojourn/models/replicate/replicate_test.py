@@ -135,12 +135,12 @@ def test_quick_simulated_experiments_come_out_as_published(name: str, verdict: s
 
 
 def test_an_id_that_has_no_experiment_says_what_there_is_instead() -> None:
-    with pytest.raises(SpecFault, match="is simulated, but not under this name") as caught:
-        replicate.find("L16")
-    assert caught.value.fix.startswith("sojourn-sim queue")
-    with pytest.raises(SpecFault, match="says nothing that could be replicated") as caught:
-        replicate.find("l8")
-    assert caught.value.fix.startswith("simulated or computed are: L5, L7, L12, L13")
+    with pytest.raises(SpecFault, match="is simulated by another command") as caught:
+        replicate.find("C2")
+    assert caught.value.fix.startswith("sojourn fleet")
+    with pytest.raises(SpecFault, match="has nothing to replicate") as caught:
+        replicate.find("l2")
+    assert caught.value.fix.startswith("choose one of L5, L7, L12, L13")
     with pytest.raises(SpecFault) as caught:
         replicate.find("L118")
     assert caught.value.fix.startswith("did you mean L")
