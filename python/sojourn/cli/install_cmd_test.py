@@ -137,6 +137,6 @@ def test_what_is_made_here_says_its_size_and_needs_what_makes_it(
     assert "apt install no-such-package" in said
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path(name))
     assert app.main(["install", "made"]) == Exit.USAGE
-    assert "whether to make 93.0 MB" in capsys.readouterr().err
+    assert "to make 93.0 MB" in capsys.readouterr().err
     assert app.main(["install", "made", "--yes"]) == Exit.OK
     assert (tmp_path / "made-1" / "film").read_text() == "a film"

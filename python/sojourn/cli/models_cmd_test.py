@@ -46,7 +46,7 @@ def test_provision_prints_the_plan_and_the_servers() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [(("L33", "--bound", "1us"), 1, "no load fits"), (("L33",), 0, "70% of peak"),
-     (("L28", "--bound", "500us"), 0, "unknown of 10")],
+     (("L28", "--bound", "500us"), 0, "10 unknown neighbours")],
 )  # fmt: skip
 def test_provision_ends_with_1_where_nothing_fits(
     words: tuple[str, ...], code: int, said: str
@@ -59,7 +59,7 @@ def test_provision_ends_with_1_where_nothing_fits(
 def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
     done = CliRunner().invoke(app, ["replicate", "--list", "--json"], catch_exceptions=False)
     states = {entry["id"]: entry["state"] for entry in json.loads(done.stdout)}
-    assert (states["L18"], states["C7"], states["C24"]) == ("simulated", "measured", "not yet")
+    assert (states["L20"], states["C24"], states["C3"]) == ("simulated", "measured", "not yet")
 
 
 def test_replicate_of_arithmetic_alone_ends_with_0_and_says_so() -> None:

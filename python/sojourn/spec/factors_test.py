@@ -120,7 +120,7 @@ def test_factors_of_a_file_are_read_quoted_or_not_and_survive_being_written(tmp_
     assert "factors" not in spec.to_toml(load())
     assert "design" not in spec.to_toml(load())
     assert "properties" not in spec.to_toml(load())  # records of before are resumed by their text
-    assert "papers" not in spec.to_toml(load("key_size"))
+    assert "papers" not in spec.to_toml(spec.load("key_size"))
     assert dict(spec.load(put(tmp_path, TOML), varied=["trace=true,false"]).factors) == {
         **study.factors, "trace": (True, False),
     }  # fmt: skip
@@ -136,7 +136,7 @@ def test_load_is_varied_by_every_sweep() -> None:
     [
         (f"{THREADS}=1,x", "not a whole number", "whole number"),
         (f"{THREADS}=1,100000", "outside", "give a value in"),
-        (f"{THREADS}=1", "two levels", "no factor"),
+        (f"{THREADS}=1", "two levels", "not a factor"),
         (f"{THREADS}=1,1.0", "comes twice", "run.repeats"),
         (f"{THREADS}=", "a level is empty", "commas"),
         (f'{THREADS}=1,"2', "quote is left open", "commas"),
@@ -155,7 +155,7 @@ def test_load_is_varied_by_every_sweep() -> None:
         ("seed=1,2", "cannot be varied", "run.repeats"),
         ("run.rates=1,2", "cannot be varied", "rate"),
         ("run.check_s=10,20", "changes nothing here", "check"),
-        ("a b=1,2", "no key of a study", "services.LABEL"),
+        ("a b=1,2", "not a key of a study", "services.LABEL"),
         ("threads", "not KEY=LEVEL", "--vary"),
     ],
 )
@@ -230,7 +230,7 @@ def test_levels_that_are_right_alone_and_wrong_together_are_refused_together() -
         (("design.p=1",), "this one is full"),
         (("design.combinations=[{trace=true}]",), "this design is full"),
         (('design.kind="fractional"', "design.p=1"), "too few combinations"),
-        (('design.kind="fractional"', 'design.generators=["D=ABC"]'), "no generator of 2 factors"),
+        (('design.kind="fractional"', 'design.generators=["D=ABC"]'), "not a generator of 2 factors"),
         (('design.kind="listed"', "design.combinations=[{trace=true}]"), "no level of"),
         (('design.skip=[{levels={trac=true},reason="x"}]',), "no factor 'trac'"),
         (('design.skip=[{levels={trace=3},reason="x"}]',), "no level 3"),

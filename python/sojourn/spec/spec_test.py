@@ -235,7 +235,8 @@ def test_every_study_loads_and_survives_being_written(
 ) -> None:
     study = spec.load(name, profile=profile)
     assert study.name == name
-    assert spec.load(put(tmp_path, spec.to_toml(study))) == study
+    again = spec.load(put(tmp_path, spec.to_toml(study)))
+    assert again == study.model_copy(update={"papers": ()})  # a record does without
 
 
 @pytest.mark.parametrize("name", spec.names())
