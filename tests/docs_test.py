@@ -12,7 +12,11 @@ import typer
 from sojourn.cli.app import app
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/howto/*.md")])
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/*.md", "docs/howto/*.md", "docs/decisions/*.md")
+    for page in ROOT.glob(pattern)
+)
 IDS = ROOT / "docs/reference/ids.md"
 SHORT = 4  # words, such as "As it speaks."
 SOURCES = (("python", ("*.py", "*.toml")), ("crates", ("*.rs", "*.[ch]")))
@@ -102,6 +106,21 @@ def test_the_docs_of_a_public_item_say_what_comes_in_and_out() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_the_project_that_a_page_names_are_there(page: Path) -> None:
+    """A file by its suffix, or a folder by its last stroke; NAME and the like stand for any."""
+    if page.name == "CHANGELOG.md":  # it names what was
+        return
+    roots = [ROOT, *(ROOT / at for at in ("python/sojourn", "crates/load/src"))]
+    named = re.findall(r"`((?:[a-z_0-9.]+/)+(?:[a-z_0-9]+\.(?:py|rs|sh|toml))?)`", page.read_text())
+    known = [name for name in named if not name.startswith((".venv", "src/bin", "campaign-logs"))]
+    for name in known:
+        where = [root / name for root in roots]
+        if page.name == "CONTRIBUTING.md":  # a table in the folder of its row
+            where += [*ROOT.glob(f"python/sojourn/*/{name}"), *ROOT.glob(f"crates/*/src/{name}")]
+        assert any(path.exists() for path in where), name
 
 
 def test_each_input_of_the_threat_model_names_a_test_that_exists() -> None:

@@ -43,30 +43,28 @@ CEILINGS: dict[str, dict[str, int]] = {
         "said": 25, "stands": 2, "tell": 4, "told": 12, "whose": 12,
     },
     "help and messages of Rust": {
-        "kept": 13, "meet": 2, "nobody": 1, "said": 5, "stands": 2, "tell": 1, "tells": 1,
-        "told": 9, "whose": 6,
+        "kept": 13, "meet": 2, "nobody": 1, "said": 4, "stands": 2, "tell": 1, "tells": 1,
+        "told": 5, "whose": 6,
     },
     "pages of reports": {"said": 3, "whose": 1},
 }  # fmt: skip
 #: First lines of module docstrings above `DOCSTRING_MAX` characters.
-LONG_DOCSTRINGS = 462
+LONG_DOCSTRINGS = 466
 #: Functions above `FUNCTION_MAX` lines, and files above `FILE_MAX`: their lines now.
 LONG_FUNCTIONS: dict[str, int] = {
-    "crates/load/src/resolve.rs::resolve": 87,
-    "crates/load/src/run.rs::run": 81,
-    "crates/load/src/run.rs::set_up": 73,
-    "crates/load/src/selfcheck/mod.rs::gather": 87,
-    "crates/load/src/summary.rs::summarise": 78,
+    "crates/load/src/drive/run.rs::run": 81,
+    "crates/load/src/drive/run.rs::set_up": 73,
+    "crates/load/src/judge/selfcheck/mod.rs::gather": 87,
+    "crates/load/src/judge/summary.rs::summarise": 78,
+    "crates/load/src/plan/resolve.rs::resolve": 87,
     "crates/sim/src/fleet/job.rs::check": 84,
-    "crates/trace/src/session.rs::run": 76,
+    "crates/trace/src/session/mod.rs::run": 76,
 }
 LONG_FILES: dict[str, int] = {
-    "python/sojourn/analysis/findings.py": 576,
-    "python/sojourn/campaign.py": 406,
+    "python/sojourn/campaign.py": 407,
+    "python/sojourn/findings/findings.py": 542,
     "python/sojourn/run/generator.py": 412,
     "python/sojourn/spec/models.py": 615,
-    "crates/load/src/drive/connections.rs": 469,
-    "crates/load/src/drive/mod.rs": 478,
 }
 
 

@@ -1,6 +1,6 @@
 //! The quantiles that every summary gives, written once: in the table of [`with_quantiles`](crate::with_quantiles).
 
-/// One of them.
+/// One quantile: its share and its key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
     /// Share of the values that lie at or below it.

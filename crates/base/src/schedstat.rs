@@ -35,7 +35,7 @@ impl Schedstat {
         Some(threads.sum())
     }
 
-    /// What came since `earlier`.
+    /// What was added since `earlier`, an older reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

@@ -108,5 +108,5 @@ def test_runs_that_are_not_believed_say_nothing() -> None:
         for one in given.measured
     )
     found = study(replace(given, measured=doubted), answers())
-    assert {one.reason for one in found.services[1].kept} == {"no run is believed"}
-    assert "is unknown: no run is believed" in found.answer
+    assert {one.reason for one in found.services[1].kept} == {"no run is valid"}
+    assert "is unknown: no run is valid" in found.answer

@@ -58,7 +58,7 @@ class Stops:
         return np.asarray(np.maximum(at, ends), np.float64)
 
     def reach(self, at: Floats, load: float, p99_s: float) -> NDArray[np.bool_]:
-        """Which due times a stop reached, by the rule of M27 and M33 (`load/src/watch/outage.rs`)."""
+        """Which due times a stop reached, by M27 and M33 (`load/src/watch/outage.rs`)."""
         lengths = self.end - self.begin
         begin = self.begin - np.minimum(lengths, p99_s)
         end = np.maximum.accumulate(

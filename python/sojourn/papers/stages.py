@@ -13,11 +13,11 @@ class Column(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the condition."""
+        """The condition that was measured."""
 
     @property
     def neighbour(self) -> str:
-        """Who was beside it."""
+        """The neighbour beside the service."""
 
     @property
     def is_alone(self) -> bool:
@@ -25,19 +25,19 @@ class Column(Protocol):
 
     @property
     def fraction(self) -> float:
-        """Of max RPS."""
+        """Offered load as a share of max RPS."""
 
     @property
     def stages(self) -> Sequence[tuple[str, float]]:
-        """Mean time of each."""
+        """Each stage with its mean time, ns."""
 
     @property
     def mean_ns(self) -> float | None:
-        """Of the whole."""
+        """Mean of the total time, ns."""
 
     @property
     def residual_ns(self) -> float | None:
-        """What no stage has."""
+        """Mean time that no stage explains, ns."""
 
 
 Row = tuple[str, str, str, str]

@@ -61,7 +61,7 @@ def test_without_a_bound_nothing_is_searched_and_the_reason_is_the_run_s() -> No
             replace(found, verdict=Verdict.UNKNOWN, reasons=("late",)) if is_base else found
         )
     end = progress(of, service, made, PLANS)
-    assert end.reasons == ("the run at low load cannot be believed: there is no QoS bound: late",)
+    assert end.reasons == ("the run at low load is not valid: there is no QoS bound: late",)
     assert all(o.point.phase is Phase.PEAK for o in made)
 
 

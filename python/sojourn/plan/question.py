@@ -52,7 +52,7 @@ class PhaseKind(Rules):
 
     @property
     def rules(self) -> Rules:
-        """Those of its points."""
+        """The rules that its points are measured by."""
         return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
 
 

@@ -230,7 +230,10 @@ def test_levels_that_are_right_alone_and_wrong_together_are_refused_together() -
         (("design.p=1",), "this one is full"),
         (("design.combinations=[{trace=true}]",), "this design is full"),
         (('design.kind="fractional"', "design.p=1"), "too few combinations"),
-        (('design.kind="fractional"', 'design.generators=["D=ABC"]'), "not a generator of 2 factors"),
+        (
+            ('design.kind="fractional"', 'design.generators=["D=ABC"]'),
+            "not a generator of 2 factors",
+        ),
         (('design.kind="listed"', "design.combinations=[{trace=true}]"), "no level of"),
         (('design.skip=[{levels={trac=true},reason="x"}]',), "no factor 'trac'"),
         (('design.skip=[{levels={trace=3},reason="x"}]',), "no level 3"),

@@ -21,7 +21,7 @@ impl StatusCounts {
         Self { each: words.into_iter().map(|word| (word, AtomicU64::new(0))).collect() }
     }
 
-    /// It came once more.
+    /// Counts one more of the status at `place`.
     #[cold]
     pub fn add(&self, place: usize) {
         if let Some((_, count)) = self.each.get(place) {

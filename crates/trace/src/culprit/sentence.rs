@@ -54,8 +54,8 @@ fn nobody(head: &str, weights: &Weights) -> String {
     let share = tasks.iter().sum::<f64>();
     let behind = format!("{:.0} % of it run-queue delay behind", share * 100.0);
     match tasks.len() {
-        _ if share < NAMED_SHARE_MIN => format!("{head}: nobody is to blame: {slow}"),
-        1 => format!("{head}: nobody is to blame: {slow}, {behind} one task, once or twice"),
+        _ if share < NAMED_SHARE_MIN => format!("{head}: no suspect is to blame: {slow}"),
+        1 => format!("{head}: no suspect is to blame: {slow}, {behind} one task, once or twice"),
         n => format!("{head}: no single task can be named: {slow}, {behind} {n} tasks"),
     }
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AttributionKind(Kind):
-    """Its parts."""
+    """The parts of the question `attribution`, each loaded when it is needed."""
 
     plan = plan.KIND
 
@@ -25,7 +25,7 @@ class AttributionKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """The part of the page that shows its answer."""
         from sojourn.questions.attribution import section
 
         return section.KIND

@@ -136,7 +136,7 @@ def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
     whole = [block for block in blocks.values() if len(block) == TWO ** len(keys)]
     if len(whole) < quantile_regression.BLOCKS_MIN:
         why = (
-            f"{len(whole)} of {study.run.repeats} blocks have a believed run of every combination, "
+            f"{len(whole)} of {study.run.repeats} blocks have a valid run of every combination, "
             f"{quantile_regression.BLOCKS_MIN} are needed: "
             "run on a quieter host, or with more repeats"
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BesideKind(Kind):
-    """Its parts."""
+    """The parts of the question `beside`, each loaded when it is needed."""
 
     plan = plan.KIND
 
@@ -27,7 +27,7 @@ class BesideKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """The part of the page that shows its answer."""
         from sojourn.questions.beside import section
 
         return section.KIND

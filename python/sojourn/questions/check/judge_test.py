@@ -38,10 +38,10 @@ def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_tol
     held = "of 5 quantities of the ideal queues were measured as theory has them"
     rows = [row("holds"), row("holds"), row("violated", "p95"), row("violated"), row("unknown")]
     assert check.in_words(rows) == [
-        f"2 {held}; not so: p95 of M/M/1 at ρ = 0.8, p99 of M/M/1 at ρ = 0.8; 1 could not be told."
+        f"2 {held}; not so: p95 of M/M/1 at ρ = 0.8, p99 of M/M/1 at ρ = 0.8; unknown: 1."
     ]
     assert check.in_words([row("holds")] * 5) == [f"5 {held}."]
-    assert check.in_words([row("unknown")] * 5) == [f"0 {held}; 5 could not be told."]
+    assert check.in_words([row("unknown")] * 5) == [f"0 {held}; unknown: 5."]
     assert check.in_words([row("holds", theory_ns=0.0)]) == []
     assert check.in_words([]) == []
 

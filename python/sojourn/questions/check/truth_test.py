@@ -162,7 +162,7 @@ def test_a_row_is_theory_shifted_by_the_path_beside_what_was_measured() -> None:
         assert row.estimate.effective == pytest.approx(100_000 / ratio)
     for row in found[3:]:
         assert (row.verdict, row.reasons) == (Verdict.UNKNOWN, ("late",))
-        assert (row.estimate.value, row.estimate.refused) == (None, "no run can be believed")
+        assert (row.estimate.value, row.estimate.refused) == (None, "no run is valid")
     (mean, *_) = truth.rows(check("M/M/n", servers=2, rho=(0.9,)), [], 6, truth.Path())
     assert (mean.system, mean.reasons) == ("M/M/2", ("not measured",))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class QosMatrixKind(Kind):
-    """Its parts."""
+    """The parts of the question `qos_matrix`, each loaded when it is needed."""
 
     plan = plan.KIND
 
@@ -25,7 +25,7 @@ class QosMatrixKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """The part of the page that shows its answer."""
         from sojourn.questions.qos_matrix import section
 
         return section.KIND

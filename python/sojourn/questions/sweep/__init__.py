@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SweepKind(Kind):
-    """Its parts."""
+    """The parts of the question `sweep`, each loaded when it is needed."""
 
     plan = plan.KIND
 
@@ -24,7 +24,7 @@ class SweepKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """The part of the page that shows its answer."""
         from sojourn.questions.sweep import section
 
         return section.KIND

@@ -119,7 +119,7 @@ def test_a_measurement_is_repeated_until_one_attempt_was_believed_of_all(study: 
 
     more = study.model_copy(update={"run": study.run.model_copy(update={"retries": 2})})
     keys = [o.point.key for o in play(more, measure, PLANS)]
-    assert sum(key.endswith("~2") for key in keys) == 4, "each was believed once, never both"
+    assert sum(key.endswith("~2") for key in keys) == 4, "each was valid once, never both"
 
 
 def test_a_point_that_was_lost_beside_one_that_was_kept_is_measured_again(study: Study) -> None:

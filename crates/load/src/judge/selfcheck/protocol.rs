@@ -226,7 +226,7 @@ mod tests {
             |heard: &[u8]| all_end(Outcome::Garbled, Outcome::Garbled, heard).reasons.remove(0);
         assert!(status(b"ERROR\r\n").ends_with("ask memcache://127.0.0.1:7777"));
         assert!(status(b"\x15\x03\x01\0\x02").ends_with("ask https://127.0.0.1:7777"));
-        assert!(status(b"SSH-2.0").contains("SSH, which is not spoken here"));
+        assert!(status(b"SSH-2.0").contains("SSH, which is not supported here"));
         assert!(status(b"what?").contains("probably speaks another protocol"));
     }
 
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_server_of_this_protocol_is_not_taken_for_one_of_another() {
         use Outcome::{Closed, Garbled, Pending, TimedOut};
-        let length = "refused: a Content-Length that is no number, or two that differ";
+        let length = "refused: a Content-Length that is not a number, or two that differ";
         for (outcome, has_begun, status, part) in [
             (TimedOut, false, "", "takes longer than 1 s: raise timeout"),
             (TimedOut, true, "", "were not complete within 1 s: raise timeout"),

@@ -247,7 +247,7 @@ fn a_password_is_given_as_the_server_wants_it() {
         let (_, state, greet) = answer(greet(None, None), &auth(method, b"SCRAM-SHA-256\0\0"));
         let why = greet.why().unwrap();
         assert_eq!(state, HelloState::Refused);
-        assert!(why.what.contains("wants a password") && why.fix.contains("--auth"), "{why}");
+        assert!(why.what.contains("needs a password") && why.fix.contains("--auth"), "{why}");
     }
 }
 
