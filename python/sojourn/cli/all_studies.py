@@ -205,7 +205,7 @@ def run(
         show.ended(going.entries)
     if waiting := [entry for entry in going.entries if entry.state == "waiting"]:
         need = show_s(sum(entry.planned_s for entry in waiting))
-        say(f"{len(waiting)} studies wait, about {need}: they did not fit; go on with: {command}")
+        say(f"{len(waiting)} studies are postponed, about {need}; resume with: {command}")
     say(f"report: {going.page}")
     if as_json:
         put_json({

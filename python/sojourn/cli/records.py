@@ -66,7 +66,7 @@ def write(
         raise SpecFault(
             "--out is for one report, --all writes many",
             at="sojourn report",
-            fix="give one of both",
+            fix="give one of the two",
         )
     if every:
         for page in campaign.rewritten(campaign.read(results)):

@@ -77,7 +77,7 @@ def test_rm_by_age(records: list[Path], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "what"),
     [
-        ((), Exit.USAGE, "which records?"),
+        ((), Exit.USAGE, "no record is named"),
         (("selfcheck", "--yes"), Exit.USAGE, "fits 2 records"),
         (("max_load",), Exit.USAGE, "there is no terminal"),
         (("nothing", "--yes"), Exit.FAILED, "there is no record 'nothing'"),

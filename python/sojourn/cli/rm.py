@@ -82,7 +82,7 @@ def rm(
     else:
         for one in removed:
             put(str(one["path"]))
-    say(f"removed: {what}" if chosen else "nothing is that old; nothing was removed")
+    say(f"removed: {what}" if chosen else "no record is that old; nothing was removed")
 
 
 def _ask(chosen: Sequence[Listed], what: str) -> None:
@@ -106,7 +106,9 @@ def choose(
     """
     if not names and older_than is None:
         raise SpecFault(
-            "which records?", at="sojourn rm", fix="name them as `sojourn ls` does, or --older-than"
+            "no record is named",
+            at="sojourn rm",
+            fix="give names as in `sojourn ls`, or --older-than",
         )
     chosen = [found for name in names for found in _meant(records, name, older_than, results)]
     if not names:

@@ -165,7 +165,7 @@ def lay_out(where: Placement, topology: Topology, cores: int, cpus: int, *, at: 
     """
     if len(where.server) < cores:
         raise HostFault(
-            f"the server is to have {cores} cores, {len(where.server)} can be had here",
+            f"the server needs {cores} cores; available here: {len(where.server)}",
             at=at,
             fix=f"give {len(where.server)} or fewer, or take a machine with more cores",
         )
@@ -174,7 +174,7 @@ def lay_out(where: Placement, topology: Topology, cores: int, cpus: int, *, at: 
     more = [one for cpu in where.server[:cores] for one in of[cpu] if one in free]
     if cores + len(more) < cpus:
         raise HostFault(
-            f"{cpus} CPUs of {cores} cores need hyper-threads: {cores + len(more)} can be had",
+            f"{cpus} CPUs of {cores} cores need hyper-threads; available: {cores + len(more)}",
             at=at,
             fix=f'give "{cores}" for a CPU each, turn SMT on, or take a machine that has it',
         )

@@ -163,9 +163,9 @@ def test_placements_of_the_papers_are_by_core_and_sibling(fake_host: Host) -> No
 @pytest.mark.parametrize(
     ("name", "cores", "cpus", "said"),
     [
-        ("two_cpus", 2, 2, "to have 2 cores, 1 can be had here"),
-        ("two_cpus", 1, 2, "2 CPUs of 1 cores need hyper-threads: 1 can be had"),
-        ("big_server", 24, 24, "to have 24 cores, 22 can be had here"),
+        ("two_cpus", 2, 2, "needs 2 cores; available here: 1"),
+        ("two_cpus", 1, 2, "2 CPUs of 1 cores need hyper-threads; available: 1"),
+        ("big_server", 24, 24, "needs 24 cores; available here: 22"),
         ("two_siblings", 1, 2, "need hyper-threads"),
     ],
 )

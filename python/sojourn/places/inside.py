@@ -69,14 +69,14 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
             raise RunFault(
                 f"{outer.what} cannot be started in a container: its runtime {ended.text}",
                 at=process.last_words(log, lines=WORDS) or "it printed nothing",
-                fix="see service.log in the point's folder; `sojourn doctor` says what lacks",
+                fix="see service.log in the point's folder; `sojourn doctor` says what is missing",
             )
         for first in _firsts(outer.pid):
             if not _is_runtime(first.pid, outer.pid):
                 return first
         time.sleep(0.002)
     raise RunFault(
-        f"no container came of {outer.what} within {INSIDE_S_MAX:.0f} s",
+        f"no container started for {outer.what} within {INSIDE_S_MAX:.0f} s",
         at=process.last_words(log) or "its runtime printed nothing",
         fix="try again on a machine that is less busy",
     )

@@ -29,7 +29,7 @@ class Null(Place):
         """Refuse to start anything: always a RunFault."""
         del argv, how
         raise RunFault(
-            f"{what} cannot be started nowhere", at='place = "null"', fix='give place = "local"'
+            f"place null cannot start {what}", at='place = "null"', fix='give place = "local"'
         )
 
 

@@ -295,7 +295,7 @@ def _appended(log: Path) -> IO[bytes]:
         raise RunFault(
             f"the log cannot be opened: {error.strerror}",
             at=str(log),
-            fix="see what lies there, and who put it there; run again: the folder is made anew",
+            fix="look what is there and who owns it, then run again",
         ) from None
 
 

@@ -89,7 +89,7 @@ def _find(live: RunningService) -> None:
         raise RunFault(
             f"{live.label} does not answer any more",
             at=live.argv[0],
-            fix="start it again, then the study: it goes on where it stopped",
+            fix="start it again, then run the study again: it resumes",
         )
     try:
         live.process = live.service.process()
@@ -139,10 +139,10 @@ def _address(live: RunningService, wanted: int) -> Address:
         ):
             return found
     raise HostFault(
-        f"{live.label} wants {live.service.ports} free ports in a row, and there were none in "
+        f"{live.label} wants {live.service.ports} consecutive free ports, and there were none in "
         f"{PORT_TRIES} places",
         at=f"service {live.label}",
-        fix="give a port from which on they are free, or end programs that hold many",
+        fix="give the first port of a free range, or end programs with many open ports",
     )
 
 
@@ -210,7 +210,7 @@ def _check(live: RunningService) -> None:
     while not live.service.is_settled(live.address):
         if deadline.is_over:
             raise RunFault(
-                f"{live.label} is still busy with itself {SETTLE_S_MAX:.0f} s after it was filled",
+                f"{live.label} is still busy {SETTLE_S_MAX:.0f} s after it was filled",
                 at=f"{live.address}",
                 fix="give fewer items, or a machine that is less busy",
             )

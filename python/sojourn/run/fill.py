@@ -46,7 +46,7 @@ def warm(live: RunningService, journal: Journal, folder: Path, client: Mapping[s
         answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
         if answered == 0 and got["errors"]:
             raise RunFault(
-                f"{live.label} answered nothing while it was warmed: {got['errors']}",
+                f"{live.label} gave no valid reply during the warm-up: {got['errors']}",
                 at=str(folder / "warm.json"),
                 fix="see the server's own log"
                 if live.service.is_foreign

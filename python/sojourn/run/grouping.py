@@ -61,7 +61,7 @@ def check(study: Study, facts: Facts, *, is_varied: bool) -> None:
     lack = groups.lacking(Asked(level=study.groups, tree=Tree(Path(facts.root))), CONTROLLER)
     if lack:
         raise HostFault(
-            f"groups = {study.groups} cannot be had here: {lack.missing} is missing",
+            f"groups = {study.groups} is not possible here: {lack.missing} is missing",
             at="groups",
             fix=f'{lack.mend}; or give groups = "session"',
         )

@@ -157,10 +157,9 @@ class RunningService:
         return RunFault(
             f"{self.label} {ended.text} {doing}" + (f", saying: {words}" if words else ""),
             at=f"{' '.join(self.argv)}",
-            fix="see service.log in the point's folder; the study goes on where it stopped when "
-            "it is run again"
+            fix="see service.log in the point's folder; then run the study again: it resumes"
             if not self.service.is_foreign
-            else "start it again, then the study: it goes on where it stopped",
+            else "start it again, then run the study again: it resumes",
         )
 
     def answers(self) -> bool:
@@ -205,5 +204,5 @@ def check_port(label: str, port: int, place: Place) -> None:
         raise HostFault(
             f"port {port} is taken by {place.holder(port)}",
             at=f"service {label}, port = {port}",
-            fix="leave port out, then a free one is taken; or end that program",
+            fix="leave port out to use a free one, or end that program",
         )

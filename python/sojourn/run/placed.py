@@ -83,7 +83,7 @@ def check_pin(spec: ServiceSpec, service: Service, where: Placement) -> None:
     if spec.pin is Pin.ONE and service.workers > len(where.server):
         here = f"{len(where.server)} CPU{'s' if len(where.server) > 1 else ''}"
         raise HostFault(
-            f"{service.workers} workers with a CPU each need as many, the server has {here} here",
+            f"{service.workers} workers with a CPU each need as many CPUs; the server has {here}",
             at=f"services.{spec.label}.pin",
             fix='give fewer workers, or pin = "turn": then they take turns (L23)',
         )
@@ -136,7 +136,7 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
             )
         if lack := kind.lacks(Asked(level=level, place=spec.place, tree=tree)):
             raise HostFault(
-                f"knob {name} cannot be turned here: {lack.missing} is missing",
+                f"knob {name} is not available here: {lack.missing} is missing",
                 at=at,
                 fix=f"{lack.mend or 'take another machine'}; or leave {name} out",
             )
@@ -164,14 +164,14 @@ def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:
     for ability in abilities(facts):
         if ability.name in kind.abilities and not ability.can:
             raise HostFault(
-                f"place {kind.name} cannot be made here: {ability.missing} is missing",
+                f"place {kind.name} is not available here: {ability.missing} is missing",
                 at=at,
                 fix=f"{ability.mend or 'take another machine'}; or leave place out",
             )
     for program, package in kind.programs.items():
         if programs.maybe(program) is None:
             raise HostFault(
-                f"place {kind.name} cannot be made here: program {program} is missing",
+                f"place {kind.name} is not available here: program {program} is missing",
                 at=at,
                 fix=f"apt install {package}; or leave place out",
             )

@@ -102,7 +102,7 @@ def test_a_port_that_is_taken_there_is_refused(
         ({"cpuset": "two"}, SpecFault, "cpuset is 'two'"),
         ({"cpu": "0"}, SpecFault, "no knob cpu"),
         ({"cpu_quota": "half"}, SpecFault, "cpu_quota is 'half'"),
-        ({"numa": "999"}, HostFault, "knob numa cannot be turned here: node 999 is missing"),
+        ({"numa": "999"}, HostFault, "knob numa is not available here: node 999 is missing"),
     ],
 )
 def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(

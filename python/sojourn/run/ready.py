@@ -105,7 +105,7 @@ def ready(
     seen, effect = found.seen(target), found.effect(target, is_shielded=is_shielded)
     waited_s = time.monotonic() - began_s
     show(Event(step=STEP, text=f"{'calm' if is_calm else 'going on'}: {seen}"))
-    show(Event(step=STEP, text=f"what that does to the answer: {effect}"))
+    show(Event(step=STEP, text=f"effect on the answer: {effect}"))
     noise = () if is_calm else ((f"before the first point, {seen}", effect),)
     return Ready(look=found, target=target, waited_s=waited_s, noise=noise)
 

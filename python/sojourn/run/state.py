@@ -50,13 +50,13 @@ def own_folder(folder: Path, *, is_made: bool = False) -> Iterator[int]:
         found = os.fstat(handle)
         if found.st_uid != os.geteuid():
             raise RunFault(
-                f"the journals' folder belongs to user {found.st_uid}, and a journal is obeyed",
+                f"the journals' folder belongs to user {found.st_uid}, but `restore` executes it",
                 at=str(folder),
                 fix=elsewhere(),
             )
         if found.st_mode & OTHERS:
             raise RunFault(
-                "others may write into the journals' folder, and a journal is obeyed",
+                "others may write into the journals' folder, but `restore` executes it",
                 at=str(folder),
                 fix=f"look what is in it, then: chmod 700 {folder}; or {elsewhere()}",
             )

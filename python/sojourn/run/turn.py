@@ -178,7 +178,7 @@ def _refusal(holder: Holder, waited_s: float) -> RunFault:
     return RunFault(
         f"this machine is measuring {holder.text}{waited}; two studies at once disturb each other",
         at=str(_path()),
-        fix="wait for it with --wait 10m, or go on beside it with --force",
+        fix="wait for it with --wait 10m, or measure beside it with --force",
     )
 
 

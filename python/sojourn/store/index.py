@@ -61,7 +61,7 @@ def _linked(path: Path) -> StoreFault:
     return StoreFault(
         "this is a link, which is not followed out of a record",
         at=str(path),
-        fix="remove the link, or put what it leads to in its place",
+        fix="remove the link, or replace it by its target",
     )
 
 

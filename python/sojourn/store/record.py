@@ -112,9 +112,9 @@ class Record:
         names = Path(outcome.folder).parts
         if len(names) != 2 or names[0] != POINTS or names[1] == "..":
             raise StoreFault(
-                f"a point names the folder '{outcome.folder}', which is none of its record",
+                f"a point names the folder '{outcome.folder}', which is not in the record",
                 at=str(self.path),
-                fix="remove the record, or ask for it again where it was measured",
+                fix="remove the record, or copy it again from where it was measured",
             )
         return self.path / POINTS / names[1]
 

@@ -112,9 +112,9 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
         is_native = file.read(len(ELF)) == ELF
     if not is_native:
         raise RunFault(
-            f"{program.name} cannot be carried into a virtual machine: it is not a native program",
+            f"{program.name} cannot run in a virtual machine: it is not a native program",
             at=str(program),
-            fix='take place = "netns", or a container, which have all files of this machine',
+            fix='take place = "netns", or a container: they have all files of this machine',
         )
     try:
         done = subprocess.run(
@@ -123,7 +123,7 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFault(
-            f"the libraries of {program.name} cannot be told: {error}",
+            f"the libraries of {program.name} are not known: {error}",
             at=f"ldd {program}",
             fix="apt install libc-bin",
         ) from None
