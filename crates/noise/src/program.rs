@@ -1,4 +1,4 @@
-//! The program: from a command line to an exit code. Writes only where it is told to.
+//! The program: from a command line to an exit code. Writes only to the streams and files that it is given.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

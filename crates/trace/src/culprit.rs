@@ -1,6 +1,6 @@
 //! Who is to blame for the tail: what ran, woke, held or interrupted while the slowest requests waited.
 //!
-//! Reading order: [`seen`] (what the hooks tell), [`suspect`] (what it can be put down to), [`pieces`]
+//! Reading order: [`seen`] (the hooks' events), [`suspect`] (what it can be put down to), [`pieces`]
 //! (a thread's time between two moments, cut up by that), [`join`] (a request's time, cut up, and the
 //! sums over the tail and the others), [`rule`] (who may be named), [`sentence`], [`result`], [`text`],
 //! [`flame`].
@@ -28,9 +28,9 @@ pub mod symbols;
 #[cfg(feature = "bpf")]
 pub mod watch;
 
-/// Waits and sleeps shorter than this are not told by the hooks, ns.
+/// Waits and sleeps shorter than this are not sent by the hooks, ns.
 pub const FLOOR_NS: u64 = 20_000;
-/// Time in interrupts is told in pieces of this, ns.
+/// Time in interrupts is sent in pieces of this, ns.
 pub const IRQ_NS: u64 = 40_000;
 /// The quantile that is asked about if none is given.
 pub const QUANTILE: f64 = 0.99;

@@ -1,7 +1,7 @@
 //! Who runs on given CPUs, and how long at a time: what a server on them has to wait for.
 //!
-//! Every moment of a CPU belongs to a task, to nobody (idle), to whom one left out, or is counted as
-//! not told apart; the shares add to one. [`result`] is pure; `watch` talks to the kernel, whose side
+//! Every moment of a CPU belongs to a task, to none (idle), to one that was left out, or is counted as
+//! not distinguished; the shares add to one. [`result`] is pure; `watch` talks to the kernel, whose side
 //! is `src/bpf/who.bpf.c`.
 
 use schemars::JsonSchema;
@@ -40,11 +40,11 @@ pub struct WhoResult {
     pub answer: String,
     /// Who ran there, the one with the most time in long runs first.
     pub tasks: Vec<WhoTask>,
-    /// Share of the CPUs' time in which nobody ran, 0 to 1.
+    /// Share of the CPUs' time in which no task ran, 0 to 1.
     pub idle_share: f64,
     /// Share of the processes that were left out, this program among them.
     pub left_out_share: f64,
-    /// Share that cannot be told apart: dropped, switches not told, CPUs without any.
+    /// Share that cannot be distinguished: dropped events, switches not sent, CPUs without any.
     pub unknown_share: f64,
     /// Runs of tasks for which the kernel's table had no room.
     pub dropped_runs: u64,

@@ -21,7 +21,7 @@ const SOCKET: u8 = 2 << 3;
 const DISK: u8 = 3 << 3;
 const LOCK: u8 = 4 << 3;
 const SLEEP: u8 = 5 << 3;
-/// A disk, or a socket or pipe: how the thread sleeps tells.
+/// A disk, or a socket or pipe: how the thread sleeps shows which.
 const FILE: u8 = 7 << 3;
 
 // Of reads, what their second argument is: `SYS_HAS_…`.

@@ -1,13 +1,13 @@
 //! Numbers of system calls that 32-bit processes make, as those of the machine's own ABI.
 //!
-//! The kernel's side (`bpf/compat.h`) tells which ABI a call is of, and looks its number up here. Only
+//! The kernel's side (`bpf/compat.h`) says which ABI a call is of, and looks its number up here. Only
 //! calls are listed that `calls.rs` knows something of.
 
 /// Numbers that the table has room for: `OTHER_ABI` of `bpf/shapes.h`.
 pub const MAX: usize = 560;
 /// Of a number that is not listed: `NO_CALL`.
 const NONE: u16 = 0xffff;
-/// Where the calls of `socketcall` stand, by its first argument.
+/// Where the calls of `socketcall` lie, by its first argument.
 #[cfg(target_arch = "x86_64")]
 const SOCKETCALL: usize = 480;
 

@@ -1,4 +1,4 @@
-//! What user space tells the hooks while a trace runs: the kernel's `struct control`, and what goes over
+//! What user space sets for the hooks while a trace runs: the kernel's `struct control`, and what goes over
 //! all threads and connections when a window begins and ends.
 
 use std::io::Read as _;

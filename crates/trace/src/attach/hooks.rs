@@ -57,7 +57,7 @@ pub const FINE: [&str; 3] = ["on_receive", "on_sent", "on_switched"];
 /// System calls: these run for every call of every process.
 pub const CALLS: [&str; 2] = ["on_sys_enter", "on_sys_exit"];
 
-/// What stands for them in a sample of flows, on kernels that have it; see `bpf/few.h`.
+/// What replaces them in a sample of flows, on kernels that have it; see `bpf/few.h`.
 pub const FEW: [&str; 2] = ["on_send", "on_send_end"];
 
 /// What is lost without [`CALLS`].

@@ -29,7 +29,7 @@ pub enum How {
 }
 
 impl How {
-    /// From what was asked for; `None` is what was not. Records mean all, if nothing else was said.
+    /// From what was asked for; `None` is what was not. Records mean all, unless something else was asked for.
     ///
     /// # Errors
     /// A share or a fraction that is none.
@@ -48,7 +48,7 @@ impl How {
         }
     }
 
-    /// As it stands in the result.
+    /// As it is in the result.
     pub fn word(self, is_full: bool) -> &'static str {
         match self {
             Self::Windows { .. } => "windows",
@@ -104,7 +104,7 @@ pub struct Options {
     pub hook_cost: bool,
     /// Name who made the requests from this quantile on slow.
     pub blame: Option<f64>,
-    /// Of a sample too, tell every stage apart: with hooks on system calls.
+    /// Of a sample too, distinguish every stage: with hooks on system calls.
     pub all_stages: bool,
 }
 

@@ -33,7 +33,7 @@ pub fn receive_stamps() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: `fd` was just opened and belongs to nobody else.
+    // SAFETY: `fd` was just opened and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     let on: libc::c_int = 1;
     // SAFETY: the option takes one int, and `on` is one.
@@ -178,7 +178,7 @@ pub fn release() -> String {
         .map_or_else(|_| "unknown".into(), |text| text.trim().to_owned())
 }
 
-/// Capabilities this process lacks; `CAP_SYS_ADMIN` stands for the first two.
+/// Capabilities this process lacks; `CAP_SYS_ADMIN` includes the first two.
 pub fn missing_rights() -> Vec<&'static str> {
     const SYS_ADMIN: u32 = 21;
     const NEEDED: [(u32, &str); 3] = [(39, "CAP_BPF"), (38, "CAP_PERFMON"), (12, "CAP_NET_ADMIN")];
@@ -206,7 +206,7 @@ pub fn listen_to_libbpf() {
     })));
 }
 
-/// What libbpf has said since.
+/// What libbpf has logged since.
 pub fn libbpf_said() -> String {
     LIBBPF_LOG.lock().map(|log| log.clone()).unwrap_or_default()
 }

@@ -97,7 +97,7 @@ fn noted(hook: &Hook, is_attached: bool) -> parts::Hook {
     }
 }
 
-/// The clocks that sample CPU time, one per CPU. They stay, and tick only while they are told to.
+/// The clocks that sample CPU time, one per CPU. They stay, and tick only while they are enabled.
 pub struct Clocks {
     _links: Vec<Link>,
     clocks: Vec<OwnedFd>,

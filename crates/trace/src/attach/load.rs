@@ -94,7 +94,7 @@ pub fn check_host() -> Result<(), Fault> {
 }
 
 /// Leaves out programs whose tracepoint this kernel lacks, and those that are not wanted: a sample of flows does
-/// without hooks on system calls if it may and the kernel has what stands for them. Answers whether.
+/// without hooks on system calls if it may and the kernel has what replaces them. Answers whether.
 fn choose_programs(object: &mut OpenObject, options: Options) -> Result<bool, Fault> {
     let btf = libbpf_rs::btf::Btf::from_vmlinux().map_err(refused)?;
     let has =
@@ -159,7 +159,7 @@ fn settings_of(
     bytes
 }
 
-/// Why a load failed, by what libbpf said meanwhile.
+/// Why a load failed, by what libbpf logged meanwhile.
 pub fn explain(error: &libbpf_rs::Error, log: &str) -> Fault {
     let is_permission = error.kind() == libbpf_rs::ErrorKind::PermissionDenied;
     refusal::fault(&format!("{error:#}"), log, is_permission, &kernel::release())

@@ -1,4 +1,4 @@
-//! Programs into the kernel, what they are told there, and the server that they watch.
+//! Programs into the kernel, their settings there, and the server that they watch.
 
 #[cfg(feature = "bpf")]
 pub(crate) mod calls;

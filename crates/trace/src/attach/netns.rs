@@ -16,7 +16,7 @@ pub struct NetworkNamespace {
     file: Option<File>,
 }
 
-/// Those of `pids`, each once. Of a process that has gone nothing is said; of none, this process's own.
+/// Those of `pids`, each once. A process that has gone is left out; of none, this process's own.
 pub fn of(proc_root: &Path, pids: &[u32]) -> Vec<NetworkNamespace> {
     let number = |file: &File| file.metadata().map_or(0, |about| about.ino());
     let own_path = proc_root.join("self/ns/net");

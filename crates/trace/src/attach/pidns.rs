@@ -15,7 +15,7 @@ const OUTSIDE: u32 = 1 << 31;
 /// The PID namespace that `/proc` is of, by its inode number; 0: the machine's own.
 ///
 /// # Errors
-/// It cannot be told.
+/// It is not known.
 pub fn of(proc_root: &Path) -> Result<u32, Fault> {
     let number = |who: &str| {
         let about = fs::metadata(proc_root.join(who).join("ns/pid"));

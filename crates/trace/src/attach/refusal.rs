@@ -1,7 +1,7 @@
-//! Why the kernel did not take a BPF program, told from what libbpf said of it.
+//! Why the kernel did not take a BPF program, found in libbpf's log.
 //!
-//! The verifier refuses with the same "permission denied" as a kernel that lets nobody in, and what
-//! helps is another: only its log tells them apart.
+//! The verifier refuses with the same "permission denied" as a kernel without BPF for this user, and what
+//! helps is another: only its log distinguishes them.
 
 use sojourn_base::Fault;
 
@@ -28,7 +28,7 @@ pub enum Refusal {
     Other,
 }
 
-/// Who refused, by what libbpf `said`; `is_permission`: the call ended with EPERM or EACCES.
+/// Who refused, by libbpf's log; `is_permission`: the call ended with EPERM or EACCES.
 pub fn of(text: &str, is_permission: bool) -> Refusal {
     let Some((program, log)) = log(text) else {
         return if is_permission { Refusal::Rights } else { Refusal::Other };

@@ -65,7 +65,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: this mapping, which nobody uses any more.
+        // SAFETY: this mapping, which has no user any more.
         unsafe { libc::munmap(self.at, self.bytes) };
     }
 }

@@ -60,7 +60,7 @@ pub fn find(proc_root: &Path, pid: u32, ports: &[u16]) -> Result<Target, Fault> 
     Ok(Target { pid, name, pids, ports })
 }
 
-/// Whose sockets these are is told by its open files, and those only to its owner. In a user namespace
+/// Which process has these sockets is seen in its open files, which only its owner can read. In a user namespace
 /// root may list them, and read none.
 fn may_look_at(folder: &Path, pid: u32, name: &str) -> Result<(), Fault> {
     let is_refused =

@@ -3,7 +3,7 @@
  * Numbers of system calls of another ABI, as those of the kernel's own.
  *
  * A process of 32 bits has other numbers for its calls, and one of 64 bits may make such calls too
- * (int 0x80), so each call says of itself which it is. `src/compat.rs` fills the table: by the number;
+ * (int 0x80), so each call says of itself which it is. `src/attach/compat.rs` fills the table: by the number;
  * socketcall of ia32, which is twenty calls, by its first argument from SOCKETCALL_AT on.
  */
 #ifndef SOJOURN_COMPAT_H

@@ -13,7 +13,7 @@
  *   ST_REPLY_WAIT  holds all from read to write of a request if its thread read or answered others in between
  *   ST_WAIT_UPSTREAM  holds the part of wait_sleep that is a time given to epoll_wait or poll
  *
- * (`src/few.rs` names them so.) What a thread sleeps in is known from its registers when it goes to sleep.
+ * (`src/judge/few.rs` names them so.) What a thread sleeps in is known from its registers when it goes to sleep.
  * Of requests that are not in the sample only two things are known: that a read took bytes, counted
  * in `reads`, and when its reply had been sent, in `serve_exit`.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
 /*
  * What both sides of the fence agree on: the stages, the reasons, and the shape of every value that
- * user space reads. `src/stages.rs` and `src/reasons.rs` mirror the lists, and have tests that compare;
+ * user space reads. `stages.rs` and `reasons.rs` in `src/reconstruct` mirror the lists, and have tests that compare;
  * where fields of structs lie `build.rs` takes from here.
  */
 #ifndef SOJOURN_SHAPES_H

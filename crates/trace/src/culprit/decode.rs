@@ -1,4 +1,4 @@
-//! From the ring's bytes, the kernel's `struct told`, to what was seen.
+//! From the ring's bytes, each a `struct told` of `bpf/culprit.h`, to what was seen.
 
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
 use crate::reconstruct::bytes::{u32_at, u64_at};
@@ -6,7 +6,7 @@ use crate::reconstruct::layout::told;
 
 /// Bytes of a `struct told`.
 pub const SIZE: usize = told::SIZE;
-/// Where its two texts stand.
+/// Where its two texts lie.
 const COMM: std::ops::Range<usize> = told::COMM..told::NAME;
 const NAME: std::ops::Range<usize> = told::NAME..told::SIZE;
 /// Things kept of one trace: a quarter of a gigabyte. What comes later is lost, and counted.

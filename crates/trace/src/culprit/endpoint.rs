@@ -22,7 +22,7 @@ const BINARY: [&str; 15] = [
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// `get`, `HGETALL`, `GET /img/*`; `?` if it cannot be told.
+    /// `get`, `HGETALL`, `GET /img/*`; `?` if it is not known.
     pub name: String,
     /// Requests of the tail.
     pub tail_requests: u64,

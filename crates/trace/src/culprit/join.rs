@@ -26,7 +26,7 @@ pub struct Block {
     pub of: HashMap<Suspect, u64>,
 }
 
-/// What is told of a suspect beside its time.
+/// What is reported of a suspect beside its time.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     /// Requests that it touched.
@@ -113,7 +113,7 @@ fn pieces_of<'a>(record: &Record, index: &Index<'a>) -> Vec<Piece<'a>> {
     pieces
 }
 
-/// The stage that a piece stands in, if it has one of its own.
+/// The stage that a piece lies in, if it has one of its own.
 fn stage_of(piece: &Piece<'_>) -> Option<usize> {
     match &piece.suspect {
         _ if piece.is_runq => Some(runq()),
@@ -123,7 +123,7 @@ fn stage_of(piece: &Piece<'_>) -> Option<usize> {
 }
 
 /// Takes `ns` out of the stages, and answers how much was there to take. Waiting for a CPU, and what a
-/// thread sleeps on with the request, stand in stages of their own; anything else lies in a stage at
+/// thread sleeps on with the request, lie in stages of their own; anything else lies in a stage at
 /// least as long, so in the longest.
 fn take_off(rest: &mut [u64; COUNT], ns: u64, own: Option<usize>) -> u64 {
     let mut left_ns = ns;
@@ -152,7 +152,7 @@ fn named(name: &str) -> usize {
     STAGES.iter().position(|stage| stage.name == name).expect("a stage of that name")
 }
 
-/// The stage that waiting for a CPU stands in.
+/// The stage that waiting for a CPU lies in.
 fn runq() -> usize {
     static AT: LazyLock<usize> = LazyLock::new(|| named("runq_delay"));
     *AT
@@ -161,7 +161,7 @@ fn runq() -> usize {
 /// Sums over `records`, whose threads are thread ids, by time within `span` (start, end; ns).
 ///
 /// `names` are those of the service's threads. What wakers did is followed in the tail only
-/// (`follows`): it is asked of nobody else, and costs a look at another thread's time.
+/// (`follows`): it is asked of no other, and costs a look at another thread's time.
 pub fn group<'r>(
     records: impl IntoIterator<Item = &'r Record>,
     index: &Index<'_>,

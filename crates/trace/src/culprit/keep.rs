@@ -1,7 +1,7 @@
 //! Which requests are kept to be looked into: the slowest, and a sample of all.
 //!
 //! The kernel's side sends every request from `floor_ns` on, and one in sixteen whatever it took.
-//! At first the floor lets all through; it rises when the sample tells where the quantile lies.
+//! At first the floor lets all through; it rises when the sample shows where the quantile lies.
 
 use sojourn_base::rng::{self, Rng, RngExt as _};
 
@@ -12,7 +12,7 @@ use crate::reconstruct::record::{Record, Worst};
 const SLOWEST: usize = 50_000;
 /// Requests kept of the sample; more replace earlier ones, so that each has the same chance.
 const SAMPLE: usize = 20_000;
-/// Requests of the sample before the floor rises, and where it then stands below the quantile.
+/// Requests of the sample before the floor rises, and how far it then lies below the quantile.
 const ENOUGH: u64 = 2_000;
 const BELOW: f64 = 0.8;
 /// Of all requests, before the floor rises.

@@ -23,7 +23,7 @@ const LISTED: usize = 24;
 const TIDS: usize = 8;
 /// A suspect with a smaller share is not listed.
 const SHARE_LISTED: f64 = 0.005;
-/// Largest share of what the hooks told that may be lost.
+/// Largest share of the hooks' events that may be lost.
 pub const LOST_MAX: f64 = 0.01;
 /// Least share of the tail's requests that must have been kept.
 const KEPT_MIN: f64 = 0.9;
@@ -57,9 +57,9 @@ pub struct Blame {
     pub endpoints: Vec<Endpoint>,
     /// Share of the excess of which nothing is known.
     pub unexplained_share: f64,
-    /// What the hooks told.
+    /// Events that the hooks sent.
     pub told: u64,
-    /// What they could not tell, for lack of room.
+    /// Events that they could not send, for lack of room.
     pub lost: u64,
     /// Waits of which not all who ran meanwhile are known.
     pub history_full: u64,

@@ -4,7 +4,7 @@
 //! excesses add to that of the totals. A suspect is a culprit if all of this holds:
 //!
 //! 1. The tail is one: [`REQUESTS`] requests or more, that take [`LONGER`] times as long as the body's.
-//! 2. It explains [`SHARE`] of the excess or more. Less helps nobody who looks for the cause.
+//! 2. It explains [`SHARE`] of the excess or more. Less does not help to find the cause.
 //! 3. It takes [`LEAST_NS`] of each request of the tail or more, in the mean. Every kernel runs
 //!    short tasks everywhere, and the slowest of the fast requests are those that met one.
 //! 4. It takes [`OVER`] times as long in the tail as in the body: else it is everybody's lot.

@@ -1,4 +1,4 @@
-//! What the hooks told of a trace. Plain data; times are `CLOCK_MONOTONIC`, ns.
+//! The events that the hooks sent in a trace. Plain data; times are `CLOCK_MONOTONIC`, ns.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub struct Irq {
     pub ns: u64,
 }
 
-/// The vector that stands for interrupts of devices.
+/// The vector that means interrupts of devices.
 pub const HARD: u32 = 10;
 
 /// What did not come through.
@@ -120,7 +120,7 @@ pub const HARD: u32 = 10;
 pub struct Losses {
     /// Told in all.
     pub told: u64,
-    /// Not told, because the ring was full or memory at its bound.
+    /// Not sent, because the ring was full or memory at its bound.
     pub lost: u64,
     /// Waits that began before the oldest run that was remembered.
     pub history_full: u64,
@@ -165,7 +165,7 @@ impl Stacks {
     }
 }
 
-/// Everything that was told of a trace.
+/// Every event of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Runs, in any order.

@@ -53,12 +53,12 @@ pub enum Suspect {
     Wait {
         /// On what.
         kind: WaitKind,
-        /// Which file or kernel function; empty: not known, or nothing to tell.
+        /// Which file or kernel function; empty: not known, or nothing to add.
         what: Arc<str>,
         /// Name of the thread that ended it, if it is known.
         waker: Arc<str>,
     },
-    /// Runnable and not running, and nobody was seen on the CPU.
+    /// Runnable and not running, and no task was seen on the CPU.
     Unseen,
     /// The rest: what the stage itself took.
     Stage(usize),
@@ -163,7 +163,7 @@ fn stage_words(stage: usize) -> String {
     format!("{what} ({})", STAGES[stage].name)
 }
 
-/// What a request waits for, where no sleep of its thread was told: one in `epoll_wait`, or a short one.
+/// What a request waits for, where no sleep of its thread was reported: one in `epoll_wait`, or a short one.
 fn wait_stage_words(name: &str) -> &'static str {
     match name {
         "wait_upstream" => "waiting for an upstream (wait_upstream)",

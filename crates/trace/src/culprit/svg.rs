@@ -42,7 +42,7 @@ const KINDS: [(&str, &str, &str); 6] = [
 ];
 const KERNEL_COLOUR: &str = "#8fb6ea";
 
-/// The whole picture; `title` and `answer` stand above it.
+/// The whole picture; `title` and `answer` are written above it.
 pub fn draw(title: &str, answer: &str, tail: Panel<'_>, body: Panel<'_>) -> String {
     let trees = [tail, body].map(|panel| Node::of(panel.folded));
     let depth = trees.iter().map(|tree| tree.depth(least_ns(tree))).max().unwrap_or(0).max(3);

@@ -134,7 +134,7 @@ fn named(blame: &Blame) -> Vec<String> {
 
 fn nothing(_: u64, _: &mut Seen) {}
 
-/// A proxy: nothing is told of a loop that sleeps, so the stage itself says what it waits for.
+/// A proxy: a loop that sleeps sends no event, so the stage itself says what it waits for.
 #[test]
 fn a_tail_that_waits_for_an_upstream_says_so_and_blames_nobody_here() {
     let slow = |at_ns, _: &mut Seen| {
@@ -147,7 +147,7 @@ fn a_tail_that_waits_for_an_upstream_says_so_and_blames_nobody_here() {
     assert!(blamed.tail.keys().any(|path| path == "worker;sleeps;wait_upstream"), "{blamed:?}");
 }
 
-/// A sleep that was told stands in its own stage, though another one is longer.
+/// A sleep that was reported lies in its own stage, though another one is longer.
 #[test]
 fn what_a_thread_slept_on_is_taken_out_of_the_wait_for_it() {
     let mut seen = Seen::default();

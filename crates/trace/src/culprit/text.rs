@@ -10,7 +10,7 @@ use crate::reconstruct::parts::VerdictWord;
 
 /// Lines of the table.
 const LINES: usize = 10;
-/// Kinds of requests that are told.
+/// Kinds of requests that are listed.
 const KINDS: usize = 4;
 
 /// The sentence and the table.

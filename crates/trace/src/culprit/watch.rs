@@ -1,4 +1,4 @@
-//! The culprit's hooks: load, attach, take what they tell, detach. Stands beside a breakdown.
+//! The culprit's hooks: load, attach, take their events, detach. Runs beside a breakdown.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd as _;
@@ -69,7 +69,7 @@ const FILES: &[libc::c_long] = &[
 /// Thread ids may be used again by anybody: this one stays between windows.
 const LIVES: &str = "culprit_exit";
 
-/// The loaded hooks, and what they have told so far.
+/// The loaded hooks, and their events so far.
 pub struct Watch {
     lives: Option<Link>,
     /// Programs that could be attached.
@@ -180,7 +180,7 @@ impl Watch {
         Ok(blame(asked, &kept, &self.end()?))
     }
 
-    /// Everything that was told, with names.
+    /// Every event, with names.
     fn end(self) -> Result<Seen, Fault> {
         drop(self.lives);
         self.ring.consume().map_err(refused)?;

@@ -1,4 +1,4 @@
-//! What the few hooks of a sample cannot tell apart is named together, and what they do not see is not there:
+//! What the few hooks of a sample cannot distinguish is named together, and what they do not see is not there:
 //! a stage that would always be 0 is left out of the result.
 //!
 //! The kernel side (`bpf/few.h`) books such stages in one of them; here it gets its name.

@@ -49,7 +49,7 @@ impl Bins {
         ((per_octave + bin % per_octave) as u64) << octave
     }
 
-    /// Value at rank ceil(q · n), linear inside its bin. `zeros` values of 0 stand below the bins.
+    /// Value at rank ceil(q · n), linear inside its bin. `zeros` values of 0 lie below the bins.
     pub fn quantile(self, counts: &[u64], zeros: u64, q: f64) -> Option<u64> {
         let n = zeros + counts.iter().sum::<u64>();
         if n == 0 {

@@ -113,7 +113,7 @@ pub struct CpuSamples {
     pub kernel: u64,
     /// In the kernel, serving softIRQs.
     pub softirq: u64,
-    /// In the kernel, without a stack to tell by.
+    /// In the kernel, without a stack that shows where.
     pub unknown: u64,
     /// All samples, whatever ran.
     pub all: u64,

@@ -32,7 +32,7 @@ const BLOCKS: &[(&str, usize)] =
 const BODILESS: &[&str] = &["GET", "HEAD", "DELETE", "OPTIONS"];
 
 /// Whether a read of `bytes` that begins with `text` holds more than one request of memcache (text or
-/// binary), RESP or HTTP/1. False where the first one's end cannot be told from what is shown.
+/// binary), RESP or HTTP/1. False where the first one's end is not in what is shown.
 pub fn holds_several(text: &[u8], bytes: usize) -> bool {
     first(text).is_some_and(|end| end < bytes)
 }

@@ -13,7 +13,7 @@ pub enum Weight {
     Note,
     /// Something was seen, and nothing is missing; one count need not be one request.
     Fact,
-    /// Of a matched request time stands in the wrong stage.
+    /// Of a matched request time is in the wrong stage.
     Split,
     /// A record did not fit the ring.
     Dropped,

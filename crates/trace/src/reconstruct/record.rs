@@ -13,7 +13,7 @@ pub const TEXT: usize = record::SIZE - record::TEXT;
 
 const _: () = assert!(record::TEXT == record::STAGE_NS + 8 * COUNT);
 
-/// One request as the kernel tells it: its `struct record`.
+/// One request as the kernel side sends it: its `struct record`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// `CLOCK_MONOTONIC` when its first segment came in, ns.
@@ -42,7 +42,7 @@ pub struct Record {
     pub seq: u32,
     /// Time per stage, ns.
     pub stage_ns: [u64; COUNT],
-    /// How it begins, zeros behind; all zeros: not known, or nobody is to be blamed.
+    /// How it begins, zeros behind; all zeros: not known, or no culprit is asked for.
     pub text: [u8; TEXT],
 }
 

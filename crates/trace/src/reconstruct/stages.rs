@@ -58,7 +58,7 @@ const fn wait(name: &'static str, about: &'static str) -> Stage {
 
 /// How many there are, the residual included.
 pub const COUNT: usize = 28;
-/// Where the residual stands: last.
+/// The residual's place: the last.
 pub const RESIDUAL: usize = COUNT - 1;
 
 /// All stages, in the order in which a request passes them.

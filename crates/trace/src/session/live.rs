@@ -55,7 +55,7 @@ pub struct Outcome {
     pub sampling: Sampling,
     /// What came in each window; empty where all requests were traced.
     pub clusters: Clusters,
-    /// System calls had no hook: some stages were not told apart.
+    /// System calls had no hook: some stages were not distinguished.
     pub is_few: bool,
     /// CPU time per TCP segment in windows ÷ between them.
     pub cpu_ratio: Option<Estimate>,

@@ -135,7 +135,7 @@ fn reads(object: &Object) -> Result<Reads, Fault> {
     Ok(reads)
 }
 
-/// Samples in softIRQ, and those whose stack tells nothing.
+/// Samples in softIRQ, and those with a stack that shows nothing.
 fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
     let code = SoftirqCode::read();
     let samples = load::map(object, "stack_samples")?;

@@ -182,7 +182,7 @@ impl Windows<'_, '_> {
     }
 }
 
-/// A trace that is told to end waits for the last requests a little, and no longer.
+/// A trace that is asked to end waits for the last requests a little, and no longer.
 fn was_given_time(pause: Duration) -> bool {
     pause >= DRAIN_LOOK_MAX
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Short tasks of the kernel make the slowest of fast requests; nobody calls that a culprit.
+/// Short tasks of the kernel make the slowest of fast requests; that is no culprit.
 #[test]
 fn a_quiet_run_names_nobody() {
     let slow = |at_ns, seen: &mut Seen| {
@@ -133,7 +133,7 @@ fn whoever_lost_events_or_requests_names_nobody() {
     assert!(scene.blame().reasons[0].contains("too few"));
 }
 
-/// Many that each do a little are told together, and not named.
+/// Many that each do a little are added up, and not named.
 #[test]
 fn many_small_ones_are_told_together() {
     let mut number = 0;

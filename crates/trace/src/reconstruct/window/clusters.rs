@@ -1,4 +1,4 @@
-//! What each window saw: small enough to keep hundreds of them, enough to tell how they differ.
+//! What each window saw: small enough to keep hundreds of them, enough to show how they differ.
 
 use crate::reconstruct::bins;
 use crate::reconstruct::stages::{COUNT, STAGES};

@@ -4,7 +4,7 @@ use crate::reconstruct::counts::Counts;
 use crate::reconstruct::window::Sampling;
 use crate::reconstruct::window::slowing::Slowing;
 
-/// Of fewer windows it cannot be told how much they differ.
+/// From fewer windows it is not known how much they differ.
 const CLUSTERS_MIN: usize = 5;
 /// Ten requests above p99.
 const REQUESTS_MIN: u64 = 1000;
@@ -16,7 +16,7 @@ pub fn doubts(counts: &Counts, sampling: &Sampling) -> Vec<String> {
     let Some(accuracy) = &sampling.accuracy else { return Vec::new() };
     let matched = counts.matched();
     if matched == 0 {
-        return Vec::new(); // that is said elsewhere
+        return Vec::new(); // another check says so
     }
     let (what, less) = match sampling.windows {
         Some(_) => ("windows", "a higher --cost"),

@@ -8,7 +8,7 @@
 //! for less: parts − ratio · wholes, window by window, may sum to 0. Either side is a weighted sum of
 //! rare events with gamma limits, the upper one as if one more window like the heaviest had come (Fay
 //! and Feuer), and both together have the limits of a difference (Zou and Donner). How few windows the
-//! spread is known from is told by their kurtosis: Satterthwaite's degrees of freedom.
+//! spread is known from follows from their kurtosis: Satterthwaite's degrees of freedom.
 //!
 //! What no window saw is in no interval: see [`crate::reconstruct::window::Accuracy::blind_hz`].
 //!
@@ -58,7 +58,7 @@ fn sums(parts: &[[f64; 2]]) -> [f64; 2] {
     parts.iter().fold([0.0; 2], |[a, b], [part, whole]| [a + part, b + whole])
 }
 
-/// So many standard errors to either side, by how many windows tell of them.
+/// So many standard errors to either side, by how many windows they are estimated from.
 fn spread(parts: &[[f64; 2]], value: f64, freedom_max: usize) -> f64 {
     let squares = || parts.iter().map(|[part, whole]| (part - value * whole).powi(2));
     let n = parts.len() as f64;

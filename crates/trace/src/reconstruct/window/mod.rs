@@ -77,7 +77,7 @@ pub struct Place {
 pub struct Cost {
     /// Share of the service's CPU time that was asked for.
     pub asked: f64,
-    /// Share that tracing took, of all the service's CPU time; `null`: too little was done to tell.
+    /// Share that tracing took, of all the service's CPU time; `null`: too little was done to know.
     pub measured: Option<f64>,
     /// Of `measured`: 95 % interval, from window to window.
     pub interval: Option<Interval>,

@@ -17,7 +17,7 @@ use crate::reconstruct::window::Interval;
 use crate::reconstruct::window::estimate::Estimate;
 
 /// Of a tail that is longer than this, more than a third is the tracer's own doing: where its time goes
-/// says little of the untraced service. Up to here the estimate stands beside the numbers.
+/// says little of the untraced service. Up to here the estimate is given beside the numbers.
 pub const TAIL_MAX: f64 = 1.5;
 /// A worker that is busier while traced has a queue of no known length without hooks.
 const BUSY_MAX: f64 = 0.97;
@@ -26,13 +26,13 @@ const BUSY_MAX: f64 = 0.97;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Slowing {
-    /// CPU time per TCP segment in windows ÷ the same between them; `null`: too little was done to tell.
+    /// CPU time per TCP segment in windows ÷ the same between them; `null`: too little was done to know.
     pub cpu_ratio: Option<f64>,
     /// Of `cpu_ratio`: 95 % interval, from window to window.
     pub interval: Option<Interval>,
     /// Busy share of the busiest worker in windows.
     pub busy: f64,
-    /// How many times as long requests wait behind others; `null`: not to be told, as where the busiest
+    /// How many times as long requests wait behind others; `null`: not known, as where the busiest
     /// worker has no idle time.
     pub wait_ratio: Option<f64>,
     /// How many times as long requests are in the mean, by estimate.

@@ -104,7 +104,7 @@ fn the_cost_is_measured_with_an_interval_that_holds_it() {
     assert!((value - 1.0 / (1.0 - 0.22)).abs() < 4.0 * se && se < 0.05, "{value} {se}");
 }
 
-/// An idle service says nothing of what hooks cost it: it is assumed, and that is said.
+/// An idle service says nothing of what hooks cost it: it is assumed, and the result says so.
 #[test]
 fn nothing_is_measured_where_nothing_is_done() {
     let mut duty = Duty::new(0.02, 1e9);

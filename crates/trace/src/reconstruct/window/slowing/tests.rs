@@ -10,7 +10,7 @@ fn seen(cpu_ratio: f64, busy: f64, tail: &[(Cause, f64)]) -> Slowing {
 }
 
 /// A simulated queue of one worker (M/M/1 by Lindley's recursion) with hooks and without: its mean wait
-/// is as much longer as is said.
+/// is longer by the factor that is found.
 #[test]
 fn the_wait_is_longer_by_what_a_queue_says() {
     use sojourn_base::rng;
