@@ -78,7 +78,7 @@ def courses(*each: Course, blocks: int = 3, is_late: bool = False) -> list[tuple
     of = study("run.fractions=[0.2, 0.5, 0.8]", f"run.repeats={blocks}", "run.retries=2",
                'services.memcached.measure=["sweep"]')  # fmt: skip
     outcomes: list[Outcome] = []
-    while point := sweep.next_run(of, SERVICE, outcomes, AXIS, TARGET, is_late=is_late):
+    while point := plan.next_run(of, SERVICE, outcomes, AXIS, TARGET, is_late=is_late):
         half = sum(o.point.fraction == 0.5 for o in outcomes)
         course = each[min(half, len(each) - 1)] if point.fraction == 0.5 else Course.STEADY
         outcomes.append(replace(imagine(point), course=course))
