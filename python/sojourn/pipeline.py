@@ -169,9 +169,10 @@ def measure(
             last = None
         wall_s = time.monotonic() - began_s
         for folder, outcome in zip(folders, outcomes, strict=True):
-            kept = record.add(replace(outcome, wall_s=wall_s))
+            course = outcome.course
             with suppress(Fault):  # a report that lacks a summary makes it, or says what is wrong
-                summarise(folder, kept, study)
+                course = summarise(folder, outcome, study)
+            kept = record.add(replace(outcome, wall_s=wall_s, course=course))
             watcher.ended(kept, record.outcomes())
         streak.add(outcomes, is_failure=last is not None)
         if last is not None and streak.is_hopeless:

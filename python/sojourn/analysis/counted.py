@@ -113,6 +113,8 @@ def is_decided(one: Effect | Trend) -> bool:
     """
     if isinstance(one, Trend):
         return _is_sure(one)
+    if one.endless:
+        return True
     if not is_narrow(one.interval):
         return False
     assert one.interval is not None  # noqa: S101  # it is narrow

@@ -16,6 +16,7 @@ from sojourn.text.numbers import percent
 LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
 UNLIKE = "the shield was not the same"  # so two levels do not compare
 TELLS_NOTHING = 1e4  # from one end of an interval to the other
+ENDLESS = "that is more load than is served"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Saying:
         """An effect from values by block and combination; of one run each if `runs` is None."""
         logs = self.contrast.by_block(values)
         lost = sum(map(math.isnan, logs))
+        if lost and not unlike and (side := self.contrast.endless(values)):
+            return self._endless(number, side, len(logs))
         few = not lost and len(logs) < BLOCKS_MIN
         if few and (found := incomplete_blocks.fitted(self.contrast, values)):
             said = self.effect(
@@ -50,13 +53,21 @@ class Saying:
             return _held(said, number.floor, found.spread)
         value, interval = ratio(logs) if not lost else (None, None)
         if lost:
-            reason = f"it is infinite in {lost} of {len(logs)} blocks: requests were lost"
+            where = f"it is infinite in {lost} of {len(logs)} blocks"
+            reason = f"{where}: requests were lost, or the queue grew"
         elif value is None:
             reason = "no block has valid runs of both levels"
         else:
             reason = "" if interval else "one block gives no interval (see run.repeats)"
         said = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
         return _held(said, number.floor, self.contrast.spread(values, runs)) if logs else said
+
+    def _endless(self, number: Number, side: int, blocks: int) -> Effect:
+        """Of a number that only one of the levels keeps finite, in all blocks."""
+        said = self.effect(number, None, None, blocks=blocks, reason=ENDLESS, unlike="")
+        more, less = (said.level, said.base) if side > 0 else (said.base, said.level)
+        text = f"{number.what} grows without end with {self.name} = {more}, and not with {less}"
+        return replace(said, endless=side, sentence=f"{text}: {ENDLESS}")
 
     def effect(
         self,

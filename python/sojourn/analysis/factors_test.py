@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sojourn import analysis, spec
+from sojourn.analysis import counted
 from sojourn.analysis.study import _headlines
 from sojourn.analysis.testing import measured
 from sojourn.findings.findings import Effect, Findings
@@ -43,7 +44,12 @@ def slow(point: Point) -> float:
 
 
 def played(
-    study: Study, *, is_bad: str = "", loses: str = "", slow: Callable[[Point], float] = slow
+    study: Study,
+    *,
+    is_bad: str = "",
+    loses: str = "",
+    grows: Callable[[Point], bool] = lambda _: False,
+    slow: Callable[[Point], float] = slow,
 ) -> StudyData:
     """Exponential times around 100 µs; those of blocks differ by some per cent."""
     rng = np.random.default_rng(5)
@@ -54,6 +60,8 @@ def played(
         times = rng.exponential(mean_ns, 3000)
         if loses and loses in point.key:
             times[::30] = np.inf
+        if grows(point):
+            times += np.linspace(1e5, 1e8, len(times))
         one = measured(point, times, bound_ns=1e6)
         if point.offered_rps is None:
             rate = 1e5 / slow(point) * np.exp(0.02 * rng.standard_normal())
@@ -159,6 +167,45 @@ def test_requests_that_were_lost_are_infinitely_late_and_no_block_is_left_out() 
     assert "infinite in 1 of 3 blocks" in one.sentence
     assert effect(found, "threads", "p99 at 30 % load").blocks == 3
     assert effect(found, "threads", "p50 at 70 % load").interval is not None
+
+
+def test_a_queue_that_grows_in_every_block_is_an_answer_that_no_ratio_has() -> None:
+    """With two threads 70 % is more than is served; 30 % has its ratio."""
+
+    def overloaded(point: Point) -> bool:
+        return point.setting.get(THREADS) == 2 and point.fraction == 0.7
+
+    found = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
+    one = effect(found, "threads", "p99 at 70 % load")
+    assert (one.endless, one.ratio, one.interval) == (1, None, None)
+    assert one.sentence == (
+        "p99 at 70 % load grows without end with threads = 2, and not with 1: that is more load "
+        "than is served"
+    )
+    assert counted.is_decided(one)
+    assert not effect(found, "threads", "p99 at 30 % load").endless
+    point = next(p for s in found.services if s.levels for p in s.points if p.is_overloaded)
+    assert (point.fraction, point.verdict, point.is_believed) == (0.7, Verdict.VIOLATED, False)
+
+    other = analysis.study(played(asked(f"{THREADS}=2,1"), grows=overloaded), answers())
+    assert effect(other, "threads", "p99 at 70 % load").endless == -1
+
+
+def test_a_queue_that_grows_in_some_blocks_or_once_is_no_such_answer() -> None:
+    def overloaded(point: Point) -> bool:
+        return point.setting.get(THREADS) == 2 and point.fraction == 0.7 and point.repeat > 0
+
+    found = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
+    one = effect(found, "threads", "p99 at 70 % load")
+    assert (one.endless, one.blocks) == (0, 1), "the one block that has a level"
+    once = played(asked(f"{THREADS}=1,2", repeats=1), grows=lambda p: slow(p) > 1)
+    alone = analysis.study(once, answers())
+    assert not effect(alone, "threads", "p99 at 70 % load").endless, "one run grows by chance"
+    given = played(asked(f"{THREADS}=1,2"), grows=lambda p: p.fraction == 0.7)
+    both = analysis.study(given, answers())
+    one = effect(both, "threads", "p99 at 70 % load")
+    assert (one.endless, counted.is_decided(one)) == (0, False)
+    assert "infinite in 3 of 3 blocks" in one.sentence
 
 
 def test_levels_under_different_shields_are_not_compared() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
 from sojourn.findings.findings import LoadPoint, Qos
+from sojourn.plan.make import GROWN_ENOUGH
 from sojourn.plan.points import Verdict
 from sojourn.plan.posterior import Posterior
 from sojourn.stats import quantiles, restarts
@@ -45,7 +46,10 @@ def gather(
     if fraction is None:
         fraction = offered / max_rps if max_rps else 0.0
     p = said.holds_at(offered) if said else None
+    is_overloaded = not believed and sum(j.run.grows for j in judged) >= GROWN_ENOUGH
     verdict, reasons = _verdict(judged, believed, p)
+    if is_overloaded and qos:  # what grows without end misses every bound
+        verdict = Verdict.VIOLATED
     disturbed = _disturbed(believed)
     return LoadPoint(
         fraction=fraction,
@@ -62,6 +66,7 @@ def gather(
         is_believed=bool(believed),
         undisturbed=_undisturbed(believed, decisive, confidence) if disturbed > LITTLE else None,
         disturbed_share=disturbed,
+        is_overloaded=is_overloaded,
     )
 
 

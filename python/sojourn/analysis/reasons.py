@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sojourn.plan.points import Course
+
 TITLE_WORDS = 3  # of a check's name; a longer beginning is a sentence
 WORDS_MAX = 24  # characters of a reason in a line
 
@@ -62,11 +64,14 @@ KINDS: Mapping[str, About] = {
                               "server's CPUs: --shield priority", has_share=True),
     "neighbour died": About("neighbour died", "see the neighbour's log in the point's folder"),
     "unstable": About("not steady", "measure longer: --profile standard"),
+    "overloaded": About("queue grows", "ask for less load: this is more than is served"),
     "cold start": About("warm-up too short", "lengthen warmup_s"),
     "undecided alone": About("too few requests", "measure longer: --profile standard"),
     "too few requests": About("too few requests", "measure longer: --profile standard"),
     "borderline": About("near the target", "measure longer: --profile standard"),
 }  # fmt: skip
+
+_COURSES = {Course.COLD: "cold start", Course.MOVES: "unstable", Course.GROWS: "overloaded"}
 
 # Reasons that begin with a name of the study's own.
 _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
@@ -84,6 +89,16 @@ def topic(reason: str) -> str:
     """
     title, colon, _ = reason.partition(": ")
     return title if colon and len(title.split()) <= TITLE_WORDS else reason
+
+
+def of_course(course: Course) -> str:
+    """The words for a run that was not in steady state; "" for one that was.
+
+    >>> of_course(Course.COLD), of_course(Course.STEADY)
+    ('warm-up too short', '')
+    """
+    title = _COURSES.get(course)
+    return KINDS[title].words if title else ""
 
 
 def about(reason: str) -> About | None:

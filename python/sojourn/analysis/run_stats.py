@@ -7,16 +7,16 @@ follows from the run's own files only, so it is found once and kept beside them 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from sojourn.findings.measured import Alone, Measured
+from sojourn.plan.points import Course
 from sojourn.stats import independence, steady
 from sojourn.stats.independence import Batched, Cut
 from sojourn.stats.times import Times, from_values
-from sojourn.text.numbers import percentile
 
 _SLICES = 20
 _SLICE_NEEDS = 20  # requests in a slice of raw times, or its median says nothing
@@ -37,12 +37,13 @@ def find(measured: Measured, asked: Iterable[float]) -> Alone:
     """
     parts = slices(measured)
     cut = independence.batches(parts)
-    steadiness = _steadiness(parts)
+    found = steady.judge(parts)
     return Alone(
         ratios={q: _ratio(measured, cut, q) for q in (None, *asked)},
-        is_steady=steadiness.is_steady,
-        unsteady=steadiness.reasons,
-        cold=cold(measured),
+        is_steady=found.is_steady,
+        unsteady=found.reasons,
+        grows=found.grows,
+        cold=found.cold,
         series=tuple(
             (s.at_s, s.achieved_rps, s.sojourn.quantile(0.5), s.sojourn.quantile(0.99))
             for s in measured.seconds
@@ -78,17 +79,10 @@ def slices(measured: Measured) -> tuple[Times, ...]:
     return tuple(from_values(part) for part in np.array_split(raw, _SLICES))
 
 
-def _steadiness(parts: Sequence[Times]) -> steady.Steadiness:
-    cut = [part for part in parts if part.n]
-    return steady.judge(
-        {percentile(q): np.array([part.quantile(q) for part in cut], float) for q in (0.5, 0.99)}
-    )
-
-
-def cold(measured: Measured) -> str:
-    """By the slices of the interval log, which hold every request; else by raw requests."""
-    means = [moments[0] for s in measured.seconds if (moments := s.sojourn.moments())]
-    if len(means) >= 2 * steady.COLD_BATCHES:
-        return steady.cold_start(np.array(means), batch=1)
-    raw = measured.raw_sojourn_ns
-    return "" if raw is None else steady.cold_start(raw[np.isfinite(raw)])
+def course(own: Alone) -> Course:
+    """What the plan is to know of it."""
+    if own.cold:
+        return Course.COLD
+    if own.is_steady is not False:
+        return Course.STEADY
+    return Course.GROWS if own.grows else Course.MOVES

@@ -121,6 +121,7 @@ def _run(
         errors=tuple(sorted(measured.errors.items())),
         is_believed=decision is not Decision.UNKNOWN,
         series=own.series,
+        grows=own.grows and outcome.verdict is not Verdict.UNKNOWN,
     )
 
 

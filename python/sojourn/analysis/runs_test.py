@@ -14,6 +14,7 @@ from sojourn.findings.findings import Qos
 from sojourn.findings.measured import Second
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.decide import Decision
+from sojourn.plan.points import Course
 from sojourn.stats.independence import Batched
 from sojourn.stats.testing import mg1
 from sojourn.stats.times import EMPTY, from_values
@@ -149,7 +150,7 @@ def test_the_series_has_rate_and_quantiles_of_every_second_and_errors_by_name() 
     assert (found.key, found.repeat, found.fraction) == (POINT.key, 0, 0.8)
 
 
-def test_a_cold_start_is_sought_in_forty_seconds_or_more_else_in_raw_times() -> None:
+def test_a_cold_start_is_sought_in_the_slices_or_else_in_raw_times() -> None:
     rng = np.random.default_rng(3)
     level = np.r_[np.full(12, 2.0), np.ones(28)]
     raw = np.concatenate([rng.normal(1e5 * each, 2e3, 50) for each in level])
@@ -157,13 +158,23 @@ def test_a_cold_start_is_sought_in_forty_seconds_or_more_else_in_raw_times() -> 
                for k, part in enumerate(np.array_split(raw, 40))]  # fmt: skip
     base = replace(measured(POINT, raw), raw_sojourn_ns=None)
     forty = runs.judge(replace(base, seconds=tuple(seconds)), None)
-    assert any(reason.startswith("cold start: the first 30 %") for reason in forty.run.reasons)
+    assert any(reason.startswith("cold start: in the first ") for reason in forty.run.reasons)
     assert (forty.decision, forty.is_believed) == (Decision.UNKNOWN, False)
-    fewer = replace(base, seconds=tuple(seconds[1:]))
+    fewer = replace(base, seconds=tuple(seconds[:7]))
     assert not any("cold" in reason for reason in runs.judge(fewer, None).run.reasons)
-    with_raw = run_stats.cold(replace(fewer, raw_sojourn_ns=np.r_[raw, np.inf]))
-    assert with_raw.startswith("cold start: the first 30 %")
-    assert run_stats.cold(base) == ""
+    with_raw = run_stats.find(replace(fewer, raw_sojourn_ns=raw), ())
+    assert with_raw.cold.startswith("cold start: in the first ")
+    assert run_stats.course(with_raw) is Course.COLD
+    assert run_stats.course(run_stats.find(base, ())) is Course.STEADY
+
+
+def test_a_run_whose_queue_grows_has_no_numbers_and_says_so_to_the_plan() -> None:
+    raw = np.linspace(1e6, 1e8, 20_000)
+    found = runs.judge(measured(POINT, raw), None)
+    assert (found.run.grows, found.run.is_believed) == (True, False)
+    own = run_stats.find(measured(POINT, raw), ())
+    assert run_stats.course(own) is Course.GROWS
+    assert run_stats.course(replace(own, grows=False)) is Course.MOVES
 
 
 def test_what_is_asked_of_a_target_is_asked_once_in_order() -> None:

@@ -72,10 +72,11 @@ def test_the_tail_of_the_queue_lies_in_its_interval(found: Findings) -> None:
 
 def test_overload_is_unstable_shown_and_not_averaged(found: Findings) -> None:
     point = at(found, 1.2)
-    assert point.verdict is Verdict.UNKNOWN
+    assert point.is_overloaded
+    assert point.verdict is Verdict.VIOLATED
     assert not point.is_believed
     assert not point.is_steady
-    assert point.reasons[0].startswith("unstable: p50 moves by +")
+    assert point.reasons[0].startswith("overloaded: the queue grows: p50 rises from ")
     assert point.mean.value is None
     assert len(point.runs) == 2
 

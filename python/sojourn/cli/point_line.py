@@ -13,6 +13,7 @@ from sojourn.analysis import reasons
 from sojourn.analysis.load_point import SURE
 from sojourn.cli.words import chance, load_words
 from sojourn.plan import Outcome, Point, Verdict, design
+from sojourn.plan.points import Course
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import Level, short
@@ -53,7 +54,7 @@ def line(
     """
     point = outcome.point
     word, why = _verdict(study, outcome, outcomes)
-    again = AGAIN if point.key != point.cell.key() else ""
+    again = _again(study, point)
     fixed = [place, load_words(point), again, p99(outcome), word, why]
     room = WIDTH + 2 - sum(len(part) + 2 for part in fixed if part)  # no gap after the last
     service = _cut(point.service, max(SERVICE, room - LEVEL))
@@ -78,11 +79,11 @@ def p99(outcome: Outcome) -> str:
         said = f"{show_count(outcome.achieved_rps)}/s"
         return f"({said})" if outcome.verdict is Verdict.UNKNOWN else said
     found = outcome.p99_ns
+    if not outcome.is_believed and found is not None:
+        return f"p99 ({show_ns(found)})"
     if found is None:
         is_lost = outcome.lost > (1 - _TAIL) * outcome.requests
         return "p99 never" if is_lost else "p99 –"
-    if outcome.verdict is Verdict.UNKNOWN:
-        return f"p99 ({show_ns(found)})"
     return f"p99 {'≤' if outcome.is_upper_bound else ''}{show_ns(found)}"
 
 
@@ -91,12 +92,22 @@ def _verdict(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> tup
     if outcome.verdict is Verdict.UNKNOWN:
         why = reasons.short(outcome.reasons[0]) if outcome.reasons else "nothing was measured"
         return outcome.verdict.value, why
+    if outcome.course is not Course.STEADY:
+        return Verdict.UNKNOWN.value, reasons.of_course(outcome.course)
     likely = chance(study, outcome, outcomes)
     if likely is None:
         return outcome.verdict.value, ""
     is_sure = likely >= SURE or likely <= 1 - SURE
     verdict = Verdict.HOLDS if likely >= SURE else Verdict.VIOLATED
     return verdict.value if is_sure else BORDERLINE, f"P = {likely:.2f}"
+
+
+def _again(study: Study, point: Point) -> str:
+    """`again`, and for how many times as long, because it was not steady before."""
+    if point.key == point.cell.key():
+        return ""
+    times = point.warmup_s / study.run.warmup_s if study.run.warmup_s else 1.0
+    return f"{AGAIN} {times:.0f}× as long" if times > 1 else AGAIN
 
 
 def _levels(study: Study, point: Point) -> list[str]:

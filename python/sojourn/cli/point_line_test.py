@@ -12,6 +12,7 @@ from sojourn.analysis import reasons
 from sojourn.cli import point_line
 from sojourn.cli.point_line import WIDTH, line
 from sojourn.plan import Outcome, Phase, Verdict, next_point
+from sojourn.plan.points import Course
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Level, Setting
 from sojourn.testing_questions import PLANS
@@ -74,6 +75,25 @@ def test_a_point_that_is_measured_again_is_marked() -> None:
     second = replace(first, point=replace(first.point, key=first.point.cell.key(1)))
     assert "again" not in said(first)
     assert "  again  p99" in said(second)
+
+
+@pytest.mark.parametrize(
+    ("course", "words"),
+    [
+        (Course.COLD, "warm-up too short"),
+        (Course.MOVES, "not steady"),
+        (Course.GROWS, "queue grows"),
+    ],
+)
+def test_a_run_that_was_not_steady_says_why_and_the_next_for_how_long(
+    course: Course, words: str
+) -> None:
+    first = swept(course=course)
+    assert said(first).endswith(f"  p99 (154 µs)  unknown  {words}")
+    point = replace(first.point, key=first.point.cell.key(1), warmup_s=4 * STUDY.run.warmup_s)
+    longer = said(replace(first, point=point))
+    assert "  again 4× as long  p99" in longer
+    assert len(longer) <= WIDTH
 
 
 def test_all_runs_together_decide_where_they_can(monkeypatch: pytest.MonkeyPatch) -> None:

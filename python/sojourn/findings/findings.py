@@ -34,6 +34,7 @@ class Run:
         is_believed: its self-checks passed, so its numbers stand, whatever the verdict.
         lateness_ns: (q, ns) pairs of what the client can have added, as in `Estimate`; q None is
             the mean. Only where it is more than little.
+        grows: its queue grew from the first eighth to the last (M8): its times have no level.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Run:
     is_believed: bool = True
     sample: tuple[tuple[float, float | None], ...] = ()
     lateness_ns: tuple[tuple[float | None, float], ...] = ()
+    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,8 @@ class LoadPoint:
         mean, quantiles: over the valid runs' merged histograms.
         is_bimodal: the restarts fall into two groups (M15).
         is_steady: no trend within the runs (M8).
+        is_overloaded: none has a level, and in two or more the queue grew: it is more load than is
+            served.
         distribution: (share of requests at or below, ns), for the full distribution figure.
         undisturbed: the target's quantile, or p99, of the requests that no stop of the server's
             CPUs reached (M29); None where nobody watched, or nearly all were undisturbed.
@@ -88,6 +92,7 @@ class LoadPoint:
     is_believed: bool = True
     undisturbed: Estimate | None = None
     disturbed_share: float = 0.0
+    is_overloaded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,6 +412,8 @@ class Effect:
         sentence: the effect in words.
         noise_gate: the ratio up to which it could be equal runs' (A/A); None if that is not known.
         is_noise: it is no more than that.
+        endless: 1 where the number grows without end under `level` in every block and not under
+            `base`, −1 the other way round: an answer that no ratio has; 0 else.
     """
 
     what: str
@@ -422,6 +429,7 @@ class Effect:
     sentence: str
     noise_gate: float | None = None
     is_noise: bool = False
+    endless: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ class Alone:
     Attributes:
         ratios: n / n_eff for each quantile that is asked for, and for the mean (None).
         is_steady: None if it was too short to tell; `unsteady` says why not.
+        grows: its queue does: the load is more than is served.
         cold: why its warm-up was too short; "" if it was not.
         series: per slice: (s since start, achieved requests/s, p50 ns, p99 ns).
     """
@@ -48,6 +49,7 @@ class Alone:
     ratios: Mapping[float | None, Batched]
     is_steady: bool | None
     unsteady: tuple[str, ...]
+    grows: bool
     cold: str
     series: tuple[tuple[float, float, float | None, float | None], ...]
 

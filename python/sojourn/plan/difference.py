@@ -25,7 +25,7 @@ import numpy as np
 from scipy import stats
 
 from sojourn.plan.design import own_levels
-from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.points import Outcome, Phase
 from sojourn.plan.rehearse import Rehearsal
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
@@ -80,7 +80,7 @@ def spread_of(study: Study, outcomes: Iterable[Outcome]) -> float | None:
     cells: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in outcomes:
         point = one.point
-        is_told = point.phase is Phase.SWEEP and one.verdict is not Verdict.UNKNOWN
+        is_told = point.phase is Phase.SWEEP and one.is_believed
         if is_told and one.p99_ns and TWIN not in point.setting:
             cell = f"{own_levels(study, point).text} {point.fraction}"
             cells[point.service][cell, point.repeat].append(math.log(one.p99_ns))

@@ -121,6 +121,7 @@ def test_the_scatter_of_a_record_is_what_its_runs_have_beyond_cell_and_block() -
     assert difference.spread_of(of, doubted) is None
 
 
+OF_LOADS = {"beside", "colocation"}  # they decide by loads, and not by effects of blocks
 FACTORED = sorted(
     path.stem
     for path in STUDIES.glob("*.toml")
@@ -145,7 +146,9 @@ def test_quick_shows_more_with_its_blocks_than_without_in_about_the_same_time(
     assert before != after
     ahead, now = rehearse(before, PLANS), rehearse(after, PLANS)
     assert now.wall_s <= 1.35 * ahead.wall_s
+    measures = {question for service in after.services for question in service.measure}
     both = zip(difference.shown(before, ahead), difference.shown(after, now), strict=True)
     for one, other in both:
         assert other.ratio < one.ratio
-        assert other.ratio**2 <= 3, "its interval spans more than a factor of three"
+        if not measures & OF_LOADS:
+            assert other.ratio**2 <= 3, "its interval spans more than a factor of three"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
-from sojourn.plan.points import Cell, Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Cell, Course, Outcome, Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
+
+DOUBLINGS = 2
+GROWN_ENOUGH = 2  # runs at one load, of any blocks
 
 
 def seed_of(study: Study, key: str) -> int:
@@ -74,4 +78,27 @@ class Tried:
 
 def is_open(tried: Sequence[Outcome], retries: int) -> bool:
     """Whether a point wants another attempt: none was believable, and there may be one more."""
-    return len(tried) <= retries and all(o.verdict is Verdict.UNKNOWN for o in tried)
+    return len(tried) <= retries and not any(o.is_believed for o in tried)
+
+
+def is_overloaded(tried: Iterable[Outcome]) -> bool:
+    """Whether the runs at one load show that it is more than the server can take.
+
+    One run in a hundred grows by chance or beside a burst; two of them do not.
+    """
+    return sum(o.course is Course.GROWS for o in tried) >= GROWN_ENOUGH
+
+
+def longer(point: Point, tried: Sequence[Outcome]) -> Point:
+    """Another attempt at a point, longer by what those before it were not in steady state for (M8).
+
+    After a cold start the warm-up is twice as long, after a run that moved all of it; at most
+    twice so.
+    """
+    unsteady = [o.course for o in tried if o.course is not Course.STEADY]
+    moved = [course for course in unsteady if course is not Course.COLD]
+    return replace(
+        point,
+        warmup_s=point.warmup_s * 2 ** min(DOUBLINGS, len(unsteady)),
+        measure_s=point.measure_s * 2 ** min(DOUBLINGS, len(moved)),
+    )

@@ -34,6 +34,15 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     return Verdict.HOLDS if verdicts else Verdict.UNKNOWN
 
 
+class Course(StrEnum):
+    """How a run went on while it lasted, as analysis judges it (M8); `steady` where it does not."""
+
+    STEADY = "steady"
+    COLD = "cold"  # its warm-up was too short
+    MOVES = "moves"  # no level: a longer run may have one
+    GROWS = "grows"  # the queue does, from the first eighth to the last
+
+
 class Phase(str):
     """Why a point is measured: a name, one object for each.
 
@@ -232,6 +241,7 @@ class Outcome:
         neighbour_per_s: progress of the neighbours while load ran, in units of theirs; None: they
             told of none, or there was nobody.
         neighbour_of_alone: the same as a share of their progress alone and flat out (M22).
+        course: how it went on while it lasted (M8).
     """
 
     point: Point
@@ -255,6 +265,12 @@ class Outcome:
     shield: str = "none"
     neighbour_per_s: float | None = None
     neighbour_of_alone: float | None = None
+    course: Course = Course.STEADY
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether its numbers may be used: it passed its self-checks, and was in steady state."""
+        return self.verdict is not Verdict.UNKNOWN and self.course is Course.STEADY
 
     @property
     def is_upper_bound(self) -> bool:

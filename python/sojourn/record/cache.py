@@ -27,7 +27,7 @@ from sojourn.stats import times
 from sojourn.stats.independence import Batched
 from sojourn.store import files
 
-NAME, FORM = "summary.json", "sojourn.summary/2"
+NAME, FORM = "summary.json", "sojourn.summary/3"
 _METHODS = (  # what a summary rests on, the run's files aside: how they are read, and what follows
     "analysis/run_stats.py", "findings/measured.py", "stats/independence.py", "stats/steady.py",
     "stats/times.py", "record/load.py", "record/cache.py",
@@ -85,6 +85,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadR
         "ratios": [[q, own.ratio, own.freedom] for q, own in found.ratios.items()],
         "is_steady": found.is_steady,
         "unsteady": found.unsteady,
+        "grows": found.grows,
         "cold": found.cold,
         "series": found.series,
         "resources": None if used is None else resources.packed(used),
@@ -122,6 +123,7 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
             },
             is_steady=table["is_steady"],
             unsteady=tuple(table["unsteady"]),
+            grows=table["grows"],
             cold=table["cold"],
             series=tuple((at, rps, p50, p99) for at, rps, p50, p99 in table["series"]),
         ),

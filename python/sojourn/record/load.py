@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import Any
 
 from sojourn.analysis import resource_use as use
-from sojourn.analysis import runs
+from sojourn.analysis import run_stats, runs
 from sojourn.errors import StoreFault
 from sojourn.findings.measured import Measured, Probe, Second, StudyData
 from sojourn.plan import design, failures, left_out
 from sojourn.plan.left_out import LeftOut
-from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.points import Course, Outcome, Phase, Verdict
 from sojourn.plan.questions import Questions
 from sojourn.record import cache as summary
 from sojourn.samples import (
@@ -148,14 +148,20 @@ def _try(point: Kept) -> None:
         _known(*point)
 
 
-def summarise(folder: Path, outcome: Outcome, study: Study) -> None:
+def summarise(folder: Path, outcome: Outcome, study: Study) -> Course:
     """Keep what a point says by itself, once it is measured: reports then need no slices.
+
+    Returns:
+        How the run went on, where its self-checks let one say.
 
     Raises:
         StoreFault: a file is missing, damaged, or of a newer version.
     """
-    if _is_summarised(outcome):
-        _known(folder, outcome, _asked(study, outcome))
+    if not _is_summarised(outcome):
+        return Course.STEADY
+    own = _known(folder, outcome, _asked(study, outcome)).alone
+    is_sound = outcome.verdict is not Verdict.UNKNOWN  # else the client may have made it grow
+    return run_stats.course(own) if own and is_sound else Course.STEADY
 
 
 def _is_summarised(outcome: Outcome) -> bool:

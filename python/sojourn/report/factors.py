@@ -37,7 +37,7 @@ def _row(factor: FactorFinding, effect: Effect) -> Row:
     return Row(
         what=effect.what,
         beside=f"{factor.name} = {effect.level} to {effect.base}",
-        ratio="unknown" if effect.ratio is None else f"× {effect.ratio:.3g}",
+        ratio=_ratio(effect),
         interval=f"{_end(ends.lo)}–{_end(ends.hi)}, {show.share(effect.coverage)}" if ends else "–",
         basis=f"{count} block{'' if count == 1 else 's'}" if count else of_all,
         remark=show.sentences(
@@ -48,8 +48,14 @@ def _row(factor: FactorFinding, effect: Effect) -> Row:
                 effect.doubt,
             )
         ),
-        is_known=ends is not None,
+        is_known=ends is not None or bool(effect.endless),
     )
+
+
+def _ratio(effect: Effect) -> str:
+    if effect.endless:
+        return "× ∞" if effect.endless > 0 else "× 0"
+    return "unknown" if effect.ratio is None else f"× {effect.ratio:.3g}"
 
 
 def _end(ratio: float) -> str:

@@ -278,3 +278,17 @@ def test_a_copy_of_a_study_has_combinations_of_its_own() -> None:
     alone = study.model_copy(update={"services": study.services[:1]})
     assert len(alone.under({THREADS: 1}).services) == 1
     assert len(one.services) == 2
+
+
+def test_what_a_file_skips_of_levels_that_are_not_chosen_is_no_matter() -> None:
+    """The file's own skips; one that the command line gives has to name a level there is."""
+    policy = "services.memcached.knobs.policy"
+    for levels, left in (("other,fifo:1", 0), ("other,slice:3ms", 1)):
+        study = spec.load("square_wave", profile="quick", varied=[f"{policy}={levels}"])
+        assert len(study.design.skip) == left
+        assert len(study.combinations("memcached")) == 4 - 2 * left
+    nobody = spec.load("interference", profile="quick", varied=["neighbour=none,spin"])
+    assert nobody.design.skip == ()
+    skip = f'design.skip=[{{levels={{"{policy}"="rr:1"}},reason="x"}}]'
+    with pytest.raises(SpecFault, match="no level rr:1"):
+        spec.load("square_wave", varied=[f"{policy}=other,fifo:1"], overrides=[skip])

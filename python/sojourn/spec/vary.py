@@ -60,7 +60,25 @@ def apply(
         origin["factors", key] = at
     found += _in_vain(overrides, {*given} - seen)
     table["factors"] = known
+    if ("design", "skip") not in origin:
+        _skip_no_more(table, {key: known[key] for key in seen})
     return [*found, *_loads(table, origin, where)]
+
+
+def _skip_no_more(table: dict[str, Any], varied: Mapping[str, Any]) -> None:
+    """Leave out what the file skips of levels that the command line has not chosen."""
+    design = table.get("design")
+    skips = design.get("skip") if isinstance(design, dict) else None
+    if not isinstance(skips, list):
+        return  # the model refuses what is no list
+
+    def is_left(skip: object) -> bool:
+        levels = skip.get("levels") if isinstance(skip, Mapping) else None
+        if not isinstance(levels, Mapping):
+            return True
+        return all(levels[key] in varied[key] for key in varied if key in levels)
+
+    design["skip"] = [skip for skip in skips if is_left(skip)]
 
 
 def _in_vain(overrides: Sequence[str], by_file: Collection[str]) -> Iterator[SpecFault]:

@@ -102,6 +102,21 @@ class Contrast:
                 found.append(math.fsum(terms) if is_finite else math.nan)
         return tuple(found)
 
+    def endless(self, values: Blocks) -> int:
+        """1 if `level` alone is infinite in every block that compares both, −1 if `base` alone.
+
+        Args:
+            values: as in `by_block`.
+        """
+        sides = set()
+        for measured in values.values():
+            weights = self.weights(measured) or {}
+            under = {sign: [measured[c] for c, w in weights.items() if w * sign > 0]
+                     for sign in (1, -1)}  # fmt: skip
+            if weights:
+                sides.add(tuple(_ends(under[sign]) for sign in (1, -1)))
+        return {(True, False): 1, (False, True): -1}.get(sides.pop(), 0) if len(sides) == 1 else 0
+
     def spread(self, values: Blocks, runs: Counts | None = None) -> float:
         """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.
 
@@ -157,6 +172,12 @@ def combined(
     return math.exp(mean), Interval(
         lo=math.exp(mean - math.sqrt(down)), hi=math.exp(mean + math.sqrt(up))
     )
+
+
+def _ends(values: Sequence[float]) -> bool | None:
+    """Whether all are infinite; None where some are."""
+    infinite = sum(map(math.isinf, values))
+    return infinite == len(values) if infinite in {0, len(values)} else None
 
 
 def _is(cell: Setting, factor: str, level: Level) -> bool:

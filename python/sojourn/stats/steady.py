@@ -1,48 +1,62 @@
-"""Whether a run was in steady state: no warm-up left in it, no trend, no wandering.
+"""Whether a run was in steady state: no warm-up left in it, no trend, no wandering (M8).
 
 A queue that is offered more than it can serve has no steady state; its quantiles grow for as long
-as one measures. Such a run is `unknown (unstable)`, never averaged (M8). Three tests:
+as one measures. Such a run is never averaged. But a neighbour or the machine itself makes a tail
+come in bursts, which is no drift: a test for independent values calls every third such run
+unsteady. So a run is cut into eighths that are longer than most bursts, and three questions are
+asked of p50 and p99:
 
-- `mser5` finds how much of the start still differs from the rest.
-- Mann-Kendall finds a trend in the slices' p50 and p99. Slices of a loaded queue depend on each
-  other, so the variance is corrected (Hamed and Rao). A trend also has to matter: over the run it
-  must move the quantile by more than `DRIFT_MAX`, for with enough slices any drift is significant.
-- Augmented Dickey-Fuller has to reject a unit root, on series of 60 slices and more. On shorter
-  ones it says nothing: on white noise of 20 points it fails to reject in every second run
-  (simulated, statsmodels 0.15, BIC), at 60 points in fewer than one of a hundred.
+- `trend`: are at least 27 of the 28 pairs of eighths in one order, and does the quantile move by
+  more than half over the run? Mann-Kendall's S, on eighths. Chance orders eighths so once in 2,500
+  series if they are independent.
+- `is_cold`: does the first eighth lie outside the last five, by twice what these span and by more
+  than a quarter, in p50 and p99 alike? How long such a start lasts is MSER-5's cut.
+- `wanders`: from 60 slices on, do both tests agree that there is no level? Dickey and Fuller's
+  does not reject a unit root, and that of Kwiatkowski et al. rejects a level. A test that fails to
+  reject on few points says nothing: of 60 slices that forget half of it in three (AR(1), 0.8), the
+  first alone is wrong in every second run.
+
+A drift up to a half is let pass, because the run's value is that of its middle: its ends lie a
+quarter from it, which is what equal runs differ by (s = 0.27, `plan/difference.py`) and what
+intervals across starts contain. `bench/steady.py` simulates how often each is wrong.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
-from statsmodels.tsa.stattools import adfuller
+from statsmodels.tsa.stattools import adfuller, kpss
 
 from sojourn.stats.method import Method
-from sojourn.stats.times import Floats
-from sojourn.text.numbers import percent
+from sojourn.stats.times import Floats, Times, merge
+from sojourn.text.numbers import percent, percentile
+from sojourn.units import show_ns
 
 METHOD = Method(
     name="steady",
-    about="steady state: MSER-5, Mann-Kendall with Hamed-Rao correction, Dickey-Fuller",
+    about="steady state: order of eighths (Mann-Kendall), first eighth, Dickey-Fuller with KPSS",
     ids=("M8",),
-    source="White (1997), Simulation 69(6); Hamed and Rao (1998), J. Hydrology 204; "
-    "Dickey and Fuller (1979), JASA 74",
+    source="Kendall (1938), Biometrika 30; White (1997), Simulation 69(6); Dickey and Fuller "
+    "(1979), JASA 74; Kwiatkowski et al. (1992), J. Econometrics 54",
 )
 
-TREND_NEEDS = 10  # slices; with fewer no trend can be told from noise at 1 %
-TREND_LEVEL = 0.01  # over all series of a run together
-DRIFT_MAX = 0.10  # of the median, over the run: the width that M15 asks of an interval
-UNIT_ROOT_NEEDS = 60
+QUANTILES = (0.5, 0.99)
+PARTS = 8
+PAIRS = PARTS * (PARTS - 1) // 2
+OUT_OF_ORDER = 1  # pairs that may be in the other order
+PART_NEEDS = 20  # requests in an eighth, or its median says nothing
+DRIFT_MAX = 0.5  # of the median, over the run
+LATE = 5  # eighths, the last ones, with which the first is compared
+COLD_SPANS = 2.0
+COLD_MAX = 1.25
+UNIT_ROOT_NEEDS = 60  # slices
 UNIT_ROOT_LEVEL = 0.05
-WARM_MAX = 0.10  # share by which the mean of the start may differ from the rest
-COLD_BATCHES = 20
-COLD_SIGMA = 8.0
+LEVEL_LEVEL = 0.01
+WANDER_MAX = 1 + DRIFT_MAX  # highest over lowest eighth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,70 +64,116 @@ class Steadiness:
     """The judgement on one run.
 
     Attributes:
-        is_steady: None if the run is too short to tell.
+        is_steady: None if the run is too short to tell; the warm-up is a matter of its own.
         reasons: why not, in words.
+        grows: half of the requests take longer and longer: the load is more than is served.
+        cold: why the warm-up was too short; "" if it was not.
     """
 
     is_steady: bool | None
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    grows: bool = False
+    cold: str = ""
 
 
-def judge(series_ns: Mapping[str, Floats]) -> Steadiness:
-    """Trend and wandering of some series, such as p50 and p99 per slice, ns, in order of time."""
-    usable = {name: values for name, values in series_ns.items() if len(values) >= TREND_NEEDS}
-    if not usable:
-        return Steadiness(is_steady=None, reasons=())
+def judge(slices: Sequence[Times]) -> Steadiness:
+    """A run by its slices in order of time, all as long as each other."""
+    kept = [one for one in slices if one.n]
+    parts = [merge(kept[of[0] : of[-1] + 1]) for of in _cut(len(kept))]
+    if len(parts) < PARTS or min(part.n for part in parts) < PART_NEEDS:
+        return Steadiness(is_steady=None)
+    series = {q: np.array([part.quantile(q) for part in parts], float) for q in QUANTILES}
+    drifts = {q: trend(values) for q, values in series.items()}
+    grows = drifts[QUANTILES[0]] > 0
+    if not grows and is_cold(list(series.values())):  # what grows begins below the rest, too
+        return Steadiness(is_steady=True, cold=_start_in_words(kept, parts))
     reasons = []
-    for name, values in usable.items():
-        drift, p_value = trend(values)
-        if p_value < TREND_LEVEL / len(usable) and abs(drift) > DRIFT_MAX:
-            size = "without bound" if math.isinf(drift) else f"by {drift:+.0%}"
-            reasons.append(f"unstable: {name} moves {size} over the run (Mann-Kendall)")
-        elif has_unit_root(values):
-            reasons.append(f"unstable: {name} wanders without a level (Dickey-Fuller)")
-    return Steadiness(is_steady=not reasons, reasons=tuple(reasons))
+    for q, values in series.items():
+        if drifts[q]:
+            reasons.append(_moves(q, drifts[q], values))
+        elif _is_apart(values) and wanders(np.array([part.quantile(q) for part in kept], float)):
+            reasons.append(f"unstable: {percentile(q)} wanders without a level (Dickey-Fuller)")
+    return Steadiness(is_steady=not reasons, reasons=tuple(reasons), grows=grows)
 
 
-def trend(values: Floats) -> tuple[float, float]:
-    """Mann-Kendall: how far the series moves over its length, as a share of its median; p-value.
+def _cut(count: int) -> list[np.ndarray]:
+    """Numbers of the slices of each eighth; fewer eighths where there are fewer slices."""
+    return [of for of in np.array_split(np.arange(count), PARTS) if of.size]
 
-    `inf` ranks highest. The move is Sen's slope times the length.
+
+def trend(values: Floats) -> float:
+    """How far a series of eighths moves, as a share of its median; 0 unless it surely does.
+
+    Sen's slope times the length. `inf` ranks highest, and two of them are in order either way.
     """
-    n = len(values)
-    rank = stats.rankdata(values)
-    if np.ptp(rank) == 0:
-        return 0.0, 1.0
-    tau = stats.kendalltau(np.arange(n), rank, method="asymptotic")
-    z = float(stats.norm.isf(tau.pvalue / 2)) / math.sqrt(_variance_factor(rank))
-    p_value = 2 * float(stats.norm.sf(z))
+    first, later = np.triu_indices(len(values), 1)
+    before, after = values[first], values[later]
+    both = np.isinf(before) & np.isinf(after)
+    least = PAIRS - OUT_OF_ORDER
+    rises, falls = (int(np.sum(both | of)) >= least for of in (after > before, after < before))
+    if rises == falls:
+        return 0.0
     if not np.isfinite(values).all():
-        return math.copysign(math.inf, tau.statistic), p_value
-    slope = float(stats.theilslopes(values).slope)
-    return slope * (n - 1) / float(np.median(values)), p_value
+        return math.inf if rises else -math.inf
+    slope = float(np.median((after - before) / (later - first)))
+    drift = slope * (len(values) - 1) / float(np.median(values))
+    return drift if abs(drift) > DRIFT_MAX else 0.0
 
 
-def _variance_factor(rank: Floats) -> float:
-    """Hamed and Rao: how much autocorrelation raises the variance of Mann-Kendall's S."""
-    n = len(rank)
-    slope = float(stats.theilslopes(rank).slope)
-    rest = stats.rankdata(rank - slope * np.arange(n))
-    rest = rest - rest.mean()
-    if not rest.any():
-        return 1.0
-    lag = np.arange(1, n - 2)
-    rho = np.array([np.dot(rest[:-k], rest[k:]) for k in lag]) / np.dot(rest, rest)
-    rho[np.abs(rho) < float(stats.norm.ppf(0.975)) / math.sqrt(n)] = 0
-    weight = (n - lag) * (n - lag - 1) * (n - lag - 2)
-    return max(1.0, 1 + 2 / (n * (n - 1) * (n - 2)) * float(np.dot(weight, rho)))
+def is_cold(series: Sequence[Floats]) -> bool:
+    """Whether the first eighth is like none of the last five, in all series and one direction."""
+    sides = {_outside(values) for values in series}
+    return len(sides) == 1 and sides != {0}
 
 
-def has_unit_root(values: Floats) -> bool:
-    """Whether a unit root cannot be rejected; False where the test has no power to do so."""
+def _outside(values: Floats) -> int:
+    """1 if the first is far above the last five, −1 if far below; 0 else."""
+    if not np.isfinite(values).all() or values.min() <= 0:
+        return 0
+    first, late = math.log(values[0]), np.log(values[-LATE:])
+    far = max(COLD_SPANS * float(np.ptp(late)), math.log(COLD_MAX))
+    if first - float(late.max()) > far:
+        return 1
+    return -1 if float(late.min()) - first > far else 0
+
+
+def _start_in_words(slices: Sequence[Times], parts: Sequence[Times]) -> str:
+    """How long the start lasts and how it differs; at least the eighth by which it was found."""
+    means = np.array([moments[0] if (moments := one.moments()) else 0.0 for one in slices])
+    cut = max(mser5(means, batch=1), math.ceil(len(slices) / PARTS))
+    q = QUANTILES[-1]
+    start, rest = parts[0].quantile(q) or 0.0, merge(slices[cut:]).quantile(q) or math.inf
+    return (
+        f"cold start: in the first {percent(cut / len(slices))} of the run {percentile(q)} was "
+        f"{start / rest:.3g} times that of the rest: lengthen warmup_s (MSER-5)"
+    )
+
+
+def _moves(q: float, drift: float, values: Floats) -> str:
+    if q == QUANTILES[0] and drift > 0:
+        ends = f"from {_time(values[0])} to {_time(values[-1])}"
+        return f"overloaded: the queue grows: {percentile(q)} rises {ends} in the run"
+    size = "without bound" if math.isinf(drift) else f"by {drift:+.0%}"
+    return f"unstable: {percentile(q)} moves {size} over the run (Mann-Kendall)"
+
+
+def _time(ns: float) -> str:
+    return show_ns(ns) if math.isfinite(ns) else "never"
+
+
+def _is_apart(values: Floats) -> bool:
+    return bool(np.isfinite(values).all() and values.max() > WANDER_MAX * values.min())
+
+
+def wanders(values: Floats) -> bool:
+    """Whether a unit root is likely and a level is not; False where the tests have no power."""
     if len(values) < UNIT_ROOT_NEEDS or not np.isfinite(values).all() or np.ptp(values) == 0:
         return False
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of statsmodels: the form of its result changes
-        return float(adfuller(values, autolag="BIC")[1]) >= UNIT_ROOT_LEVEL
+        warnings.simplefilter("ignore")  # of statsmodels: p-values beyond its table
+        root = float(adfuller(values, autolag="BIC")[1])
+        level = float(kpss(values, regression="c", nlags="auto")[1])
+    return root >= UNIT_ROOT_LEVEL and level <= LEVEL_LEVEL
 
 
 def mser5(values: Floats, *, batch: int = 5) -> int:
@@ -134,38 +194,12 @@ def mser5(values: Floats, *, batch: int = 5) -> int:
     return batch * int(np.argmin(error))
 
 
-def _dependent(means: Floats) -> float:
-    """By how much a mean of `means` errs more than their spread says: an AR(1) process's factor."""
-    off = means - means.mean()
-    whole = float(np.dot(off, off))
-    rho = float(np.dot(off[1:], off[:-1])) / whole if whole else 0.0
-    rho = min(max(rho, 0.0), 0.9)
-    return math.sqrt((1 + rho) / (1 - rho))
+def by_chance() -> float:
+    """Probability that eighths that are independent are ordered so far, either way.
 
+    Of the orders of 8 values 1 has no pair out of order, and 7 have one.
 
-def cold_start(values: Floats, *, batch: int = 5) -> str:
-    """Why the warm-up was too short: what MSER-5 would drop differs from the rest; "" if not.
-
-    A queue's own ups and downs look like a start too. So the difference also has to exceed
-    `COLD_SIGMA` standard errors, by the means of twenty batches; the cut was chosen after looking,
-    hence more than the usual two.
-
-    Args:
-        values: finite sojourn times in order of intended arrival, ns; or their means per slice.
-        batch: values of which MSER takes the mean; 1 for what are means already.
+    >>> round(1 / by_chance())
+    2520
     """
-    cut = mser5(values, batch=batch)
-    few = len(values) < 2 * COLD_BATCHES  # all lost, or nearly so: nothing to compare
-    if few or cut < len(values) / COLD_BATCHES * 2:  # a shorter start hardly moves a quantile
-        return ""
-    start, rest = float(np.mean(values[:cut])), float(np.mean(values[cut:]))
-    size = len(values) // COLD_BATCHES
-    late = values[cut : cut + (len(values) - cut) // size * size].reshape(-1, size).mean(axis=1)
-    error = float(late.std(ddof=1)) * math.sqrt(size / cut + size / (len(values) - cut))
-    error *= _dependent(late)
-    if abs(start / rest - 1) <= WARM_MAX or abs(start - rest) <= COLD_SIGMA * error:
-        return ""
-    return (
-        f"cold start: the first {percent(cut / len(values))} of the run took "
-        f"{start / rest:.2f} times as long as the rest: lengthen warmup_s (MSER-5)"
-    )
+    return 2 * (1 + (PARTS - 1)) / math.factorial(PARTS)

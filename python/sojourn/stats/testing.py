@@ -19,6 +19,42 @@ def mg1(rng: Generator, rho: float, n: int, *, service: Floats | None = None) ->
     return np.asarray(wait + serve, float)
 
 
+Turns = tuple[Floats, Floats]  # of the clock, and the CPU time that is left to the server by then
+
+
+def taken(
+    rng: Generator, on_s: float, off_s: float, length_s: float, *, is_regular: bool = False
+) -> Turns:
+    """A neighbour that takes the server's CPU for a while, again and again, from a point by lot.
+
+    Args:
+        rng: draws lengths.
+        on_s: mean time for which it takes it.
+        off_s: mean time for which it does not.
+        length_s: of the load; the turns go on for ten times as long, for work that is left then.
+        is_regular: the times are constant; else exponential.
+    """
+    count = int(20 * length_s / (on_s + off_s)) + 20
+    means = np.tile([off_s, on_s], count)
+    lengths = means if is_regular else rng.exponential(means)
+    clock_s = np.cumsum(lengths) - lengths[0] - rng.uniform(0, on_s + off_s)
+    rate = np.tile([1.0, 1e-9], count)  # of the server's work
+    left_s = np.concatenate([[0.0], np.cumsum(np.diff(clock_s) * rate[1:])])
+    return clock_s, left_s - float(np.interp(0.0, clock_s, left_s))
+
+
+def queued(due_s: Floats, work_s: Floats, turns: Turns | None = None) -> Floats:
+    """Sojourn times of requests, first come, first served, on a CPU that a neighbour may take, s.
+
+    Lindley's recursion on the CPU time that is left to the server.
+    """
+    at_s = due_s if turns is None else np.interp(due_s, *turns)
+    done_s = np.cumsum(work_s)
+    done_s = done_s + np.maximum.accumulate(at_s - np.concatenate([[0.0], done_s[:-1]]))
+    end_s = done_s if turns is None else np.interp(done_s, *reversed(turns))
+    return np.asarray(end_s - due_s)
+
+
 def mmn(rng: Generator, servers: int, rho: float, n: int) -> Floats:
     """Sojourn times of n customers of M/M/n with mean service 1; one by one."""
     arrive = np.cumsum(rng.exponential(1 / (rho * servers), n))

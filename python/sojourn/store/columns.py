@@ -13,7 +13,7 @@ import pyarrow as pa
 from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, older
-from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
+from sojourn.plan.points import Course, Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import Setting, level_of, level_text
 from sojourn.samples.clusters import alike
 from sojourn.samples.contract import load_result
@@ -59,6 +59,7 @@ SCHEMA = pa.schema(
         ("shield", pa.string()),
         ("neighbour_per_s", pa.float64()),
         ("neighbour_of_alone", pa.float64()),
+        ("course", pa.string()),
         ("setting", pa.map_(pa.string(), pa.string())),
         ("rules", pa.string()),
     ],
@@ -89,6 +90,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "shield": outcome.shield,
         "neighbour_per_s": outcome.neighbour_per_s,
         "neighbour_of_alone": outcome.neighbour_of_alone,
+        "course": str(outcome.course),
         "setting": as_kept(point.setting),
         "rules": json.dumps(codec.rules_json(point.rules)),
     }
@@ -164,6 +166,7 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         shield=row.get("shield") or "none",
         neighbour_per_s=row.get("neighbour_per_s"),
         neighbour_of_alone=row.get("neighbour_of_alone"),
+        course=Course(row.get("course") or Course.STEADY),
     )
 
 

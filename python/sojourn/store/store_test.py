@@ -20,7 +20,7 @@ import pytest
 from sojourn import spec, store
 from sojourn.errors import StoreFault
 from sojourn.plan import Outcome, Verdict, next_point
-from sojourn.plan.points import Misses
+from sojourn.plan.points import Course, Misses
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Level, Setting
 from sojourn.samples import made
@@ -72,7 +72,7 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
     under = replace(point, setting=Setting.of(levels))
     shielded = replace(
         outcome, point=under, over_bound=5, clusters=(2, 3), undisturbed=undisturbed,
-        shield="priority", neighbour_per_s=3.5, neighbour_of_alone=0.5,
+        shield="priority", neighbour_per_s=3.5, neighbour_of_alone=0.5, course=Course.COLD,
     )  # fmt: skip
     for one in (outcome, shielded):
         pq.write_table(to_table(one), tmp_path / "x.parquet")
@@ -87,11 +87,12 @@ def test_a_record_from_before_there_were_clusters_has_them_by_its_other_files(
     assert point is not None
     outcome = replace(imagine(point), over_bound=20, correlation=10.0)
     older = to_table(outcome).drop_columns(
-        ["clusters", "undisturbed", "shield", "neighbour_per_s", "neighbour_of_alone"]
+        ["clusters", "undisturbed", "shield", "neighbour_per_s", "neighbour_of_alone", "course"]
     )
     pq.write_table(older, tmp_path / OUTCOME)
     back = read(tmp_path / OUTCOME)
     assert (back.clusters, back.undisturbed, back.shield) == ((10, 10), None, "none")
+    assert back.course is Course.STEADY
     times = np.full(600, 1e6)
     times[100:105], times[400:415] = 5e7, 5e7
     job = {"qos_quantile": 0.99, "qos_bound": "20ms"}

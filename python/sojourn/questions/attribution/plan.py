@@ -32,18 +32,19 @@ class Attribution(Question):
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
     ) -> Point | None:
         """The next block that has no believed run."""
-        del known
+        retries = 0 if known.is_late else study.run.retries
         if service.attribution is None:
             return None
         done = make.Tried(outcomes, PHASE)
         for block in range(study.run.repeats):
             cell = Cell(service.label, PHASE, block)
             tried = done.at(block, cell.setting)
-            if make.is_open(tried, study.run.retries):
-                return make.point(
+            if make.is_open(tried, retries):
+                point = make.point(
                     study, cell, len(tried), measure_s=study.run.measure_s,
                     offered_rps=units.parse_count(service.attribution.rate),
                 )  # fmt: skip
+                return make.longer(point, tried)
         return None
 
 

@@ -47,7 +47,8 @@ class Row:
 
     Attributes:
         load: share of max RPS of the service alone; rps: the same, requests/s.
-        alone_ns, beside_ns: the tail, ns; `inf`: as many requests were lost. None: not measured.
+        alone_ns, beside_ns: the tail, ns; `inf`: as many requests were lost, or it is more load
+            than is served. None: not measured.
         ratio: of the tails.
         mean_ns: difference of the means, ns a request.
         tail_ns: difference of the tails, ns.
@@ -94,8 +95,7 @@ def row(alone: LoadPoint, beside: LoadPoint, q: float, kept: Sequence[float]) ->
         q: the tail.
         kept: what the neighbour did by block, of what it does alone.
     """
-    tails = [_quantile(point, q) for point in (alone, beside)]
-    both = [number(tail) for tail in tails]
+    both = [_tail(point, q) for point in (alone, beside)]
     means = [number(point.mean) for point in (alone, beside)]
     ratio = quotient(both[1], both[0]) if both[0] and both[1] else None
     return Row(
@@ -111,8 +111,10 @@ def row(alone: LoadPoint, beside: LoadPoint, q: float, kept: Sequence[float]) ->
     )
 
 
-def _quantile(point: LoadPoint, q: float) -> Estimate | None:
-    return next((found for found in point.quantiles if found.q == q), None)
+def _tail(point: LoadPoint, q: float) -> Number | None:
+    if point.is_overloaded:  # it grows as long as the load lasts
+        return Number(math.inf)
+    return number(next((found for found in point.quantiles if found.q == q), None))
 
 
 def number(found: Estimate | None) -> Number | None:

@@ -92,6 +92,15 @@ def test_what_was_lost_has_departed_and_what_cannot_be_compared_is_open() -> Non
     assert interference.over_blocks([0.9]) == Number(0.9)
 
 
+def test_a_load_that_is_more_than_is_served_beside_the_neighbour_has_departed() -> None:
+    found = played("context_switch", [])
+    alone, other = (service.points[0] for service in found.services)
+    overloaded = replace(other, is_overloaded=True, is_believed=False)
+    one = interference.row(alone, overloaded, 0.99, [])
+    assert (one.state, one.beside_ns) == ("departed", math.inf)
+    assert interference.row(overloaded, overloaded, 0.99, []).state == "open"
+
+
 def played(name: str, policies: list[str]) -> Findings:
     """A study of the lab beside a neighbour that costs `EXTRA_NS` a request."""
     sets = ["run.fractions=[0.1,0.3,0.6]", "run.repeats=1", "aa=false"]

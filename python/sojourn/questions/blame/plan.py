@@ -33,7 +33,7 @@ from sojourn.spec.blame import parted
 NAME = "blame"
 PHASE, LOOK = Phase(NAME), Phase("blame_look")
 PHASES = frozenset({PHASE, LOOK})
-LEAST = {"quick": 8, "standard": 12, "full": 40}  # blocks of one start
+LEAST = {"quick": 13, "standard": 20, "full": 40}  # blocks of one start
 ALPHA = 0.05
 SURER = 2.0  # the least p-value that there can be is so much below what is needed
 BEFORE_S = 2.5  # of load before the first window, for the lab to hear of it, and after the last

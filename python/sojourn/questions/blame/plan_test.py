@@ -49,7 +49,7 @@ def test_each_combination_is_looked_at_once_and_then_put_to_the_test() -> None:
     phases = Counter(
         (o.point.phase, o.point.setting["neighbour"]) for o in play(of, imagine, PLANS)
     )
-    levels = of.factors["neighbour"]
+    levels = [levels["neighbour"] for levels in of.combinations("memcached")]
     assert phases == {(phase, level): 2 if phase is PHASE else 1
                       for phase in (LOOK, PHASE) for level in levels}  # fmt: skip
     without = play(study(f"{KEY}.trace=false"), imagine, PLANS)

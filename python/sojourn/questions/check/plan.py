@@ -46,7 +46,7 @@ def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) 
             setting = Setting.of({RATE: make.rounded(rps)} if rho is None else {LOAD: rho})
             tried = done.at(repeat, setting)
             if make.is_open(tried, study.run.retries):
-                return make.point(
+                point = make.point(
                     study,
                     Cell(service.label, Phase.CHECK, repeat, setting),
                     len(tried),
@@ -54,6 +54,7 @@ def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) 
                     offered_rps=rps,
                     fraction=rho,
                 )
+                return make.longer(point, tried)
     return None
 
 

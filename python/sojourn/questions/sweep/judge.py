@@ -30,9 +30,13 @@ class SweepAnswer(Answer):
         return Section(headline=headline, answer=answer.service(found, workers), verdict=verdict)
 
     def counted(self, found: Findings) -> Counted | None:
-        """Loads of which there is a number; a service without any load lacks one at least."""
+        """Loads of which there is a number, or that are surely more than is served.
+
+        A service without any load lacks one at least.
+        """
         mine = [one for one in found.services if self.name in one.sections]
-        each = ([point.is_believed for point in one.points] or [False] for one in mine)
+        known = ([any((p.is_believed, p.is_overloaded)) for p in one.points] for one in mine)
+        each = (of or [False] for of in known)
         return count((known for loads in each for known in loads), "loads") if mine else None
 
 

@@ -1,8 +1,9 @@
 """Latency against load: every load once per block, blocks in random order (M15, M16).
 
 A block is one life of the service. Within a block the order of loads is drawn from the study's
-seed, so that drift of the machine does not line up with load. Runs whose self-check failed are
-made again at the end of their block.
+seed, so that drift of the machine does not line up with load. Runs whose self-check failed, or that
+were not in steady state, are made again at the end of their block, the latter for longer. Where the
+queue grew in two runs at a load, that is the answer, and no more is repeated there.
 
 One load of each block, drawn by lot, is measured twice (A/A, M16): what its two runs differ by is
 noise. The second run's place in the order is drawn, too, so which of the two is called the twin
@@ -18,7 +19,7 @@ from functools import lru_cache
 
 from sojourn.plan import make
 from sojourn.plan.axis import Axis, Target
-from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.points import Cell, Course, Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.setting import LOAD, RATE, TWIN, Setting
 from sojourn.spec import ServiceSpec, Study
@@ -58,7 +59,9 @@ def next_run(
         again = [
             (setting, runs)
             for setting, runs in tried
-            if runs and make.is_open(runs, 0 if is_late else study.run.retries)
+            if runs
+            and make.is_open(runs, 0 if is_late else study.run.retries)
+            and not _is_settled(study, done, Cell(service.label, Phase.SWEEP, block, setting))
         ]
         for setting, runs in fresh or again:
             offered_rps, fraction = _load_of(setting, axis)
@@ -71,8 +74,19 @@ def next_run(
                 fraction=fraction,
                 overrides=target.overrides if target else (),
             )
+            point = make.longer(point, runs)
             return replace(point, offered_rps=offered_rps) if RATE in setting else point
     return None
+
+
+def _is_settled(study: Study, done: make.Tried, cell: Cell) -> bool:
+    """Whether a run whose queue grew need not be repeated: other blocks show the same, or will."""
+    if done.at(cell.repeat, cell.setting)[-1].course is not Course.GROWS:
+        return False
+    blocks = range(study.run.repeats)
+    if cell.repeat != blocks[-1]:
+        return True
+    return make.is_overloaded(o for block in blocks for o in done.at(block, cell.setting))
 
 
 def _load_of(setting: Setting, axis: Axis) -> tuple[float, float]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict
+from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, next_point
+from sojourn.plan.points import Course
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
@@ -66,6 +67,61 @@ def test_loads_that_differ_by_little_are_points_of_their_own() -> None:
 
 def test_a_late_sweep_repeats_nothing() -> None:
     assert run(lost=0.5, is_late=True) == run()
+    assert courses(Course.MOVES, is_late=True) == [(1, 1)] * 3
+
+
+def courses(*each: Course, blocks: int = 3, is_late: bool = False) -> list[tuple[float, float]]:
+    """How many times as long warm-up and run at half load were, in order, if they went like this.
+
+    The last course is that of all runs after it.
+    """
+    of = study("run.fractions=[0.2, 0.5, 0.8]", f"run.repeats={blocks}", "run.retries=2",
+               'services.memcached.measure=["sweep"]')  # fmt: skip
+    outcomes: list[Outcome] = []
+    while point := plan.next_run(of, SERVICE, outcomes, AXIS, TARGET, is_late=is_late):
+        half = sum(o.point.fraction == 0.5 for o in outcomes)
+        course = each[min(half, len(each) - 1)] if point.fraction == 0.5 else Course.STEADY
+        outcomes.append(replace(imagine(point), course=course))
+        assert len(outcomes) < 50
+    halves = [o.point for o in outcomes if o.point.fraction == 0.5]
+    assert len({p.key for p in halves}) == len({p.seed for p in halves}) == len(halves)
+    run = of.run
+    return [(p.warmup_s / run.warmup_s, p.measure_s / run.measure_s) for p in halves]
+
+
+def test_after_a_cold_start_the_warm_up_is_doubled_at_most_twice() -> None:
+    assert courses(Course.COLD, blocks=1) == [(1, 1), (2, 1), (4, 1)]
+    assert courses(Course.COLD, Course.STEADY, blocks=1) == [(1, 1), (2, 1)]
+
+
+def test_a_run_that_moved_is_made_again_twice_as_long_at_most_twice() -> None:
+    assert courses(Course.MOVES, blocks=1) == [(1, 1), (2, 2), (4, 4)]
+    assert courses(Course.COLD, Course.MOVES, blocks=1) == [(1, 1), (2, 1), (4, 2)]
+    assert courses(Course.STEADY, Course.MOVES, Course.STEADY) == [(1, 1), (1, 1), (2, 2), (1, 1)]
+
+
+def test_a_queue_that_grew_twice_is_an_answer_and_other_blocks_are_waited_for() -> None:
+    assert courses(Course.GROWS, blocks=1) == [(1, 1), (2, 2)]
+    assert courses(Course.GROWS) == [(1, 1)] * 3
+    assert courses(Course.GROWS, Course.STEADY) == [(1, 1)] * 3, "others have numbers"
+    last = courses(Course.STEADY, Course.STEADY, Course.GROWS, Course.STEADY)
+    assert last == [(1, 1), (1, 1), (1, 1), (2, 2)]
+
+
+def test_the_plan_is_the_same_after_the_outcomes_were_read_back() -> None:
+    """Every beginning of a plan, asked of a planner that has seen nothing before."""
+    of = study(
+        "run.fractions=[0.2, 0.5, 0.8]", "run.repeats=3", 'services.memcached.measure=["sweep"]'
+    )
+    each = [Course.COLD, Course.MOVES, Course.STEADY, Course.GROWS]
+
+    def went(point: Point) -> Outcome:
+        return replace(imagine(point), course=each[point.seed % 4])
+
+    played = play(of, went, PLANS)
+    assert any(o.point.measure_s > of.run.measure_s for o in played)
+    for count, outcome in enumerate(played):
+        assert next_point(of, played[:count], PLANS) == outcome.point
 
 
 def twins(seed: int, blocks: int = 1) -> list[list[Point]]:

@@ -58,6 +58,8 @@ def _service(findings: Findings, factor: FactorFinding) -> ServiceFinding:
 
 def state(effect: Effect) -> str:
     """Whether it is surely worse beside it, surely better, or neither."""
+    if effect.endless:
+        return WORSE if (effect.endless > 0) == effect.is_time else BETTER
     ends = effect.interval
     if ends is None or ends.lo <= 1 <= ends.hi or effect.is_noise:
         return SAME
@@ -67,8 +69,11 @@ def state(effect: Effect) -> str:
 def times(effect: Effect) -> str:
     """`3.1×` where it is sure, `≤ 1.4×` where no difference was shown, `–` where nothing is known.
 
-    A ratio without an interval is put into brackets.
+    A ratio without an interval is put into brackets; `∞` where the queue grows without end beside
+    the one and not beside the other.
     """
+    if effect.endless:
+        return "∞" if effect.endless > 0 else "0×"
     ends = effect.interval
     if effect.ratio is None:
         return "–"
@@ -97,7 +102,7 @@ def _figure(findings: Findings, factor: FactorFinding) -> Figure:
         caption=(
             "A number with × is surely another than alone, beyond what equal runs differ by. With"
             " ≤ no difference was shown; it is at most that. In brackets: one block, so no"
-            " interval. A dash: nothing is known."
+            " interval. ∞: the queue grows as long as the load lasts. A dash: nothing is known."
         ),
         alt="; ".join(f"{r['antagonist']} {r['intensity']}: {r['shown']}" for r in records[:20]),
         table=from_records(COLUMNS, records),
@@ -130,6 +135,8 @@ def _record(factor: FactorFinding, effect: Effect) -> Record:
 
 def depth(effect: Effect) -> float:
     """How strong the effect is, from 0 (none) to 1 (ten times or more)."""
+    if effect.endless:
+        return 1.0
     if state(effect) == SAME or not effect.ratio:
         return 0.0
     if not math.isfinite(effect.ratio):
@@ -140,8 +147,13 @@ def depth(effect: Effect) -> float:
 def ranked(effects: Sequence[Effect]) -> list[Effect]:
     """The surely worse ones, the worst first."""
     worse = [e for e in effects if state(e) == WORSE]
-    return sorted(worse, key=lambda e: (e.ratio or 1.0) if e.is_time else 1 / (e.ratio or 1.0),
-                  reverse=True)  # fmt: skip
+    return sorted(worse, key=_much, reverse=True)
+
+
+def _much(effect: Effect) -> float:
+    if effect.endless:
+        return math.inf
+    return (effect.ratio or 1.0) if effect.is_time else 1 / (effect.ratio or 1.0)
 
 
 KIND = Kind(

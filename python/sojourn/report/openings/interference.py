@@ -56,6 +56,13 @@ def _headline(factor: FactorFinding, whats: Sequence[str]) -> str:
     for what in reversed(whats):
         if worse := ranked(_of(factor, what)):
             count = f"{len(worse)} of {len(_of(factor, what))} neighbours cost {factor.service}"
+            if worse[0].endless:
+                endless = sum(bool(one.endless) for one in worse)
+                load = what.partition(" at ")[2]
+                return fitting(
+                    f"{endless} of {len(_of(factor, what))} neighbours leave no room for {load}",
+                    count,
+                )
             return fitting(
                 f"Worst neighbour: {_who(worse[0])}, {what} {times(worse[0])}",
                 f"Worst neighbour: {_who(worse[0])}, {times(worse[0])}",
@@ -69,6 +76,11 @@ def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
     for what in reversed(whats):
         effects = _of(factor, what)
         if worse := ranked(effects):
+            if endless := [one for one in worse if one.endless]:
+                yield _endless(what, endless)
+                worse = [one for one in worse if not one.endless]
+            if not worse:
+                continue
             first, last = worse[0], worse[-1]
             ends = f" ({_ends(first)})"
             mild = f"; least of {len(worse)}: {_who(last)}, {times(last)}"
@@ -83,6 +95,18 @@ def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
         is_known = most is not None and len(known) == len(unshown)
         seen = f"; what is there is at most {most:g}×" if is_known else ""
         yield f"In {len(unshown)} of {whole} cells no difference was shown{seen}."
+
+
+def _endless(what: str, effects: Sequence[Effect]) -> str:
+    """Where more load is asked for than is served beside these: the queue grows while it lasts."""
+    who = [an(_who(one)) for one in effects]
+    number, _, load = what.partition(" at ")
+    beside = " and ".join(filter(None, [", ".join(who[:-1]), who[-1]]))
+    return short(
+        f"At {load} {number} grows without end beside {beside}.",
+        f"At {load} {number} grows without end beside {len(who)} neighbours: it is more than is "
+        "served there.",
+    )
 
 
 def _ends(effect: Effect) -> str:
@@ -106,6 +130,8 @@ def _text(factor: FactorFinding, whats: Sequence[str], width: int) -> Iterator[s
         for name in names
     ]
     yield "times that alone; ≤: no difference shown, at most that"
+    if any(effect.endless for effect in factor.effects):
+        yield "∞: it grows as long as the load lasts"
     yield from listed(head, rows, width)
 
 
