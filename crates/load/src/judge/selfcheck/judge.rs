@@ -176,7 +176,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     notes
 }
 
-/// What is to be known of arrivals that a file brings along; a file that is gone says nothing.
+/// What is to be known of arrivals that a file brings along: it was read before the run, and is not again.
 fn replay(job: &Job) -> Option<String> {
     let is_planned = !job.find_max && job.arrivals.starts_with("trace:");
     is_planned.then(|| arrivals::parse(&job.arrivals, 1.0).ok()?.note()).flatten()
