@@ -34,7 +34,10 @@ pub(super) fn read(
     let mut has_ended = false;
     while !bytes.is_empty() {
         let Some(request) = connections.oldest(connection) else {
-            let after = connections.after_stray(connection);
+            let mut after = connections.after_stray(connection);
+            if after == After::Broken && connections.reading(connection).0.is_farewell(bytes) {
+                after = After::Agreed;
+            }
             return if has_ended && after == After::Broken { After::Overlong } else { after };
         };
         let request = request as usize;

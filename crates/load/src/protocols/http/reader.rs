@@ -101,6 +101,11 @@ impl Decoder for Reader {
         if is_whole { self.end(asked, 0).reply } else { None }
     }
 
+    fn is_farewell(&self, bytes: &[u8]) -> bool {
+        let version = bytes.strip_prefix(b"HTTP/1."); // RFC 9110, 15.5.9: no request came in time
+        version.is_some_and(|rest| rest.get(1..5) == Some(b" 408"))
+    }
+
     fn reset(&mut self) {
         self.head.clear();
         self.state = None;
