@@ -73,10 +73,16 @@ pub struct Target {
 impl Target {
     /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`, of `schemes`; a fault names what is wrong with it.
     pub fn parse(text: &str, schemes: &[&'static Scheme]) -> Result<Self, Fault> {
+        let text = text.trim();
         let (name, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
         let is_it = |scheme: &&&'static Scheme| scheme.name.eq_ignore_ascii_case(name); // RFC 3986, 3.1
         let Some(scheme) = schemes.iter().find(is_it) else {
-            return Err(if rest.starts_with("//") { unknown(name, schemes) } else { bare(text) });
+            let is_url = rest.starts_with("//");
+            return Err(match name {
+                _ if !is_url => bare(text),
+                "unix" | "http+unix" => wrong_unix(text),
+                _ => unknown(name, schemes),
+            });
         };
         let port = scheme.port;
         if scheme.carrier == Carrier::Nothing {
@@ -100,6 +106,9 @@ impl Target {
         }
         let (authority, path) = rest.split_at(authority_end(rest));
         let path = if path.starts_with('/') { path.into() } else { format!("/{path}") };
+        if !authority.is_ascii() {
+            return Err(not_ascii(authority));
+        }
         let mut servers = authority.split(',').map(|one| split_port(one, port));
         let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
         let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
@@ -226,7 +235,9 @@ fn split_port(authority: &str, default: u16) -> Option<(String, u16)> {
             None => (authority.into(), None),
         },
     };
-    let port = port.map_or(Some(default), |port| port.parse().ok())?;
+    let port = port.filter(|port| !port.is_empty()); // RFC 3986, 3.2.3: none is the usual one
+    let is_number = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = port.map_or(Some(default), |port| Some(port).filter(is_number)?.parse().ok())?;
     (!host.is_empty() && port > 0).then_some((host, port))
 }
 
@@ -238,8 +249,18 @@ fn wrong(text: &str) -> Fault {
     )
 }
 
+/// The fault of a name that the lookup of addresses and TLS do not know as it is. Source: RFC 5890.
+fn not_ascii(authority: &str) -> Fault {
+    Fault::usage(
+        format!("the name '{authority}' is not ASCII"),
+        "",
+        "write it as the network knows it, xn--…: python3 -c \"print('NAME'.encode('idna').decode())\"",
+    )
+}
+
 /// The fault of a target without a scheme.
 fn bare(text: &str) -> Fault {
+    let text = text.trim_start_matches('/');
     Fault::usage(
         format!("'{text}' is not a target: it does not say which protocol the server speaks"),
         "",
@@ -333,10 +354,19 @@ mod tests {
             "http://[h]/",
             "http://[::1]8080/",
             "http://[::1]:0/",
+            "http://h:+80/",
+            "http://h:8 /",
+            "http://h:80:81/",
         ] {
             assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
         }
+        for text in ["unix:///run/a.sock", "http+unix://%2Frun%2Fa.sock/x"] {
+            assert!(parse(text).unwrap_err().fix.contains("http://unix:/SOCKET:/PATH"), "{text}");
+        }
         assert!(parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));
+        let fault = parse("//127.0.0.1:80/x").unwrap_err();
+        assert!(fault.fix.contains("http://127.0.0.1:80/x"), "{fault}");
+        assert!(parse("http://bücher.example/").unwrap_err().fix.contains("xn--"));
         for text in ["127.0.0.1:7801/x", "localhost:80", "[::1]:80/", "a.example:443"] {
             let fault = parse(text).unwrap_err();
             assert!(fault.fix.contains(&format!("http://{text}")), "{fault}");
@@ -350,6 +380,19 @@ mod tests {
         assert_eq!(path("http://h?x=a@b/c"), "/?x=a@b/c");
         assert_eq!(path("http://h/a?x=1"), "/a?x=1");
         assert_eq!(path("http://h:1#top"), "/#top");
+        assert_eq!(path(" http://h/a\n"), "/a");
+        let port = |text: &str| parse(text).unwrap().port;
+        assert_eq!(
+            (port("http://h:/"), port("https://h:?x"), port("h2c://[::1]:/")),
+            (80, 443, 80)
+        );
+        assert_eq!((port("http://h:08080/"), port("memcache://h:,g:2")), (8080, 11211));
+        for path in ["/a,b", "/at/48.2,16.4?x=1,2", "/,", "/a,/b"] {
+            let one = parse(&format!("http://h:1{path}")).unwrap();
+            assert_eq!((one.servers(), one.path.as_str()), (1, path), "commas part servers alone");
+        }
+        let both = parse("memcache://a:1,b:2/x,y").unwrap();
+        assert_eq!((both.servers(), both.path.as_str()), (2, "/x,y"));
         let loud = parse("HTTP://h:1/A").unwrap();
         assert_eq!((loud.scheme.name, loud.path.as_str()), ("http", "/A"));
         assert_eq!(parse("MemCache+UDP://h").unwrap().scheme.name, "memcache+udp");
