@@ -179,8 +179,9 @@ impl Drive {
                 }
                 Event::Closed(connection) => {
                     reopener.judge(connections, connection, &[], now_ns);
-                    if repeats && reopener.has_served(connection) {
-                        again.give_back_unbegun(connections, connection, now_ns, marks);
+                    if repeats {
+                        let of = (&*reopener, &*plan, &mut *marks);
+                        again.give_back_unbegun(connections, connection, now_ns, of);
                     }
                     lose(connections, connection, now_ns, marks, live);
                     reopener.closed(connection, now_ns, false);
