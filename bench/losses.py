@@ -135,8 +135,8 @@ def attempt(
                 timer.join()
 
 
-def collect(asked: argparse.Namespace) -> tuple[list[Row], list[str]]:
-    """All rows, and what could not be run."""
+def collect(asked: argparse.Namespace, kept: Path) -> tuple[list[Row], list[str]]:
+    """All rows, each kept as it comes, and what could not be run."""
     rows: list[Row] = []
     left: list[str] = []
     for case in CASES:
@@ -146,10 +146,12 @@ def collect(asked: argparse.Namespace) -> tuple[list[Row], list[str]]:
         for scheme in case.schemes:
             for number in range(asked.rounds if asked.only in f"{case.name} {scheme}" else 0):
                 for found in (_one(client, case, scheme, number) for client in (go, ours)):
-                    if isinstance(found, Row):
-                        rows.append(found)
-                    else:
+                    if isinstance(found, str):
                         left.append(found)
+                        continue
+                    rows.append(found)
+                    with kept.open("a") as file:
+                        file.write(json.dumps(asdict(found)) + "\n")
     return rows, left
 
 
@@ -197,17 +199,15 @@ def main() -> int:
     asked = parser.parse_args()
     programs = os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent
     os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
-    rows, left = collect(asked)
-    text, is_right = table(rows)
-    print(text, *(f"left out: {line}" for line in left), sep="\n")
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    kept = {
-        "about": "requests lost, by client", "linux": platform.release(), "cpus": os.cpu_count(),
-        "rows": [asdict(row) for row in rows], "left_out": left,
-    }  # fmt: skip
-    file = KEPT / f"{stamp}-losses.json"
-    file.write_text(json.dumps(kept, indent=1) + "\n")
-    print(f"\nkept in {file}")
+    folder = KEPT / f"{stamp}-losses"
+    folder.mkdir()
+    rows, left = collect(asked, folder / "rows.jsonl")
+    text, is_right = table(rows)
+    text = "\n".join([text, *(f"left out: {line}" for line in left)])
+    about = f"Linux {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
+    (folder / "summary.txt").write_text(f"{about}\n{text}\n")
+    print(text, f"\nkept in {folder}", sep="\n")
     return 0 if is_right and rows else 1
 
 
