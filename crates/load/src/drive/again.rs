@@ -8,7 +8,8 @@
 //! begins, because a server may end a connection that idles while one is on its way (RFC 9112, 9.3.1; RFC
 //! 9110, 9.2.2). The connection must have been in a state in which servers do that:
 //!
-//! - it has answered before, as Go's client and browsers ask for; or
+//! - it has answered before, as Go's client and browsers ask for (the end may also be said by 408, RFC
+//!   9110, 15.5.9); or
 //! - it idled from before the request was due, unused (these clients open one when a request needs it,
 //!   and browsers take one that they opened ahead for a used one). Such an end may be the answer, too. So
 //!   a request is sent again once for this reason, and only if the server has answered others.
@@ -17,8 +18,9 @@
 
 use std::collections::VecDeque;
 
+use super::read::refuse;
 use super::reopen::Reopener;
-use super::{Connections, Drive};
+use super::{Connections, Drive, Live};
 use crate::plan::lanes::{MarksLanes, PlanLanes};
 
 /// Requests that are known to have been sent again after an unused connection.
@@ -103,6 +105,25 @@ impl Again {
                 self.give_back(connections, (connection, request), now_ns, marks);
             }
         }
+    }
+
+    /// The server ended `connection` because it idled, and said so to the oldest request on its way: what may
+    /// be sent again comes back, else that one was refused.
+    #[cold]
+    pub(super) fn heed_farewell(
+        &mut self,
+        connections: &mut Connections,
+        connection: u32,
+        now_ns: u64,
+        (reopener, plan, marks): (&Reopener, &PlanLanes, &mut MarksLanes),
+        repeats: bool,
+        live: &Live,
+    ) {
+        if repeats {
+            let of = (reopener, plan, &mut *marks);
+            self.give_back_unbegun(connections, connection, now_ns, of);
+        }
+        refuse(connections, connection, now_ns, marks, live);
     }
 
     /// Whether `request` has not come back from an unused connection yet; now it has.

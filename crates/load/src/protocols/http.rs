@@ -77,7 +77,7 @@ impl Protocol for Http {
 }
 
 /// Whether requests of `method` do the same once and twice.
-pub(super) fn is_idempotent(method: &str) -> bool {
+pub(crate) fn is_idempotent(method: &str) -> bool {
     IDEMPOTENT.contains(&method)
 }
 

@@ -157,6 +157,8 @@ fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_ha
         assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
         assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
         assert!(post.errors["closed"] > post.requests / 4, "{transport}: {:?}", post.errors);
+        let says = |of: &[String]| of.iter().any(|note| note.contains("use fewer connections"));
+        assert_eq!((says(&get.notes), says(&post.notes)), (false, true), "{:?}", post.notes);
         assert_eq!(post.checks.sent_again, 0, "{transport}: a POST may do harm twice");
     }
 }
@@ -183,6 +185,32 @@ fn a_408_that_ends_an_idle_connection_is_no_reply_and_no_break() {
         assert!(checks.reconnects > 5 && broke * 4 < checks.reconnects, "{transport}: {checks:?}");
         let met: u64 = result.errors.values().sum(); // those on their way when it was said
         assert!(met * 4 < result.requests, "{transport}: {:?}", result.errors);
+    }
+}
+
+/// The same where a request is on its way: it was not looked at, and goes to another connection.
+#[test]
+fn a_request_that_crosses_a_408_is_sent_again_if_that_does_no_harm() {
+    let port = mirror::listen(|mut stream| {
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        // The body of the last one ends with the connection.
+        for reply in
+            ["200 OK\r\nContent-Length: 5\r\n\r\nhello", "408 Late\r\nConnection: close\r\n\r\n"]
+        {
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = stream.write_all(format!("HTTP/1.1 {reply}").as_bytes());
+        }
+    });
+    for transport in usable() {
+        let of = |method: &str| {
+            let (method, target) = (method.into(), format!("http://127.0.0.1:{port}/"));
+            run(Job { method, rate: "200".into(), ..mirror::job(target, transport) }).result
+        };
+        let (get, post) = (of("GET"), of("POST"));
+        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
+        assert!(post.errors["status"] > post.requests / 4, "{transport}: {:?}", post.errors);
+        assert_eq!((post.checks.sent_again, post.errors.len()), (0, 1), "{transport}");
     }
 }
 
