@@ -13,6 +13,7 @@ mod sessions;
 mod stores;
 mod tls;
 mod unix;
+mod usual;
 
 use std::ffi::OsString;
 use std::sync::Arc;

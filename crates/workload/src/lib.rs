@@ -6,6 +6,7 @@
 
 pub mod arrivals;
 pub mod dist;
+pub mod once;
 pub mod plan;
 pub mod popularity;
 pub mod rate;

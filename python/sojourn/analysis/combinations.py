@@ -80,6 +80,7 @@ def _part(
             study=study,
             measured=(*lent, *(low if base != home else ()), *own),
             setups={label: given.setups.get(home, ())},
+            cpu_kinds={label: given.cpu_kinds.get(home, frozenset())},
             workers={label: given.workers[home]} if home in given.workers else {},
         ),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,6 @@ from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
 from sojourn.spec import ServiceSpec
 
-_KIND = re.compile(r"of kind (\d+)")
 GROUPS = "groups"  # of a run's facts
 NAMED_MAX = 3  # combinations in the answer; the report has all
 
@@ -59,7 +57,7 @@ def study(given: StudyData, answers: Answers) -> Findings:
     verdicts += [section.verdict for section in sections.values() if section.verdict]
     reasons = [f"{s.service}: {reason}" for s in services for reason in s.reasons]
     reasons += [reason for section in sections.values() for reason in section.reasons]
-    reasons += unlike_cpus(services)
+    reasons += unlike_cpus(asked)
     found = Findings(
         study=given.study.name,
         question=given.study.question,
@@ -153,27 +151,20 @@ def _grouped(given: StudyData, services: Sequence[ServiceFinding]) -> str:
     return f"Grouping of the tasks: {' · '.join(texts)}."
 
 
-def unlike_cpus(services: Sequence[ServiceFinding]) -> list[str]:
+def unlike_cpus(asked: Sequence[Part]) -> list[str]:
     """That combinations of a service ran on CPUs of unlike kinds, by what their runs noted."""
-    kinds: dict[str, dict[str, None]] = defaultdict(dict)
-    for found in services:
-        kinds[found.label][dict(found.setup).get(KINDS_OF_CPU, "")] = None
+    kinds: dict[str, set[frozenset[tuple[str, int]]]] = defaultdict(set)
+    texts: dict[str, dict[str, None]] = defaultdict(dict)
+    for part in asked:
+        label = part.spec.label
+        kinds[label].add(part.given.cpu_kinds.get(label, frozenset()))
+        texts[label][dict(part.given.setups.get(label, ())).get(KINDS_OF_CPU, "")] = None
     return [
         f"{label}: combinations ran on unlike CPUs, so a difference between them may be that of "
-        f"the CPUs: {'; or '.join(filter(None, of))}"
+        f"the CPUs: {'; or '.join(filter(None, texts[label]))}"
         for label, of in kinds.items()
-        if len({_ranks(one) for one in of}) > 1
+        if len(of) > 1
     ]
-
-
-def _ranks(kinds: str) -> frozenset[tuple[str, str]]:
-    """Who had which kinds, of a text such as `server: 2 of kind 0 (1024 of 1024); client: …`.
-
-    >>> sorted(_ranks("server: 2 of kind 0, 1 of kind 2; client: 1 of kind 1"))
-    [('client', '1'), ('server', '0'), ('server', '2')]
-    """
-    both = (part.partition(": ") for part in kinds.split("; "))
-    return frozenset((who, kind) for who, _, of in both for kind in _KIND.findall(of))
 
 
 def _missing(given: StudyData) -> str:

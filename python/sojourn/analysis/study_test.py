@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import KINDS
+from sojourn.analysis.combinations import parts
 from sojourn.analysis.service import headline
 from sojourn.analysis.study import GROUPS, study, unlike_cpus
 from sojourn.analysis.testing import measured, memcached, run_study, study_of
@@ -18,7 +19,7 @@ from sojourn.findings import answer
 from sojourn.findings.findings import Findings, LoadPoint
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.section import Section
-from sojourn.host import shared
+from sojourn.host import shared, unlike
 from sojourn.plan.points import Phase, Verdict, worst
 from sojourn.stats.times import merge
 from sojourn.testing_questions import answers
@@ -218,10 +219,18 @@ def test_a_server_on_unlike_cpus_is_named_in_the_reasons(played: StudyData) -> N
     assert not any("unlike" in reason for reason in study(having(played, of), answers()).reasons)
 
 
-def test_combinations_on_cpus_of_other_kinds_are_named_as_such(found: Findings) -> None:
+def test_combinations_on_cpus_of_other_kinds_are_named_as_such(played: StudyData) -> None:
     def of(*kinds: str) -> list[str]:
-        setups = [((shared.KINDS_OF_CPU, kind),) if kind else () for kind in kinds]
-        return unlike_cpus([replace(found.services[0], setup=one) for one in setups])
+        (part,) = parts(played)
+        rows = [[[shared.KINDS_OF_CPU, kind]] if kind else [] for kind in kinds]
+        under = [
+            replace(
+                having(played, *(tuple(row) for row in one)),
+                cpu_kinds={part.spec.label: unlike.stored({"setup": one})},
+            )
+            for one in rows
+        ]
+        return unlike_cpus([replace(part, given=given) for given in under])
 
     fast = "server: 2 of kind 0 (1024 of 1024); client: 1 of kind 0 (1024 of 1024)"
     more = "server: 4 of kind 0 (1024 of 1024); client: 1 of kind 0 (1024 of 1024)"

@@ -133,6 +133,8 @@ class StudyData:
     Attributes:
         measured: in the order in which they were measured.
         setups: facts for people about each service, by label; under factors by `design.home`.
+        cpu_kinds: who of each service had which kinds of CPU, as (who, kind), by the same; empty
+            where all CPUs of the machine are alike.
         workers: how many threads or processes serve, by the same, where it is known: n of M/M/n.
         started: UTC, ISO 8601.
         is_complete: nothing is left to be measured, so the record says. A combination that shares
@@ -147,6 +149,7 @@ class StudyData:
     measured: tuple[Measured, ...]
     questions: Questions
     setups: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    cpu_kinds: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict)
     workers: Mapping[str, int] = field(default_factory=dict)
     started: str = ""
     wall_s: float = 0.0

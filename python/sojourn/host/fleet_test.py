@@ -120,6 +120,7 @@ def test_where_no_kind_has_as_many_the_best_are_taken_and_it_is_said(tmp_path: P
         "server: 1 of kind 0 (1024 of 1024), 4 of kind 1 (855 of 1024), 1 of kind 2 (280 of 1024); "
         "client: 1 of kind 2 (280 of 1024)"
     )
+    assert got.ranks == (("server", (0, 1, 2)), ("client", (2,)))
     finding = next(f for f in host.doctor(host.read(tmp_path)).findings if f.name == "unlike CPUs")
     assert "a server of 6 threads has several kinds" in finding.what
     assert finding.points > 3

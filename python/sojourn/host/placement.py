@@ -51,6 +51,7 @@ class Placement:
         client_wait: "spin" if the client may keep its CPUs busy, else "sleep".
         shared: what is shared, worst first; empty on a machine with CPUs enough.
         kinds: of CPUs, of server and client, for people; "" where all CPUs are alike.
+        ranks: the same as numbers, of "server" and "client".
     """
 
     server: tuple[int, ...]
@@ -59,6 +60,7 @@ class Placement:
     client_wait: str
     shared: tuple[Shared, ...]
     kinds: str = ""
+    ranks: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def text(self) -> str:
@@ -100,6 +102,7 @@ def labelled(where: Placement, topology: Topology) -> Placement:
         where,
         shared=(*kept, *unlike.labels(where.server, where.client, topology)),
         kinds=unlike.text(where.server, where.client, topology),
+        ranks=unlike.ranks(where.server, where.client, topology),
     )
 
 

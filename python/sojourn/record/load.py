@@ -17,6 +17,7 @@ from sojourn.analysis import resource_use as use
 from sojourn.analysis import run_stats, runs
 from sojourn.errors import StoreFault
 from sojourn.findings.measured import Measured, Probe, Second, StudyData
+from sojourn.host import unlike
 from sojourn.plan import design, failures, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Course, Outcome, Phase, Verdict
@@ -85,6 +86,7 @@ def _given(record: Record, questions: Questions, readers: Readers) -> StudyData:
         ),
         questions=questions,
         setups={label: _setup(facts) for label, facts in served.items()},
+        cpu_kinds={label: unlike.stored(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
         wall_s=sum(outcome.wall_s for outcome in outcomes),

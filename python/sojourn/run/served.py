@@ -159,6 +159,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
             "housekeeping": list(where.housekeeping),
             "text": where.text,
             "shared": [[shared.what, shared.effect] for shared in where.shared],
+            "cpu_kinds": {who: list(kinds) for who, kinds in where.ranks},
         },
         "knobs": turned,
         "groups": grouped,

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import punctuation
 from typing import Self
+from urllib.parse import quote
 
 from sojourn.errors import SpecFault
 
@@ -34,6 +36,9 @@ POSTGRES = "postgres"
 EXAMPLES = "http://localhost:8080/, redis://localhost:6379, localhost:8080 or unix:/run/app.sock"
 PORT_MAX = 65_535
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)")
+_SINGLE = re.compile(
+    rf"({'|'.join([*PORTS, *ALIASES]).replace('+', '[+]')}):/?(?![0-9/])", re.IGNORECASE
+)
 _UNIX = re.compile(r"unix:(?://)?(/.+)")
 
 
@@ -47,7 +52,8 @@ class Where:
         port: 0 for a unix socket.
         path: what follows; it names a database, or a page; "/": nothing was said.
         socket: the unix socket; None: it listens on a port.
-        others: further servers that share the keys, as they were typed: `,host:port`.
+        others: further servers that share the keys, as they were typed: `,host:port`; commas in a
+            path are the path's own.
         user: who asks a database; "": the generator's own choice.
         identity: files with the client's certificate and its key, for TLS; (): it has none.
     """
@@ -133,6 +139,8 @@ def parse(text: str, *, at: str) -> Where:
     scheme, rest = "", text
     if found := _URL.fullmatch(text):
         scheme, rest = found[1].lower(), found[2]
+    elif _SINGLE.match(text):
+        raise _wrong(text, "two slashes are missing behind its scheme", at)
     scheme = ALIASES.get(scheme, scheme)
     user, rest = _who(text, rest, at) if scheme == POSTGRES else ("", rest)
     if scheme and (found := _UNIX.fullmatch(rest)):
@@ -144,10 +152,14 @@ def parse(text: str, *, at: str) -> Where:
         fix = 'leave it out, and say in [services.load] where it is: auth = "basic:env:NAME"'
         raise _wrong(_hidden(text), "a name or password does not stand in it", at, fix=fix)
     first, comma, others = authority.partition(",")
+    if scheme and scheme not in PORTS and ":" not in first.rpartition("]")[2]:
+        fix = f"name one of {', '.join(PORTS)}"
+        raise _wrong(text, f"no protocol is called '{scheme}' here", at, fix=fix)
     host, port = _split(first, PORTS.get(scheme, 0), text, at)
-    for other in filter(None, others.split(",")):
+    for other in others.split(",") if comma else ():
         _split(other, PORTS.get(scheme, 0), text, at)
     path = path if path.startswith("/") else f"/{path}"
+    path = path if path.isascii() else quote(path, safe=punctuation)  # as browsers send it
     others = f"{comma}{others}"
     return Where(scheme=scheme, host=host, port=port, path=path, others=others, user=user)
 
@@ -183,11 +195,26 @@ def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
     host = host.replace("%25", "%", 1) if found[1] else host  # a zone in a URL: RFC 6874
     if not host:
         raise _wrong(text, "it names no host", at)
+    if not host.isascii():
+        host = _ascii(host, text, at)
+    port = port or None  # an empty one is the usual one: RFC 3986, 3.2.3
     if port is None and not default:
         raise _wrong(text, "it names no port", at)
     if port is not None and not (port.isascii() and port.isdigit() and 0 < int(port) <= PORT_MAX):
         raise _wrong(text, f"'{port}' is not a port from 1 to {PORT_MAX}", at)
     return host, int(port) if port else default
+
+
+def _ascii(host: str, text: str, at: str) -> str:
+    """A name as the network knows it.
+
+    >>> _ascii("bücher.example", "", "")
+    'xn--bcher-kva.example'
+    """
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise _wrong(text, f"'{host}' is no name of a host", at) from None
 
 
 def _wrong(text: str, why: str, at: str, fix: str = "") -> SpecFault:

@@ -1,6 +1,6 @@
 //! Each flag that was given, put into the key of the job that has its name.
 
-use super::Args;
+use super::{Args, requests};
 use crate::job::Job;
 
 impl Args {
@@ -27,7 +27,9 @@ impl Args {
         put(&mut job.set_share, content.set_share.as_ref());
         put(&mut job.multiget_share, content.multiget_share.as_ref());
         put(&mut job.multiget_keys, content.multiget_keys.as_ref());
-        put(&mut job.paths, content.paths.as_ref());
+        let paths =
+            content.paths.as_ref().map(|all| all.iter().flat_map(|one| requests::paths(one)));
+        put(&mut job.paths, paths.map(Iterator::collect).as_ref());
         put(&mut job.paths_file, content.paths_file.as_ref());
         put(&mut job.method, content.method.as_ref());
         put(&mut job.header, content.header.as_ref());

@@ -31,8 +31,9 @@ pub struct ContentArgs {
     /// Keys per multi-GET [10]
     #[arg(long, value_name = "COUNT")]
     pub multiget_keys: Option<u32>,
-    /// HTTP: paths, comma-separated; {} or {item} in one is replaced by a number below --items [the target's]
-    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    /// HTTP: paths with commas between them; a comma ends a path only where the next begins with /. {} or
+    /// {item} in one is replaced by a number below --items; may be given several times [the target's]
+    #[arg(long, value_name = "PATHS")]
     pub paths: Option<Vec<String>>,
     /// HTTP: file with a path at the end of each line, used instead of --paths. --popularity order
     /// sends them in order; --arrivals trace:FILE,speed=N sends them at the times before them
@@ -95,6 +96,19 @@ pub struct ReplyArgs {
     /// verdict unknown
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub allow_empty: Option<bool>,
+}
+
+/// The paths of a list: `/a,b,/c` are `/a,b` and `/c`, because a comma is a sign like others in a path
+/// (RFC 3986, 3.3).
+pub(super) fn paths(text: &str) -> Vec<String> {
+    let mut rest = text;
+    let mut all = Vec::new();
+    while let Some(at) = rest.find(",/") {
+        all.push(rest[..at].into());
+        rest = &rest[at + 1..];
+    }
+    all.push(rest.into());
+    all
 }
 
 fn option(text: &str) -> Result<(String, String), String> {

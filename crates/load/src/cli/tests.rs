@@ -49,6 +49,20 @@ fn flags_override_the_job_and_leave_the_rest() {
 }
 
 #[test]
+fn a_comma_ends_a_path_only_where_another_begins() {
+    let of = |words: &[&str]| {
+        let given = words.iter().flat_map(|word| ["--paths", *word]);
+        let words = ["sojourn-load", "http://h/"].into_iter().chain(given);
+        Args::read(words.map(OsString::from)).unwrap().job().unwrap().paths
+    };
+    assert_eq!(of(&["/a,/b"]), ["/a", "/b"]);
+    assert_eq!(of(&["/a,b"]), ["/a,b"]);
+    assert_eq!(of(&["/at/48.2,16.4?x=1,2,/b,"]), ["/at/48.2,16.4?x=1,2", "/b,"]);
+    assert_eq!(of(&["/a,b", "/c"]), ["/a,b", "/c"]);
+    assert_eq!(of(&[]), ["/"]);
+}
+
+#[test]
 fn every_default_in_the_help_is_the_jobs() {
     let json = serde_json::to_value(Job::default()).unwrap();
     for arg in Args::command().get_arguments() {

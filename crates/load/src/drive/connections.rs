@@ -54,6 +54,8 @@ pub struct Connections {
     /// Where `pick_any` looks first.
     turn: usize,
     in_flight: usize,
+    /// A connection that has been replaced since had answered as it should.
+    had_hit: bool,
     /// Over UDP a reply may come when it is not waited for any more.
     datagrams: bool,
     /// Requests of each segment of the plan that are in flight or not sent yet.
@@ -94,6 +96,7 @@ impl Connections {
             rooms: vec![Room::new(depth); shards.count() as usize],
             turn: 0,
             in_flight: 0,
+            had_hit: false,
             datagrams,
             open: Open::default(),
             overtaken: Vec::with_capacity(if datagrams { OVERTAKEN } else { 0 }),
@@ -186,6 +189,13 @@ impl Connections {
         true
     }
 
+    /// All requests in flight on `connection`, the oldest first.
+    pub(super) fn all(&self, connection: u32) -> impl Iterator<Item = u32> {
+        let it = &self.each[connection as usize];
+        let slot = move |nth| (connection * self.depth + wrap(it.head + nth, self.depth)) as usize;
+        (0..it.len).map(move |nth| self.slots[slot(nth)])
+    }
+
     /// The newest request in flight on `connection`.
     pub(super) fn newest(&self, connection: u32) -> Option<u32> {
         let it = &self.each[connection as usize];
@@ -261,6 +271,12 @@ impl Connections {
     /// Whether one was since it was opened.
     pub(super) fn has_hit(&self, connection: u32) -> bool {
         self.each[connection as usize].has_hit
+    }
+
+    /// Whether any request on any connection was.
+    #[cold]
+    pub(super) fn any_hit(&self) -> bool {
+        self.had_hit || self.each.iter().any(|it| it.has_hit)
     }
 
     /// Bytes came on `connection`.

@@ -162,7 +162,11 @@ impl Drive {
                         if after == After::Broken && was_idle {
                             reopener.judge(connections, connection, bytes, now_ns);
                         }
-                        if after == After::Agreed && returns_rest {
+                        if after == After::Farewell {
+                            let of = (&*reopener, &*plan, &mut *marks);
+                            again.heed_farewell(connections, connection, now_ns, of, repeats, live);
+                        }
+                        if matches!(after, After::Agreed | After::Farewell) && returns_rest {
                             again.give_back_all(connections, connection, now_ns, marks);
                         }
                         lose(connections, connection, now_ns, marks, live);
@@ -170,7 +174,12 @@ impl Drive {
                     }
                 }
                 Event::Ended(connection) => {
-                    if ended(connections, connection, now_ns, plan, marks, live) {
+                    let after = ended(connections, connection, now_ns, plan, marks, live);
+                    if after == Some(After::Farewell) {
+                        let of = (&*reopener, &*plan, &mut *marks);
+                        again.heed_farewell(connections, connection, now_ns, of, repeats, live);
+                    }
+                    if after.is_some() {
                         if returns_rest {
                             again.give_back_all(connections, connection, now_ns, marks);
                         }
@@ -179,8 +188,9 @@ impl Drive {
                 }
                 Event::Closed(connection) => {
                     reopener.judge(connections, connection, &[], now_ns);
-                    if repeats && reopener.has_served(connection) {
-                        again.give_back_unbegun(connections, connection, now_ns, marks);
+                    if repeats {
+                        let of = (&*reopener, &*plan, &mut *marks);
+                        again.give_back_unbegun(connections, connection, now_ns, of);
                     }
                     lose(connections, connection, now_ns, marks, live);
                     reopener.closed(connection, now_ns, false);

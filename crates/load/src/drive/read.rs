@@ -10,6 +10,8 @@ pub(super) enum After {
     GoOn,
     /// The server announced that it closes it now.
     Agreed,
+    /// The server ended an idle connection, it says, when the oldest request was on its way.
+    Farewell,
     /// More came than the reply has, by what it says of itself.
     Overlong,
     /// Nothing more on it can be understood.
@@ -34,7 +36,10 @@ pub(super) fn read(
     let mut has_ended = false;
     while !bytes.is_empty() {
         let Some(request) = connections.oldest(connection) else {
-            let after = connections.after_stray(connection);
+            let mut after = connections.after_stray(connection);
+            if after == After::Broken && connections.reading(connection).0.is_farewell(bytes) {
+                after = After::Agreed;
+            }
             return if has_ended && after == After::Broken { After::Overlong } else { after };
         };
         let request = request as usize;
@@ -45,6 +50,10 @@ pub(super) fn read(
         let step = decoder.read(plan.asked(request), bytes);
         bytes = &bytes[step.used..];
         if let Some(reply) = step.reply {
+            if reply.last && reply.outcome == Outcome::Status && decoder.was_farewell() {
+                *first_byte_ns = 0;
+                return After::Farewell;
+            }
             marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
             marks.done_ns[request] = now_ns;
             marks.outcome[request] = reply.outcome;
@@ -67,7 +76,7 @@ pub(super) fn read(
 }
 
 /// The server ended its side of `connection` in order. Where that ends the reply being read, the
-/// request is answered; whether it was is the answer.
+/// request is answered, or told that it came too late; `None`: it is neither.
 #[cold]
 pub(super) fn ended(
     connections: &mut Connections,
@@ -76,12 +85,14 @@ pub(super) fn ended(
     plan: &Plan,
     marks: &mut Marks,
     live: &Live,
-) -> bool {
-    let Some(request) = connections.oldest(connection).map(|request| request as usize) else {
-        return false;
-    };
+) -> Option<After> {
+    let request = connections.oldest(connection)? as usize;
     let (decoder, first_byte_ns) = connections.reading(connection);
-    let Some(reply) = decoder.ended(plan.asked(request)) else { return false };
+    let reply = decoder.ended(plan.asked(request))?;
+    if reply.outcome == Outcome::Status && decoder.was_farewell() {
+        *first_byte_ns = 0;
+        return Some(After::Farewell);
+    }
     marks.first_byte_ns[request] = std::mem::take(first_byte_ns);
     marks.done_ns[request] = now_ns;
     marks.outcome[request] = reply.outcome;
@@ -92,7 +103,25 @@ pub(super) fn ended(
         connections.hit(connection);
     }
     connections.pop(connection, now_ns);
-    true
+    Some(After::Agreed)
+}
+
+/// The oldest request in flight on `connection` was told that it came too late, and goes nowhere else.
+#[cold]
+pub(super) fn refuse(
+    connections: &mut Connections,
+    connection: u32,
+    now_ns: u64,
+    marks: &mut Marks,
+    live: &Live,
+) {
+    connections.closed(connection); // it has no room for the next request
+    if let Some(request) = connections.pop(connection, now_ns) {
+        marks.first_byte_ns[request as usize] = now_ns;
+        marks.done_ns[request as usize] = now_ns;
+        marks.outcome[request as usize] = Outcome::Status;
+        live.gone();
+    }
 }
 
 /// Everything in flight on `connection` is lost.

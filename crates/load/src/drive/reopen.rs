@@ -18,6 +18,8 @@ const HEARD_BYTES: usize = 32;
 const AT_ONCE_NS: u64 = 100_000_000;
 /// Bytes kept of what the server says when it refuses a connection: a line.
 const REFUSAL_BYTES: usize = 200;
+/// A connection that is open for so long before a request is due idles.
+const IDLE_NS: u64 = 1_000_000;
 /// Between two looks at a connection that is being opened.
 const LOOK_NS: u64 = 50_000;
 
@@ -119,6 +121,12 @@ impl Reopener {
     #[cold]
     pub(super) fn has_served(&self, connection: u32) -> bool {
         self.each[connection as usize].has_served
+    }
+
+    /// Whether `connection` was open for a while when a request on it came due at `due_ns`.
+    #[cold]
+    pub(super) fn has_idled(&self, connection: u32, due_ns: u64) -> bool {
+        due_ns > self.each[connection as usize].opened_ns + IDLE_NS
     }
 
     /// `bytes` were read on `connection`, and they were asked for.

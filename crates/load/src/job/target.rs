@@ -73,10 +73,16 @@ pub struct Target {
 impl Target {
     /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`, of `schemes`; a fault names what is wrong with it.
     pub fn parse(text: &str, schemes: &[&'static Scheme]) -> Result<Self, Fault> {
+        let text = text.trim();
         let (name, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
         let is_it = |scheme: &&&'static Scheme| scheme.name.eq_ignore_ascii_case(name); // RFC 3986, 3.1
         let Some(scheme) = schemes.iter().find(is_it) else {
-            return Err(if rest.starts_with("//") { unknown(name, schemes) } else { bare(text) });
+            let is_url = rest.starts_with("//");
+            return Err(match name {
+                _ if !is_url => bare(text),
+                "unix" | "http+unix" => wrong_unix(text),
+                _ => unknown(name, schemes),
+            });
         };
         let port = scheme.port;
         if scheme.carrier == Carrier::Nothing {
@@ -100,6 +106,9 @@ impl Target {
         }
         let (authority, path) = rest.split_at(authority_end(rest));
         let path = if path.starts_with('/') { path.into() } else { format!("/{path}") };
+        if !authority.is_ascii() {
+            return Err(not_ascii(authority));
+        }
         let mut servers = authority.split(',').map(|one| split_port(one, port));
         let (host, port) = servers.next().flatten().ok_or_else(|| wrong(text))?;
         let others = servers.collect::<Option<Vec<_>>>().ok_or_else(|| wrong(text))?;
@@ -226,7 +235,9 @@ fn split_port(authority: &str, default: u16) -> Option<(String, u16)> {
             None => (authority.into(), None),
         },
     };
-    let port = port.map_or(Some(default), |port| port.parse().ok())?;
+    let port = port.filter(|port| !port.is_empty()); // RFC 3986, 3.2.3: none is the usual one
+    let is_number = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = port.map_or(Some(default), |port| Some(port).filter(is_number)?.parse().ok())?;
     (!host.is_empty() && port > 0).then_some((host, port))
 }
 
@@ -238,8 +249,18 @@ fn wrong(text: &str) -> Fault {
     )
 }
 
+/// The fault of a name that the lookup of addresses and TLS do not know as it is. Source: RFC 5890.
+fn not_ascii(authority: &str) -> Fault {
+    Fault::usage(
+        format!("the name '{authority}' is not ASCII"),
+        "",
+        "write it as the network knows it, xn--…: python3 -c \"print('NAME'.encode('idna').decode())\"",
+    )
+}
+
 /// The fault of a target without a scheme.
 fn bare(text: &str) -> Fault {
+    let text = text.trim_start_matches('/');
     Fault::usage(
         format!("'{text}' is not a target: it does not say which protocol the server speaks"),
         "",

@@ -244,7 +244,7 @@ pub struct Checks {
     #[serde(default)]
     pub replaced_connections: u64,
     /// How often a request was sent again on another connection, because the server had ended its own before
-    /// it looked at it (RFC 9113, 6.8; RFC 9112, 9.3.1 and 9.6); warm-up included.
+    /// a reply began (RFC 9113, 6.8; RFC 9112, 9.3.1 and 9.6; RFC 9110, 9.2.2); warm-up included.
     #[serde(default)]
     pub sent_again: u64,
     /// How often a connection was replaced because more bytes came than a reply has by its own head;

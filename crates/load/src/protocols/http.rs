@@ -76,6 +76,11 @@ impl Protocol for Http {
     }
 }
 
+/// Whether requests of `method` do the same once and twice.
+pub(crate) fn is_idempotent(method: &str) -> bool {
+    IDEMPOTENT.contains(&method)
+}
+
 /// Whether an empty body is no reply to `job`: it asks for one, and does not say that there may be none.
 pub(crate) fn needs_bodies(job: &Job) -> bool {
     let are_bodiless = Statuses::parse(&job.expect_status).is_ok_and(|it| it.are_bodiless());
@@ -240,6 +245,6 @@ fn encoding(job: &Job) -> Result<String, Fault> {
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
     let paths = Paths::of(job, |paths| requests::forms(job, target, paths))?;
     let wish = Wish::of(job, paths.bodies())?;
-    let (statuses, method) = (Arc::new(StatusCounts::of(reader::words())), job.method.as_str());
-    Ok(Arc::new(Http { paths, wish, statuses, is_idempotent: IDEMPOTENT.contains(&method) }))
+    let statuses = Arc::new(StatusCounts::of(reader::words()));
+    Ok(Arc::new(Http { paths, wish, statuses, is_idempotent: is_idempotent(&job.method) }))
 }

@@ -53,6 +53,7 @@ struct Http2 {
     judge: Judge,
     window: u32,
     depth: usize,
+    is_idempotent: bool,
 }
 
 impl Protocol for Http2 {
@@ -75,6 +76,10 @@ impl Protocol for Http2 {
 
     fn interleaves(&self) -> bool {
         true
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.is_idempotent // RFC 9110, 9.2.2
     }
 
     fn statuses(&self) -> Option<&StatusCounts> {
@@ -125,7 +130,8 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
     let wish = Wish::of(job, paths.bodies())?;
     let judge = Judge { wish, are_calls: false, statuses: Arc::new(StatusCounts::of(words())) };
     let window = window(KIND.option(job, WINDOW))?;
-    Ok(Arc::new(Http2 { paths, judge, window, depth: job.depth as usize }))
+    let is_idempotent = http::is_idempotent(&job.method);
+    Ok(Arc::new(Http2 { paths, judge, window, depth: job.depth as usize, is_idempotent }))
 }
 
 /// Reads the option `window`.

@@ -129,6 +129,14 @@ pub trait Decoder: Send {
     fn ended(&mut self, _: Asked) -> Option<Reply> {
         None
     }
+    /// Whether `bytes`, which nobody asked for, say no more than that the server ends an idle connection.
+    fn is_farewell(&self, _bytes: &[u8]) -> bool {
+        false
+    }
+    /// Whether the reply that ended last said that, to a request that was on its way.
+    fn was_farewell(&self) -> bool {
+        false
+    }
     /// Forgets a reply read in part: the connection is new.
     fn reset(&mut self);
     /// What it does beside reading where replies interleave.

@@ -99,6 +99,26 @@ fn a_server_that_goes_away_is_left_in_order_and_nothing_is_lost() {
     }
 }
 
+/// RFC 9110, 9.2.2: of an idempotent method, a request to which no reply has begun does no harm twice.
+#[test]
+fn a_connection_that_ends_without_a_word_costs_no_request_that_may_be_sent_again() {
+    for transport in usable() {
+        let of = |method: &str| {
+            let peer = Peer::start(Manner::Ends(20));
+            let method = method.into();
+            (run(Job { method, ..to(&peer, transport) }), peer.seen.connections.load(SeqCst))
+        };
+        let (get, connections) = of("GET");
+        assert!(connections > 10, "{transport}: {connections}");
+        assert_eq!(count(&get, Outcome::Hit), planned(&get), "{:?}", get.result.errors);
+        let again = get.result.checks.sent_again;
+        assert!(again + 2 >= connections, "{transport}: {again} of {connections}");
+        let (post, _) = of("POST");
+        assert!(count(&post, Outcome::Closed) > 10, "{transport}: {:?}", post.result.errors);
+        assert_eq!(post.result.checks.sent_again, 0, "{transport}");
+    }
+}
+
 #[test]
 fn what_no_server_takes_is_not_sent_again_for_ever() {
     for transport in usable() {

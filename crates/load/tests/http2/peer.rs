@@ -33,6 +33,8 @@ pub enum Manner {
     Takes(u32),
     /// Goes away after as many on a connection.
     GoesAway(u64),
+    /// Ends a connection without a word when the next request after as many has come.
+    Ends(u64),
     /// Goes away at each first request, of which it takes none.
     TakesNone,
     /// Refuses every so-manieth.
@@ -193,6 +195,7 @@ impl<'a> Link<'a> {
                 self.say(GOAWAY, 0, 0, &last)?;
                 self.answer(stream)
             }
+            Manner::Ends(after) if self.count > after => Err(ErrorKind::ConnectionAborted.into()),
             Manner::TakesNone => self.say(GOAWAY, 0, 0, &[0; 8]),
             Manner::Refuses(every) if all.is_multiple_of(every) => {
                 self.say(RST_STREAM, 0, stream, &7_u32.to_be_bytes())

@@ -109,7 +109,11 @@ pub fn skipped(why: &str) {
 }
 
 /// A program that is ended when it is dropped.
-pub struct Program(Child);
+pub struct Program {
+    child: Child,
+    /// It has children, which it ends if it is asked to.
+    has_children: bool,
+}
 
 impl Program {
     /// Starts it and waits until it listens on the unix socket `path`; `None`: there is no such program.
@@ -120,7 +124,7 @@ impl Program {
             skipped(&format!("{} is not installed", name.display()));
             return None;
         };
-        let this = Self(child);
+        let this = Self { child, has_children: false };
         let deadline = Instant::now() + Duration::from_secs(30);
         while std::os::unix::net::UnixStream::connect(path).is_err() {
             assert!(Instant::now() < deadline, "{} does not listen", name.display());
@@ -130,9 +134,33 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The same, but that it is asked to end before it is ended: it has children.
+    pub fn with_children(mut self) -> Self {
+        self.has_children = true;
+        self
+    }
+
+    fn ask_to_end(&mut self) {
+        let _ = Command::new("kill").arg(self.pid().to_string()).status();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if self.has_children {
+            self.ask_to_end();
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

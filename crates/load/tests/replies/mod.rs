@@ -2,11 +2,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use sojourn_load::job::Job;
 use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::Judged;
+use sojourn_load::protocols::Outcome;
 
 use super::mirror;
 use super::server::{Behaviour, Server};
@@ -153,8 +157,129 @@ fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_ha
         assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
         assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
         assert!(post.errors["closed"] > post.requests / 4, "{transport}: {:?}", post.errors);
+        let says = |of: &[String]| of.iter().any(|note| note.contains("use fewer connections"));
+        assert_eq!((says(&get.notes), says(&post.notes)), (false, true), "{:?}", post.notes);
         assert_eq!(post.checks.sent_again, 0, "{transport}: a POST may do harm twice");
     }
+}
+
+/// HAProxy and others say 408 on a connection that idles before they end it (RFC 9110, 15.5.9).
+#[test]
+fn a_408_that_ends_an_idle_connection_is_no_reply_and_no_break() {
+    let port = mirror::listen(|mut stream| {
+        let _ = stream.set_read_timeout(Some(std::time::Duration::from_millis(20)));
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while let Some(Ok(line)) = lines.next() {
+            let hello = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+            if line.is_empty() && stream.write_all(hello).is_err() {
+                return;
+            }
+        }
+        let _ = stream.write_all(b"HTTP/1.0 408 Request Time-out\r\nConnection: close\r\n\r\n");
+    });
+    for transport in usable() {
+        let job = mirror::job(format!("http://127.0.0.1:{port}/"), transport);
+        let result = run(Job { rate: "100".into(), connections: 8, ..job }).result;
+        let checks = &result.checks;
+        let broke = checks.broken_connections; // where a request crossed it, and TCP was reset
+        assert!(checks.reconnects > 5 && broke * 4 < checks.reconnects, "{transport}: {checks:?}");
+        let met: u64 = result.errors.values().sum(); // those on their way when it was said
+        assert!(met * 4 < result.requests, "{transport}: {:?}", result.errors);
+    }
+}
+
+/// The same where a request is on its way: it was not looked at, and goes to another connection.
+#[test]
+fn a_request_that_crosses_a_408_is_sent_again_if_that_does_no_harm() {
+    let port = mirror::listen(|mut stream| {
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        // The body of the last one ends with the connection.
+        for reply in
+            ["200 OK\r\nContent-Length: 5\r\n\r\nhello", "408 Late\r\nConnection: close\r\n\r\n"]
+        {
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = stream.write_all(format!("HTTP/1.1 {reply}").as_bytes());
+        }
+    });
+    for transport in usable() {
+        let of = |method: &str| {
+            let (method, target) = (method.into(), format!("http://127.0.0.1:{port}/"));
+            run(Job { method, rate: "200".into(), ..mirror::job(target, transport) }).result
+        };
+        let (get, post) = (of("GET"), of("POST"));
+        assert!(get.errors.is_empty(), "{transport}: {:?}", get.errors);
+        assert!(get.checks.sent_again > get.requests / 4, "{transport}: {:?}", get.checks);
+        assert!(post.errors["status"] > post.requests / 4, "{transport}: {:?}", post.errors);
+        assert_eq!((post.checks.sent_again, post.errors.len()), (0, 1), "{transport}");
+    }
+}
+
+/// Answers with `Connection: close`, but ends every fourth connection when its first request has come.
+fn ends_every_fourth() -> (u16, Arc<AtomicU64>) {
+    let (all, ended) = (AtomicU64::new(0), Arc::new(AtomicU64::new(0)));
+    let count = Arc::clone(&ended);
+    let port = mirror::listen(move |mut stream| {
+        let nth = all.fetch_add(1, SeqCst) + 1;
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let is_line = |line: std::io::Result<String>| line.is_ok_and(|line| !line.is_empty());
+        if !lines.next().is_some_and(is_line) {
+            return;
+        }
+        while lines.next().is_some_and(is_line) {}
+        if nth.is_multiple_of(4) {
+            count.fetch_add(1, SeqCst);
+            return;
+        }
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+        let _ = stream.write_all(head);
+    });
+    (port, ended)
+}
+
+/// The end of a connection that has never answered: if it idled, the server may have ended it for that, and
+/// the request goes elsewhere, once; if it was opened for the request, that is the server's answer.
+#[test]
+fn a_connection_that_ends_before_its_first_reply_costs_its_request_unless_it_idled() {
+    for transport in usable() {
+        let of = |method: &str, find_max: bool| {
+            let (port, ended) = ends_every_fourth();
+            let method = method.into();
+            let job = mirror::job(format!("http://127.0.0.1:{port}/"), transport);
+            let job = Job { method, find_max, rate: "200".into(), connections: 8, ..job };
+            (run(job), ended.load(SeqCst))
+        };
+        let lost = |got: &Judged| {
+            let of_thread = got.run.threads[0].marks.outcome.iter();
+            of_thread.filter(|&&it| it == Outcome::Closed).count() as u64
+        };
+        let (idle, ended) = of("GET", false);
+        let again = idle.result.checks.sent_again;
+        assert!(ended > 20 && again > 0, "{transport}: {again} of {ended}");
+        assert_eq!(again + lost(&idle), ended, "{transport}");
+        let (post, ended) = of("POST", false);
+        assert_eq!((post.result.checks.sent_again, lost(&post)), (0, ended), "{transport}");
+        let (busy, ended) = of("GET", true); // each is opened for the request that waits
+        assert!(ended > 20 && lost(&busy) > 0, "{transport}: {:?}", busy.result.checks);
+    }
+}
+
+/// Nobody is answered: then no end of a connection is that of an idle one.
+#[test]
+fn a_server_that_ends_every_connection_is_asked_once_for_each_request() {
+    let (closes, asked) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (count, seen) = (Arc::clone(&closes), Arc::clone(&asked));
+    let port = mirror::listen(move |stream| {
+        count.fetch_add(1, SeqCst);
+        let first = BufReader::new(stream).lines().next();
+        seen.fetch_add(u64::from(first.is_some_and(|line| line.is_ok())), SeqCst);
+    });
+    for transport in usable() {
+        let result = run(mirror::job(format!("http://127.0.0.1:{port}/"), transport)).result;
+        assert_eq!(result.checks.sent_again, 0, "{transport}");
+        let failed: u64 = result.errors.values().sum();
+        assert_eq!((failed, result.verdict), (result.requests, Verdict::Unknown), "{transport}");
+    }
+    assert!(closes.load(SeqCst) > 0 && asked.load(SeqCst) > 0);
 }
 
 /// What is said where no reply is complete: why, and not that another protocol is spoken.

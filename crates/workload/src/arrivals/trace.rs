@@ -25,23 +25,34 @@ use sojourn_base::kind::{Kind, Param};
 use sojourn_base::rng::Rng;
 
 use super::{ArrivalKind, ArrivalProcess, Process};
+use crate::once::ReadOnce;
 use crate::replay;
 
 const USAGE: &str = "trace:FILE[,scaled|,speed=N]";
 
+/// Traces of this process, by file.
+static TRACES: ReadOnce<Recorded> = ReadOnce::new();
+
+/// A file's arrivals.
+#[derive(Debug)]
+struct Recorded {
+    /// In mean gaps; never empty.
+    gaps: Vec<f64>,
+    mean_ns: f64,
+    note: Option<String>,
+}
+
 #[derive(Debug)]
 struct Trace {
-    /// In mean gaps; never empty.
-    gaps: Arc<[f64]>,
+    of: Arc<Recorded>,
     next: usize,
     own_rate_rps: Option<f64>,
-    note: Option<String>,
 }
 
 impl ArrivalProcess for Trace {
     fn next_gap(&mut self, _rng: &mut Rng) -> f64 {
-        let gap = self.gaps[self.next];
-        self.next = (self.next + 1) % self.gaps.len();
+        let gap = self.of.gaps[self.next];
+        self.next = (self.next + 1) % self.of.gaps.len();
         gap
     }
     /// Unknown: a part of a trace may hold any number of arrivals.
@@ -52,7 +63,7 @@ impl ArrivalProcess for Trace {
         self.own_rate_rps
     }
     fn note(&self) -> Option<String> {
-        self.note.clone()
+        self.of.note.clone()
     }
 }
 
@@ -111,19 +122,20 @@ fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
     if file.is_empty() {
         return Err(Fault::usage("no trace file is named", "trace", format!("write {USAGE}")));
     }
+    let of = TRACES.get(file, || recorded(file))?;
+    let own_rate_rps = (!is_scaled).then_some(1e9 * speed / of.mean_ns);
+    Ok(Box::new(Trace { of, next: 0, own_rate_rps }))
+}
+
+fn recorded(file: &str) -> Result<Recorded, Fault> {
     let lines = std::fs::read_to_string(Path::new(file)).map_err(|error| {
         let fix = "name a text file that exists and may be read";
         Fault::usage(format!("the trace cannot be read: {error}"), file, fix)
     })?;
-    let Read { gaps_ns, note } = read(&lines, file).map_err(|fault| fault.within(file))?;
+    let Read { mut gaps_ns, note } = read(&lines, file).map_err(|fault| fault.within(file))?;
     let mean_ns = gaps_ns.iter().sum::<f64>() / gaps_ns.len() as f64;
-    let gaps = gaps_ns.iter().map(|gap| gap / mean_ns).collect();
-    Ok(Box::new(Trace {
-        gaps,
-        next: 0,
-        own_rate_rps: (!is_scaled).then_some(1e9 * speed / mean_ns),
-        note,
-    }))
+    gaps_ns.iter_mut().for_each(|gap| *gap /= mean_ns);
+    Ok(Recorded { gaps: gaps_ns, mean_ns, note })
 }
 
 fn speed_of(text: &str) -> Result<f64, Fault> {
@@ -307,8 +319,8 @@ mod tests {
         std::fs::write(&path, "gap_ns\n1000\n3000\n").unwrap();
         let text = path.display().to_string();
         let own = build(&text, 7.0).unwrap();
+        std::fs::remove_file(&path).unwrap(); // a pipe cannot be read again, either
         let mut scaled = build(&format!("{text},scaled"), 7.0).unwrap();
-        std::fs::remove_file(&path).unwrap();
         assert_eq!((own.own_rate_rps(), scaled.own_rate_rps()), (Some(500_000.0), None));
         let mut rng = sojourn_base::rng::stream(1, "trace", 0);
         let gaps: Vec<f64> = (0..4).map(|_| scaled.next_gap(&mut rng)).collect();

@@ -66,6 +66,7 @@ impl Connections {
 
     pub(super) fn ready(&mut self, connection: u32, now_ns: u64) {
         let it = &mut self.each[connection as usize];
+        self.had_hit |= it.has_hit;
         (it.open, it.has_hit) = (true, false);
         (it.first_byte_ns, it.heard_ns) = (0, now_ns);
         it.limit = limit_of(it.decoder.as_mut()).min(self.depth);

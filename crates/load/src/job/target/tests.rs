@@ -34,7 +34,8 @@ fn a_unix_socket_is_a_path_and_may_have_another_behind_it() {
     let web = parse("http://unix:/run/a.sock:/x/{}").unwrap();
     assert_eq!((web.place().as_str(), web.path.as_str()), ("unix:/run/a.sock", "/x/{}"));
     assert_eq!((web.authority().as_str(), web.is_unix()), ("localhost", true));
-    for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"] {
+    for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"]
+    {
         assert!(parse(text).unwrap_err().fix.contains("unix:/SOCKET"), "{text}");
     }
 }
@@ -67,10 +68,19 @@ fn what_is_no_target_is_refused_with_an_example() {
         "http://[h]/",
         "http://[::1]8080/",
         "http://[::1]:0/",
+        "http://h:+80/",
+        "http://h:8 /",
+        "http://h:80:81/",
     ] {
         assert!(parse(text).unwrap_err().fix.contains("SCHEME"), "{text}");
     }
+    for text in ["unix:///run/a.sock", "http+unix://%2Frun%2Fa.sock/x"] {
+        assert!(parse(text).unwrap_err().fix.contains("http://unix:/SOCKET:/PATH"), "{text}");
+    }
     assert!(parse("memcached://h").unwrap_err().fix.contains("did you mean memcache"));
+    let fault = parse("//127.0.0.1:80/x").unwrap_err();
+    assert!(fault.fix.contains("http://127.0.0.1:80/x"), "{fault}");
+    assert!(parse("http://bücher.example/").unwrap_err().fix.contains("xn--"));
     for text in ["127.0.0.1:7801/x", "localhost:80", "[::1]:80/", "a.example:443"] {
         let fault = parse(text).unwrap_err();
         assert!(fault.fix.contains(&format!("http://{text}")), "{fault}");
@@ -84,6 +94,19 @@ fn a_query_may_follow_the_port_and_a_scheme_is_the_same_in_capitals() {
     assert_eq!(path("http://h?x=a@b/c"), "/?x=a@b/c");
     assert_eq!(path("http://h/a?x=1"), "/a?x=1");
     assert_eq!(path("http://h:1#top"), "/#top");
+    assert_eq!(path(" http://h/a\n"), "/a");
+    let port = |text: &str| parse(text).unwrap().port;
+    assert_eq!(
+        (port("http://h:/"), port("https://h:?x"), port("h2c://[::1]:/")),
+        (80, 443, 80)
+    );
+    assert_eq!((port("http://h:08080/"), port("memcache://h:,g:2")), (8080, 11211));
+    for path in ["/a,b", "/at/48.2,16.4?x=1,2", "/,", "/a,/b"] {
+        let one = parse(&format!("http://h:1{path}")).unwrap();
+        assert_eq!((one.servers(), one.path.as_str()), (1, path), "commas part servers alone");
+    }
+    let both = parse("memcache://a:1,b:2/x,y").unwrap();
+    assert_eq!((both.servers(), both.path.as_str()), (2, "/x,y"));
     let loud = parse("HTTP://h:1/A").unwrap();
     assert_eq!((loud.scheme.name, loud.path.as_str()), ("http", "/A"));
     assert_eq!(parse("MemCache+UDP://h").unwrap().scheme.name, "memcache+udp");

@@ -108,7 +108,7 @@ fn sent_again(evidence: &Evidence) -> Option<String> {
     (times > 0).then(|| {
         format!(
             "{times} requests (warm-up included) were sent again on another connection, because the \
-             server had ended theirs before it looked at them (GOAWAY, Connection: close, or one that idled; \
+             server had ended theirs before a reply began (GOAWAY, Connection: close, or one that idled; \
              NGINX: keepalive_requests, keepalive_timeout): their times count from when they were due"
         )
     })

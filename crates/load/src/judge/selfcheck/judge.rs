@@ -35,6 +35,7 @@ use super::judgement::{Judgement, is_loose, is_server_busy};
 use super::{CHECKS, Check, Evidence, bound, connections, content, lag, lost, protocol, timely};
 use crate::job::Job;
 use crate::judge::result::{Checks, Outages, Verdict};
+use crate::protocols::http;
 use crate::transports::sockets::NO_PORT;
 
 /// A server that is idle for more than this at its peak was waiting for requests.
@@ -176,20 +177,26 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     notes
 }
 
-/// What is to be known of arrivals that a file brings along; a file that is gone says nothing.
+/// What is to be known of arrivals that a file brings along: it was read before the run, and is not again.
 fn replay(job: &Job) -> Option<String> {
     let is_planned = !job.find_max && job.arrivals.starts_with("trace:");
     is_planned.then(|| arrivals::parse(&job.arrivals, 1.0).ok()?.note()).flatten()
 }
 
+/// What to do where a server ends idle connections under requests that may do harm twice.
+const NOT_REPEATED: &str = "; POST and PATCH are not sent again, because they may do harm twice: give the \
+                            server a longer keep-alive time-out, or use fewer connections, which idle less";
+
 /// What became of connections: the server's doing, and seldom what was meant to be measured.
 fn broken(evidence: &Evidence) -> Option<String> {
     let (broke, (garbled, closed)) = (evidence.checks.broken_connections, evidence.broken);
+    let is_once = closed > 0 && !http::is_idempotent(&evidence.job.method);
     (broke > 0).then(|| {
+        let once = if is_once { NOT_REPEATED } else { "" };
         format!(
             "connections broke {broke} times (warm-up included): the server closed them \
              unannounced, or sent what was not asked for; {garbled} replies were garbled and \
-             {closed} requests lost with them"
+             {closed} requests lost with them{once}"
         )
     })
 }

@@ -2,6 +2,9 @@
 
 use crate::protocols::sampled;
 
+/// Longest line of trailers, bytes: as long as a head may be.
+const TRAILER_MAX: u64 = 256 * 1024;
+
 /// A body being read, by its framing.
 #[derive(Debug)]
 pub(super) struct Body {
@@ -149,7 +152,7 @@ fn step(chunk: Chunk, byte: u8) -> Chunk {
         (Chunk::Trailer(0), b'\n') => Chunk::Complete,
         (Chunk::Trailer(_), b'\n') => Chunk::Trailer(0),
         (Chunk::Trailer(read), b'\r') => Chunk::Trailer(read),
-        (Chunk::Trailer(read), _) if read < 8192 => Chunk::Trailer(read + 1),
+        (Chunk::Trailer(read), _) if read < TRAILER_MAX => Chunk::Trailer(read + 1),
         _ => Chunk::Garbled,
     }
 }

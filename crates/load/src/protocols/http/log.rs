@@ -10,12 +10,17 @@
 //! access log the path is that of each request, in the order of time, as `trace:FILE` reads it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sojourn_base::Fault;
+use sojourn_workload::once::ReadOnce;
 use sojourn_workload::replay;
 
 use crate::job::Job;
 use crate::job::target::Target;
+
+/// Logs of this process, by file.
+static LOGS: ReadOnce<Log> = ReadOnce::new();
 
 /// What a log asks for.
 #[derive(Debug, Default)]
@@ -28,12 +33,14 @@ pub(super) struct Log {
 
 impl Log {
     /// Reads the file `name`; faults name the line.
-    pub(super) fn read(name: &str) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(name).map_err(|error| {
-            let what = format!("cannot read {name}: {error}");
-            Fault::usage(what, "paths_file", "name a text file that this user may read")
-        })?;
-        Self::of(&text).map_err(|fault| fault.within(&format!("paths_file, {name}")))
+    pub(super) fn read(name: &str) -> Result<Arc<Self>, Fault> {
+        LOGS.get(name, || {
+            let text = std::fs::read_to_string(name).map_err(|error| {
+                let what = format!("cannot read {name}: {error}");
+                Fault::usage(what, "paths_file", "name a text file that this user may read")
+            })?;
+            Self::of(&text).map_err(|fault| fault.within(&format!("paths_file, {name}")))
+        })
     }
 
     fn of(text: &str) -> Result<Self, Fault> {

@@ -15,8 +15,8 @@ pub(in crate::protocols) struct Paths<Form> {
     fixed: Vec<Form>,
     /// Requests with the item's number in them.
     numbered: Vec<Form>,
-    /// Of a log: which of the fixed requests each item is. Empty: there is none.
-    log: Vec<u32>,
+    /// Which of the fixed requests each item is. Empty: there is none.
+    log: Arc<Log>,
     items: u32,
     /// What the body of each item must be; empty: not known.
     bodies: Arc<[Wanted]>,
@@ -41,7 +41,7 @@ impl<Form> Paths<Form> {
         forms: impl FnOnce(&[String]) -> Result<Vec<Form>, Fault>,
     ) -> Result<Self, Fault> {
         let log = match job.paths_file.as_str() {
-            "" => Log::default(),
+            "" => Arc::default(),
             file => Log::read(file)?,
         };
         let bodies = wanted(job, &log)?;
@@ -54,7 +54,7 @@ impl<Form> Paths<Form> {
         } else {
             fixed = forms(&log.paths)?;
         }
-        Ok(Self { fixed, numbered, log: log.lines, items: job.items as u32, bodies })
+        Ok(Self { fixed, numbered, log, items: job.items as u32, bodies })
     }
 
     /// The request for `item`, and the number in it. Items below the number of fixed requests are
@@ -62,7 +62,7 @@ impl<Form> Paths<Form> {
     #[inline]
     pub(in crate::protocols) fn form(&self, item: u32) -> (&Form, u32) {
         let at = item as usize;
-        if let Some(&nth) = self.log.get(at) {
+        if let Some(&nth) = self.log.lines.get(at) {
             return (&self.fixed[nth as usize], item);
         }
         if let Some(form) = self.fixed.get(at) {

@@ -21,6 +21,9 @@ const HEAD_USUAL: usize = 16 * 1024;
 /// Statuses that are counted by name; behind them come [`Flaw`]s.
 const STATUSES: usize = 1000;
 
+/// No request came in time: the server ends a connection that idled. Source: RFC 9110, 15.5.9.
+const TOO_LATE: u16 = 408;
+
 /// Every word that a [`Reader`] may count.
 pub(super) fn words() -> Vec<String> {
     (0..STATUSES).map(|status| format!("HTTP {status}")).chain(flaws::words()).collect()
@@ -72,6 +75,8 @@ pub(super) struct Reader {
     state: Option<Reading>,
     /// The body of this reply, if it is one of the sample.
     kept: Option<sampled::Body>,
+    /// Of the reply before it.
+    last_status: u16,
 }
 
 impl Decoder for Reader {
@@ -101,6 +106,15 @@ impl Decoder for Reader {
         if is_whole { self.end(asked, 0).reply } else { None }
     }
 
+    fn is_farewell(&self, bytes: &[u8]) -> bool {
+        let version = bytes.strip_prefix(b"HTTP/1.");
+        version.is_some_and(|rest| rest.get(1..5) == Some(b" 408"))
+    }
+
+    fn was_farewell(&self) -> bool {
+        self.last_status == TOO_LATE
+    }
+
     fn reset(&mut self) {
         self.head.clear();
         self.state = None;
@@ -112,7 +126,8 @@ impl Decoder for Reader {
 
 impl Reader {
     pub(super) fn new(wish: Wish, statuses: Arc<StatusCounts>) -> Self {
-        Self { wish, statuses, head: Vec::with_capacity(HEAD_USUAL), state: None, kept: None }
+        let head = Vec::with_capacity(HEAD_USUAL);
+        Self { wish, statuses, head, state: None, kept: None, last_status: 0 }
     }
 
     /// What came is no reply; all `used` bytes of it are of no use.
@@ -164,6 +179,7 @@ impl Reader {
     fn end(&mut self, asked: Asked, used: usize) -> Step {
         let Some(reading) = self.state.take() else { return Step::more(used) };
         let bytes = reading.body.bytes();
+        self.last_status = reading.status;
         let is_expected = self.wish.statuses.hold(reading.status);
         if !is_expected {
             self.statuses.add(reading.status.into());

@@ -117,6 +117,34 @@ fn a_status_that_is_no_success_is_counted_by_its_number() {
     assert_eq!(protocol.statuses().unwrap().counts(), wanted);
 }
 
+/// RFC 9110, 15.2.2: what follows is spoken in another protocol, and no other reply comes.
+#[test]
+fn a_change_of_protocols_that_was_not_asked_for_is_a_reply_that_failed() {
+    let (reply, said) = read("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
+    let wanted = Some(Reply { outcome: Outcome::Status, body_bytes: 0, last: true });
+    assert_eq!((reply, said), (wanted, vec!["HTTP 101".to_string()]));
+}
+
+#[test]
+fn trailers_may_be_as_long_as_heads() {
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n";
+    let text = format!("{chunked}T: {}\r\nU: {}\r\n\r\n", "v".repeat(20_000), "v".repeat(20_000));
+    assert_eq!(read(&text).0.map(|reply| reply.outcome), Some(Outcome::Hit));
+}
+
+/// RFC 9110, 15.5.9: 408 on a connection on which nothing was asked says that it ends.
+#[test]
+fn a_408_is_a_farewell_and_no_other_status_is() {
+    let protocol = set_up("http://h/", |_| ());
+    let decoder = protocol.decoder();
+    for text in ["HTTP/1.0 408 Request Time-out\r\n", "HTTP/1.1 408\r\n\r\n"] {
+        assert!(decoder.is_farewell(text.as_bytes()), "{text}");
+    }
+    for text in ["", "HTTP/1.1", "HTTP/1.1 40", "HTTP/1.1 200 OK\r\n", "SSH-2.0 408"] {
+        assert!(!decoder.is_farewell(text.as_bytes()), "{text}");
+    }
+}
+
 /// RFC 9110, 7.1: a fragment is the client's own.
 #[test]
 fn a_fragment_is_never_sent() {

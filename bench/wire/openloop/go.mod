@@ -1,0 +1,3 @@
+module sojourn/bench/openloop
+
+go 1.24
