@@ -31,6 +31,7 @@ from sojourn.run import Held
 from sojourn.samples import check_version
 from sojourn.spec import Study
 from sojourn.store import files
+from sojourn.visible import own_command
 
 FORM, MAJOR = "sojourn.campaign", 1
 FILE, PAGE, LOGS = "campaign.json", "index.html", "campaign-logs"
@@ -212,7 +213,8 @@ def _read(folder: Path) -> Campaign | None:
         table = disk.read_json(file)
         check_version(table, FORM, MAJOR, at=file)
         return Campaign(
-            folder=folder, identity=dict(table["identity"]), command=str(table["command"]),
+            folder=folder, identity=dict(table["identity"]),
+            command=own_command(str(table["command"])),
             started=str(table["started"]), entries=_entries(table["entries"]),
         )  # fmt: skip
     except (OSError, *files.DAMAGE) as error:
@@ -245,7 +247,8 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     record, page, log = (
         path if index.is_below(path) else "" for path in (entry.record, entry.report, entry.log)
     )
-    return replace(entry, record=record, report=page, log=log)
+    settle = own_command(entry.settle)
+    return replace(entry, record=record, report=page, log=log, settle=settle)
 
 
 def _is_record(folder: Path, record: str) -> bool:

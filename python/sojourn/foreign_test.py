@@ -262,7 +262,14 @@ DAMAGED = {
         "[]",
         "\xff",
     ],
-    "study.toml": ["run = 3", "a = " + "[" * 100_000, "a." * 5_000 + "a = 1", "a = " + "9" * 5_000],
+    "study.toml": [
+        "run = 3",
+        "a = " + "[" * 100_000,
+        "a." * 5_000 + "a = 1",
+        "a = " + "9" * 5_000,
+        "a." * 100_000 + "a = 1",  # 40 GB of memory to read its 200 kB
+        "[" + "a." * 20_000 + "a]\n" + "b.c = 1\n" * 5_000,
+    ],
     "answer.json": ["[" * 200_000, "[]"],
     "left_out.json": ['{"schema": "sojourn.left_out/1", "rows": [3]}', "{"],
 }
@@ -324,6 +331,28 @@ def test_what_is_said_of_a_damaged_manifest_is_of_the_record_not_of_a_point(
     said = " ".join(capsys.readouterr().err.split())
     assert "this point's folder" not in said
     assert "the record is lost without this file" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("sojourn run plain --set 'a=b c'", 1),
+        ("sojourn run plain; touch made-by-a-copy", 0),
+        ("touch made-by-a-copy", 0),
+        ("sojourn run $(touch made-by-a-copy)", 0),
+        ("sojourn run 'plain", 0),
+    ],
+)
+def test_a_command_that_is_shown_to_be_copied_is_the_labs_own(
+    record: Path, capsys: pytest.CaptureFixture[str], command: str, shown: int
+) -> None:
+    table = json.loads((record / "manifest.json").read_text())
+    (record / "manifest.json").write_text(json.dumps({**table, "command": command}))
+    capsys.readouterr()
+    assert main(["show", str(record)]) in {Exit.OK, Exit.VIOLATED}
+    assert capsys.readouterr().out.count("again: ") == shown
+    assert main(["report", str(record)]) == Exit.OK
+    assert "made-by-a-copy" not in (record / "report.html").read_text()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])

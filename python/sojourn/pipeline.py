@@ -25,10 +25,12 @@ from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.record.load import given, summarise
 from sojourn.spec import Study
+from sojourn.store import files
 
 GLANCE_S = 30.0  # of measuring
 NAMED_S, NAMED_MAX = 1.0, 3  # how long to look for who disturbs, and how many to name
 PATIENCE = run.Patience()
+STRANGE = "see whether it was changed by hand; if not, report this with the record"
 
 
 class Watcher(Protocol):
@@ -225,9 +227,10 @@ def written(path: Path, out: Path | None = None) -> tuple[Findings, Sequence[Pat
         out: folder for the report; None: the record's own, which then keeps the answer as well.
     """
     findings = findings_of(path)
+    with files.readable(path, STRANGE):
+        pages = report.write(findings, path if out is None else out, questions.parts())
     if out is not None:
-        return findings, report.write(findings, out, questions.parts())
-    pages = report.write(findings, path, questions.parts())
+        return findings, pages
     store.keep_answer(path, str(findings.verdict), findings.answer, findings.state.text)
     return findings, pages
 
@@ -235,14 +238,16 @@ def written(path: Path, out: Path | None = None) -> tuple[Findings, Sequence[Pat
 def findings_of(path: Path) -> Findings:
     """What a record found, complete or not; needs no machine."""
     record = store.read(path)
-    kept = _kept(record)
-    found = questions.amended(analysis.study(kept, questions.answers()), path)
-    return with_classes(found, record, kept, questions.answers())
+    with files.readable(path, STRANGE):  # numbers of a record are what its maker wrote
+        kept = _kept(record)
+        found = questions.amended(analysis.study(kept, questions.answers()), path)
+        return with_classes(found, record, kept, questions.answers())
 
 
 def judged(path: Path) -> Findings:
     """What the points of a record say, without models and without classes of services."""
-    return analysis.study(_kept(store.read(path)), questions.answers())
+    with files.readable(path, STRANGE):
+        return analysis.study(_kept(store.read(path)), questions.answers())
 
 
 def _kept(record: store.Record) -> StudyData:

@@ -11,6 +11,7 @@ A letter from U+007F on is spelled as in JSON, so JSON and TOML stay what they w
 from __future__ import annotations
 
 import re
+import shlex
 
 #: All controls but tab and line feed, line separators, marks and overrides of direction, halves of
 #: surrogate pairs.
@@ -32,6 +33,20 @@ def visible(text: str) -> str:
 def in_line(text: str) -> str:
     """A text in one line, such as a name: a line feed would begin a line that looks like ours."""
     return _IN_LINE.sub(_spelled, text)
+
+
+def own_command(text: str) -> str:
+    """A command line of the lab's that is shown to be copied; "" if it is anything else.
+
+    >>> own_command("sojourn run x --set 'a=b c'"), own_command("sojourn run x; curl x | sh")
+    ("sojourn run x --set 'a=b c'", '')
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return ""
+    # Quoted as the lab does it, no word of it means anything to a shell.
+    return text if words[:1] == ["sojourn"] and shlex.join(words) == text else ""
 
 
 def _spelled(found: re.Match[str]) -> str:

@@ -4,12 +4,13 @@
 //! able to write into the folder: a link that they put there is never followed.
 //!
 //! Only a regular file is replaced. A device or a pipe is written into, for root could otherwise
-//! turn `/dev/null` into a file; of a symbolic link the target is replaced and not the link.
+//! turn `/dev/null` into a file; of a symbolic link the target is replaced and not the link. A link that
+//! another user has made is refused: in a folder of theirs it may lead to a file of root's.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::Fault;
@@ -20,12 +21,13 @@ pub fn write_whole(
     what: &str,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Fault> {
-    let (place, is_special) = place_of(path);
-    let written = if is_special {
-        open(&place).and_then(|file| finish(file, fill)).map(drop)
-    } else {
-        replace(&place, fill)
-    };
+    let written = place_of(path).and_then(|(place, is_special)| {
+        if is_special {
+            open(&place).and_then(|file| finish(file, fill)).map(drop)
+        } else {
+            replace(&place, fill)
+        }
+    });
     written.map_err(|error| {
         let fix =
             "free space on the disk, or name a file in a folder that exists and may be written";
@@ -36,7 +38,7 @@ pub fn write_whole(
 /// Opens an empty file at `path` for what is written while a run goes on. What was there before is
 /// replaced, a device or a pipe is written into.
 pub fn begin(path: &Path) -> io::Result<File> {
-    let (place, is_special) = place_of(path);
+    let (place, is_special) = place_of(path)?;
     if is_special {
         return open(&place);
     }
@@ -95,7 +97,9 @@ pub fn check_writable(path: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let is_new = !path.exists();
-    let opened = open(path).and_then(|_| if is_new { remove(path) } else { Ok(()) });
+    let opened = not_laid_by_others(path)
+        .and_then(|()| open(path))
+        .and_then(|_| if is_new { remove(path) } else { Ok(()) });
     opened.map_err(|error| {
         let fix = "name a file in a folder that exists and may be written";
         Fault::usage(
@@ -112,10 +116,23 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Where the bytes of `path` go, and whether that is something else than a regular file.
-fn place_of(path: &Path) -> (PathBuf, bool) {
+fn place_of(path: &Path) -> io::Result<(PathBuf, bool)> {
+    not_laid_by_others(path)?;
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_special = fs::metadata(&place).is_ok_and(|it| !it.is_file());
-    (place, is_special)
+    Ok((place, is_special))
+}
+
+/// Refuses a link that belongs to neither this user nor the superuser.
+fn not_laid_by_others(path: &Path) -> io::Result<()> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    // SAFETY: it takes nothing and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    if !found.is_symlink() || [own, 0].contains(&found.uid()) {
+        return Ok(());
+    }
+    let what = format!("it is a link that user {} has made", found.uid());
+    Err(io::Error::new(ErrorKind::PermissionDenied, what))
 }
 
 /// Never waits: a pipe that nobody reads is refused (ENXIO).
@@ -205,6 +222,24 @@ mod tests {
         let mut names = [unguessable(), unguessable(), unguessable()];
         names.sort_unstable();
         assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_refused_and_changes_nothing() {
+        let folder = folder("laid");
+        let (victim, link) = (folder.join("victim"), folder.join("link"));
+        fs::write(&victim, "kept").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        if std::os::unix::fs::lchown(&link, Some(65_534), None).is_err() {
+            println!("skipped: only root gives a link to somebody else");
+            return fs::remove_dir_all(&folder).unwrap();
+        }
+        let fault = write_whole(&link, "the result", |out| out.write_all(b"new")).unwrap_err();
+        assert!(fault.what.contains("a link that user 65534 has made"), "{fault}");
+        assert!(begin(&link).is_err());
+        assert!(check_writable(&link).is_err());
+        assert_eq!(fs::read(&victim).unwrap(), b"kept");
         fs::remove_dir_all(&folder).unwrap();
     }
 

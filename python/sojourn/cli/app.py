@@ -12,6 +12,7 @@ from sojourn import __version__
 from sojourn.cli import (
     install_cmd,
     kinds,
+    lowered,
     ls,
     machine,
     models_cmd,
@@ -94,6 +95,7 @@ def _speak_any_text() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    lowered.Process.is_own = arguments is None
 
     def run() -> int | None:
         _speak_any_text()  # writes what waits to be written, which may fail

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sojourn.cli import lowered
 from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import end, print_table, shown
 from sojourn.cli.options import AsJson
@@ -68,6 +69,7 @@ def calibrate(
     from sojourn.models.points import read_peak, read_points
     from sojourn.models.simulator import Simulator
 
+    lowered.for_reading(points)
     setup = Setup(
         workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound,
         peak_rps=_count(peak) if peak else read_peak(points),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import classify_show, classify_tables
+from sojourn.cli import classify_show, classify_tables, lowered
 from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import end
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, RecordArgument, Results
@@ -74,7 +74,8 @@ def classify(
         from sojourn import store
 
         most = _bytes(memory_max)
-        _record(store.read(store.resolve(results, name)), most, as_json=as_json)
+        lowered.for_reading(path := store.resolve(results, name))
+        _record(store.read(path), most, as_json=as_json)
 
 
 def _bytes(text: str) -> float | None:

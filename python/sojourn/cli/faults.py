@@ -54,9 +54,22 @@ def ended(error: BaseException) -> int:
         case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
             tell("cannot write to standard output: no space left", "stdout", "free space there")
             _drop_stdout()
+        case MemoryError():
+            tell(
+                "there is not enough memory for this",
+                _place(error),
+                "end other programs, or run it where more is free; what was measured is kept",
+            )
         case _:
             _unforeseen(error)
     return code
+
+
+def _place(error: BaseException) -> str:
+    """Where in the lab's code it came up."""
+    steps = traceback.extract_tb(error.__traceback__)
+    own = [step for step in steps if "sojourn" in Path(step.filename).parts]
+    return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
 
 
 def _drop_stdout() -> None:
@@ -76,11 +89,16 @@ def _unforeseen(error: BaseException) -> None:
 def tell(what: str, at: str, fix: str) -> None:
     """The three parts, on stderr."""
     console = to_stderr()
-    console.print(f"[bold red]error:[/] {escape(what)}")
+    console.print(f"[bold red]error:[/] {_in_one(what)}")
     if at:
-        console.print(f"  [dim]at:[/] {escape(at)}")
+        console.print(f"  [dim]at:[/] {_in_one(at)}")
     if fix:
-        console.print(f"  [dim]fix:[/] {escape(fix)}")
+        console.print(f"  [dim]fix:[/] {_in_one(fix)}")
+
+
+def _in_one(text: str) -> str:
+    """A part in one line: with a line of its own a record could say `fix:` itself."""
+    return escape(" | ".join(line.strip() for line in text.split("\n") if line.strip()))
 
 
 def say(text: str) -> None:

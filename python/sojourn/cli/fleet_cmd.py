@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sojourn import disk
 from sojourn.cli import tables
 from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.models_show import end, print_table, shown, spread
@@ -108,7 +108,7 @@ def fleet(
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = disk.parsed(disk.read_named(path))
     except (OSError, ValueError) as error:
         raise SpecFault(f"cannot read the job: {error}", at=str(path), fix="give JSON") from None
     if not isinstance(found, dict):

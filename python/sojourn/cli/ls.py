@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sojourn.cli import lowered
 from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.options import RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
@@ -27,6 +28,7 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
     from sojourn import spec, store
 
     studies = [{"name": n, "question": spec.load(n, is_own=True).question} for n in spec.names()]
+    lowered.for_reading(results)
     records = store.listed(results)
     if as_json:
         put_json({"studies": studies, "records": records})

@@ -103,3 +103,33 @@ def test_mistakes_end_with_a_way_out(words: list[str], hint: str) -> None:
     with pytest.raises(SpecFault) as caught:
         CliRunner().invoke(app, words, catch_exceptions=False)
     assert hint in caught.value.fix
+
+
+DEEP = "[" * 200_000
+ROW = "rate_rps,mean_ns,p50_ns,p95_ns,p99_ns\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["fleet", "--job"], DEEP),
+        (["fleet", "--job"], "\xff"),
+        (["tco"], DEEP),
+        (["tco"], '{"rows": ' + DEEP),
+        (
+            ["calibrate", "--peak", "1k"],
+            ROW + "1," + "x" * 200_000 + "\n",
+        ),  # beyond csv's own bound
+        (["calibrate", "--peak", "1k"], ROW + "\0"),
+        (["calibrate", "--peak", "1k"], "a\rb\n\xff"),
+        (["calibrate", "--peak", "1k"], ROW + '1,2,3,4,5,6,7\n"'),
+    ],
+)
+def test_a_file_from_anywhere_is_a_mistake_of_the_file(
+    tmp_path: Path, words: list[str], text: str
+) -> None:
+    path = tmp_path / "given"
+    path.write_text(text, encoding="latin-1", newline="")
+    with pytest.raises(SpecFault) as caught:
+        CliRunner().invoke(app, [*words, str(path)], catch_exceptions=False)
+    assert str(path) in caught.value.at

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli import lowered
 from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
 from sojourn.cli.plain import put, put_json, put_page
 from sojourn.errors import SpecFault
@@ -25,13 +26,17 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
     """
     from sojourn import pipeline, report, store
     from sojourn.questions import flat, parts
+    from sojourn.store import files
 
-    findings = pipeline.findings_of(store.resolve(results, name))
+    lowered.for_reading(path := store.resolve(results, name))
+    findings = pipeline.findings_of(path)
     if as_json:
         put_json(flat(findings))
         return
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    put_page(report.text(findings, parts(), width, color=sys.stdout.isatty()))
+    with files.readable(path, pipeline.STRANGE):
+        page = report.text(findings, parts(), width, color=sys.stdout.isatty())
+    put_page(page)
 
 
 def write(
@@ -69,12 +74,15 @@ def write(
             fix="give one of the two",
         )
     if every:
+        lowered.for_writing(results)
         for page in campaign.rewritten(campaign.read(results)):
             put(str(page))
         return
     if out is not None:
         with files.disk_faults(out):
             out.mkdir(parents=True, exist_ok=True)
-    _, pages = pipeline.written(store.resolve(results, name), out)
+    path = store.resolve(results, name)
+    lowered.for_writing(out or path)
+    _, pages = pipeline.written(path, out)
     for page in pages:
         put(str(page))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sojourn.cli import lowered
 from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
 from sojourn.cli.plain import put_json
-from sojourn.visible import visible
+from sojourn.visible import in_line, visible
 
 if TYPE_CHECKING:
     from sojourn.errors import Fault
@@ -27,7 +28,7 @@ AsCsv = Annotated[
 
 
 def _left_out(path: Path, fault: Fault) -> None:
-    say(f"left out: {path}: {fault.what}")
+    say(in_line(f"left out: {path}: {fault.what}"))
 
 
 def sql(
@@ -49,6 +50,7 @@ def sql(
     """
     from sojourn import store
 
+    lowered.for_reading(results)
     names, rows = store.query(results, query, on_fault=_left_out)
     if as_json:
         put_json([dict(zip(names, row, strict=True)) for row in rows])

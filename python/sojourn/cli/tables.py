@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.cli import lowered
 from sojourn.cli.draw import escape
 from sojourn.cli.models_show import spread
 from sojourn.errors import SpecFault, StoreFault
@@ -49,6 +50,7 @@ def find(name: str, setting: str, results: Path) -> Table:
         except SpecFault as unknown:
             fix = f"{unknown.fix}; or a record: {fault.fix}"
             raise SpecFault(unknown.what, at=unknown.at, fix=fix) from None
+    lowered.for_reading(path)
     return _of_record(path, setting)
 
 

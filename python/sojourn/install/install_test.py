@@ -17,6 +17,7 @@ from sojourn import install, programs
 from sojourn.errors import HostFault, SpecFault
 from sojourn.install import Part, debs, part, specjbb, vm
 from sojourn.install.debs import Deb
+from sojourn.install.part import cache_folder
 
 SUM = hashlib.sha256(b"deb").hexdigest()
 LINE = "'http://mirror/p/web_1.deb' web_1.deb 1234 SHA256:{}\n"
@@ -269,3 +270,57 @@ def test_an_unknown_part_is_answered_with_what_there_is() -> None:
     with pytest.raises(SpecFault):
         part("vmm")
     assert all(name == one.name and one.about for name, one in install.KINDS.items())
+
+
+def test_what_others_may_have_put_into_the_cache_is_not_run(
+    apt: Apt, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its programs are started, as root by root, and the sums of its files lie beside them."""
+    web = thing()
+    made = install.fetch(web, install.offers(web))
+    assert web.ready() == made
+    for folder in (tmp_path / "c", made.at):
+        mode = folder.stat().st_mode
+        for more in (0o020, 0o002):
+            folder.chmod(mode | more)
+            with pytest.raises(HostFault, match="others may write into it") as caught:
+                web.ready()
+            assert "chmod go-w" in caught.value.fix
+            assert web.made() is None
+        folder.chmod(mode)
+    assert web.ready() == made
+    (tmp_path / "c").chmod(0o1777)
+    with pytest.raises(HostFault, match="nothing can be kept: others"):
+        install.offers(web)
+    (tmp_path / "c").chmod(0o755)
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    is_roots = mine == 0  # what the superuser made for all may be used by all
+    assert (web.made() == made) == is_roots
+    monkeypatch.setattr(os, "geteuid", lambda: mine)
+    if is_roots:
+        os.chown(made.at, 65_534, -1)
+        with pytest.raises(HostFault, match="belongs to user 65534"):
+            web.ready()
+
+
+def test_the_cache_is_closed_to_others_whatever_the_mask_is(apt: Apt, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        made = install.fetch(web := thing(), install.offers(web))
+    finally:
+        os.umask(before)
+    assert {oct(f.stat().st_mode & 0o777) for f in (tmp_path / "c", made.at)} == {"0o755"}
+
+
+def test_a_home_of_somebody_else_holds_no_cache_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`sudo` may leave HOME as it was."""
+    for name in ("SOJOURN_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache/sojourn"
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    assert cache_folder().parts[: len(tmp_path.parts)] != tmp_path.parts

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sojourn import programs
+from sojourn import disk, programs
 from sojourn.errors import HostFault
 from sojourn.install import debs
 from sojourn.install.debs import Deb, Offer
@@ -24,15 +24,32 @@ from sojourn.install.debs import Deb, Offer
 CACHE = "SOJOURN_CACHE"
 MANIFEST = "manifest.json"
 PART = ".part"
+_CLOSED = 0o755  # others may read it
 
 
 def cache_folder() -> Path:
-    """Where fetched things are kept, by user; what is there can be fetched again."""
+    """Where fetched things are kept, by user; what is there can be fetched again.
+
+    Programs that lie there are run, so the folder must be the user's own, or the superuser's, and
+    closed to others (`doubt`).
+    """
     named = os.environ.get(CACHE)
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path("~/.cache").expanduser()) / "sojourn"
+    return (Path(base) if base else disk.home() / ".cache") / "sojourn"
+
+
+def doubt(folder: Path) -> str:
+    """Why nothing of a folder of the cache may be run; "" if it may, or is not there."""
+    for one in (cache_folder(), folder):
+        try:
+            found = one.stat()
+        except OSError:
+            continue
+        if why := disk.doubt(found, may_be_roots=True):
+            return f"{why}, and what lies there is run"
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +105,12 @@ class Part:
         return f"sojourn install {self.name}"
 
     def made(self) -> Made | None:
-        """What was fetched, as its manifest tells; None: nothing, or not to its end."""
+        """What was fetched, as its manifest tells; None: nothing, or not to its end.
+
+        What others may have put there was not fetched.
+        """
+        if doubt(self.folder):
+            return None
         try:
             told = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
             return Made(at=self.folder, files=dict(told["files"]), facts=dict(told["facts"]))
@@ -101,6 +123,13 @@ class Part:
         Raises:
             HostFault: it was not fetched, or a file has changed since.
         """
+        if why := doubt(self.folder):
+            raise HostFault(
+                f"{self.name}: not used: {why}",
+                at=str(self.folder),
+                fix=f"look whose it is and who wrote it; then chmod go-w, or set {CACHE} to a "
+                "folder of your own",
+            )
         made = self.made()
         if made is None:
             raise HostFault(f"{self.name}: not installed", at=str(self.folder), fix=self.command)
@@ -134,7 +163,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
         for one in offered:
             debs.unpack(one, at / "unpacked")
         into = at / "kept"
-        into.mkdir(parents=True)
+        into.mkdir(mode=_CLOSED, parents=True)
         facts = dict(part.make(at / "unpacked", into))
         names = sorted(str(p.relative_to(into)) for p in into.rglob("*") if p.is_file())
         files = {name: hashed(into / name) for name in names}
@@ -166,8 +195,16 @@ def _fresh(part: Part) -> Path:
     """An empty folder beside its own, of a fetch that is not through."""
     at = part.folder.with_name(part.folder.name + PART)
     try:
+        cache_folder().parent.mkdir(parents=True, exist_ok=True)
+        cache_folder().mkdir(mode=_CLOSED, exist_ok=True)
+        if why := doubt(part.folder):
+            raise HostFault(
+                f"nothing can be kept: {why}",
+                at=str(part.folder),
+                fix=f"set {CACHE} to a folder of your own that others may not write into",
+            )
         shutil.rmtree(at, ignore_errors=True)
-        at.mkdir(parents=True)
+        at.mkdir(mode=_CLOSED)
     except OSError as error:
         raise HostFault(
             f"cannot write: {error.strerror}",

@@ -17,6 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sojourn import disk
 from sojourn.errors import SpecFault
 from sojourn.spec.faults import near
 
@@ -198,9 +199,7 @@ def load(name: str) -> Table:
             fix=f"{hint}known: {', '.join(BUILT_IN)}; or give a JSON file of the form {SCHEMA}",
         )
     try:
-        return Table.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecFault(f"cannot read {path}: {error}", at=str(path), fix="give a file") from None
+        return Table.model_validate_json(disk.read_named(path))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -209,6 +208,8 @@ def load(name: str) -> Table:
             at=str(path),
             fix=f"write it as {SCHEMA} asks: see python/sojourn/schema",
         ) from None
+    except (OSError, ValueError) as error:
+        raise SpecFault(f"cannot read {path}: {error}", at=str(path), fix="give a file") from None
 
 
 def _rows(loads: tuple[int, ...], tails_us: dict[str, str], throughputs: dict[str, str],

@@ -14,6 +14,7 @@ counts whose CPUs were busy least. Both fitted and held-out loads are treated so
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from sojourn import disk
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.samples import decode
+from sojourn.store.files import DAMAGE
 
 QUANTITIES = ("mean", "p50", "p95", "p99")
 SAME = 0.04  # runs whose loads differ by less than this share of the load are one point
@@ -75,9 +77,9 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
         if path.is_dir():
             found = [_of_result(result) for result in _results(path)]
         else:
-            with path.open(newline="", encoding="utf-8") as file:
-                found = [_of_row(row) for row in csv.DictReader(file)]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, StoreFault) as error:
+            text = io.StringIO(disk.read_named(path).decode(), newline="")
+            found = [_of_row(row) for row in csv.DictReader(text)]
+    except (*DAMAGE, OSError, csv.Error, StoreFault) as error:
         raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
     if not found:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
@@ -90,7 +92,7 @@ def read_peak(path: Path) -> float | None:
     whole = [file for file in files if file.with_name("outcome.parquet").exists()]
     try:
         found = [disk.read_json(file)["achieved_rps"] for file in whole]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (*DAMAGE, OSError) as error:
         raise SpecFault(f"cannot read the peak: {error!r}", at=str(path), fix=_FIX) from None
     return float(median(found)) if found else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -145,6 +146,35 @@ def test_a_usual_bundle_asks_for_nothing(bundle: Path) -> None:
 def test_what_is_no_configuration_is_refused(wrong: Mapping[str, Any], bundle: Path) -> None:
     with pytest.raises(SpecFault, match="no configuration"):
         image.Image(bundle=bundle, config={**plain(), **wrong}).check()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        "[]",
+        "{",
+        '{"process": {"args": []}}',
+        '{"process": null}',
+        '{"process": {"args": 3}}',
+        '{"process": {"args": ["/app"]}, "root": [1]}',
+        "\xff",
+    ],
+)
+def test_a_configuration_that_is_none_is_a_fault_of_its_file(bundle: Path, text: str) -> None:
+    (bundle / image.CONFIG).write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match=r"."):
+        image.read(bundle)
+
+
+def test_a_pipe_or_a_link_in_place_of_a_configuration_is_not_read(bundle: Path) -> None:
+    os.mkfifo(bundle / image.CONFIG)
+    with pytest.raises(OSError, match="no plain file"):
+        image.read(bundle)
+    (bundle / image.CONFIG).unlink()
+    (bundle / image.CONFIG).symlink_to("/etc/hostname")
+    with pytest.raises(OSError, match="link"):
+        image.read(bundle)
 
 
 def test_a_root_to_write_to_must_be_closed_to_others(

@@ -7,16 +7,18 @@ control group, and the words that are started. Unless it is trusted it may do no
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.errors import SpecFault
 from sojourn.places import confined
 
 CONFIG, ROOTFS = "config.json", "rootfs"
+PROCESS = "process"
+CONFIG_BYTES = 16 * 1024**2  # of a bundle from anywhere
 NETWORK = "network"
 
 
@@ -37,7 +39,7 @@ class Image:
     @property
     def words(self) -> tuple[str, ...]:
         """The program and its arguments."""
-        return tuple(map(str, self.config.get("process", {}).get("args", ())))
+        return tuple(map(str, _part(self.config, PROCESS).get("args") or ()))
 
     def told(
         self, *, name: str, words: Sequence[str], environment: Mapping[str, str]
@@ -53,13 +55,14 @@ class Image:
             SpecFault: it asks for more than a container may have, and is not trusted.
         """
         self.check()
-        process = {**self.config.get("process", {}), "args": list(words), "terminal": False}
-        own = [e for e in process.get("env", ()) if str(e).partition("=")[0] not in environment]
+        process = {**_part(self.config, PROCESS), "args": list(words), "terminal": False}
+        told = process.get("env") or ()
+        own = [one for one in told if str(one).partition("=")[0] not in environment]
         given = [f"{variable}={value}" for variable, value in environment.items()]
-        root = dict(self.config.get("root", {}))
+        root = dict(_part(self.config, "root"))
         root["path"] = str(self.bundle / str(root.get("path", ROOTFS)))
-        linux = dict(self.config.get("linux", {}))
-        spaces = [one for one in linux.get("namespaces", ()) if one.get("type") != NETWORK]
+        linux = dict(_part(self.config, "linux"))
+        spaces = [one for one in linux.get("namespaces") or () if one.get("type") != NETWORK]
         made = {
             **self.config,
             "process": {**process, "env": [*own, *given]},
@@ -98,11 +101,20 @@ def read(bundle: Path, *, is_trusted: bool = False) -> Image:
         OSError: it has no configuration or no root folder.
         ValueError: its configuration is not that of a program.
     """
-    found = json.loads((bundle / CONFIG).read_text(encoding="utf-8"))
-    if not isinstance(found, dict) or not found.get("process", {}).get("args"):
+    found = disk.parsed(disk.read_bytes(bundle / CONFIG, most=CONFIG_BYTES))
+    words = _part(found, PROCESS).get("args") if isinstance(found, dict) else None
+    if not isinstance(words, list) or not words:
         raise ValueError("it starts no program (process.args)")
     made = Image(bundle=bundle, config=found, is_trusted=is_trusted)
-    root = bundle / str(found.get("root", {}).get("path", ROOTFS))
+    root = bundle / str(_part(found, "root").get("path", ROOTFS))
     if not root.is_dir():
         raise FileNotFoundError(2, "No root folder", str(root))
     return made
+
+
+def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """One part of a configuration; ValueError if it is no table."""
+    found = config.get(name) or {}
+    if not isinstance(found, Mapping):
+        raise ValueError(f"its {name} is no table")  # noqa: TRY004 - as what JSON raises
+    return found

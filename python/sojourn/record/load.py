@@ -41,6 +41,7 @@ from sojourn.spec import Study
 from sojourn.stats import times
 from sojourn.store import files
 from sojourn.store.record import OF_RECORD, Record
+from sojourn.visible import own_command
 
 SERVICE = "service.json"
 NO_SHIELD = "none"
@@ -93,7 +94,7 @@ def _given(record: Record, questions: Questions, readers: Readers) -> StudyData:
         environment=dict(manifest.get("environment") or {}),
         noise=_pairs(manifest.get("noise")),
         study_file=record.study_file,
-        command=str(manifest.get("command", "")),
+        command=own_command(str(manifest.get("command", ""))),
         is_complete=record.is_complete,
         reasons=() if record.is_complete else ("the study is not finished: run it again",),
     )

@@ -28,6 +28,7 @@ from sojourn.places.process import Process
 from sojourn.plan import Phase, Point
 from sojourn.run import clients, grouping, waits
 from sojourn.run.clients import Load
+from sojourn.run.clocks import Clocks
 from sojourn.run.generator import Files, Watcher
 from sojourn.run.grouping import Companions
 from sojourn.run.live import RunningService
@@ -213,7 +214,12 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             probe = _probe(study, scene.point, service.live)
             loads.append(Load(asked, scene.spec.clients, files, probe))
             watchers.append(_Watcher(service.live, scene, session))
-        clients.together(loads, session.journal, _All(watchers))
+        clocks = Clocks()
+        try:
+            clients.together(loads, session.journal, _All(watchers))
+        finally:
+            for scene in scenes:
+                scene.note(clocks.seen())
 
 
 @contextlib.contextmanager

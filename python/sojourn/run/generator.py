@@ -386,7 +386,7 @@ def _second(line: bytes) -> Mapping[str, Any] | None:
 def _result(ended: Ended, files: Files) -> Mapping[str, Any]:
     if ended.status in VALID:
         try:
-            table: Mapping[str, Any] = json.loads(files.result.read_text(encoding="utf-8"))
+            table: Mapping[str, Any] = disk.read_json(files.result)
         except (OSError, ValueError) as error:
             raise RunFault(
                 f"{PROGRAM} wrote no result: {error}",

@@ -145,7 +145,7 @@ def _doubt(found: os.stat_result) -> str:
         return f"it belongs to user {found.st_uid}"
     if found.st_nlink != 1:
         return f"it has {found.st_nlink} names"
-    if found.st_mode & state.OTHERS:
+    if found.st_mode & disk.OTHERS:
         return "others may write it"
     return "it is too large" if found.st_size > BYTES else ""
 

@@ -109,6 +109,10 @@ class Scene:
         """What those who have left have seen: the keys of `host.json`."""
         return self._seen
 
+    def note(self, seen: Mapping[str, Any]) -> None:
+        """Keep what the lab itself saw of the load."""
+        self._seen.update(seen)
+
     def enter(self, actor: Actor) -> None:
         """Let somebody enter; from now on it leaves, also if it fails half-way."""
         self._stack.callback(self._leave, actor)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pwd
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import RunFault
 
 STATE = "SOJOURN_STATE"
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -23,16 +21,7 @@ def state_folder() -> Path:
     if named:
         return Path(named)
     base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else _home() / ".local/state") / "sojourn"
-
-
-def _home() -> Path:
-    """The user's own home: `sudo` may leave HOME at that of somebody else."""
-    home = Path("~").expanduser()
-    with contextlib.suppress(OSError, KeyError):
-        if home.stat().st_uid != os.geteuid():
-            return Path(pwd.getpwuid(os.geteuid()).pw_dir)
-    return home
+    return (Path(base) if base else disk.home() / ".local/state") / "sojourn"
 
 
 @contextmanager
@@ -54,7 +43,7 @@ def own_folder(folder: Path, *, is_made: bool = False) -> Iterator[int]:
                 at=str(folder),
                 fix=elsewhere(),
             )
-        if found.st_mode & OTHERS:
+        if found.st_mode & disk.OTHERS:
             raise RunFault(
                 "others may write into the journals' folder, but `restore` executes it",
                 at=str(folder),

@@ -30,6 +30,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.errors import RunFault
 from sojourn.run.watch import Deadline, Event, Show
 from sojourn.units import show_s
@@ -255,10 +256,12 @@ def _put(handle: int, table: dict[str, Any]) -> None:
 
 
 def _holder(handle: int) -> Holder:
-    """What the file says, made fit for a terminal."""
+    """What the file says, made fit for a terminal; anybody may have written it."""
     try:
-        table = json.loads(os.pread(handle, TEXT_MAX, 0))
+        table = disk.parsed(os.pread(handle, TEXT_MAX, 0))
         study = "".join(c for c in str(table["study"]) if c.isprintable())[:NAME_MAX]
-        return Holder(pid=int(table["pid"]), study=study, began_s=float(table["began_s"]))
+        began_s, now_s = float(table["began_s"]), time.time()
+        is_told = 0 < began_s < now_s + 1  # else it is no time that a clock can show
+        return Holder(pid=int(table["pid"]), study=study, began_s=began_s if is_told else 0.0)
     except (ValueError, KeyError, TypeError, OverflowError):
         return Holder()

@@ -27,6 +27,14 @@ with turn.taken("a study", print):
 """
 
 
+#: What anybody may have written into the lock file.
+STRANGE = (
+    '{"pid": 1, "study": "\\u001b[2Jx", "began_s": 1}', "[", "{}", "\0" * 9000, "[" * 4000,
+    *(f'{{"pid": 1, "study": "x", "began_s": {at}}}' for at in ("1e300", "-9e99", "NaN")),
+    '{"pid": 1e400, "study": "x", "began_s": 1}', '{"pid": 1, "study": [[]], "began_s": 9e18}',
+)  # fmt: skip
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tmp_path.chmod(0o1777)
@@ -113,7 +121,7 @@ def test_what_a_stranger_wrote_reaches_no_terminal(
     folder: Path, show: Callable[[Event], None]
 ) -> None:
     with turn.taken("first", show):
-        for text in ('{"pid": 1, "study": "\\u001b[2Jx", "began_s": 1}', "[", "{}", "\0" * 9000):
+        for text in STRANGE:
             (folder / turn.NAME).write_text(text)
             with pytest.raises(RunFault) as fault:
                 turn.taken("second", show).__enter__()
@@ -183,3 +191,50 @@ def test_the_record_says_where_others_cannot_be_seen(monkeypatch: pytest.MonkeyP
     assert turn.unseen() == ""
     monkeypatch.setattr(turn, "HOST_PIDS", here + 1)
     assert turn.unseen().startswith("in a container: others on this host cannot be seen")
+
+
+CONTAINER = """
+import sys, time
+from pathlib import Path
+from sojourn.errors import RunFault
+from sojourn.run import turn
+turn.FOLDERS = (Path("/run/lock"),)  # not the machine's own name: others may measure here
+try:
+    with turn.taken(sys.argv[1], lambda event: None) as other:
+        print("alone" if other is None else "beside", "|", turn.unseen(), flush=True)
+        time.sleep(float(sys.argv[2]))
+except RunFault as fault:
+    print("refused", "|", fault.what, flush=True)
+"""
+
+
+def container(*more: str, study: str, holds_s: float) -> subprocess.Popen[str]:
+    """A lab in namespaces of its own, with a /run/lock that is nobody else's."""
+    script = 'mount -t tmpfs -o mode=1777 none /run/lock && exec "$0" -c "$1" "$2" "$3"'
+    words = ["unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", *more, "sh", "-c", script]
+    package = Path(spec.__file__).parents[2]
+    return subprocess.Popen(
+        [*words, sys.executable, CONTAINER, study, str(holds_s)], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(package)},
+    )  # fmt: skip
+
+
+def test_two_labs_in_two_containers_meet_or_say_that_they_cannot() -> None:
+    """With real namespaces: of files and processes, and then of the network as well."""
+    with container(study="first", holds_s=600) as first:
+        try:
+            assert first.stdout is not None
+            if not (said := first.stdout.readline()):
+                first.wait(60)
+                pytest.skip(f"needs namespaces: {first.stderr and first.stderr.read()}")
+            assert said.startswith("alone | in a container: others on this host cannot be seen")
+            second, _ = container(study="second", holds_s=0).communicate(timeout=120)
+            assert second.startswith("refused |"), "they share the network"
+            assert turn.ELSEWHERE in second
+            third, _ = container("-n", study="third", holds_s=0).communicate(timeout=120)
+            assert third.startswith("alone | in a container: others on this host cannot be seen")
+        finally:
+            first.kill()
+    fourth, _ = container(study="fourth", holds_s=0).communicate(timeout=120)
+    assert fourth.startswith("alone |"), "the name goes with its holder"

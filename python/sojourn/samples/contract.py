@@ -20,6 +20,7 @@ from sojourn.samples.histogram import Histogram
 
 RESULT = "sojourn.load.result"
 RESULT_MAJOR = 1
+DIGITS_MAX = 10  # of a version
 OF_POINT = "remove this point's folder and run the study again: it resumes there"
 
 
@@ -256,7 +257,7 @@ def check_version(
     """
     name, _, version = str(table.get("schema", "")).partition("/")
     number = version.partition(".")[0]
-    if name != form or not number.isdigit():
+    if name != form or not (number.isdecimal() and len(number) < DIGITS_MAX):
         raise StoreFault(
             f"this is '{table.get('schema', 'a file without a schema')}', not '{form}/{major}'",
             at=str(at),

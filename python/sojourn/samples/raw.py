@@ -33,13 +33,17 @@ def requests(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]] | No
         return None
     try:
         table = disk.read_columns(path, rows=ROWS, values=ROWS, columns=NEEDED)
-        counted = table.filter(pc.invert(table["excluded"]))
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        return _counted(table.filter(pc.invert(table["excluded"])))
+    except (OSError, pa.ArrowException, LookupError, ValueError, TypeError) as error:
         raise StoreFault(
             f"raw requests cannot be read: {error}",
             at=str(path),
             fix="remove the file: only the test of independence is lost",
         ) from None
+
+
+def _counted(counted: pa.Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same of the rows that count."""
     intended = counted["intended_ns"].to_numpy().astype(np.float64)
     done = counted["done_ns"].to_numpy(zero_copy_only=False).astype(np.float64)
     hit = pc.equal(counted["outcome"], HIT).to_numpy(zero_copy_only=False).astype(np.bool_)

@@ -189,8 +189,12 @@ def neighbour(at: Path) -> Mapping[str, Any]:
 
 
 def not_as_asked(at: Path) -> str:
-    """Why a neighbour of `host.json` was not the one that was asked for; "" if it was (M22)."""
+    """Why the machine or a neighbour of `host.json` was not as it had to be; "" if it was (M22)."""
     table = read_json(at) if at.exists() else {}
+    if (slept_s := table.get("suspended_s")) is not None:
+        return f"the machine was suspended for {slept_s} s while load ran; keep it awake"
+    if (set_s := table.get("clock_set_s")) is not None:
+        return f"the machine's time was set by {set_s} s while load ran, and samples go by it"
     every = [name for name in sorted(table) if _NEIGHBOUR.fullmatch(name)]
     return next((why for name in every if (why := _not_as_asked(name, table[name]))), "")
 

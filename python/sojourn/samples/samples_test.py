@@ -455,3 +455,17 @@ def test_beside_a_neighbour_that_was_not_as_asked_nothing_is_known(
     outcome = samples.read(folder)
     assert (outcome.verdict is Verdict.UNKNOWN) == bool(why)
     assert why in "; ".join(outcome.reasons)
+
+
+@pytest.mark.parametrize(
+    ("saw", "why"),
+    [({"suspended_s": 60.0}, "suspended for 60.0 s"), ({"clock_set_s": -3600.0}, "by -3600.0 s")],
+)
+def test_a_load_during_which_the_machine_slept_or_its_time_was_set_is_void(
+    tmp_path: Path, point: Point, saw: dict[str, float], why: str
+) -> None:
+    folder = made.put(tmp_path, point, made.result([1e6]))
+    (folder / "host.json").write_text(json.dumps({"others_on_server_share": 0.0, **saw}))
+    outcome = samples.read(folder)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert why in "; ".join(outcome.reasons)

@@ -248,6 +248,7 @@ def settled(
         is_in_place: its files are this machine's, and are looked at.
     """
     words = typed.split("argv", got, _EXAMPLE)
+    secret.check_words(words, at=f"{AT}, argv")
     environment = typed.split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
     given = secret.variables(environment, str(got.get("environment_file") or ""), at=AT)
     if is_in_place and not words:

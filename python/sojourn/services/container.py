@@ -201,11 +201,11 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
     words = [*_listed(told.get("Entrypoint")), *_listed(told.get("Cmd"))]
     rights = {kind: list(confined.RIGHTS) for kind in ("bounding", "effective", "permitted")}
     user, _, group = str(told.get("User") or "0").partition(":")
-    who = int(user) if user.isdigit() else 0  # a name is the image's own: it starts as root
+    who = _number(user, 0)  # a name is the image's own: it starts as root
     return confined.confined({
         "ociVersion": "1.0.2",
         "process": {
-            "user": {"uid": who, "gid": int(group) if group.isdigit() else who},
+            "user": {"uid": who, "gid": _number(group, who)},
             "args": words,
             "env": _listed(told.get("Env")),
             "cwd": told.get("WorkingDir") or "/",
@@ -220,6 +220,11 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
             "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "uts")],
         },
     })  # fmt: skip
+
+
+def _number(text: str, usual: int) -> int:
+    """Of a user or group; `usual` where it is a name, or beyond what the kernel has."""
+    return int(text) if text.isdecimal() and len(text) <= len(str(2**32)) else usual
 
 
 def _listed(value: object) -> list[str]:

@@ -134,7 +134,7 @@ def _exactly(connection: socket.socket, count: int, until_s: float) -> bytes:
 def _own(got: Frame) -> bytes:
     """What is in a frame without padding and priority."""
     payload, end = got.payload, len(got.payload)
-    if got.flags & PADDED:
+    if got.flags & PADDED and payload:
         payload, end = payload[1:], end - 1 - payload[0]
     start = 5 if got.kind == HEADERS and got.flags & PRIORITY else 0
     return payload[start:end]

@@ -31,6 +31,7 @@ PATTERN = "/q/{}"
 WORKER = "worker-"
 THREADS_PAPER = 8  # P6, the most of its scenarios
 ANSWER_S_MAX = 5.0
+REPLY_MAX = 1 << 20  # bytes of an answer; more is none
 
 Words = NDArray[np.uint64]
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -134,7 +135,7 @@ class Queries(Service):
         try:
             connection.request("GET", PATTERN.format(query))
             reply = connection.getresponse()
-            body = reply.read().decode(errors="replace")
+            body = reply.read(REPLY_MAX).decode(errors="replace")
         except (OSError, HTTPException):
             return None
         finally:

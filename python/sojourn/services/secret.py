@@ -25,6 +25,12 @@ _SECRETS = re.compile(
     r"AUTH|AUTHORIZATION|COOKIE|APIKEY|DSN|SAS|PAT)(?:$|_)|PASSWORD|SECRET|APIKEY|CREDENTIAL",
     re.IGNORECASE,
 )
+_OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.*))?", re.DOTALL)
+_HIDDEN = re.compile(
+    r"(?:^|-)(?:password|passwd|passphrase|requirepass|masterauth|secret|token|api-?key)(?:$|-)",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[/.~{-].*|(?:env|file):.*|none|null|auto|default|", re.DOTALL)  # of an option
 _PUBLIC = re.compile(r"\d*|true|false|yes|no|on|off", re.IGNORECASE)  # TOKEN_LIMIT=100
 _IN_URL = re.compile(r"://[^/?#\s]*:[^/?#\s]*@")  # user and password before a host
 _KNOWN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|xox[abp]-|AKIA|eyJ[\w-]+\.eyJ)")
@@ -88,6 +94,33 @@ def variables(words: Sequence[str], file: str, *, at: str) -> tuple[Variable, ..
     for one in found:
         one.read()  # a value that is not there is found before anything is started
     return tuple({one.name: one for one in found}.values())
+
+
+def check_words(words: Sequence[str], *, at: str) -> None:
+    """Refuse a command line in which a secret stands: all on this machine see it, and the record.
+
+    Raises:
+        SpecFault: an option has one, or a word is one; the value is in no message.
+    """
+    for nth, word in enumerate(words):
+        found = _OPTION.fullmatch(word)
+        name = found["name"].replace("_", "-") if found else ""
+        value = found["value"] if found else None
+        if found and value is None:
+            value = words[nth + 1] if nth + 1 < len(words) else ""
+        is_given = bool(_HIDDEN.search(name)) and not _is_plain(value or "")
+        if is_given or _IN_URL.search(word) or _KNOWN.search(word):
+            raise SpecFault(
+                f"{f'--{name}' if is_given else f'word {nth + 1}'} looks like a secret, and a "
+                "command line is seen by all and kept in the record",
+                at=at,
+                fix='give it as environment = "NAME=env:VARIABLE", or in a file of the program',
+            )
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a value is a number, a switch, or the place of something."""
+    return bool(_PUBLIC.fullmatch(value) or _PLAIN.fullmatch(value))
 
 
 def shown(given: Sequence[Variable]) -> str:

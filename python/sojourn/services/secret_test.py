@@ -95,3 +95,40 @@ def test_a_file_of_variables_that_cannot_be_read_is_named(tmp_path: Path) -> Non
     with pytest.raises(SpecFault, match="no NAME=VALUE") as caught:
         read(file=tmp_path / "some")
     assert HIDDEN not in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--password", HIDDEN],
+        [f"--password={HIDDEN}"],
+        [f"--db_password={HIDDEN}"],
+        ["-x", "--requirepass", HIDDEN, "-y"],
+        [f"--api-key={HIDDEN}"],
+        [f"--auth-token={HIDDEN}"],
+        [f"--upstream=postgres://u:{HIDDEN}@db/x"],
+        [f"ghp_{HIDDEN}"],
+    ],
+)
+def test_a_secret_in_a_command_line_is_refused_and_not_repeated(words: list[str]) -> None:
+    with pytest.raises(SpecFault, match="looks like a secret") as caught:
+        secret.check_words(words, at=AT)
+    fault = caught.value
+    assert HIDDEN not in f"{fault.what} {fault.at} {fault.fix}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["app.py", "--port", "{port}"],
+        ["--password-file", "/etc/app/password"],
+        ["--token", "env:TOKEN", "--secret=file:x"],
+        ["--password"],
+        ["--password", "--verbose"],
+        ["--tokens", "5", "--max-token=100", "--password=none"],
+        ["--monkey", "banana", "--secretary=joe", "--key", "a"],
+        ["http://localhost:8080/?a=b"],
+    ],
+)
+def test_a_command_line_without_secrets_is_taken(words: list[str]) -> None:
+    secret.check_words(words, at=AT)

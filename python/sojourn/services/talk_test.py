@@ -464,3 +464,16 @@ def test_a_reply_without_an_end_is_not_waited_for(
         talk.get(serve(lambda _: events), "/", 5.0)
     monkeypatch.setattr(talk, "WHOLE_S", 30.0)
     assert talk.get(serve(lambda _: events), "/", 5.0).body_bytes == 1_200_000
+
+
+@pytest.mark.parametrize("flags", [http2.PADDED, http2.PADDED | http2.PRIORITY, http2.PRIORITY])
+def test_a_frame_without_what_its_flags_promise_is_no_reply(serve: Serve, flags: int) -> None:
+    settings = http2.frame(http2.SETTINGS, 0, 0, b"")
+    said = (
+        settings
+        + http2.frame(http2.HEADERS, flags, 1, b"")
+        + http2.frame(http2.DATA, flags, 1, b"")
+    )
+    where = serve(lambda _: said, scheme="h2c")
+    with pytest.raises(RefusedError):
+        Asked(expect_bytes=-1).prove(where)

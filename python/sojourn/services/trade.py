@@ -8,7 +8,6 @@ books agree, whatever came in between.
 
 from __future__ import annotations
 
-import json
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -17,11 +16,12 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
+from sojourn import disk
 from sojourn.errors import RunFault
 from sojourn.places.ports import Address
 from sojourn.services.company import Company
 from sojourn.services.draws import Scale
-from sojourn.services.queries import Queries
+from sojourn.services.queries import REPLY_MAX, Queries
 
 CHECK = "/check"
 AUDIT_S_MAX = 60.0
@@ -66,7 +66,7 @@ class Trade(Queries):
         """What its audit says; None if it says nothing."""
         status, body = self._get(CHECK, address, within_s)
         try:
-            table: dict[str, Any] = json.loads(body)
+            table: dict[str, Any] = disk.parsed(body.encode())
         except ValueError:
             return None
         return table if status == HTTPStatus.OK else None
@@ -77,7 +77,7 @@ class Trade(Queries):
         try:
             connection.request("GET", path)
             reply = connection.getresponse()
-            return reply.status, reply.read().decode(errors="replace")
+            return reply.status, reply.read(REPLY_MAX).decode(errors="replace")
         except (OSError, HTTPException):
             return 0, ""
         finally:

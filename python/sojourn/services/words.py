@@ -22,7 +22,7 @@ from sojourn.install import MANIFEST, Made, Part, answers
 from sojourn.places.ports import Address
 from sojourn.services.kind import Allowance, Json
 from sojourn.services.params import Value, settle
-from sojourn.services.queries import PARAMS, REPORT, Queries, numbers, threads_of
+from sojourn.services.queries import PARAMS, REPLY_MAX, REPORT, Queries, numbers, threads_of
 
 READY = "/ready"
 HEAD = "query {:>10} "
@@ -114,7 +114,7 @@ class Words(Queries):
         try:
             connection.request("GET", READY)
             reply = connection.getresponse()
-            said = reply.read().decode(errors="replace")
+            said = reply.read(REPLY_MAX).decode(errors="replace")
         except (OSError, HTTPException):
             return False
         finally:

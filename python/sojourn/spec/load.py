@@ -26,6 +26,7 @@ STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"
 STUDY_BYTES = 1024**2  # of a record's study, which may have come by mail
 DEPTH, TOO_DEEP = 32, "tables and lists lie within each other too deep"
+DOTS = 20_000_000  # of all lines, times those of the line with most; 8 bytes of memory for each
 BY_PROFILE = "profiles"  # a table of what a study sets otherwise in one of them
 OF_PROFILE = ("run", "aa")  # that may differ
 RETIRED_SEARCH = ("probe_max_s", "rounds", "confidence", "climb")  # until one model took all runs
@@ -179,17 +180,27 @@ def _read_kept(path: Path) -> str:
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(text)
+        table = {} if _is_dotted(text) else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else TOO_DEEP
         raise SpecFault(
             f"this is not TOML: {why}", at=str(path), fix="fix the line; see https://toml.io"
         ) from None
-    if _is_deep(table):
+    if _is_deep(table) or _is_dotted(text):
         raise SpecFault(
             f"this is not a study: {TOO_DEEP}", at=str(path), fix="see `sojourn init` for a study"
         )
     return table
+
+
+def _is_dotted(text: str) -> bool:
+    """Whether keys could have so many parts that to read them takes all memory.
+
+    `tomllib` keeps each beginning of a dotted key: of 100,000 parts (200 kB) that takes 40 GB.
+    A key does not go beyond its line, and begins with the parts of its table's.
+    """
+    dots = [line.count(".") for line in text.split("\n")]
+    return sum(dots) * max(dots) > DOTS
 
 
 def _is_deep(table: object) -> bool:
@@ -243,7 +254,7 @@ def _index(entries: list[Any], name: str, at: str) -> int:
     called = [str(entry.get("label") or entry.get("kind")) for entry in entries]
     if name in called:
         return called.index(name)
-    if name.isdigit() and int(name) < len(entries):
+    if name.isdecimal() and int(name) < len(entries):
         return int(name)
     meant = near(name, called) or called
     raise SpecFault(
@@ -254,7 +265,7 @@ def _index(entries: list[Any], name: str, at: str) -> int:
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text.strip()
 
 

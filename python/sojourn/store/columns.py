@@ -18,6 +18,7 @@ from sojourn.plan.setting import Setting, level_of, level_text
 from sojourn.samples.clusters import alike
 from sojourn.samples.contract import load_result
 from sojourn.samples.read import LOAD, older_clusters
+from sojourn.store.files import DAMAGE
 
 # Version 2: a point has a setting, and its key says no more than that.
 FORM, MAJOR, OLDEST = "sojourn.outcome", 2, 1
@@ -129,7 +130,7 @@ def outcome(row: dict[str, Any], path: Path) -> Outcome:
     """
     try:
         return _outcome(row, path.parent)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise StoreFault(f"the outcome is damaged: {error}", at=str(path), fix=_FIX) from None
 
 

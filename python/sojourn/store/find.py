@@ -130,10 +130,16 @@ def _unfinished(
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two manifests speak of the same processor and kernel: else points do not compare."""
     for part, key in IDENTITY:
-        values = [(m.get("environment") or {}).get(part, {}).get(key) for m in (one, other)]
+        values = [_fact(manifest, part, key) for manifest in (one, other)]
         if None not in values and values[0] != values[1]:
             return False
     return True
+
+
+def _fact(manifest: Mapping[str, Any], part: str, key: str) -> object:
+    """One fact of an environment; None if it is not told, or in no form of the lab's."""
+    found = (manifest.get("environment") or {}).get(part)
+    return found.get(key) if isinstance(found, Mapping) else None
 
 
 def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:

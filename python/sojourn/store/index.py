@@ -68,7 +68,7 @@ def _linked(path: Path) -> StoreFault:
 def number(name: str) -> int:
     """Of a point's folder: `0007-memcached-…` is 7; 0 if it has none."""
     head = name.partition("-")[0]
-    return int(head) if head.isdigit() else 0
+    return int(head) if head.isdecimal() else 0
 
 
 def _kept(folder: str, name: str) -> Kept | None:

@@ -142,6 +142,18 @@ def test_a_record_goes_on_only_on_the_same_processor_and_kernel(
         assert len(list(again.path.glob("resumed-*.json"))) == 1
 
 
+@pytest.mark.parametrize("environment", [{"topology": []}, {"topology": "x"}, {"kernel": 3}])
+def test_a_record_of_another_form_holds_up_no_run(
+    study: Study, tmp_path: Path, environment: dict[str, Any]
+) -> None:
+    """Whoever may put a record into the folder would else end every run of the study."""
+    with store.open(tmp_path, study, machine="a", manifest={"environment": environment}) as record:
+        path = record.path
+    about = {"environment": {"topology": {"model": "x"}, "kernel": {"release": "6"}}}
+    with store.open(tmp_path, study, machine="a", manifest=about) as record:
+        assert record.path == path, "what it does not say speaks against nothing"
+
+
 def test_a_point_in_flight_is_forgotten_and_its_folder_left_alone(
     study: Study, tmp_path: Path
 ) -> None:

@@ -11,7 +11,6 @@ that it never uses more than a part in 500 of a CPU for long.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -131,7 +130,7 @@ def sent_most(on: Mapping[str, Knob], interfaces: Sequence[str]) -> dict[str, fl
 def _measured(load: Path) -> list[int] | None:
     """First and last moment of the measured part, ns since 1970; None without a result."""
     try:
-        table = json.loads(load.read_text(encoding="utf-8"))
+        table = disk.read_json(load)
         began_ns = int(table["started_unix_ns"])
         return [began_ns, began_ns + round(float(table["measured_s"]) * 1e9)]
     except (OSError, ValueError, KeyError, TypeError):

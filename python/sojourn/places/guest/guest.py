@@ -172,7 +172,7 @@ class Guest(Process):
         length = _whole(size)
         data = None if length is None else self._channel.data(length, ANSWER_S_MAX)
         plain = PurePosixPath(name)
-        is_own = len(plain.parts) == 1 and name not in {".", ".."}
+        is_own = len(plain.parts) == 1 and name not in {".", ".."} and "\0" not in name
         path = self._work / name
         if data is None or not is_own or len(data) > FILE_BYTES_MAX or path == self._log:
             return

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.places.guest import guest as guests
+from sojourn.places.guest import qemu as qemu_words
 from sojourn.places.guest.channel import DATA_BYTES_MAX, LINE_BYTES_MAX, Channel
 from sojourn.places.guest.guest import LACKS_MAX, Guest
 from sojourn.places.guest.qemu import CONSOLE
@@ -194,6 +195,7 @@ def test_a_guest_that_says_nonsense_takes_no_memory_and_ends_nothing(
 ) -> None:
     """What runs in a guest is the service's, which may be anybody's."""
     agent.say("file 99999999999 x", "file " + "9" * 5000 + " x", "exited " + "9" * 5000)
+    agent.say("file 0 a\0b", "file 0 ", "file 0 .", "file 0 " + "n" * 300)
     agent.say("exited ²", *(f"lacks {n}" for n in range(300)))
     assert guest.poll() is None
     assert len(guest._lacks) == LACKS_MAX
@@ -201,6 +203,15 @@ def test_a_guest_that_says_nonsense_takes_no_memory_and_ends_nothing(
     assert [(task.pid, task.tid) for task in guest.tasks()] == [(7, 8)]
     answered.join(20)
     assert not (tmp_path / "work" / "x").exists()
+
+
+def test_a_console_is_read_at_its_end_however_long_it_is(tmp_path: Path) -> None:
+    console = tmp_path / CONSOLE
+    with console.open("wb") as file:
+        file.truncate(2**36)  # of which nothing is on the disk
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nKernel panic - not syncing: out of ideas\n")
+    assert qemu_words.panic(console) == "out of ideas"
 
 
 def test_a_line_without_an_end_is_let_go(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ on a tap, and two ports, one to speak with its agent and one for what the servic
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sojourn.places.users import User
 
 KVM, TCG = "kvm", "tcg"
 CONSOLE = "console.log"
+CONSOLE_BYTES = 8_000  # of its end, which are looked at
 RUN_WITH = (9, 1)  # release from which `-run-with user=` stands in for `-runas`
 #: What QEMU calls the threads that run a guest's CPUs, where it is told to name them.
 VCPU = re.compile(r"CPU (\d+)/(KVM|TCG)")
@@ -116,7 +118,9 @@ def release() -> tuple[int, ...]:
 def last_words(console: Path, *, lines: int = 12) -> str:
     """The end of a guest's console, without what terminals are told; "" if it said nothing."""
     try:
-        text = console.read_bytes()[-8000:].decode("utf-8", "replace")
+        with console.open("rb") as file:  # the guest may have filled it
+            file.seek(max(0, os.fstat(file.fileno()).st_size - CONSOLE_BYTES))
+            text = file.read(CONSOLE_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1bc|[\x00-\x08\x0b-\x1f]", "", text)

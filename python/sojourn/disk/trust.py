@@ -1,0 +1,37 @@
+"""Folders whose contents are obeyed: journals that are undone, programs that were fetched.
+
+Root does what lies in them, so nobody else may put a file there. The home of the user who calls is
+not always the one that HOME names: `sudo` may leave it at that of somebody else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import stat
+from pathlib import Path
+
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def home() -> Path:
+    """The user's own home, whatever HOME says."""
+    named = Path("~").expanduser()
+    with contextlib.suppress(OSError, KeyError):
+        if named.stat().st_uid != os.geteuid():
+            return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    return named
+
+
+def doubt(found: os.stat_result, *, may_be_roots: bool = False) -> str:
+    """Why a folder's contents may not be obeyed; "" if they may.
+
+    Args:
+        found: what the folder is.
+        may_be_roots: the machine's superuser may have made it for all.
+    """
+    trusted = {os.geteuid(), *([0] if may_be_roots else [])}
+    if found.st_uid not in trusted:
+        return f"it belongs to user {found.st_uid}"
+    return "others may write into it" if found.st_mode & OTHERS else ""
