@@ -13,7 +13,7 @@ from pathlib import Path
 
 PACKAGE = "python/sojourn/"
 SUFFIX = "_test.py"
-FAR = 99  # arrows: a test that imports nothing of what changed
+EVERYWHERE = 2  # arrows: of a test that looks through all files
 UNKNOWN_S = 3.0  # a file of tests whose time is not recorded yet
 #: Whatever is built of crates depends on these.
 OF_ALL_CRATES = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
@@ -108,7 +108,8 @@ def tests(
     Args:
         paths: what changed.
         far: by module of the package, its distance (`distances`).
-        beside: by path, the text of the tests that are in no package: near if they name the change.
+        beside: by path, the text of the tests that are in no package. They are near if they name what
+            changed or have its name, and next if they look through all files.
     """
     found = {path: 0 for path in paths if path in beside}
     for module, distance in far.items():
@@ -121,7 +122,8 @@ def tests(
         is_near = Path(path).name.removesuffix(SUFFIX) in names or any(
             f'"{name}"' in text or f"/{name}" in text for name in names
         )
-        found.setdefault(path, 1 if is_near else FAR)
+        if is_near or "rglob(" in text:
+            found.setdefault(path, 1 if is_near else EVERYWHERE)
     return found
 
 

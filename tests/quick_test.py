@@ -71,6 +71,7 @@ def test_tests_are_found_by_imports_and_those_elsewhere_by_the_name(touched: Mod
         "tests/each_test.py": "",
         "tests/other_test.py": 'Path("scripts") / "each"',
         "tests/far_test.py": "reaching",
+        "tests/all_test.py": "ROOT.rglob('*.md')",
     }
     found = touched.tests(["python/sojourn/units.py", "scripts/each"], far, beside)
     assert found == {
@@ -79,7 +80,7 @@ def test_tests_are_found_by_imports_and_those_elsewhere_by_the_name(touched: Mod
         "python/sojourn/cli/a_test.py": 3,
         "tests/each_test.py": 1,
         "tests/other_test.py": 1,
-        "tests/far_test.py": touched.FAR,
+        "tests/all_test.py": touched.EVERYWHERE,
     }
 
 
