@@ -108,8 +108,8 @@ def tests(
     Args:
         paths: what changed.
         far: by module of the package, its distance (`distances`).
-        beside: by path, the text of the tests that are in no package. They are near if they name what
-            changed or have its name, and next if they look through all files.
+        beside: by path, the text of the tests that are in no package. They are near if they name
+            what changed or have its name, and next if they look through all files.
     """
     found = {path: 0 for path in paths if path in beside}
     for module, distance in far.items():
@@ -128,7 +128,7 @@ def tests(
 
 
 def recorded_s(report: Path) -> dict[str, float]:
-    """Seconds of each file of tests, as pytest wrote them (`--junitxml`); empty where it did not."""
+    """Seconds of each file of tests as pytest wrote them (`--junitxml`); empty if it did not."""
     try:
         cases = ET.parse(report).iter("testcase")  # noqa: S314 - written by `make python`
     except (OSError, ET.ParseError):
