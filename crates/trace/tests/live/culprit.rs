@@ -28,7 +28,7 @@ const REQUESTS: usize = 1000;
 const IN_WINDOWS: usize = 3;
 const EVERY: usize = 10;
 const ATTEMPTS: usize = 4;
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(1);
 
 fn path(name: &str) -> PathBuf {
     let path = std::env::current_exe().unwrap();
