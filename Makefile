@@ -16,7 +16,12 @@ sources := python tests bench scripts
 # ORDER=SEED: Python's tests in that random order. Rust's cannot be shuffled without a nightly compiler.
 order = $(if $(ORDER),--random-order-seed=$(ORDER))
 
-.PHONY: help setup build demo test fresh check fix unit rust python e2e priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
+# Parts of other targets, run without building anew.
+part = scripts/each --by "$(MAKE) --no-print-directory -o build"
+parts_beside = scripts/each --beside --by "$(MAKE) --no-print-directory -o build"
+cargo_test = cargo test --profile gate --locked --workspace --quiet
+
+.PHONY: help setup build demo test beside quick fresh hostile check check-rust check-python fix unit rust rust-built python e2e priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -24,24 +29,44 @@ help: ## list these commands
 setup: ## install what is missing (apt where it may, else says what), make .venv
 	@scripts/setup
 
-build: setup ## build every program into .venv/bin
+build: ## build every program into .venv/bin
+	@scripts/setup --system
 	@echo "building: some minutes the first time, seconds after it; see target/build.log" >&2
-	@mkdir -p target; PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release \
+	@mkdir -p target; env --default-signal=INT scripts/setup --python & \
+		cargo build --release --locked --quiet --package sojourn-tools --bins \
+			$(with_bpf) bpf) > target/build.log 2>&1 || { cat target/build.log; wait; exit 1; }; \
+		wait $$!
+	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(bin)/maturin develop --release \
 		--locked --quiet $(with_bpf) bpf) > target/build.log 2>&1 || { cat target/build.log; exit 1; }
 
 demo: build ## the main job: latency against load on real memcached and NGINX, quick profile
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
 test: build ## everything that must pass; a part that fails stops no other, the end says which did
-	@scripts/each --by "$(MAKE) --no-print-directory -o build" check rust python e2e
+	@$(part) beside rust e2e
+
+# What needs no quiet machine: compilers and Python's tests, which wait for programs half of their time.
+beside: build
+	@$(parts_beside) check rust-built python
+
+quick: build ## what a change against BASE touches, nearest first: checks, crates, Python's tests; see CONTRIBUTING
+	@$(bin)/python scripts/quick --base $(or $(BASE),main)
+
+hostile: build ## make unit where SIGINT is ignored, new files are private, HOME is read-only and stdin closed
+	@scripts/hostile $(MAKE) --no-print-directory -o build unit
 
 fresh: ## README's two commands in a pristine Debian 12, from a fresh clone of HEAD; needs root
 	@scripts/fresh
 
 check: build ## format, lint, types, import order, licences
+	@$(parts_beside) check-rust check-python
+
+check-rust:
 	@scripts/each "cargo fmt --all --check" \
-		"cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings" \
-		"$(bin)/ruff format --check $(sources)" \
+		"cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings"
+
+check-python:
+	@scripts/each "$(bin)/ruff format --check $(sources)" \
 		"$(bin)/ruff check $(sources)" \
 		$(bin)/mypy \
 		$(bin)/lint-imports \
@@ -54,21 +79,26 @@ fix: build ## format and mend what can be mended by a tool
 	$(bin)/ruff check --fix $(sources)
 
 unit: build ## tests that start no server: make rust, then make python
-	@scripts/each --by "$(MAKE) --no-print-directory -o build" rust python
+	@$(part) rust python
 
 rust: build ## tests of the crates
-	@scripts/counted cargo test --profile gate --locked --workspace --no-fail-fast --quiet $(with_bpf) sojourn-tools/bpf)
+	@$(MAKE) --no-print-directory -o build rust-built
+	@scripts/counted $(cargo_test) --no-fail-fast $(with_bpf) sojourn-tools/bpf)
 
-python: build ## tests of the Python package that start no server
-	$(bin)/pytest -q $(order) -n auto --dist loadfile -m "not e2e and not privileged"
+rust-built:
+	@$(cargo_test) --no-run $(with_bpf) sojourn-tools/bpf)
+
+python: build ## tests of the Python package that start no server; their times into target/python.xml
+	$(bin)/pytest -q $(order) -n auto --dist loadfile --junitxml target/python.xml -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
-	$(bin)/pytest -q $(order) -m "e2e"
+	@scripts/each "$(bin)/pytest -q $(order) -n 2 --dist loadgroup -m 'e2e and not alone'" \
+		"$(bin)/pytest -q $(order) -m 'e2e and alone'"
 
 clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
 	@scripts/clangs
 	@if scripts/setup --bpf; then \
-		cargo test --profile gate --locked --workspace --features sojourn-tools/bpf --quiet --test clangs -- --nocapture; fi
+		$(cargo_test) --features sojourn-tools/bpf --test live --test clangs -- every_clang --nocapture; fi
 
 priv: build clangs ## tests that need root or a capability, some in a VM; each skip names it
 	if scripts/setup --bpf; then cargo build --release --quiet -p sojourn-trace --features bpf --tests --examples; fi

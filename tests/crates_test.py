@@ -148,3 +148,14 @@ def test_modules_of_a_folder_stand_in_no_circle(crate: str) -> None:
     folders = {"", *(path.rpartition("/")[0] for path in files)}
     circles = {folder: circle(modules(files, folder)) for folder in folders}
     assert not {folder: found for folder, found in circles.items() if found}
+
+
+@pytest.mark.parametrize("crate", sorted(set(LEVELS) - {"tools"}))
+def test_where_docs_hold_no_code_none_is_looked_for(crate: str) -> None:
+    """Looking takes rustdoc some seconds a crate: whoever writes an example turns it on again."""
+    manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
+    if manifest["lib"].get("doctest", True):
+        return
+    for path, text in _files(crate).items():
+        fences = re.findall(r"^ *//[/!] ?```(.*)$", text, re.MULTILINE)
+        assert set(fences[::2]) <= {"text"}, f"{path}: set doctest = true in crates/{crate}"

@@ -6,7 +6,10 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
+
+import pytest
 
 EACH = Path(__file__).parents[1] / "scripts" / "each"
 
@@ -40,3 +43,37 @@ def test_ctrl_c_ends_all_of_it_though_the_command_obeys_in_its_own_way() -> None
         assert made.stdout.readline() == "up\n"
         os.killpg(made.pid, signal.SIGINT)
         assert (made.stdout.read(), made.wait()) == ("", 130)
+
+
+def test_beside_one_another_they_run_at_once_and_each_output_is_one_piece(tmp_path: Path) -> None:
+    there = [tmp_path / name for name in ("a", "b")]
+    until = "touch {}; echo begun; until [ -e {} ]; do sleep 0.02; done; echo ended; exit {}"
+    words = [until.format(*there, 0), until.format(*reversed(there), 7)]
+    code, out, lines = each("--beside", *words)
+    assert (code, out) == (1, "begun\nended\n" * 2)
+    assert [line.rpartition(": ")[2] for line in lines[-2:]] == ["passed", "FAILED (exit 7)"]
+
+
+def test_ctrl_c_ends_all_that_run_beside_one_another(tmp_path: Path) -> None:
+    loop = "echo $$ > {}; while :; do sleep 0.02; done"
+    there = [tmp_path / name for name in ("a", "b")]
+    words = ["env", "--default-signal=INT", EACH, "--beside", *(loop.format(at) for at in there)]
+    with subprocess.Popen(words, start_new_session=True) as made:
+        while not all(at.exists() and at.read_text() for at in there):
+            assert made.poll() is None
+            time.sleep(0.02)
+        os.killpg(made.pid, signal.SIGINT)
+        assert made.wait() == 130
+    for at in there:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(at.read_text()), 0)
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so_beside_others() -> None:
+    ignored = "grep -i sigign /proc/self/status"
+    words = ["env", "--ignore-signal=INT", EACH, "--beside", ignored]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[1], 16) & 1 << signal.SIGINT - 1
+    words[1] = "--default-signal=INT"
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert not int(done.stdout.split()[1], 16) & 1 << signal.SIGINT - 1

@@ -4,8 +4,8 @@ memcached (one thread) or NGINX (one worker) on CPU 0, an open-loop client on CP
 there too. Beside them: `xz` in a control group of its own on the server's CPU, `xz` at nice -5,
 packets to another port that RPS hands to the server's CPU, a client that makes NGINX read from the
 disk past the page cache (directio), and nothing, several times. A lock inside the service cannot be
-planted from outside: `crates/trace/tests/culprit.rs` does that. Prints a table; exit 1 if a row is
-wrong. Needs root, memcached, nginx, xz, two CPUs. Raw results are kept under bench/trace/runs.
+planted from outside: `crates/trace/tests/live/culprit.rs` does that. Prints a table; exit 1 if a
+row is wrong. Needs root, memcached, nginx, xz, two CPUs. Raw results: bench/trace/runs.
 
     .venv/bin/python bench/trace/planted.py [--quiet-runs 10] [--seconds 5] [--flame FOLDER]
 """

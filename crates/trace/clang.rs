@@ -1,4 +1,4 @@
-//! Which clang compiles the BPF objects, and how. Shared by `build.rs`, also that of crates/sched, and `tests/clangs.rs`.
+//! Which clang compiles the BPF objects, and how. Shared by `build.rs`, also that of crates/sched, and `tests/live/clangs.rs`.
 //!
 //! Those that were tested come first, best known first: a compiler that is new here may produce what
 //! the kernel's verifier does not take. `scripts/setup` reads the same list, `clangs.txt`.

@@ -1,5 +1,5 @@
 //! Where the fields of the structs lie that both sides share, as Rust: from an object's BTF.
-//! Shared by `build.rs` and `tests/layout.rs`.
+//! Shared by `build.rs` and `tests/live/layout.rs`.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -167,7 +167,7 @@ def test_no_file_of_a_point_is_a_link_that_is_read(
 
 def bomb(point: Path) -> None:
     table = pq.read_table(point / "outcome.parquet")
-    pq.write_table(pa.concat_tables([table] * 200_000).combine_chunks(), point / "outcome.parquet")
+    pq.write_table(table.take(pa.repeat(pa.scalar(0), 200_000)), point / "outcome.parquet")
 
 
 def long_list(point: Path) -> None:
@@ -182,11 +182,14 @@ def long_list(point: Path) -> None:
 def swollen(point: Path) -> None:
     """A histogram of some kilobytes that is a gigabyte when it is unpacked."""
     head = struct.pack(">IIIIQQd", 0x1C849303 | 0x10, 0, 0, 3, 1, 3_600_000_000_000, 1.0)
+    # What follows a full flush depends on nothing before it: a mebibyte is squeezed once.
     squeezed = zlib.compressobj(9)
-    packed = squeezed.compress(head) + b"".join(
-        squeezed.compress(bytes(2**20)) for _ in range(1024)
-    )
-    packed += squeezed.flush()
+    packed = squeezed.compress(head) + squeezed.flush(zlib.Z_FULL_FLUSH)
+    packed += 1024 * (squeezed.compress(bytes(2**20)) + squeezed.flush(zlib.Z_FULL_FLUSH))
+    # Its sum (Adler-32): a zero changes nothing in the lower half, which it adds to the upper one.
+    upper, lower = divmod(zlib.adler32(head), 2**16)
+    packed += squeezed.flush()[:-4] + struct.pack(">HH", (upper + 2**30 * lower) % 65521, lower)
+    assert len(packed) < 2**21
     text = base64.b64encode(struct.pack(">II", 0x1C849304 | 0x10, len(packed)) + packed).decode()
     table = json.loads((point / "load.json").read_text())
     table["sojourn_ns"]["hdr"] = text

@@ -50,12 +50,12 @@ class Crate:
     def outcome(self, near: str = "") -> str:
         """`survived`, `caught`, or `no mutant` if it does not compile. What never ends is caught.
 
-        The profile is of its own (Cargo.toml): builds take most of the time, not the tests.
+        Builds take most of the time, not the tests: hence the profile (Cargo.toml).
 
         Args:
             near: start of the names of tests that run before all others; "": no mutant.
         """
-        test = ["cargo", "test", "--profile", "mutants", "--quiet", "-p", self.package, "--lib"]
+        test = ["cargo", "test", "--profile", "gate", "--quiet", "-p", self.package, "--lib"]
         if _ended(self.tree, [*test, "--no-run"], BUILD_S_MAX):
             return "no mutant"
         began_s = time.monotonic()

@@ -14,7 +14,7 @@ import pytest
 from sojourn import store
 from sojourn.errors import Exit
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 STUDY = """schema = "sojourn.study/1"
 name = "{name}"

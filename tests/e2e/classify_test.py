@@ -13,7 +13,7 @@ import pytest
 from sojourn import programs, store
 from sojourn.services import queries
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 SHORT = (
     "run.peak_s=1.2", "run.peak_repeats=3", "run.warmup_s=0.2", "run.retries=0",

@@ -1,4 +1,9 @@
-"""Fixtures for tests on real servers: a session, points, and what must be left: nothing."""
+"""Fixtures for tests on real servers: a session, points, and what must be left: nothing.
+
+Two of these tests run at a time (`make e2e`). Those of the group "turn" run one after another,
+because they measure by the command line, which takes the machine's lock. Those that are marked
+`alone` compare the machine before and after; they run when the others have ended.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
 from sojourn.spec import ServiceSpec, Study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 Measure = Callable[[Study, Point], Path]
 CONTAINERS = [name for name, kind in places.KINDS.items() if isinstance(kind.build(), Contained)]

@@ -19,7 +19,7 @@ import pytest
 
 from sojourn.errors import Exit
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

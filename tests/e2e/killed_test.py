@@ -18,7 +18,7 @@ from sojourn.knobs import attr, rps, thp
 from sojourn.places import network, proc
 from sojourn.run.restore import restore
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 THREADS = """
 import os, threading, time

@@ -25,7 +25,7 @@ from sojourn.knobs.cpu_quota import CpuQuota
 from sojourn.knobs.groups import Group
 from sojourn.places import network
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 Measure = Callable[..., Path]
 Needs = Callable[[str], None]

@@ -25,7 +25,7 @@ from sojourn.services import where
 from sojourn.services.asked import Asked, RefusedError
 from sojourn.spec import Study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 Measure = Callable[[Study, Point], Path]
 TOKEN = "abcdef"  # noqa: S105  # of a server that lives as long as a test

@@ -21,7 +21,7 @@ from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
 from sojourn.spec import Study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 Measure = Callable[[Study, Point], Path]
 

@@ -22,7 +22,7 @@ from sojourn.plan import Point
 from sojourn.run.journal import Journal
 from sojourn.spec import Study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 Measure = Callable[[Study, Point], Path]
 Needs = Callable[[str], None]

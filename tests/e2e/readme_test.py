@@ -23,7 +23,7 @@ from sojourn import programs
 from sojourn.errors import Exit
 from sojourn.places import ports
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 README = Path(__file__).parents[2] / "README.md"
 START_S_MAX = 300.0

@@ -27,7 +27,7 @@ from sojourn.plan import Point
 from sojourn.run import fill
 from sojourn.spec import Study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 BUSY = (
     "services.memcached.load.outage_over='10s'", "services.memcached.load.timely_within='10s'",

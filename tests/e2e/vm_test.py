@@ -16,7 +16,7 @@ from sojourn.host.abilities import abilities
 from sojourn.install.vm import QEMU
 from sojourn.places import network, remains
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 //! Runs scripts through `world.c`, and reads what was booked.
 
-#![allow(dead_code)] // every test program uses its part
-
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -3,12 +3,6 @@
 //! A compiler that proves a bound drops the check that shows it to the verifier. Which bounds it
 //! proves changes with every version, so that one version says nothing of the next.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[path = "../clang.rs"]
-mod clang;
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +11,9 @@ use libbpf_rs::libbpf_sys::API_HEADERS;
 use sojourn_trace::culprit;
 use sojourn_trace::session;
 use sojourn_trace::who::watch;
+
+use crate::clang;
+use crate::support;
 
 #[test]
 fn objects_of_every_clang_load() {

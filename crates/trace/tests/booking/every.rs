@@ -1,16 +1,11 @@
 //! What is booked where, to the microsecond: the hooks as a plain program, at the times of a script.
 //!
-//! `booking/world.c` includes `src/bpf/breakdown.bpf.c` itself and plays the kernel; it needs a C
-//! compiler and no rights. That the kernel calls the hooks as it does here is what `truth.rs` proves.
-
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[path = "booking/world.rs"]
-mod world;
+//! `world.c` includes `src/bpf/breakdown.bpf.c` itself and plays the kernel; it needs a C
+//! compiler and no rights. That the kernel calls the hooks as it does here is what `tests/live/truth.rs` proves.
 
 use std::fmt::Write as _;
 
-use world::{World, booked};
+use crate::world::{World, booked};
 
 /// Thread 1 becomes known, serves a first request of connection 1, and is done at 18.
 const FIRST: &str = "0 in 1; 1 enter 1 wait; 2 asleep 1; 10 ready 1 32; 10 waking 1; 12 in 1; 13 exit 1; \

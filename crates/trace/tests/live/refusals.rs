@@ -1,12 +1,5 @@
 //! What goes wrong is said, and nothing stays behind.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[allow(dead_code)] // of it only: which clangs are here
-#[path = "../clang.rs"]
-mod clang;
-mod support;
-
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,16 +12,18 @@ use std::{fs, io, thread};
 
 use sojourn_trace::program;
 use sojourn_trace::session;
-use support::child::{Held, bound};
-use support::server::Server;
-use support::{Sets, alone, echo, programs};
+
+use crate::clang;
+use crate::support::child::{Held, bound};
+use crate::support::server::Server;
+use crate::support::{self, Sets, alone, echo, programs};
 
 /// A line that begins so is said when the trace has begun.
 const BEGUN: &str = "tracing ";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What `in_a_process` traces, and how it is run.
 const WORDS: &str = "TRACE_WORDS";
-const IN_A_PROCESS: [&str; 4] = ["--exact", "in_a_process", "--ignored", "--nocapture"];
+const IN_A_PROCESS: [&str; 4] = ["--exact", "refusals::in_a_process", "--ignored", "--nocapture"];
 
 fn words(line: &str) -> impl Iterator<Item = OsString> {
     std::iter::once("sojourn-trace").chain(line.split_whitespace()).map(Into::into)

@@ -1,9 +1,5 @@
 //! Servers that do not read and write as others do: with the calls of a 32-bit process, and by `io_uring`.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -14,10 +10,11 @@ use sojourn_trace::attach::how::How;
 use sojourn_trace::program;
 use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::session::Options;
-use support::calm::calmly;
-use support::echo::Ask;
-use support::server::Server;
-use support::{PAUSE_US, alone, index, pause_in, say, trace, trace_with};
+
+use crate::support::calm::calmly;
+use crate::support::echo::Ask;
+use crate::support::server::Server;
+use crate::support::{self, PAUSE_US, alone, index, pause_in, say, trace, trace_with};
 
 const REQUESTS: usize = 20;
 /// How such a server ends where the kernel cannot do it.

@@ -3,10 +3,6 @@
 //! It answers on a timer and not where it read, so replies overtake one another; every request has
 //! a size of its own, and so has its reply, which proves which belongs to which.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,9 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::reconstruct::record::Record;
-use support::calm::{calmly, judge};
-use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
+
+use crate::support::calm::{calmly, judge};
+use crate::support::server::Server;
+use crate::support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
 
 /// The synthetic service with the echo protocol, which sleeps between requests.
 fn start(words: &str) -> Server {

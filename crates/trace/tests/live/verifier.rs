@@ -3,12 +3,10 @@
 //! A program that grows by half is near the limit on some older kernel long before it is here, and
 //! loads more slowly everywhere. `UPDATE_VERISTAT=1 cargo test` writes the file anew.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use crate::support;
 
 /// Drift accepted in either direction, and instructions below which drift is not looked at.
 const TOLERANCE: f64 = 0.25;

@@ -1,9 +1,5 @@
 //! A server in a network namespace of its own, as in a container: its connections are gone over too.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -11,8 +7,9 @@ use std::process::Command;
 
 use rustix::process::geteuid;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
-use support::real::{Kind, Real};
-use support::{alone, trace};
+
+use crate::support::real::{Kind, Real};
+use crate::support::{self, alone, trace};
 
 /// Only this thread goes there.
 fn go_to(namespace: &File) {

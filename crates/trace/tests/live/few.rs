@@ -3,10 +3,6 @@
 //! Every flow is in the sample here, so that every request can be asked for. Kernels before 6.16 have no hook
 //! that stands for system calls: there the tests say so. `truth.rs` has the same pauses with all hooks.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::thread;
@@ -15,10 +11,11 @@ use std::time::Duration;
 use sojourn_trace::attach::how::How;
 use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::session::Outcome;
-use support::calm::{calmly, judge};
-use support::echo::{self, Ask};
-use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, alone, index, pause_in, say, split, trace_how};
+
+use crate::support::calm::{calmly, judge};
+use crate::support::echo::{self, Ask};
+use crate::support::server::Server;
+use crate::support::{PAUSE_NS, PAUSE_US, alone, index, pause_in, say, split, trace_how};
 
 /// What stays empty: it is booked elsewhere, or not looked at.
 const GONE: [&str; 9] = [

@@ -1,10 +1,5 @@
 //! The hooks count a time in the bin that this side reads it from.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[path = "booking/world.rs"]
-mod world;
-
 use sojourn_trace::reconstruct::bins::{self, STAGE, TOTAL};
 
 /// Around every power of two, where a bin begins, and in between.
@@ -19,7 +14,7 @@ fn times_ns() -> Vec<u64> {
 #[test]
 fn both_sides_have_the_same_bins() {
     let times_ns = times_ns();
-    let found = world::binned(&times_ns);
+    let found = crate::world::binned(&times_ns);
     assert_eq!(found.len(), times_ns.len());
     for (ns, found) in times_ns.into_iter().zip(found) {
         assert_eq!(found, [STAGE.of(ns), TOTAL.of(ns), bins::row_of(ns)], "{ns} ns");

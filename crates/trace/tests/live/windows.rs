@@ -1,10 +1,6 @@
 //! What is traced in windows, or of a sample of flows, is right request by request, whatever was known
 //! before and is not true any more.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,11 +10,12 @@ use sojourn_trace::attach::how::How;
 use sojourn_trace::program;
 use sojourn_trace::reconstruct::reasons::Weight;
 use sojourn_trace::session::{Options, Outcome};
-use support::calm::{Judged, calmly, judge};
-use support::echo;
-use support::log::Log;
-use support::server::Server;
-use support::{Sets, alone, index, median, trace_how, trace_with};
+
+use crate::support::calm::{Judged, calmly, judge};
+use crate::support::echo;
+use crate::support::log::Log;
+use crate::support::server::Server;
+use crate::support::{Sets, alone, index, median, trace_how, trace_with};
 
 /// Half of the time in windows of about 150 ms.
 const WINDOWS: How = How::Windows { cost: 0.5, seed: 5 };

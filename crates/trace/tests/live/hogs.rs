@@ -2,21 +2,18 @@
 //! request was meanwhile, and no stage of work or queuing holds any of it. How long it waited is the
 //! scheduler's to decide: the kernel's own account of the thread says it.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use sojourn_base::schedstat::Schedstat;
 use sojourn_trace::reconstruct::record::Record;
-use support::calm::{calmly_but, judge};
-use support::child::Held;
-use support::echo::{self, Ask};
-use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, alone, index, median, say, trace};
+
+use crate::support::calm::{calmly_but, judge};
+use crate::support::child::Held;
+use crate::support::echo::{self, Ask};
+use crate::support::server::Server;
+use crate::support::{PAUSE_NS, PAUSE_US, alone, index, median, say, trace};
 
 /// Tasks that compute all the time, on the CPU of a server.
 fn beside_hogs(server: &Server, n: usize) -> Vec<Held> {

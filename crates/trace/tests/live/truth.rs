@@ -3,20 +3,17 @@
 //! The server is `examples/echo.rs`, in a process of its own. Every check is on the median of many
 //! paused requests and against the length of the pause; see `support/calm.rs` for a noisy machine.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
 use sojourn_trace::reconstruct::record::Record;
-use support::calm::{calmly, judge};
-use support::echo::{self, Ask};
-use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
+
+use crate::support::calm::{calmly, judge};
+use crate::support::echo::{self, Ask};
+use crate::support::server::Server;
+use crate::support::{PAUSE_NS, PAUSE_US, alone, index, median, pause_in, split, trace};
 
 /// 64 connections on 4 threads, in turn; every 13th request carries `ask`.
 fn rounds(server: &Server, ask: Ask, n: usize) -> usize {

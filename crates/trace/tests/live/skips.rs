@@ -1,11 +1,8 @@
 //! A test that cannot run says so, and as root fails: nothing passes because it did not look.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use sojourn_base::Fault;
-use support::{ALLOW_SKIP, may_skip};
+
+use crate::support::{ALLOW_SKIP, may_skip};
 
 #[test]
 fn only_root_may_not_leave_a_test_out_unless_that_is_allowed() {

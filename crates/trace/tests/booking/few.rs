@@ -1,14 +1,9 @@
-//! What the few hooks of a sample book where, to the microsecond: `booking.rs` without system calls.
+//! What the few hooks of a sample book where, to the microsecond: `every.rs` without system calls.
 //!
 //! In these scripts `enter` is only what the thread's registers say, and `exit` of a write is the hook at its
 //! end. A reply is given to TCP as its first segment leaves.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[path = "booking/world.rs"]
-mod world;
-
-use world::booked_by_few;
+use crate::world::booked_by_few;
 
 /// Thread 1 becomes known, serves a first request of connection 1, and is done at 18.
 const FIRST: &str = "0 in 1; 1 enter 1 wait; 2 asleep 1; 10 ready 1 32; 11 waking 1; 13 in 1; 14 exit 1; \

@@ -1,9 +1,5 @@
 //! Which bytes are which request, and that those which cannot be told are counted, once each.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,9 +13,10 @@ use sojourn_trace::judge::verdict::{self, Bounds};
 use sojourn_trace::reconstruct::reasons::Weight;
 use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::session::{self, Options};
-use support::calm::{calmly, judge};
-use support::echo::{self, Ask};
-use support::{alone, index, median, trace};
+
+use crate::support::calm::{calmly, judge};
+use crate::support::echo::{self, Ask};
+use crate::support::{alone, index, median, trace};
 
 #[test]
 fn pipelined_requests_are_told_apart_by_their_bytes() {

@@ -1,11 +1,6 @@
-//! What is booked of a request whose thread sleeps, to the microsecond: see `booking.rs`.
+//! What is booked of a request whose thread sleeps, to the microsecond: see `every.rs`.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[path = "booking/world.rs"]
-mod world;
-
-use world::{World, booked};
+use crate::world::{World, booked};
 
 /// A request is read until 15, by a thread that was woken 2 too late.
 const READ: &str = "0 in 1; 1 enter 1 wait; 2 asleep 1; 10 ready 1 32; 10 waking 1; 12 in 1; 13 exit 1; \

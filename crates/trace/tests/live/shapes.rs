@@ -1,11 +1,6 @@
 //! Shapes of load that servers meet: many connections, several workers, large replies, requests in
 //! many segments. Every request is matched, with its bytes, and nothing is wrong beside it.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-#![allow(clippy::print_stdout)] // the counts, for whoever asks with --nocapture
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -16,8 +11,9 @@ use sojourn_trace::reconstruct::reasons::{REASONS, Weight};
 use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::reconstruct::stages::RESIDUAL;
 use sojourn_trace::session::Outcome;
-use support::real::{Driven, Kind, Load, Real, drive};
-use support::{alone, say, trace};
+
+use crate::support::real::{Driven, Kind, Load, Real, drive};
+use crate::support::{alone, say, trace};
 
 const LENGTH: Duration = Duration::from_millis(1500);
 /// Of the requests, how many may miss a detail.

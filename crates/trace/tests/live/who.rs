@@ -4,10 +4,6 @@
 //! some of its long runs are there holds on any machine; that no more are than it made, and that none
 //! was cut to pieces, on a calm one only.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -16,8 +12,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use sojourn_trace::who::watch::run;
 use sojourn_trace::who::{LONG_NS, Seen, WhoTask};
-use support::calm::{calmly_but, judge};
-use support::{Sets, alone};
+
+use crate::support::calm::{calmly_but, judge};
+use crate::support::{self, Sets, alone};
 
 const SPIN_NS: u64 = 2_000_000;
 const PAUSE: Duration = Duration::from_millis(20);

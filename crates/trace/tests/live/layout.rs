@@ -1,25 +1,20 @@
 //! `src/reconstruct/layout.rs` is what every clang says, and a struct that changes does not go unseen.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-#[path = "../clang.rs"]
-mod clang;
-#[path = "../layout.rs"]
-mod layout;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libbpf_rs::libbpf_sys::API_HEADERS;
 
-const KEPT: &str = include_str!("../src/reconstruct/layout.rs");
+use crate::{clang, layout_text};
+
+const KEPT: &str = include_str!("../../src/reconstruct/layout.rs");
 
 #[test]
 fn every_clang_lays_structs_out_as_it_is_written() {
-    let folder = Folder::new("clangs");
+    let folder = Folder::new("every-layout");
     for name in clang::found() {
-        assert_eq!(layout::text(&folder.compiled(&name)), KEPT, "{name}");
+        assert_eq!(layout_text::text(&folder.compiled(&name)), KEPT, "{name}");
     }
 }
 
@@ -31,12 +26,12 @@ fn a_field_that_changes_is_noticed() {
         ("u64 total_sum_ns;\n\tu64 queue_sum_ns;", "u64 queue_sum_ns;\n\tu64 total_sum_ns;"),
         ("u16 peer_port;\n\tu16 why;", "u32 peer_port;\n\tu32 why;"),
     ] {
-        let folder = Folder::new("changed");
+        let folder = Folder::new("changed-layout");
         let shapes = folder.0.join("shapes.h");
         let text = fs::read_to_string(&shapes).unwrap();
         assert_eq!(text.matches(was).count(), 1, "{was}");
         fs::write(&shapes, text.replace(was, is)).unwrap();
-        assert_ne!(layout::text(&folder.compiled(&name)), KEPT, "{is}");
+        assert_ne!(layout_text::text(&folder.compiled(&name)), KEPT, "{is}");
     }
 }
 

@@ -6,20 +6,16 @@
 //! of a median. `SOJOURN_SHIM` names one that is compiled already, for a VM without a compiler: its
 //! requests take a hundred times as long, so pauses are longer, closer together and between fewer.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-#![allow(clippy::print_stdout)] // the counts, for whoever asks with --nocapture
-
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use sojourn_trace::reconstruct::record::Record;
-use support::calm::{Judged, calmly, judge};
-use support::real::{Driven, Kind, Load, Real, drive};
-use support::{alone, index, trace};
+
+use crate::support::calm::{Judged, calmly, judge};
+use crate::support::real::{Driven, Kind, Load, Real, drive};
+use crate::support::{alone, index, trace};
 
 /// What is done how often.
 struct Plan {

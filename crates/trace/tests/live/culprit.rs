@@ -3,10 +3,6 @@
 //! The server is `examples/planted.rs`, its worker on CPU 0. Where other programs of the machine want
 //! that CPU too they are named instead, and rightly: then it is tried again, and unknown at last.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,10 +15,11 @@ use sojourn_trace::attach::how::How;
 use sojourn_trace::attach::target;
 use sojourn_trace::culprit::result::{Blame, Blamed, SuspectShare};
 use sojourn_trace::session::{self, Options};
-use support::child::Held;
-use support::echo::{self, Ask};
-use support::server::Server;
-use support::{Sets, Started, alone, say};
+
+use crate::support::child::Held;
+use crate::support::echo::{self, Ask};
+use crate::support::server::Server;
+use crate::support::{Sets, Started, alone, say};
 
 /// Every request, or those of windows: half of the time.
 const WAYS: [How; 2] = [How::All, How::Windows { cost: 0.5, seed: 5 }];
@@ -31,7 +28,7 @@ const REQUESTS: usize = 1000;
 const IN_WINDOWS: usize = 3;
 const EVERY: usize = 10;
 const ATTEMPTS: usize = 4;
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Duration = Duration::from_millis(1);
 
 fn path(name: &str) -> PathBuf {
     let path = std::env::current_exe().unwrap();

@@ -2,10 +2,6 @@
 //!
 //! Each test runs again as the first process of a namespace of its own (`unshare -pf --mount-proc`).
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +13,11 @@ use sojourn_trace::attach::pidns;
 use sojourn_trace::attach::target;
 use sojourn_trace::session::{self, Options};
 use sojourn_trace::who::watch;
-use support::child::bound;
-use support::echo::{self, Ask};
-use support::server::Server;
-use support::{Sets, Started, alone, say, trace};
+
+use crate::support::child::bound;
+use crate::support::echo::{self, Ask};
+use crate::support::server::Server;
+use crate::support::{Sets, Started, alone, say, trace};
 
 const INSIDE: &str = "SOJOURN_INSIDE";
 
@@ -31,7 +28,7 @@ fn is_inside(name: &str) -> bool {
     }
     let mut command = Command::new("unshare");
     command.args(["-pf", "--mount-proc"]).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", name, "--nocapture"]).env(INSIDE, "1");
+    command.args(["--exact", &format!("containers::{name}"), "--nocapture"]).env(INSIDE, "1");
     let done = bound(&mut command, libc::SIGKILL).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
     if said.contains("unshare failed") {

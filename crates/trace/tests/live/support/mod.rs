@@ -1,7 +1,5 @@
 //! Who may trace, one test at a time; what a trace of a server says; servers with pauses, and real ones.
 
-#![allow(dead_code)] // every test program uses its part
-
 pub mod calm;
 pub mod child;
 pub mod echo;

@@ -3,10 +3,6 @@
 //! The server is `examples/waits.rs`. That a wait is at least as long as it was made holds on every
 //! machine; that nothing else took time, on a calm one only. See `support/calm.rs`.
 
-#![allow(clippy::unwrap_used)] // a test that cannot start has failed
-
-mod support;
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -19,10 +15,11 @@ use sojourn_trace::attach::how::How;
 use sojourn_trace::reconstruct::record::Record;
 use sojourn_trace::reconstruct::stages::{Cause, STAGES};
 use sojourn_trace::session::Options;
-use support::calm::{Judged, calmly, judge};
-use support::echo::Ask;
-use support::server::Server;
-use support::{PAUSE_NS, PAUSE_US, alone, index, median, trace_with};
+
+use crate::support::calm::{Judged, calmly, judge};
+use crate::support::echo::Ask;
+use crate::support::server::Server;
+use crate::support::{PAUSE_NS, PAUSE_US, alone, index, median, trace_with};
 
 const REQUESTS: usize = 20;
 

@@ -1,0 +1,10 @@
+//! The hooks as a plain program, which needs a C compiler and no rights: what they book where and when.
+
+#![allow(clippy::unwrap_used)] // a test that cannot start has failed
+
+mod world;
+
+mod bins;
+mod every;
+mod few;
+mod wait;
