@@ -71,7 +71,10 @@ READERS = {
     "report/page.py": "the package's own templates",
     "store/lock.py": "/proc",
 }
-READ = ("samples", "store", "analysis", "models", "report", "campaign", "pipeline", "cli")
+READ = (
+    "samples", "store", "record", "analysis", "papers", "models", "questions", "report", "campaign",
+    "pipeline", "cli",
+)  # fmt: skip
 WRITING = {"write_text", "write_bytes", "touch", "NamedTemporaryFile", "mkstemp"}
 COPYING = {"copy", "copy2", "copyfile", "copytree", "move"}  # of shutil
 READING = {"read_text", "read_bytes", "read_table", "ParquetFile", "read_csv"}

@@ -139,7 +139,15 @@ def test_many_points_are_summarised_by_all_cpus(
 
 @pytest.mark.parametrize(
     "name",
-    ["alone.py", "times.py", "stored.py", "intervals.py", "raw.py", "contract.py", "histogram.py"],
+    [
+        "run_stats.py",
+        "times.py",
+        "load.py",
+        "intervals.py",
+        "raw.py",
+        "contract.py",
+        "histogram.py",
+    ],
 )
 def test_a_summary_stands_only_while_what_made_it_is_written_as_it_was(
     name: str, monkeypatch: pytest.MonkeyPatch

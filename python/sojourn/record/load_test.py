@@ -108,7 +108,8 @@ def outcome(phase: Phase = Phase.SWEEP, requests: int = 100) -> Outcome:
     point = Point(key="s/trace/b0/loaded-f0.90/with", service="s", phase=phase, offered_rps=50.0,
                   measure_s=2.0, warmup_s=0.0, seed=1)  # fmt: skip
     return Outcome(
-        point=point, verdict=Verdict.HOLDS, reasons=(), offered_rps=50.0, achieved_rps=40.0,
+        point=PLANS.stated(point), verdict=Verdict.HOLDS, reasons=(), offered_rps=50.0,
+        achieved_rps=40.0,
         requests=requests, over_bound=None, lost=0, mean_ns=None, p50_ns=None, p95_ns=None,
         p99_ns=None, correlation=1.0, wall_s=3.0, folder="",
     )  # fmt: skip

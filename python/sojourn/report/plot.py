@@ -79,7 +79,7 @@ def draw(
         height: of the plot's inside, lines.
     """
     times = time_axis([*(mark.y for mark in marks), *([1.2 * bound_ns] if bound_ns else [])])
-    top = max(1.0, *(mark.x for mark in marks))
+    top = max([1.0, *(mark.x for mark in marks)])
     lines = canvas(
         marks,
         x=share_axis(top),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sojourn import samples, spec
 from sojourn.errors import StoreFault
 from sojourn.plan import Phase, Point, Verdict, codec, next_point
+from sojourn.plan.points import UNSTATED
 from sojourn.plan.setting import Setting
 from sojourn.samples import dependence, lateness, made
 from sojourn.samples.intervals import intervals
@@ -25,7 +26,7 @@ from sojourn.testing_questions import PLANS
 
 def stated(point: Point, **changes: Any) -> Point:
     """Another point, with the rules of its phase."""
-    return PLANS.stated(replace(point, **changes))
+    return PLANS.stated(replace(point, rules=UNSTATED, **changes))
 
 
 @pytest.fixture

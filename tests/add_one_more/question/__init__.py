@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class HalfKind(Kind):
-    """Its parts."""
+    """Its parts: what is asked, found and shown."""
 
     plan = plan.KIND
 
@@ -24,7 +24,7 @@ class HalfKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown in a report."""
         from sojourn.questions.half import section
 
         return section.KIND
