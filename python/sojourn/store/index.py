@@ -25,6 +25,7 @@ NAME, POINTS, OUTCOME = "outcomes.parquet", "points", "outcome.parquet"
 FORM = "sojourn.outcomes/1"
 AT, BYTES, CHANGED = "_at", "_bytes", "_changed_ns"  # beside each row: whose it is
 _BESIDE = pa.schema([(AT, pa.string()), (BYTES, pa.int64()), (CHANGED, pa.int64())])
+LATER = {"rules"}  # columns that a copy of before lacks, and that follow from the others
 ROWS = 1_000_000  # more points have no record
 WRITE_EVERY = 256  # points; so many are read one by one after a run was killed
 
@@ -154,8 +155,12 @@ def _copied(path: Path) -> pa.Table:
     metadata = table.schema.metadata or {}
     if metadata.get(b"schema", b"").decode(errors="replace") != FORM:
         return empty
-    if not set(empty.column_names) <= set(table.column_names):
+    lacking = set(empty.column_names) - set(table.column_names)
+    if lacking - LATER:
         return empty
+    for name in lacking:
+        nothing = pa.nulls(len(table), empty.schema.field(name).type)
+        table = table.append_column(empty.schema.field(name), nothing)
     return table.replace_schema_metadata(None)
 
 

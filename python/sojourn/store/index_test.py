@@ -152,3 +152,17 @@ def test_a_copy_that_cannot_be_written_costs_no_point(
     path, kept = whole(tmp_path, 2)
     assert not (path / index.NAME).exists()
     assert list(store.read(path).outcomes()) == kept
+
+
+def test_a_copy_of_before_points_had_rules_is_read_and_they_follow_from_the_phase(
+    tmp_path: Path, opened: list[Path]
+) -> None:
+    path, kept = whole(tmp_path, 3)
+    copy = path / index.NAME
+    table = pq.read_table(copy)
+    assert kept[0].point.rules.is_stated
+    pq.write_table(table.drop_columns(["rules"]), copy)
+    found = store.read(path).outcomes()
+    assert [one.point.rules.is_stated for one in found] == [False] * 3
+    assert [PLANS.known(one) for one in found] == kept
+    assert opened == []
