@@ -16,6 +16,7 @@ from sojourn.cli.draw import escape, new_table, to_stderr, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS
 from sojourn.cli.plain import put_json
+from sojourn.cli.scatter import scatter
 from sojourn.errors import Exit, SpecFault
 from sojourn.units import NS_PER_S, parse_ns, show_s
 
@@ -369,7 +370,6 @@ def _told(one: Planned) -> dict[str, Any]:
 
 def _shows(one: Planned, results: Path) -> Sequence[Shown]:
     """Which differences a study can show in its time, by service."""
-    from sojourn.cli.plan import scatter
     from sojourn.plan import difference
 
     if one.ahead is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,6 +23,7 @@ from sojourn.cli.options import (
     Vary,
 )
 from sojourn.cli.plain import put, put_json
+from sojourn.cli.scatter import scatter
 from sojourn.errors import Exit, SpecFault
 from sojourn.units import show_s
 
@@ -128,19 +128,6 @@ def plan(
             to_stdout().print(escape(one.text), soft_wrap=True, highlight=False)
         if shows:
             to_stdout().print(f"[dim]if p99 of equal runs scatters by {escape(source)}[/]")
-
-
-def scatter(study: Study, results: Path) -> tuple[float, str]:
-    """Of ln p99 from start to start, and where that is known from, in words."""
-    from sojourn import store
-    from sojourn.plan import difference
-
-    record = store.last(results, study.name)
-    known = difference.spread_of(record.study, record.outcomes()) if record else None
-    if record is None or not known:
-        usual = f"{difference.SPREAD:.0%}".replace("%", " %")
-        return difference.SPREAD, f"{usual}, as those of memcached on two CPUs that others use too"
-    return known, f"{100 * known:.0f} %, as in {record.path}"
 
 
 def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequence[str]) -> Held:

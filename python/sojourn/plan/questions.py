@@ -32,6 +32,9 @@ class Questions(Mapping[str, Question]):
             for phase in kind.phases
         }
         self._of_phase = {phase.name: kind for kind in every for phase in kind.phases}
+        self._number = {
+            phase.name: number for number, kind in enumerate(every) for phase in kind.phases
+        }
 
     def __getitem__(self, name: str) -> Question:
         return self._kinds[name]
@@ -58,8 +61,7 @@ class Questions(Mapping[str, Question]):
 
     def number(self, phase: Phase) -> int:
         """Where the question of a phase stands in the order of asking; -1: none has it."""
-        question = self.of_phase(phase)
-        return -1 if question is None else list(self.values()).index(question)
+        return self._number.get(phase, -1)
 
     @property
     def phases(self) -> tuple[PhaseKind, ...]:
