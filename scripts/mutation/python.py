@@ -29,7 +29,7 @@ LEAST_S = 60.0
 SLOW_S = 3.0  # of CPU time
 TIMED, TOLD = ".test-seconds.json", ".test-output"  # in the copy of the tree
 # What only tests import is test code, whatever it is called.
-HELPERS = ("_test.py", "plan/simulated.py", "analysis/testing.py")
+HELPERS = ("_test.py", "plan/simulated.py", "/testing.py", "/testing_state.py")
 
 
 @dataclass(slots=True)
