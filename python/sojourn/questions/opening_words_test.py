@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
 from sojourn.findings.findings import Findings
 from sojourn.questions import parts
-from sojourn.questions.beside import section_test as beside_test
-from sojourn.questions.colocation import judge_test as colocation_test
-from sojourn.questions.qos_matrix import section_test as qos_matrix_test
-from sojourn.questions.qos_matrix.plan_test import below
-from sojourn.questions.scheduler_bakeoff import section_test as scheduler_bakeoff_test
+from sojourn.questions.testing_openings import every
 from sojourn.report import doubts, figures, openings, testing, text
 from sojourn.report.openings import testing_openings
 from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
@@ -27,15 +21,8 @@ RAW = re.compile(r'="|\w+:\w+[,@=]\w|where=|policy=|(?<!\w)(nice|fifo|rr|slice|n
 PLAIN = {"demo": testing.findings(), **testing.degenerate(), **testing.answers()}
 #: What each question finds where it goes well, and where little is known, as the tests play it.
 PLAYED: dict[str, Callable[[], Findings]] = {
-    "qos_matrix": lambda: qos_matrix_test.findings_of(_folder()),
-    "qos_matrix, not monotone": lambda: qos_matrix_test.findings_of(_folder(), below),
-    "qos_matrix, nothing believed": lambda: qos_matrix_test.findings_of(_folder(), lost=1.0),
-    "scheduler_bakeoff": scheduler_bakeoff_test.played,
-    "beside": lambda: beside_test.played("square_wave", ["other", "nice:-20", "fifo:1"]),
-    "beside, one setting": lambda: beside_test.played("context_switch", []),
+    **{case: made.make for case, (_, made) in every().items() if made.is_played},
     "interference": testing_openings.interference,
-    "colocation": colocation_test.usual,
-    "colocation, one died": colocation_test.bereft,
     "unbelieved": testing_openings.unbelieved,
 }
 CASES = (*PLAIN, *PLAYED)
@@ -96,6 +83,7 @@ def test_the_page_shows_headline_sentences_and_figures_before_anything_else(case
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.skipif("beside" not in PLAYED, reason="beside is not asked")
 def test_the_terminal_opens_with_the_same() -> None:
     found = findings_of("beside")
     opening = openings.of(found)
@@ -106,6 +94,7 @@ def test_the_terminal_opens_with_the_same() -> None:
     assert not RAW.search("\n".join(lines[: len(opening.text) + 8]))
 
 
+@pytest.mark.skipif("qos_matrix" not in PLAYED, reason="qos_matrix is not asked")
 def test_what_each_matrix_says_is_what_was_planted() -> None:
     opening = openings.of(findings_of("qos_matrix"))
     first, second, third = opening.sentences
@@ -118,6 +107,7 @@ def test_what_each_matrix_says_is_what_was_planted() -> None:
     assert opening.headline == "Both targets kept in 21 of 49 pairs of loads"
 
 
+@pytest.mark.skipif("scheduler_bakeoff" not in PLAYED, reason="scheduler_bakeoff is not asked")
 def test_the_setting_that_carries_most_opens_a_bake_off() -> None:
     opening = openings.of(findings_of("scheduler_bakeoff"))
     assert opening.headline == "Both FIFO by rate carries most: 6 of 9 pairs of loads"
@@ -126,6 +116,7 @@ def test_the_setting_that_carries_most_opens_a_bake_off() -> None:
     assert opening.table.rows[0][0] == "both FIFO by rate"
 
 
+@pytest.mark.skipif("beside" not in PLAYED, reason="beside is not asked")
 def test_where_each_setting_breaks_opens_a_comparison_beside_a_neighbour() -> None:
     opening = openings.of(findings_of("beside"))
     assert opening.headline == "FIFO keeps p95 up to 60 % load"
@@ -148,6 +139,7 @@ def test_the_worst_antagonist_opens_interference() -> None:
     assert sum("no difference" in said for said in opening.sentences) == 1
 
 
+@pytest.mark.skipif("colocation" not in PLAYED, reason="colocation is not asked")
 def test_the_longest_stay_opens_a_co_location() -> None:
     opening = openings.of(findings_of("colocation"))
     assert opening.headline == "CPU hog on the same CPU may stay up to 30 % load"
@@ -166,10 +158,6 @@ def test_reasons_that_combinations_share_are_said_once() -> None:
 
 def _without_numbers(text: str) -> str:
     return re.sub(r"[\d.]+", "#", text)
-
-
-def _folder() -> Path:
-    return Path(mkdtemp())
 
 
 @pytest.mark.parametrize("case", CASES)

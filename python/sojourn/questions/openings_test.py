@@ -13,12 +13,11 @@ from sojourn.findings.findings import Findings
 from sojourn.models.classify import classify, planted
 from sojourn.models.classify.published import Agreed
 from sojourn.models.classify.section import Classes, is_asked
-from sojourn.questions import testing_openings as of
-from sojourn.questions.blame import figure as suspects
-from sojourn.questions.blame.suspects import CLEARED, GUILTY, UNDECIDED
 from sojourn.questions.opening_words_test import problems
+from sojourn.questions.testing_openings import every
 from sojourn.report import figures, openings
 from sojourn.report.files import pictures
+from sojourn.report.openings import testing_settings as of
 
 CASES: dict[str, tuple[str, Callable[[], Findings], str]] = {
     "settings": ("settings", of.settings, "gzip on: p99 2.0 times, max RPS 46 % lower"),
@@ -31,17 +30,8 @@ CASES: dict[str, tuple[str, Callable[[], Findings], str]] = {
     "mixed": ("trends", lambda: of.trends("mixed"),
               "p99 goes up and down with items, in all × 4.2"),
     "unclear": ("trends", lambda: of.trends("unclear"), "p99: no step with items was shown"),
-    "isolation": ("isolation_cost", of.isolation,
-                  "One change costs 38 µs (cpu quota) to 800 ms (restart runc)"),
-    "attribution": ("attribution", of.attribution, "p99 is moved by 2 threads: 2.04 times"),
-    "none moves": ("attribution", lambda: of.attribution(moves=False),
-                   "No factor was shown to move p99"),
-    "guilty": ("blame", lambda: of.blame(GUILTY, CLEARED, UNDECIDED),
-               "CPU hog is guilty, on the CPU: p99 23 times"),
-    "innocent": ("blame", lambda: of.blame(CLEARED, CLEARED), "No suspect is to blame"),
-    "open": ("blame", lambda: of.blame(UNDECIDED), "Who is to blame is undecided"),
-    "breakdown": ("breakdown", of.breakdown,
-                  "The tail is: memcached 98 % EPoll, nginx 99 % EPoll"),
+    **{case: (name, made.make, made.headline) for case, (name, made) in every().items()
+       if made.headline},
     "tailbench": ("services", of.tailbench, "Load within target: known for 4 of 4 services"),
     "use": ("services", lambda: of.tailbench(swept=False),
             "Load within target: known for 4 of 4 services"),
@@ -103,34 +93,6 @@ def test_a_flat_curve_says_within_what() -> None:
         "p99 at 60 % load is flat from 1000 to 1,024,000 items, within ±6 %.",
     )
     assert "4.2 times (3.1–5.6) as long" in sentences("cliff")[0]
-
-
-def test_the_paper_stands_beside_what_isolation_costs() -> None:
-    cheap, paper, tail = sentences("isolation")
-    assert cheap.startswith("Cheapest is cpu quota, 38 µs")
-    assert "empty" not in cheap
-    assert "1.2 to 3.5 times as long" in paper
-    assert "cpu quota 2.0 (1.7–2.3) times" in tail
-    rows = openings.of(of.isolation()).text
-    assert any("◆" in row for row in rows if row.startswith("restart runc"))
-
-
-def test_a_suspect_that_is_tried_in_every_condition_is_named_with_it() -> None:
-    guilty, cleared, open_ = sentences("guilty")
-    assert guilty.endswith("as with it stopped, on the CPU.")
-    assert "cleared" in cleared
-    assert "undecided: only changes above a factor of 3" in open_
-    (worst,) = [row for row in openings.of(CASES["guilty"][1]()).text if "system calls" in row]
-    assert worst.startswith("system calls at 1 %, worst of 3")
-    drawn = next(f for f in figures.of_study(CASES["guilty"][1]()) if f.name == suspects.NAME)
-    assert sum("beside" in str(row) for row in drawn.table.rows) == 3
-
-
-def test_who_caused_the_tail_is_said_after_its_stage() -> None:
-    first, second, who = sentences("breakdown")
-    assert "98 % of the 611 µs of memcached's slowest requests is EPoll (queuing delay)" in first
-    assert "nginx" in second
-    assert who == "The slowest were made slow by run-queue delay behind `xz` (60 %, nginx)."
 
 
 def test_a_machine_with_cores_for_one_scenario_says_that_scaling_is_unknown() -> None:
