@@ -384,19 +384,6 @@ class ServiceFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRow:
-    """One comparison of the selfcheck study: measured against closed form (M20)."""
-
-    system: str
-    rho: float
-    quantity: str
-    theory_ns: float
-    estimate: Estimate
-    verdict: Verdict
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """What one level of a factor does to one number, beside another level.
 

@@ -10,7 +10,7 @@ from itertools import starmap
 
 from sojourn.analysis import reasons
 from sojourn.analysis.reasons import topic
-from sojourn.findings.findings import CheckRow, LoadPoint, ServiceFinding
+from sojourn.findings.findings import LoadPoint, ServiceFinding
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import show
@@ -229,18 +229,6 @@ def _lost(some: Sequence[str], of: int) -> str:
 def is_of_lost(reason: str, points: Sequence[PointRow]) -> bool:
     """Whether a reason of a study or service is that of a run which `lost` has."""
     return any(reason.endswith(r) for row in points if not row.is_believed for r in row.reasons)
-
-
-def check_doubts(checks: Sequence[CheckRow]) -> list[Doubt]:
-    """Why comparisons with theory are not believed or fail, most frequent first."""
-    return grouped(
-        [
-            (f"{row.system} ρ = {row.rho:g}", reason)
-            for row in checks
-            for reason in dict.fromkeys((row.estimate.refused, *row.reasons))
-            if reason and topic(reason) != QOS
-        ]
-    )
 
 
 def grouped(said: Sequence[tuple[str, str]]) -> list[Doubt]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import altair as alt
 
-from sojourn.findings.findings import CheckRow, Findings
+from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
 from sojourn.questions.check.judge import rows_of
+from sojourn.questions.check.rows import CheckRow
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish

@@ -17,12 +17,13 @@ from sojourn.analysis.combinations import parts
 from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.runs import Judged
 from sojourn.findings import answer
-from sojourn.findings.findings import CheckRow, Findings, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict, worst
 from sojourn.questions.check import truth
+from sojourn.questions.check.rows import CheckRow
 from sojourn.spec import ServiceSpec
 
 NAME = "check"

@@ -6,12 +6,12 @@ import pytest
 
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import ideal, run_oracle, study_of
-from sojourn.findings.findings import CheckRow
 from sojourn.plan.points import Verdict
 from sojourn.questions import answers
 from sojourn.questions.check import judge as check
 from sojourn.questions.check import truth as oracle
 from sojourn.questions.check.judge import rows_of
+from sojourn.questions.check.rows import CheckRow
 from sojourn.stats.interval import Estimate
 
 

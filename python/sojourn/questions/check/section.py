@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import CheckRow, Findings
+from sojourn.analysis.reasons import topic
+from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
 from sojourn.questions.check import figure, selfcheck
 from sojourn.questions.check.judge import rows_of
+from sojourn.questions.check.rows import CheckRow
 from sojourn.report import people, show
 from sojourn.report.section import Shown
 
@@ -42,8 +44,15 @@ class CheckShown(Shown):
             yield from _checks(rows, width)
 
     def study_doubts(self, findings: Findings) -> Sequence[people.Doubt]:
-        """Why rows are not believed or fail."""
-        return people.check_doubts(rows_of(findings))
+        """Why comparisons with theory are not believed or fail, the most frequent first."""
+        return people.grouped(
+            [
+                (f"{row.system} ρ = {row.rho:g}", reason)
+                for row in rows_of(findings)
+                for reason in dict.fromkeys((row.estimate.refused, *row.reasons))
+                if reason and topic(reason) != people.QOS
+            ]
+        )
 
 
 def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:

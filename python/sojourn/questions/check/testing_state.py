@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sojourn.findings.findings import CheckRow
 from sojourn.questions.check import judge as check
+from sojourn.questions.check.rows import CheckRow
 from sojourn.questions.testing_state import HOLDS, UNKNOWN, VIOLATED, Made, made, of_study
 
 

@@ -30,9 +30,9 @@ from dataclasses import dataclass, replace
 from sojourn import units
 from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
-from sojourn.findings.findings import CheckRow
 from sojourn.findings.measured import Measured
 from sojourn.plan.points import Verdict
+from sojourn.questions.check.rows import CheckRow
 from sojourn.spec import Check
 from sojourn.stats import quantiles, queue_autocorrelation, queueing
 from sojourn.stats.interval import Estimate
