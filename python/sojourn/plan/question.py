@@ -52,7 +52,7 @@ class PhaseKind(Rules):
 
     @property
     def rules(self) -> Rules:
-        """The rules that its points are measured by."""
+        """Those of its points."""
         return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
 
 
