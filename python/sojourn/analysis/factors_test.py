@@ -246,9 +246,7 @@ def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
     assert len(found.services) == 4
     of = {factor.name: factor for factor in found.factors}
     assert of["threads"].aliases == ("connections with value_bytes",)
-    assert (
-        "confounded with the effect of connections with value_bytes" in of["threads"].sentence
-    )
+    assert "confounded with the effect of connections with value_bytes" in of["threads"].sentence
     one = effect(found, "threads", "p99 at 70 % load")
     assert one.ratio == pytest.approx(2, rel=0.15)
     none = effect(found, "value_bytes", "p99 at 70 % load")
