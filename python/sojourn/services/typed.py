@@ -75,8 +75,8 @@ PARAMS = (
           default="", type=str),
     Param(
         name="user",
-        about="user that it runs as: self (whoever runs the lab), or nobody if the lab is root: a user "
-        "without rights that no account and no other process has",
+        about="user that it runs as: self (whoever runs the lab), or nobody if the lab is root: a "
+        "user without rights that no account and no other process has",
         default=SELF,
         type=str,
         choices=(SELF, SERVERS),
