@@ -42,7 +42,7 @@ def find(kinds: Mapping[str, K], name: str, what: str) -> K:
     Args:
         kinds: a table of them.
         name: as it was asked for.
-        what: one of them is, for the error: "service".
+        what: the name of one kind in an error message, such as "service".
 
     Raises:
         SpecFault: there is none of that name.

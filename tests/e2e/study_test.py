@@ -134,7 +134,7 @@ def test_ctrl_c_ends_in_order_and_says_how_to_go_on(tmp_path: Path, env: dict[st
         lab.send_signal(signal.SIGINT)
         _, said = lab.communicate(timeout=ENDS_S_MAX)
     assert lab.returncode == Exit.INTERRUPTED
-    assert "go on with: sojourn run max_load_memcached" in said
+    assert "resume with: sojourn run max_load_memcached" in said
     assert "Traceback" not in said
     wait_until_gone(left)
     assert kept(tmp_path) >= 1

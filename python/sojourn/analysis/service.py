@@ -199,7 +199,7 @@ def _peaks(axis: Axis | None) -> Interval | None:
 
 
 def _circumstances(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """What of a service's facts speaks against its numbers."""
+    """Facts of a service that make its numbers doubtful."""
     facts = dict(setup)
     if EMULATED in facts:
         yield "the virtual machine was emulated (TCG): times are a translator's, not a guest's"

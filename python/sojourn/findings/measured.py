@@ -92,7 +92,8 @@ class Measured:
         pace: how far the neighbour came with its own work; None: there was none, or it did not say.
         own: what the question alone reads of its points, a value of its `files`; None: nothing.
         resources: what the service used meanwhile; None in a record from before that was kept.
-        alone: what was found of the run before; then `seconds` and `raw_sojourn_ns` may lack.
+        alone: statistics of the run that were stored earlier; if they are there, `seconds` and
+            `raw_sojourn_ns` may be missing.
     """
 
     outcome: Outcome

@@ -290,7 +290,7 @@ def test_what_others_may_have_put_into_the_cache_is_not_run(
         folder.chmod(mode)
     assert web.ready() == made
     (tmp_path / "c").chmod(0o1777)
-    with pytest.raises(HostFault, match="nothing can be kept: others"):
+    with pytest.raises(HostFault, match="cannot write: others"):
         install.offers(web)
     (tmp_path / "c").chmod(0o755)
     mine = os.geteuid()

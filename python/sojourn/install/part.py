@@ -199,7 +199,7 @@ def _fresh(part: Part) -> Path:
         cache_folder().mkdir(mode=_CLOSED, exist_ok=True)
         if why := doubt(part.folder):
             raise HostFault(
-                f"nothing can be kept: {why}",
+                f"cannot write: {why}",
                 at=str(part.folder),
                 fix=f"set {CACHE} to a folder of your own that others may not write into",
             )

@@ -13,11 +13,11 @@ class Column(Protocol):
 
     @property
     def name(self) -> str:
-        """The condition that was measured."""
+        """Of the condition."""
 
     @property
     def neighbour(self) -> str:
-        """The neighbour beside the service."""
+        """Who was beside it."""
 
     @property
     def is_alone(self) -> bool:
@@ -25,19 +25,19 @@ class Column(Protocol):
 
     @property
     def fraction(self) -> float:
-        """Offered load as a share of max RPS."""
+        """Of max RPS."""
 
     @property
     def stages(self) -> Sequence[tuple[str, float]]:
-        """Each stage with its mean time, ns."""
+        """Mean time of each."""
 
     @property
     def mean_ns(self) -> float | None:
-        """Mean of the total time, ns."""
+        """Of the whole."""
 
     @property
     def residual_ns(self) -> float | None:
-        """Mean time that no stage explains, ns."""
+        """What no stage has."""
 
 
 Row = tuple[str, str, str, str]

@@ -27,7 +27,7 @@ class Known:
         axis: what 100 % load means; None while it is not known.
         target: the QoS target with its bound; None without one or while it is not measured.
         found: what each question has found so far, by its name; those not begun are not in it.
-        is_late: what is left of the service's time is kept for later questions: repeat nothing.
+        is_late: the rest of the service's time is reserved for later questions: repeat nothing.
     """
 
     axis: Axis | None = None
@@ -52,7 +52,7 @@ class PhaseKind(Rules):
 
     @property
     def rules(self) -> Rules:
-        """The rules that its points are measured by."""
+        """Those of its points."""
         return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
 
 

@@ -140,7 +140,7 @@ class Questions(Mapping[str, Question]):
                     yield what, f"add [services.{table}], or leave {name} out of measure"
             if question.is_alone and len(names) > 1:
                 fix = f'write measure = ["{name}"], and the rest in a [[services]] table of its own'
-                yield f"measure asks for {name}, which already has another meaning", fix
+                yield f"measure asks for {name} and for others, but {name} must be asked alone", fix
 
 
 def _table_of(service: ServiceSpec, table: str) -> object:

@@ -45,7 +45,7 @@ class Kind(ABC):
 
     @abstractmethod
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
 
     def probe(self) -> ProbeKind | None:
         """Who works while its points are measured; None: nobody of its own."""

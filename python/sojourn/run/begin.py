@@ -219,10 +219,10 @@ def _check(live: RunningService) -> None:
 
 
 def _turn(live: RunningService, journal: Journal) -> None:
-    """Set what the study sets, and feel it (M23); other knobs are there to be turned later.
+    """Set the study's knobs and test each (M23); other knobs are created for later.
 
-    It is felt before anything is filled: a probe that wants what the service may have would else
-    push out what it holds. What is found here stands in `service.json` of every point.
+    The test comes before the service is filled, because a probe that uses all the memory that the
+    service may have would evict its data. The results are in `service.json` of every point.
     """
     assert live.process is not None  # noqa: S101  # it answered
     live.turned = on = Turned(

@@ -39,13 +39,13 @@ PARAMS = (
     Param(
         name="expect_bytes",
         unit="bytes",
-        about="length that an HTTP reply must have to count; -1: that of the first replies, if "
+        about="required length of an HTTP reply; -1: that of the first replies, if "
         "they agree; 0: any, an empty one too",
         default=LEARN,
         lo=LEARN,
         hi=1 << 40,
     ),
-    Param(name="items", about="memcache, RESP: keys asked for", default=10_000, lo=1, hi=1 << 31),
+    Param(name="items", about="memcache, RESP: number of keys", default=10_000, lo=1, hi=1 << 31),
     Param(
         name="key_bytes", unit="bytes", about="memcache, RESP: key size", default=30, lo=4, hi=250
     ),

@@ -30,20 +30,22 @@ AT = "service external, target"
 PARAMS = (
     Param(
         name="target",
-        about="where it listens: a URL, host:port or the path of a unix socket",
+        about="its address: a URL, host:port or the path of a unix socket",
         default="",
         type=str,
     ),
     Param(
         name="pid",
-        about="its first process, for CPU time, limits and tracing; 0: whoever accepts there",
+        about="its first process, for CPU time, limits and tracing; 0: the process that accepts "
+        "connections there",
         default=0,
         lo=0,
         hi=1 << 22,
     ),
     Param(
         name="cgroup",
-        about="its control group, such as system.slice/app.service: all processes in it are its",
+        about="its control group, such as system.slice/app.service: all processes in it belong to "
+        "the service",
         default="",
         type=str,
     ),
@@ -224,7 +226,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
 
 KIND = ServiceKind(
     name=NAME,
-    about="a service of your own that runs already; it is asked, and nothing of it is changed",
+    about="a running service of your own; it is loaded and not changed",
     params=PARAMS,
     needs=("somebody who listens at `target`",),
     source="docs/howto/your-service.md",

@@ -33,7 +33,7 @@ _OWN = ("access_log", "sendfile", "reuseport", "connections_max", "port")  # as 
 PARAMS = (
     Param(
         name="workers",
-        about="worker processes; default: 8 (P6), or one per server CPU where there are fewer; "
+        about="worker processes; default: 8 (P6), or one per server CPU if there are fewer; "
         '"cpus", "cpus+1": by the server\'s CPUs',
         default=None,
         lo=1,

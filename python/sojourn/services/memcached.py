@@ -41,7 +41,7 @@ MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and 
 PARAMS = (
     Param(
         name="threads",
-        about="worker threads (-t); default: 7 (C4), or one per server CPU where there are fewer; "
+        about="worker threads (-t); default: 7 (C4), or one per server CPU if there are fewer; "
         '"cpus", "cpus+1": by the server\'s CPUs',
         default=None,
         lo=1,
@@ -68,7 +68,7 @@ PARAMS = (
     ),
     Param(
         name="connections_max",
-        about="most connections (-c); default: 8192, or half of the open files that are allowed",
+        about="limit of connections (-c); default: 8192, or half of the allowed open files",
         default=None,
         lo=16,
         hi=1 << 20,

@@ -36,7 +36,7 @@ WORKER_COMMAND = "nginx: worker process"
 PARAMS = (
     Param(
         name="workers",
-        about="worker processes; default: 7 (C4), or one per server CPU where there are fewer; "
+        about="worker processes; default: 7 (C4), or one per server CPU if there are fewer; "
         '"cpus", "cpus+1": by the server\'s CPUs',
         default=None,
         lo=1,
@@ -97,7 +97,7 @@ PARAMS = (
     ),
     Param(
         name="connections_max",
-        about="most connections per worker; default: 8192, or half of the open files allowed",
+        about="limit of connections per worker; default: 8192, or half of the allowed open files",
         default=None,
         lo=16,
         hi=1 << 20,

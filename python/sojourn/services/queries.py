@@ -40,15 +40,15 @@ STREAMS = 0x51_5545_5259  # crates/query/src/numbers.rs
 PARAMS = (
     Param(
         name="threads",
-        about="workers on one line; default: 8 (P6), or one per server CPU where there are fewer; "
-        '"cpus", "cpus+1": by the server\'s CPUs',
+        about="workers that share one queue; default: 8 (P6), or one per server CPU if there are "
+        'fewer; "cpus", "cpus+1": by the server\'s CPUs',
         default=None,
         lo=1,
         hi=1024,
         relative=True,
     ),
-    Param(name="queries", about="queries that there are", default=10_000, lo=1, hi=10_000_000),
-    Param(name="seed", about="of data and queries", default=1, lo=0, hi=(1 << 53)),
+    Param(name="queries", about="number of different queries", default=10_000, lo=1, hi=10_000_000),
+    Param(name="seed", about="random seed of data and queries", default=1, lo=0, hi=(1 << 53)),
     Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
 )
 

@@ -56,7 +56,7 @@ PARAMS = (
     ),
     Param(
         name="connections_max",
-        about="most connections (maxclients); default: 8192, or half of the open files allowed",
+        about="limit of connections (maxclients); default: 8192, or half of the allowed open files",
         default=None,
         lo=16,
         hi=1 << 20,

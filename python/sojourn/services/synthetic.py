@@ -55,7 +55,13 @@ PARAMS = (
     ),
     Param(name="items", about="memcache: distinct keys", default=1000, lo=1, hi=10_000_000),
     Param(name="value_bytes", unit="bytes", about="size of a value", default=200, lo=1, hi=1 << 20),
-    Param(name="seed", about="of the service times; 0: a fresh one", default=0, lo=0, hi=(1 << 53)),
+    Param(
+        name="seed",
+        about="random seed of the service times; 0: a new one",
+        default=0,
+        lo=0,
+        hi=(1 << 53),
+    ),
     Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
 )
 

@@ -21,29 +21,29 @@ SIGNALS = ("TERM", "INT", "QUIT", "HUP", "USR1", "KILL")
 PARAMS = (
     Param(
         name="argv",
-        about="program and arguments, as in a shell but without one; {port}, {host}, {threads} and "
+        about="program and arguments, without a shell; {port}, {host}, {threads} and "
         "{work} (a folder for its files) are put in",
         default="",
         type=str,
     ),
     Param(
         name="target",
-        about="what is asked: a URL with {host} and {port}",
+        about="target of the requests: a URL with {host} and {port}",
         default="http://{host}:{port}/",
         type=str,
     ),
     Param(
         name="ready",
-        about='from when on it is ready: "" (it answers what is asked), "tcp" (it takes a '
+        about='when it is ready: "" (it answers the requests), "tcp" (it takes a '
         'connection), or a path that answers 2xx, such as "/health"',
         default="",
         type=str,
     ),
-    Param(name="ready_s", unit="s", about="how long that may take", default=30.0, type=float,
+    Param(name="ready_s", unit="s", about="time limit for that", default=30.0, type=float,
           lo=0.1, hi=3600),
     Param(
         name="threads",
-        about='how many threads or processes serve, for {threads}; "cpus", "cpus+1": by the '
+        about='number of serving threads or processes, for {threads}; "cpus", "cpus+1": by the '
         "server's CPUs",
         default=1,
         lo=1,
@@ -66,22 +66,23 @@ PARAMS = (
     ),
     Param(
         name="environment_file",
-        about="file with more of it, NAME=VALUE on each line; the record has its path alone",
+        about="file with additional environment, NAME=VALUE on each line; the record has only "
+        "its path",
         default="",
         type=str,
     ),
-    Param(name="folder", about="where it runs; empty: where sojourn was started", default="",
-          type=str),
+    Param(name="folder", about="working folder; empty: the folder in which sojourn was started",
+          default="", type=str),
     Param(
         name="user",
-        about="who it runs as: self (whoever runs the lab), or nobody where the lab is root: a "
-        "user without rights, whom no account and no other process has",
+        about="user that it runs as: self (whoever runs the lab), or nobody if the lab is root: a "
+        "user without rights that no account and no other process has",
         default=SELF,
         type=str,
         choices=(SELF, SERVERS),
     ),
     Param(name="stop", about="the signal that ends it", default="TERM", type=str, choices=SIGNALS),
-    Param(name="stop_s", unit="s", about="how long it may take to end before it is killed",
+    Param(name="stop_s", unit="s", about="time from this signal to SIGKILL",
           default=5.0, type=float, lo=0, hi=600),
     Param(name="memory_bytes", unit="bytes", about="memory that it needs, in a place of its own",
           default=1 << 30, lo=1 << 20, hi=1 << 42),

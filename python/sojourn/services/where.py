@@ -214,7 +214,7 @@ def _ascii(host: str, text: str, at: str) -> str:
     try:
         return host.encode("idna").decode("ascii")
     except UnicodeError:
-        raise _wrong(text, f"'{host}' is no name of a host", at) from None
+        raise _wrong(text, f"'{host}' is not a name of a host", at) from None
 
 
 def _wrong(text: str, why: str, at: str, fix: str = "") -> SpecFault:

@@ -92,7 +92,7 @@ pub(super) const PARAMS: [Param; 11] = [
     Param {
         name: "paths",
         unit: "",
-        about: "what is asked for; {} and {item} are replaced by a number below items",
+        about: "paths to request; {} and {item} are replaced by a number below items",
         default: "/",
         range: "begin with /",
     },
@@ -113,7 +113,7 @@ pub(super) const PARAMS: [Param; 11] = [
     Param {
         name: "body",
         unit: "",
-        about: "text that is sent; {item} as in paths; body_file sends a file as it is",
+        about: "body to send; {item} as in paths; body_file sends a file unchanged",
         default: "",
         range: "",
     },
@@ -127,14 +127,14 @@ pub(super) const PARAMS: [Param; 11] = [
     Param {
         name: "expect_status",
         unit: "",
-        about: "statuses that are a success",
+        about: "statuses that count as success",
         default: "200-299",
         range: "200..599",
     },
     Param {
         name: "expect_bytes",
         unit: "bytes",
-        about: "body size a reply must have; 0: any",
+        about: "required body size of a reply; 0: any",
         default: "0",
         range: ">= 0",
     },
@@ -155,7 +155,7 @@ pub(super) const PARAMS: [Param; 11] = [
     Param {
         name: "expect_regex",
         unit: "",
-        about: "what each body of a sample contains",
+        about: "regular expression that matches each body of a sample",
         default: "",
         range: "",
     },

@@ -93,7 +93,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
         params: &with_own(Param {
             name: META,
             unit: "",
-            about: "ask by meta commands (mg, ms, mn), over TCP or a unix socket",
+            about: "use meta commands (mg, ms, mn), over TCP or a unix socket",
             default: "false",
             range: "true or false",
         }),

@@ -136,7 +136,7 @@ fn a_certificate_that_cannot_be_believed_is_told_in_words() {
         };
         let what = |job: Job| fault(job).to_string();
         let own_file = || file("self.pem");
-        assert!(what(Job { ca_file: own_file(), ..to(issued) }).contains("issued by nobody"));
+        assert!(what(Job { ca_file: own_file(), ..to(issued) }).contains("issued by no trusted"));
         let text = what(Job { server_name: "a.example".into(), ..to(issued) });
         assert!(text.contains("not for a.example but for localhost, sojourn.test"), "{text}");
         assert!(what(to(own)).contains("signed by itself"), "{}", what(to(own)));

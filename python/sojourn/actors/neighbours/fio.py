@@ -28,7 +28,7 @@ BYTES = r"[1-9]\d*(KiB|MiB|GiB)"
 PARAMS = (
     Param(name=OP, about="what it does", default="randwrite", type=str, choices=OPS),
     Param(
-        name=HELD, about="what it is held to", default="50MB/s", type=str, pattern=RATE,
+        name=HELD, about="rate to hold", default="50MB/s", type=str, pattern=RATE,
         allowed="a rate such as 50MB/s",
     ),
     where_param(FREE),

@@ -21,9 +21,9 @@ PROGRAM, MEND = "iperf3", "apt install iperf3"
 BY, HELD = "by", "rate"
 
 PARAMS = (
-    Param(name=BY, about="by what it sends", default="tcp", type=str, choices=("tcp", "udp")),
+    Param(name=BY, about="protocol", default="tcp", type=str, choices=("tcp", "udp")),
     Param(
-        name=HELD, about="what it is held to; else as fast as it goes", default="", type=str,
+        name=HELD, about="rate to hold; default: full speed", default="", type=str,
         pattern=f"({RATE})?", allowed="a rate such as 100MB/s",
     ),
     where_param(SERVER),

@@ -47,36 +47,34 @@ SHARE = r"(100|\d{1,2}(\.\d+)?)%"
 RATE = r"\d+(\.\d+)?(k|M|G|B|kB|KB|KiB|MB|MiB|GB|GiB)?/s"
 OTHERS = {
     "size": "footprint, of the file or the memory",
-    "busy": "of a square wave: busy part of a period",
-    "period": "of a square wave: length of a period",
-    "access": "of a disk: sequential or random",
-    "op": "of a disk: read or write",
-    "block": "of a disk: bytes of a block",
-    "folder": "of a disk: where its file lies",
-    "direct": "of a disk: past the page cache, true or false",
-    "by": "of the network: datagram or stream",
-    "message": "of the network: bytes of one write",
-    "threads": "of locks: how many want the lock",
+    "busy": "square wave: busy part of a period",
+    "period": "square wave: length of a period",
+    "access": "disk: sequential or random",
+    "op": "disk: read or write",
+    "block": "disk: bytes of a block",
+    "folder": "disk: where its file lies",
+    "direct": "disk: past the page cache, true or false",
+    "by": "network: datagram or stream",
+    "message": "network: bytes of one write",
+    "threads": "locks: number of threads that want the lock",
 }
 
 
 def _text(name: str, about: str) -> Param:
-    return Param(
-        name=name, about=f"{about}; else the antagonist's own choice", default="", type=str
-    )
+    return Param(name=name, about=f"{about}; default: the antagonist's own", default="", type=str)
 
 
 PARAMS = (
     Param(name=KIND_OF, about="which antagonist", default="cpu", type=str, choices=ANTAGONISTS),
     Param(
-        name=INTENSITY, about="share of what it can do alone, or a rate", default="100%", type=str,
+        name=INTENSITY, about="share of its pace alone, or a rate", default="100%", type=str,
         pattern=f"{SHARE}|{RATE}", allowed="0% to 100%, or a rate such as 500MB/s or 20k/s",
     ),
     where_param(SERVER),
     NICE_PARAM,
     POLICY_PARAM,
     Param(
-        name=TOLERANCE, about="what may be missing of the intensity, waiting for a CPU apart",
+        name=TOLERANCE, about="largest missing share of it, apart from waiting for a CPU",
         default="10%", type=str, pattern=SHARE, allowed="0% to 100%",
     ),
     *(_text(name, about) for name, about in OTHERS.items()),

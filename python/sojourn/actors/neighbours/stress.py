@@ -72,7 +72,7 @@ PARAMS = (
         choices=tuple(STRESSORS),
     ),
     Param(
-        name=CAP, about="what it may take a second, of stressors that can be capped", default="",
+        name=CAP, about="limit per second, for stressors that have one", default="",
         type=str, pattern=f"({RATE})?", allowed="a rate such as 500MB/s",
     ),
     where_param(SERVER),

@@ -111,7 +111,7 @@ def bare(point: Point) -> Culprits | None:
 KIND = ProbeKind(
     name="culprits",
     place=20,
-    about="who ran on the server's CPUs while a point was measured as the machine schedules it",
+    about="other tasks on the server's CPUs at points without a shield",
     source="M32",
     build=build,
     bare=bare,

@@ -180,7 +180,7 @@ def build(spec: ServiceSpec, point: Point) -> Tracer | None:
 KIND = ProbeKind(
     name="trace",
     place=10,
-    about="takes requests apart by eBPF: stages, causes, who made the slowest slow",
+    about="splits requests into stages by eBPF, with the causes of the slowest",
     needs=("sojourn-trace", "CAP_BPF", "a kernel with BTF"),
     source="M21, L12, C8, C9",
     check=check,

@@ -22,7 +22,7 @@ class Attribution(Question):
     """One point a block and combination."""
 
     name = NAME
-    about = "which factor moves the tail, by how much, and which only seem to"
+    about = "which factor moves the tail, by how much, and which only seems to"
     phases = (PhaseKind(name=PHASE, about="each combination at one rate", is_read=True),)
     needs_axis = False
     tables = ("attribution",)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BesideKind(Kind):
-    """The parts of the question `beside`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -27,7 +27,7 @@ class BesideKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.beside import section
 
         return section.KIND

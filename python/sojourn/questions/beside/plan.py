@@ -18,7 +18,7 @@ class Beside(Question):
     """No points of its own."""
 
     name = "beside"
-    about = "what a neighbour costs, and where the tail breaks under each setting"
+    about = "the cost of a neighbour, and the load at which the tail doubles"
     phases = ()
 
     def next_point(

@@ -76,7 +76,7 @@ def test_settings_that_break_at_one_simulated_load_have_no_order() -> None:
     found = [measured("other", 0.0, 0.1), measured("nice:-20", 0.3, 0.5)]
     at = {"other": 0.15, "nice:-20": 0.15}
     assert simulated_order.pairs_of(found, at) == []
-    assert "tells no two" in simulated_order.in_words([], ASKED, ["other", "nice:-20"], at)
+    assert "separates no two" in simulated_order.in_words([], ASKED, ["other", "nice:-20"], at)
 
 
 def test_what_was_simulated_is_kept_until_something_else_is_asked(

@@ -100,7 +100,7 @@ class Blame(Question):
         return neighbours(study, service)
 
     def stops(self, service: ServiceSpec) -> tuple[str, ...]:
-        """Suspects that run before the study."""
+        """Suspects that run already."""
         return tuple(parted(service.blame.suspects)) if service.blame else ()
 
     def shortfalls(

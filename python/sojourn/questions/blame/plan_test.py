@@ -76,7 +76,7 @@ def test_the_experiment_is_as_long_as_its_windows() -> None:
         ([f'{KEY}.neighbours=["spin","spin"]'], "named twice"),
         ([f"{KEY}.window=100ms"], "shorter than bursts"),
         ([f"{KEY}.settle=400ms"], "less than half"),
-        ([f"{KEY}.rate=0"], "no offered load"),
+        ([f"{KEY}.rate=0"], "not an offered load"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_the_run(sets: list[str], said: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BreakdownKind(Kind):
-    """The parts of the question `breakdown`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -25,7 +25,7 @@ class BreakdownKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.breakdown import section
 
         return section.KIND

@@ -175,7 +175,7 @@ def test_a_worker_without_idle_time_is_shown_too_but_no_further_doubt_is_let_pas
     assert (found.runs, found.verdict) == (1, Verdict.UNKNOWN)
     assert found.windows is not None
     assert found.windows.tail_ratio is None
-    assert "nobody can tell by how much" in answer(found)
+    assert "the effect of hooks on the tail is not known" in answer(found)
     assert column(run(slowed(1.2, "3 % of the requests are lost"))).stages == ()
     assert column(run(slowed(1.05))).stages == ()  # then the reason is another one
     assert column(run(slowed(None, cpu_ratio=None))).stages == ()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CheckKind(Kind):
-    """The parts of the question `check`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -24,7 +24,7 @@ class CheckKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.check import section
 
         return section.KIND

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ColocationKind(Kind):
-    """The parts of the question `colocation`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -27,7 +27,7 @@ class ColocationKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.colocation import section
 
         return section.KIND

@@ -21,7 +21,7 @@ class Colocation(Question):
     """What the sweeps beside neighbours and alone say together."""
 
     name = NAME
-    about = "up to which load a batch neighbour may stay, and what it keeps of its pace"
+    about = "the highest load at which a batch neighbour can stay, and its pace there"
     phases = ()
     tables = ("qos", NAME)
     is_of_one = True  # its rules and its table are of one service

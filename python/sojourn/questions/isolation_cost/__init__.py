@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class IsolationCostKind(Kind):
-    """The parts of the question `isolation_cost`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -26,7 +26,7 @@ class IsolationCostKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.isolation_cost import section
 
         return section.KIND

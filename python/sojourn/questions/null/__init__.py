@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class NullKind(Kind):
-    """The parts of the question `null`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -24,7 +24,7 @@ class NullKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.null import section
 
         return section.KIND

@@ -13,7 +13,7 @@ class Null(Question):
     """No point of its own."""
 
     name = "null"
-    about = "nothing beyond the load axis: how much the service can do at all"
+    about = "only the load axis: the service's maximum"
     phases = ()
 
     def next_point(

@@ -94,7 +94,7 @@ class QosMatrix(OfAll):
     """Both, one or none meets its target; asked by the study's table `[qos_matrix]`."""
 
     name = NAME
-    about = "two services under every pair of loads: who meets its QoS target"
+    about = "two services under every pair of loads: which of them meets its QoS target"
     phases = (
         PhaseKind(
             name=PHASE,

@@ -31,7 +31,7 @@ class SchedulerBakeoff(OfAll):
     """Asked by `properties = true` in the study's table `[qos_matrix]`."""
 
     name = NAME
-    about = "what each scheduler setting can do: reserve, use what is left, say who goes first"
+    about = "what each scheduler setting can do: reserve, use idle time, set the order"
     phases = (
         PhaseKind(
             name=PHASE,

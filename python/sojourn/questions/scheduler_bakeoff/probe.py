@@ -77,7 +77,7 @@ def build(spec: ServiceSpec, point: Point) -> Properties | None:
 KIND = ProbeKind(
     name="properties",
     place=40,
-    about="what a scheduler setting can do: reserve, use what is left idle, say who goes first",
+    about="what a scheduler setting can do: reserve, use idle time, set the order",
     source="L24, L25",
     build=build,
 )

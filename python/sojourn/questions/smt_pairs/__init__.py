@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SmtPairsKind(Kind):
-    """The parts of the question `smt_pairs`, each loaded when it is needed."""
+    """Its parts."""
 
     plan = plan.KIND
 
@@ -24,7 +24,7 @@ class SmtPairsKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """The part of the page that shows its answer."""
+        """How that is shown."""
         from sojourn.questions.smt_pairs import section
 
         return section.KIND

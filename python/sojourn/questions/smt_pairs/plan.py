@@ -24,7 +24,7 @@ class SmtPairs(Question):
     """A point in each block, of each combination."""
 
     name = NAME
-    about = "what two copies of a program on the hyper-threads of a core do, over one alone on it"
+    about = "two copies of a program on the hyper-threads of a core, compared with one alone"
     phases = (PhaseKind(name=PHASE, about="batch programs alone on a core and in pairs"),)
     needs_axis = False
     is_alone = True

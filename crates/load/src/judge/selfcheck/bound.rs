@@ -66,7 +66,7 @@ fn open(sample: &QosSample, bound_ns: u64) -> String {
         String::new()
     };
     format!(
-        "qos: cannot be told: {needs}; {misses} of them missed the bound of {bound}, {allowed} % \
+        "qos: undecided: {needs}; {misses} of them missed the bound of {bound}, {allowed} % \
          may{groups}; measure longer, or at a higher rate"
     )
 }
@@ -121,7 +121,7 @@ mod tests {
         let [reason] = &few.reasons[..] else { panic!("{:?}", few.reasons) };
         let n = few.sojourn_ns.count;
         let words =
-            format!("qos: cannot be told: p99 needs 563 requests, there are {n}; 0 of them");
+            format!("qos: undecided: p99 needs 563 requests, there are {n}; 0 of them");
         assert!(reason.starts_with(&words), "{reason}");
         assert_eq!(few.qos.as_ref().unwrap().needed, Some(563));
         let page = table(&few);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(run("2s", 20, |_| ()).verdict, Verdict::Violated);
         let near = run("2s", 80, |_| ());
         assert_eq!(near.verdict, Verdict::Unknown, "1.25 %, and 1 % may");
-        assert!(near.reasons[0].starts_with("qos: cannot be told"), "{:?}", near.reasons);
+        assert!(near.reasons[0].starts_with("qos: undecided"), "{:?}", near.reasons);
         let within = run("2s", 120, |_| ());
         assert_eq!(within.verdict, Verdict::Unknown, "0.83 %");
         assert_eq!(within.qos.unwrap().misses, within.sojourn_ns.lost);

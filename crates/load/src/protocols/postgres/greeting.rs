@@ -221,7 +221,7 @@ impl Greet {
             return Ok(());
         }
         let what = format!(
-            "to the server the query '{}' has {count} parameters, and {} is to be given",
+            "the query '{}' has {count} parameters for the server, and needs {}",
             statement.text(),
             statement.parameters()
         );
