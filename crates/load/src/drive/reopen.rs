@@ -1,7 +1,7 @@
 //! Connections that broke: opened again, with patience, until it is hopeless.
 
 use super::read::After;
-use super::{Connections, streams};
+use super::{Connections, owing};
 use crate::transports::{Reopen, Transport};
 
 /// Wait before the second attempt in a row; doubles from attempt to attempt.
@@ -269,7 +269,7 @@ impl Reopener {
                     self.down -= 1;
                     self.reconnects += 1;
                     connections.opened(connection as u32, now_ns);
-                    streams::say(connections, connection as u32, transport, &mut Vec::new());
+                    owing::say(connections, connection as u32, transport, &mut Vec::new());
                     return;
                 }
                 Reopen::Pending => it.next_try_ns = now_ns + LOOK_NS,

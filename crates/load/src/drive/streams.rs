@@ -1,8 +1,7 @@
-//! Connections on which replies interleave: opened before the run, read, and spoken to beside requests.
+//! Connections on which replies interleave: opened before the run, and read.
 //!
 //! A connection of this kind has something to say before it takes a request, and must hear how many it
-//! takes; before the run that is waited for, during it such a connection has no room until then. What it
-//! owes the server after its bytes were read is sent when the poll that brought them is over.
+//! takes; before the run that is waited for, during it such a connection has no room until then.
 
 use std::time::{Duration, Instant};
 
@@ -106,55 +105,6 @@ fn advice(target: &Target) -> String {
         "check that the server speaks HTTP/2 without TLS from the first byte on (NGINX: listen … \
          http2); over TLS name it h2:// or grpcs://, and where it speaks HTTP/1.1 alone http://{place}"
     )
-}
-
-/// Connections that owe the server something.
-pub(super) struct Owing {
-    each: Vec<u32>,
-    is_listed: Vec<bool>,
-}
-
-impl Owing {
-    pub(super) fn new(connections: u32) -> Self {
-        let count = connections as usize;
-        Self { each: Vec::with_capacity(count), is_listed: vec![false; count] }
-    }
-
-    pub(super) fn add(&mut self, connection: u32) {
-        if !std::mem::replace(&mut self.is_listed[connection as usize], true) {
-            self.each.push(connection);
-        }
-    }
-
-    /// Says all that is owed.
-    #[inline]
-    pub(super) fn settle(
-        &mut self,
-        connections: &mut Connections,
-        transport: &mut dyn Transport,
-        bytes: &mut Vec<u8>,
-    ) {
-        while let Some(connection) = self.each.pop() {
-            self.is_listed[connection as usize] = false;
-            say(connections, connection, transport, bytes);
-        }
-    }
-}
-
-/// Says what `connection` owes the server, if it is open.
-pub(super) fn say(
-    connections: &mut Connections,
-    connection: u32,
-    transport: &mut dyn Transport,
-    bytes: &mut Vec<u8>,
-) {
-    if let Some(it) = connections.interleaved(connection) {
-        bytes.clear();
-        it.say(bytes);
-        if !bytes.is_empty() {
-            transport.send(connection, bytes);
-        }
-    }
 }
 
 /// Reads all replies in `bytes`, which came at `now_ns`, and takes back what the server leaves alone.

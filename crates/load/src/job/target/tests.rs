@@ -34,8 +34,7 @@ fn a_unix_socket_is_a_path_and_may_have_another_behind_it() {
     let web = parse("http://unix:/run/a.sock:/x/{}").unwrap();
     assert_eq!((web.place().as_str(), web.path.as_str()), ("unix:/run/a.sock", "/x/{}"));
     assert_eq!((web.authority().as_str(), web.is_unix()), ("localhost", true));
-    for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"]
-    {
+    for text in ["http://unix:", "http://unix:a", "http://unix:/a:b", "memcache+udp://unix:/a"] {
         assert!(parse(text).unwrap_err().fix.contains("unix:/SOCKET"), "{text}");
     }
 }
@@ -96,10 +95,7 @@ fn a_query_may_follow_the_port_and_a_scheme_is_the_same_in_capitals() {
     assert_eq!(path("http://h:1#top"), "/#top");
     assert_eq!(path(" http://h/a\n"), "/a");
     let port = |text: &str| parse(text).unwrap().port;
-    assert_eq!(
-        (port("http://h:/"), port("https://h:?x"), port("h2c://[::1]:/")),
-        (80, 443, 80)
-    );
+    assert_eq!((port("http://h:/"), port("https://h:?x"), port("h2c://[::1]:/")), (80, 443, 80));
     assert_eq!((port("http://h:08080/"), port("memcache://h:,g:2")), (8080, 11211));
     for path in ["/a,b", "/at/48.2,16.4?x=1,2", "/,", "/a,/b"] {
         let one = parse(&format!("http://h:1{path}")).unwrap();
