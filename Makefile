@@ -116,7 +116,7 @@ bench: build ## compare with peers, interleaved, as ratios; raw runs kept under 
 
 SIZE ?= 20
 SEED ?= 1
-fuzz: ## coverage-guided fuzzing of what reads bytes from elsewhere, FOR=600 s each; needs cargo-fuzz, a nightly
+fuzz: ## fuzzing of what reads bytes from elsewhere, FOR=600 s for each target; needs cargo-fuzz, a nightly
 	@scripts/fuzz $(FOR)
 
 loom: ## every interleaving of what two threads of the generator share

@@ -1,4 +1,4 @@
-"""A small study again and again, in each of which another write, fsync, open or rename fails.
+"""A small study again and again, in each of which another call of one kind fails (`faults.c`).
 
     faults.py simulated FOLDER [EVERY]   on a machine that is simulated; a line of JSON for each n
 
@@ -9,6 +9,7 @@ child calls the command line as a person does: first with the fault, then withou
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import json
 import os
@@ -99,7 +100,8 @@ def measured(lab: testing.Lab, study: Study, point: Point, folder: Path, *more: 
 
 
 def run(results: Path) -> dict[str, Any]:
-    """One call of the program on a simulated machine."""
+    """One call of the program on a simulated machine; faults count from now on."""
+    ctypes.CDLL(None).faults_arm()
     with pytest.MonkeyPatch.context() as patch:
         locks = results.parent / "locks"
         locks.mkdir(exist_ok=True)
@@ -144,7 +146,8 @@ def each(folder: Path, shared: Shared, error: int, every: int) -> Iterator[dict[
     first = child(lambda: run(results))
     total = shared.count
     yield {"n": 0, "calls": total, **first, "left": child(lambda: left(results))}
-    for number in range(1, total + 1, every):
+    first_n = int(os.environ.get("FAULT_FIRST", "1"))
+    for number in range(first_n, total + 1, every):
         clean()
         shared.set(number, error)
         done = child(lambda: run(results))

@@ -3,8 +3,11 @@
 //! A request that never completed counts as +infinity: it is in `lost` and in `count`, above every
 //! finite time in the order. A quantile that falls among them is `null` (infinite), never dropped.
 
+use std::io::Read as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
@@ -14,6 +17,10 @@ use serde::{Deserialize, Serialize};
 pub const DIGITS: u8 = 3;
 /// Largest time a histogram holds, ns: one hour. Longer times saturate there.
 pub const MAX_NS: u64 = 3_600_000_000_000;
+/// Bytes that the counts of a histogram have at most; one of an hour with three digits has 400 kB.
+const PAYLOAD_MAX: u32 = 8 << 20;
+/// How a compressed histogram of version 2 begins.
+const COMPRESSED: u32 = 0x1c84_9314;
 
 crate::with_quantiles! {
     /// Quantiles of a set of times, ns, with the histogram they come from. A quantile is `null` where it
@@ -128,16 +135,52 @@ fn encode(histogram: &Histogram<u64>) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The histogram inside a [`Span`]; `None` if the text is not one.
+/// The histogram inside a [`Span`]; `None` if the text is not one, or says that it is larger than any here.
 pub fn decode(hdr: &str) -> Option<Histogram<u64>> {
     let bytes = STANDARD.decode(hdr).ok()?;
+    if announced(&bytes)? > PAYLOAD_MAX {
+        return None;
+    }
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+}
+
+/// How many bytes the counts have, by the head: the library takes that much memory before it reads them.
+fn announced(bytes: &[u8]) -> Option<u32> {
+    let (cookie, rest) = bytes.split_first_chunk::<4>()?;
+    let mut head = [0; 8];
+    if u32::from_be_bytes(*cookie) == COMPRESSED {
+        ZlibDecoder::new(rest.get(4..)?).read_exact(&mut head).ok()?;
+    } else {
+        head.copy_from_slice(bytes.get(..8)?);
+    }
+    Some(u32::from_be_bytes(*head.last_chunk::<4>()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::quantiles::{QUANTILES, Quantile};
+
+    #[test]
+    fn a_head_that_announces_gigabytes_takes_none() {
+        let own = Times::new().span().hdr;
+        assert!(decode(&own).is_some());
+        let mut bytes = STANDARD.decode(own).unwrap();
+        let mut head = Vec::new();
+        head.extend_from_slice(&0x1c84_9313_u32.to_be_bytes());
+        head.extend_from_slice(&u32::MAX.to_be_bytes());
+        assert!(decode(&STANDARD.encode(&head)).is_none(), "not compressed");
+        let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, &head).unwrap();
+        let packed = packed.finish().unwrap();
+        bytes.truncate(4);
+        bytes.extend_from_slice(&(packed.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(&packed);
+        assert!(decode(&STANDARD.encode(&bytes)).is_none(), "compressed");
+        for text in ["", "AAAA", "HISTFAAAA", &STANDARD.encode(&bytes[..6])] {
+            assert!(decode(text).is_none());
+        }
+    }
 
     #[test]
     fn lost_requests_are_infinite_in_the_order() {

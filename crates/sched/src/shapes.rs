@@ -3,7 +3,7 @@
 use crate::terms::{CLASSES_MAX, Plan};
 
 /// CPUs that the kernel side has room for.
-pub const CPUS_MAX: usize = 512;
+pub const CPUS_MAX: usize = 1024;
 /// Of `struct counts`, bytes.
 pub const COUNTS_BYTES: usize = 8 * 6;
 /// Of a text in `struct ending`, bytes.

@@ -9,6 +9,8 @@ mod body;
 mod control;
 mod forms;
 mod frames;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod hpack;
 mod huffman;
 mod judge;

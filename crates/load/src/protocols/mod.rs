@@ -8,7 +8,10 @@ pub mod content;
 pub mod echo;
 mod grpc;
 pub(crate) mod http;
+#[cfg(not(fuzzing))]
 mod http2;
+#[cfg(fuzzing)]
+pub mod http2;
 mod key_value;
 mod line;
 mod memcache;

@@ -10,6 +10,8 @@
 
 mod client;
 mod faults;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod link;
 mod pem;
 mod seen;

@@ -6,7 +6,7 @@
 #ifndef SOJOURN_SHAPES_H
 #define SOJOURN_SHAPES_H
 
-#define MAX_CPUS 512
+#define MAX_CPUS 1024
 #define MAX_CLASSES 16		/* the first is that of everybody who is in no other */
 #define TEXT_BYTES 256
 

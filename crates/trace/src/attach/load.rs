@@ -16,10 +16,9 @@ use crate::attach::pidns;
 use crate::attach::refusal;
 use crate::attach::target::Target;
 use crate::reconstruct::layout::settings;
+use crate::who::MAX_CPUS;
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
-
-const MAX_CPUS: usize = 512;
 
 /// Loads the object in `bytes` for `target`; and whether it does without hooks on system calls.
 pub fn object(
@@ -79,8 +78,8 @@ pub fn check_host() -> Result<(), Fault> {
     if kernel::cpus() > MAX_CPUS {
         return Err(Fault::usage(
             format!("this machine has {} CPUs, the tool is built for {MAX_CPUS}", kernel::cpus()),
-            "src/bpf/shapes.h",
-            "raise MAX_CPUS and rebuild",
+            "MAX_CPUS in src/bpf and src/who.rs",
+            "raise it there, a power of two, and rebuild",
         ));
     }
     if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {

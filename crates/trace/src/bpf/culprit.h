@@ -8,7 +8,7 @@
 
 #include "told.h"
 
-#define MAX_CPUS 512
+#define MAX_CPUS 1024
 #define MAX_THREADS 1024	/* slot 0 means "none" */
 #define TIDS 65536
 #define MAX_SYSCALL 512

@@ -85,7 +85,7 @@ enum sys_class { SYS_OTHER, SYS_WAIT, SYS_READ, SYS_WRITE, SYS_OPEN, SYS_PARK, S
 #define SYS_HAS_MSGHDR 0xc0	/* a struct msghdr, which has the struct iovec's address */
 #define MSGHDR_IOVEC 16		/* where */
 
-#define MAX_CPUS 512
+#define MAX_CPUS 1024
 #define MAX_THREADS 1024	/* slot 0 means "none" */
 /* What a thread sleeps on. */
 enum wait {

@@ -14,7 +14,7 @@
 #include "bounds.h"
 #include "who.h"
 
-#define MAX_CPUS 512
+#define MAX_CPUS 1024
 #define PF_KTHREAD 0x00200000
 
 /* Fixed when the object is loaded. */

@@ -71,7 +71,21 @@ fn nobody_is_a_sentence_too() {
 fn lists_of_cpus_are_read_and_mistakes_named() {
     assert_eq!(parse_cpus("0,2-3").unwrap(), [0, 2, 3]);
     assert_eq!(parse_cpus("1, 1").unwrap(), [1]);
-    for wrong in ["", "a", "3-1", "512", "-1", "0,,1"] {
+    for wrong in ["", "a", "3-1", "1024", "-1", "0,,1"] {
         assert_eq!(parse_cpus(wrong).unwrap_err().at, "--who", "{wrong}");
+    }
+}
+
+#[test]
+fn all_parts_have_room_for_as_many_cpus_as_a_large_machine_has() {
+    assert_eq!(super::MAX_CPUS, 1024, "two sockets of 192 cores with two threads each are 768");
+    let line = format!("#define MAX_CPUS {}\n", super::MAX_CPUS);
+    for text in [
+        include_str!("../bpf/shapes.h"),
+        include_str!("../bpf/culprit.h"),
+        include_str!("../bpf/who.bpf.c"),
+        include_str!("../../../sched/src/bpf/shapes.h"),
+    ] {
+        assert!(text.contains(&line));
     }
 }

@@ -1,0 +1,24 @@
+//! Any text as a log that is replayed: an access log, or a column of times.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sojourn_workload::replay;
+
+fuzz_target!(|text: &str| {
+    if let Some(Ok(access)) = replay::access(text) {
+        assert!(access.entries.is_sorted_by_key(|entry| entry.at_ns));
+        assert!(access.entries.iter().all(|entry| entry.path.starts_with('/')));
+        let mut stamps: Vec<i64> = access.entries.iter().map(|entry| entry.at_ns).collect();
+        replay::spread(&mut stamps);
+    }
+    let mut stamps: Vec<i64> = replay::lines(text).filter_map(|(line, _)| replay::time(line)).collect();
+    stamps.sort_unstable();
+    let before = stamps.clone();
+    if let Some(unit_ns) = replay::spread(&mut stamps) {
+        let within = |(now, was): (&i64, &i64)| now.abs_diff(*was) < unit_ns.unsigned_abs();
+        assert!(stamps.iter().zip(&before).all(within), "a time stays within its unit");
+    }
+    if let Some((first, _)) = replay::lines(text).next() {
+        replay::is_self_evident(first);
+    }
+});
