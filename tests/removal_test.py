@@ -27,9 +27,12 @@ MAY: Mapping[str, tuple[str, ...]] = {
     "report/figures/effects.py": ("beside",),
     "schema/documents.py": ("colocation",),  # a table of models
     "actors": ("check", "null"),  # `sojourn check`, and kinds that do nothing
-    "knobs": ("null",), "places": ("null",), "services": ("null",), "models": ("null",),
+    "knobs": ("null",),
+    "places": ("null",),
+    "services": ("null",),
+    "models": ("null",),
     "report/figures/null.py": ("null",),
-}  # fmt: skip
+}
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -38,27 +38,47 @@ TAIL, PEAK = "p99 at 60 % load", "max RPS"
 
 
 def effect(
-    level: str, ratio: float | None, lo: float = 0, hi: float = 0, *, what: str = TAIL,
-    base: str = "false", gate: float | None = None, is_noise: bool = False, doubt: str = "",
-) -> Effect:  # fmt: skip
+    level: str,
+    ratio: float | None,
+    lo: float = 0,
+    hi: float = 0,
+    *,
+    what: str = TAIL,
+    base: str = "false",
+    gate: float | None = None,
+    is_noise: bool = False,
+    doubt: str = "",
+) -> Effect:
     """One ratio; without one it says why."""
     ends = Interval(lo=lo, hi=hi) if ratio is not None else None
+    # fmt: off
     return Effect(
         what=what, is_time=what != PEAK, base=base, level=level, ratio=ratio, interval=ends,
         coverage=0.95, blocks=3, reason="" if ends else "no block has valid runs", doubt=doubt,
         sentence="", noise_gate=gate, is_noise=is_noise,
-    )  # fmt: skip
+    )
+    # fmt: on
 
 
 def factor(
-    key: str, name: str, levels: Sequence[str], *effects: Effect,
-    service: str = "nginx", trends: tuple[Trend, ...] = (),
-) -> FactorFinding:  # fmt: skip
+    key: str,
+    name: str,
+    levels: Sequence[str],
+    *effects: Effect,
+    service: str = "nginx",
+    trends: tuple[Trend, ...] = (),
+) -> FactorFinding:
     """What a factor does to a service."""
     return FactorFinding(
-        service=service, key=key, name=name, levels=tuple(levels), effects=effects, aliases=(),
-        sentence="", trends=trends,
-    )  # fmt: skip
+        service=service,
+        key=key,
+        name=name,
+        levels=tuple(levels),
+        effects=effects,
+        aliases=(),
+        sentence="",
+        trends=trends,
+    )
 
 
 def of_factors(*factors: FactorFinding) -> Findings:
@@ -73,6 +93,7 @@ def of_factors(*factors: FactorFinding) -> Findings:
 
 def settings() -> Findings:
     """One setting that costs, one that does nothing, one of which nothing can be said."""
+    # fmt: off
     return of_factors(
         factor(GZIP, "gzip", ("false", "true"), effect("true", 1.97, 1.19, 3.27, gate=1.2),
                effect("true", 0.54, 0.46, 0.64, what=PEAK)),
@@ -81,7 +102,8 @@ def settings() -> Findings:
                effect("false", 1.01, 0.93, 1.09, base="true", what=PEAK)),
         factor("services.nginx.params.access_log", "access_log", ("false", "true"),
                effect("true", 2.02, 0.12, 34.1)),
-    )  # fmt: skip
+    )
+    # fmt: on
 
 
 def places() -> Findings:
@@ -105,11 +127,16 @@ def trend(kind: str, *curve: tuple[float, float, float], between: tuple[str, ...
     """A trend over four sizes."""
     named = curve[-1]
     return Trend(
-        what=TAIL, kind=kind, levels=("1000", "64000", "256000", "1024000"), blocks=3,
+        what=TAIL,
+        kind=kind,
+        levels=("1000", "64000", "256000", "1024000"),
+        blocks=3,
         ratio=None if kind == "flat" else named[0],
         interval=None if kind == "flat" else Interval(lo=named[1], hi=named[2]),
-        sentence=f"{TAIL} is {kind}", between=between, curve=((1.0, 1.0, 1.0), *curve),
-    )  # fmt: skip
+        sentence=f"{TAIL} is {kind}",
+        between=between,
+        curve=((1.0, 1.0, 1.0), *curve),
+    )
 
 
 def trends(kind: str) -> Findings:
@@ -121,9 +148,15 @@ def trends(kind: str) -> Findings:
     one = trend(kind, *shape, between=between)
     levels = one.levels
     return of_factors(
-        factor(ITEMS, "items", levels, *(effect(level, 1.1, 0.9, 1.4) for level in levels[1:]),
-               service="memcached", trends=(one,))
-    )  # fmt: skip
+        factor(
+            ITEMS,
+            "items",
+            levels,
+            *(effect(level, 1.1, 0.9, 1.4) for level in levels[1:]),
+            service="memcached",
+            trends=(one,),
+        )
+    )
 
 
 def estimate(ns: float, *, q: float | None = None) -> Estimate:
@@ -134,24 +167,32 @@ def estimate(ns: float, *, q: float | None = None) -> Estimate:
 
 def isolation() -> Findings:
     """A cheap mechanism, a dear one with the paper's beside it, and one that is missing."""
+    # fmt: off
     rows = (
         _cost_row("empty", 400.0), _cost_row("cpu_quota", 38e3), _cost_row("memory_limit", 2e6),
         _cost_row("restart_runc", 8e8),
         CostRow(name="llc_ways", about="", one="", is_restart=False, missing="resctrl",
                 mend="mount it", doubts=(), costs={}, felt=None),
-    )  # fmt: skip
+    )
+    # fmt: on
     service = testing.memcached().having("isolation_cost", IsolationCosts(rows=rows))
     return replace(testing.findings(), services=(service,), sections={})
 
 
 def _cost_row(name: str, ns: float) -> CostRow:
+    # fmt: off
     cost = Cost(count=1000, mean=estimate(ns), p50=estimate(ns, q=0.5), p99=estimate(ns, q=0.99),
-                max_ns=2 * ns, cpu_ns=ns, child_ns=0.0, lab_ns=None)  # fmt: skip
+                max_ns=2 * ns, cpu_ns=ns, child_ns=0.0, lab_ns=None)
+    # fmt: on
+    # fmt: off
     felt = Felt(changes=20, requests=999, before_ns=1e5, after_ns=2e5, ratio=1.97,
-                interval=Interval(lo=1.73, hi=2.28), is_longer=name == "cpu_quota")  # fmt: skip
+                interval=Interval(lo=1.73, hi=2.28), is_longer=name == "cpu_quota")
+    # fmt: on
+    # fmt: off
     return CostRow(name=name, about="", one="a write", is_restart=name.startswith("restart"),
                    missing="", mend="", doubts=(), costs={"idle": cost, "loaded": cost},
-                   felt=felt)  # fmt: skip
+                   felt=felt)
+    # fmt: on
 
 
 def attribution(*, moves: bool = True) -> Findings:
@@ -163,17 +204,24 @@ def attribution(*, moves: bool = True) -> Findings:
     }
     terms = [
         _term(("threads",), 2.04 if moves else 1.01, MOVES if moves else NOT_SHOWN),
-        _term(("policy",), 0.95, SEEMS), _term(("thp",), 1.01, NOT_SHOWN),
+        _term(("policy",), 0.95, SEEMS),
+        _term(("thp",), 1.01, NOT_SHOWN),
         _term(("threads", "policy"), 1.02, NOT_SHOWN),
-    ]  # fmt: skip
+    ]
     levels = tuple((name, _text(low), _text(high)) for name, (_, low, high) in keys.items())
-    one = Attributed(service="memcached", rate="8k", levels=levels,
-                     fits=(Fit(q=0.99, blocks=4, terms=tuple(terms), pseudo_r2=0.2),))  # fmt: skip
+    one = Attributed(
+        service="memcached",
+        rate="8k",
+        levels=levels,
+        fits=(Fit(q=0.99, blocks=4, terms=tuple(terms), pseudo_r2=0.2),),
+    )
+    # fmt: off
     point = PointRow(
         key="a", service="memcached", levels=tuple((key, low) for key, low, _ in keys.values()),
         phase="attribution", repeat=0, fraction=None, offered_rps=8e3, achieved_rps=8e3,
         p50_ns=1e5, p99_ns=1e6, verdict=Verdict.HOLDS, reasons=(),
-    )  # fmt: skip
+    )
+    # fmt: on
     found = replace(testing.findings(), services=(), sections={}, points=(point,))
     return found.having("attribution", Attributions(of=(one,)))
 
@@ -183,8 +231,10 @@ def _text(level: str) -> str:
 
 
 def _term(factors: tuple[str, ...], ratio: float, said: str) -> Term:
+    # fmt: off
     return Term(factors=factors, q=0.99, ratio=ratio, p=0.01, p_holm=0.02, said=said,
-                interval=Interval(lo=0.97 * ratio, hi=1.03 * ratio))  # fmt: skip
+                interval=Interval(lo=0.97 * ratio, hi=1.03 * ratio))
+    # fmt: on
 
 
 def blame(*words: str) -> Findings:
@@ -194,8 +244,13 @@ def blame(*words: str) -> Findings:
     for name, word in zip(names, words, strict=False):
         rows = (_suspect(name, word), _suspect("noise:syscalls@1%,where=one", CLEARED))
         section = Blames(bound_ns=1e6, rows=rows, as_is_ns=2e6, as_is=Interval(lo=1.5e6, hi=3e6))
-        base = replace(testing.memcached(), label="memcached", levels=(("neighbour", name),),
-                       service=f"memcached, neighbour = {name}", points=())  # fmt: skip
+        base = replace(
+            testing.memcached(),
+            label="memcached",
+            levels=(("neighbour", name),),
+            service=f"memcached, neighbour = {name}",
+            points=(),
+        )
         services.append(base.having("blame", section))
     return replace(testing.findings(), services=tuple(services), sections={})
 
@@ -208,14 +263,18 @@ def _change(cost: str) -> Change:
 def _suspect(name: str, word: str) -> Suspect:
     at = {GUILTY: 23.0, CLEARED: 1.02, UNDECIDED: 1.4}[word]
     wide = 3.0 if word == UNDECIDED else 1.15
+    # fmt: off
     stop = Contrast(ratio=at, interval=Interval(lo=at / wide, hi=at * wide), p=0.01, p_holm=0.02,
-                    blocks=8, requests=999, with_ns=2e6, without_ns=1e6)  # fmt: skip
+                    blocks=8, requests=999, with_ns=2e6, without_ns=1e6)
+    # fmt: on
+    # fmt: off
     return Suspect(
         name=name, word=word, resource=CPU if word == GUILTY else "", stop=stop, alone=None,
         costs=tuple(map(_change, (WAIT, SOFTIRQ, OWN, OTHERS))),
         cpu_share=0.5, still_share=0.0, disk_bytes_per_s=0.0, traced_share=None,
         matters=1.25,
-    )  # fmt: skip
+    )
+    # fmt: on
 
 
 def breakdown() -> Findings:
@@ -235,11 +294,16 @@ def breakdown() -> Findings:
 def _stages(name: str, times: float, *, is_alone: bool, is_accused: bool) -> Stages:
     parts = (("RX", 2e3), ("EPoll", 5e3 * times), ("application", 3e3), ("residual", 1e3))
     tail = (("RX", 4e3), ("EPoll", 30e3 * times), ("application", 5e3), ("residual", 2e3))
+    # fmt: off
     seen = Seen(kind="task", about="run-queue delay behind `xz`", tail_ns=1e5, body_ns=1e3,
-                share=0.6, share_low=0.5, named=2, is_named=is_accused)  # fmt: skip
+                share=0.6, share_low=0.5, named=2, is_named=is_accused)
+    # fmt: on
+    # fmt: off
     culprits = Culprits(q=0.99, answer="", runs=2, requests=99, others=999, tail_ns=1e5,
                         body_ns=1e3, suspects=(seen,), unexplained_share=0.1, stacks=(),
-                        verdict=Verdict.HOLDS, reasons=())  # fmt: skip
+                        verdict=Verdict.HOLDS, reasons=())
+    # fmt: on
+    # fmt: off
     return Stages(
         name=name, neighbour="none", is_alone=is_alone, fraction=0.1, offered_rps=1e4,
         requests=9999, unmatched_share=0.0, runs=2, stages=parts, tail=tail,
@@ -247,22 +311,28 @@ def _stages(name: str, times: float, *, is_alone: bool, is_accused: bool) -> Sta
         residual_ns=1e3, quantiles=((0.99, 1e5),), causes=(), tail_causes=(), cpu=(), gaps=(),
         cost=Price(pairs=2, throughput=1.0, mean=1.0, p99=1.0, cpu=1.0), verdict=Verdict.HOLDS,
         reasons=(), culprits=None if is_alone else culprits,
-    )  # fmt: skip
+    )
+    # fmt: on
 
 
 def tailbench(*, swept: bool = True) -> Findings:
     """Four services on one core, as a machine of two CPUs can host them."""
     names = ("img_dnn", "ordered_map", "silo", "xapian")
     return replace(
-        testing.findings(), services=tuple(_service(name, swept=swept) for name in names),
+        testing.findings(),
+        services=tuple(_service(name, swept=swept) for name in names),
         sections={},
-    )  # fmt: skip
+    )
 
 
 def _service(name: str, *, swept: bool) -> ServiceFinding:
     base = testing.memcached()
     return replace(
-        base, service=f"{name}, cores = 1", label=name, kind=name,
-        levels=(("services.each.cores", "1"),), points=base.points if swept else (),
+        base,
+        service=f"{name}, cores = 1",
+        label=name,
+        kind=name,
+        levels=(("services.each.cores", "1"),),
+        points=base.points if swept else (),
         resources=testing_use.both_sides(),
-    )  # fmt: skip
+    )

@@ -88,8 +88,13 @@ def _isolation() -> Findings:
         plain = {"name": "x", "missing": "", "doubts": (), "costs": {"idle": cost}}
         return made(isolation_cost.Row, **{**plain, **more})
 
-    rows = (row(NARROW), row(WIDE), row(None), row(NARROW, doubts=("not in force",)),
-            row(None, missing="no resctrl", costs={}))  # fmt: skip
+    rows = (
+        row(NARROW),
+        row(WIDE),
+        row(None),
+        row(NARROW, doubts=("not in force",)),
+        row(None, missing="no resctrl", costs={}),
+    )
     return of_service("isolation_cost", isolation_cost.IsolationCosts(rows=rows))
 
 
@@ -109,13 +114,15 @@ def _beside() -> Findings:
         return made(Row, load=load, state=state, ratio=Number(1.5, interval) if interval else None)
 
     broken = made(
-        beside.Beside, breaks=Break(0.1, 0.3, 0.6),
+        beside.Beside,
+        breaks=Break(0.1, 0.3, 0.6),
         rows=(row(0.1, "alone"), row(0.3, "departed"), row(0.6, "open")),
-    )  # fmt: skip
+    )
     open_ = made(
-        beside.Beside, breaks=Break(0.0, math.inf, 0.6),
+        beside.Beside,
+        breaks=Break(0.0, math.inf, 0.6),
         rows=(row(0.1, "open", NARROW), row(0.3, "open", WIDE), row(0.6, "open")),
-    )  # fmt: skip
+    )
     return of_study("beside", beside.BesideSection(found=(broken, open_)))
 
 
@@ -196,10 +203,16 @@ def every() -> Mapping[str, Made]:
     return {
         "sweep": Made(of_service("sweep", Section(), points=_points(1, 0)), 1, 2, "loads"),
         "max_load": Made(
-            of_service("max_load", border(100, 290), border(100, 310), border(0, 0),
-                       border(100, math.inf)), 2, 4, "services"),
+            of_service(
+                "max_load", border(100, 290), border(100, 310), border(0, 0), border(100, math.inf)
+            ),
+            2,
+            4,
+            "services",
+        ),
         "null": Made(
-            of_service("null", Section(verdict=HOLDS), Section(verdict=UNKNOWN)), 1, 2, "services"),
+            of_service("null", Section(verdict=HOLDS), Section(verdict=UNKNOWN)), 1, 2, "services"
+        ),
         "breakdown": Made(_breakdown(), 1, 2, "conditions"),
         "check": Made(_check(), 2, 3, "comparisons"),
         "isolation_cost": Made(_isolation(), 1, 4, "costs"),
@@ -210,7 +223,15 @@ def every() -> Mapping[str, Made]:
         "together": Made(_together(), 1, 3, "ratios"),
         "smt_pairs": Made(_smt(), 1, 3, "programs"),
         "qos_matrix": Made(
-            of_study("qos_matrix", qos_matrix.QosMatrix(
-                matrices=(_matrix("both", "a only", "open"), _matrix("neither")))), 3, 4, "cells"),
+            of_study(
+                "qos_matrix",
+                qos_matrix.QosMatrix(
+                    matrices=(_matrix("both", "a only", "open"), _matrix("neither"))
+                ),
+            ),
+            3,
+            4,
+            "cells",
+        ),
         "scheduler_bakeoff": Made(_bakeoff(), 9, 15, "pairs and properties"),
-    }  # fmt: skip
+    }

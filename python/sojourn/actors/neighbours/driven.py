@@ -28,14 +28,23 @@ COMMON = (
     NICE_PARAM,
     POLICY_PARAM,
     Param(
-        name=TOLERANCE, about="what may be missing of what it is held to, waiting for a CPU apart",
-        default="10%", type=str, pattern=PERCENT, allowed="0% to 100%",
+        name=TOLERANCE,
+        about="what may be missing of what it is held to, waiting for a CPU apart",
+        default="10%",
+        type=str,
+        pattern=PERCENT,
+        allowed="0% to 100%",
     ),
     Param(
-        name=ALONE_S, about="how long its pace alone is measured when it enters, s", default="1",
-        type=str, pattern=r"\d{1,3}(\.\d+)?", allowed="0 to 999", unit="s",
+        name=ALONE_S,
+        about="how long its pace alone is measured when it enters, s",
+        default="1",
+        type=str,
+        pattern=r"\d{1,3}(\.\d+)?",
+        allowed="0 to 999",
+        unit="s",
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
