@@ -71,16 +71,22 @@ def arguments() -> argparse.Namespace:
 
 def measure(asked: argparse.Namespace, results: Path) -> None:
     sets = (
-        f"run.repeats={asked.pairs}", f"run.measure_s={asked.seconds}",
-        f"run.fractions=[{asked.load}]", "run.budget_s=7200", "aa=true",
-        'services.memcached.measure=["sweep"]', 'services.nginx.measure=["sweep"]',
-    )  # fmt: skip
+        f"run.repeats={asked.pairs}",
+        f"run.measure_s={asked.seconds}",
+        f"run.fractions=[{asked.load}]",
+        "run.budget_s=7200",
+        "aa=true",
+        'services.memcached.measure=["sweep"]',
+        'services.nginx.measure=["sweep"]',
+    )
     words = [part for text in sets for part in ("--set", text)]
     study = results / "aa.toml"
     checked = subprocess.run(
         [SOJOURN, "check", "latency_vs_load", "--profile", "quick", *words],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     head, *services = checked.stdout.split("[[services]]")
     mine = next(text for text in services if 'kind = "memcached"' in text)
     study.write_text(f"{head}[[services]]{mine}", encoding="utf-8")

@@ -100,11 +100,18 @@ class Bench:
         path = folder / "lab_stops.toml"
         path.write_text(STUDY, encoding="utf-8")
         self._study = spec.load(path)
-        self._point = PLANS.stated(Point(
-            key="memcached/search/b0", service="memcached", phase=Phase.SEARCH,
-            offered_rps=asked.rate, measure_s=asked.seconds, warmup_s=WARMUP_S, seed=7,
-            overrides=(("qos_bound", "1ms"), ("qos_quantile", 0.99)),
-        ))  # fmt: skip
+        self._point = PLANS.stated(
+            Point(
+                key="memcached/search/b0",
+                service="memcached",
+                phase=Phase.SEARCH,
+                offered_rps=asked.rate,
+                measure_s=asked.seconds,
+                warmup_s=WARMUP_S,
+                seed=7,
+                overrides=(("qos_bound", "1ms"), ("qos_quantile", 0.99)),
+            )
+        )
         facts = host.read(sample_s=0.0)
         show = self._display(stack) if asked.terminal else lambda _event: None
         self._session = stack.enter_context(run.Session(facts, show=show))
@@ -137,9 +144,13 @@ class Bench:
         words = [programs.find("sojourn-load"), "--job", "-", "--json", folder / "load.json"]
         with (folder / "load.job.json").open() as text, self.looked_at(folder) as seen:
             subprocess.run(
-                [*map(str, words), "--progress", "off"], stdin=text, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, preexec_fn=partial(first, self._client), check=False,
-            )  # fmt: skip
+                [*map(str, words), "--progress", "off"],
+                stdin=text,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                preexec_fn=partial(first, self._client),
+                check=False,
+            )
         return {**row(folder / "load.json"), **seen}
 
     @contextmanager

@@ -85,9 +85,16 @@ def ours(case: Case, scheme: str, port: int, number: int) -> Row:
     found = json.loads(done.stdout)
     checks = found["checks"]
     return Row(
-        case.name, scheme, OURS, number, found["requests"], found["errors"], checks["sent_again"],
-        checks["reconnects"], (*found["reasons"], *found["notes"]),
-    )  # fmt: skip
+        case.name,
+        scheme,
+        OURS,
+        number,
+        found["requests"],
+        found["errors"],
+        checks["sent_again"],
+        checks["reconnects"],
+        (*found["reasons"], *found["notes"]),
+    )
 
 
 def go(case: Case, scheme: str, port: int, number: int) -> Row:

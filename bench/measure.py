@@ -105,14 +105,23 @@ def measure(case: Case, peer: Peer, server: Served, seconds: int, number: int) -
         raise RuntimeError(f"nothing was answered: {stdout[-400:]}")
     foreign_s = spent.used_s - spent.cpu_s - spent.server_s - spent.own_s
     return Row(
-        round=number, case=case.name, peer=peer.name, rps=requests / wall_s, told_rps=reading.rps,
+        round=number,
+        case=case.name,
+        peer=peer.name,
+        rps=requests / wall_s,
+        told_rps=reading.rps,
         cpu_us_per_request=cpu_s / requests * 1e6,
         user_us_per_request=spent.user_s / requests * 1e6 if spent.user_s >= USER_MIN_S else None,
-        p50_us=reading.p50_us, p99_us=reading.p99_us,
-        requests=requests, cpu_s=cpu_s, wall_s=wall_s, steal_share=(steal_ticks() - steal) / ticks,
-        server_busy=spent.server_s / wall_s, foreign_share=max(foreign_s, 0.0) / wall_s,
+        p50_us=reading.p50_us,
+        p99_us=reading.p99_us,
+        requests=requests,
+        cpu_s=cpu_s,
+        wall_s=wall_s,
+        steal_share=(steal_ticks() - steal) / ticks,
+        server_busy=spent.server_s / wall_s,
+        foreign_share=max(foreign_s, 0.0) / wall_s,
         verdict=reading.verdict,
-    )  # fmt: skip
+    )
 
 
 def under_load(looks: list[Look]) -> Look:

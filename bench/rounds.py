@@ -69,10 +69,13 @@ def attempt(case: Case, peer: Peer, server: Served, seconds: int, number: int) -
     except (RuntimeError, ValueError, KeyError, IndexError, StopIteration, OSError) as error:
         print(f"  {case.name} {peer.name}: no reading: {error}", file=sys.stderr)
         return []
-    print(f"  {row.case} {row.peer}: {row.rps:.0f} rps, {row.cpu_us_per_request:.2f} µs CPU, "
-          f"p99 {row.p99_us} µs, server {row.server_busy:.0%}, others {row.foreign_share:.1%}, "
-          f"steal {row.steal_share:.1%} {'DISTURBED' if row.is_disturbed else ''} "
-          f"{row.verdict[:60]}", file=sys.stderr)  # fmt: skip
+    print(
+        f"  {row.case} {row.peer}: {row.rps:.0f} rps, {row.cpu_us_per_request:.2f} µs CPU, "
+        f"p99 {row.p99_us} µs, server {row.server_busy:.0%}, others {row.foreign_share:.1%}, "
+        f"steal {row.steal_share:.1%} {'DISTURBED' if row.is_disturbed else ''} "
+        f"{row.verdict[:60]}",
+        file=sys.stderr,
+    )
     return [row]
 
 

@@ -66,8 +66,19 @@ def command(protocol: str, port: int, folder: Path) -> list[str]:
         words = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "1", "-m", "256"]
         return [*words, "-c", "4096", "-U", "0"] + (["-u", "nobody"] if os.geteuid() == 0 else [])
     if protocol == "resp":
-        return ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "",
-                "--appendonly", "no", "--dir", str(folder)]  # fmt: skip
+        return [
+            "redis-server",
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--dir",
+            str(folder),
+        ]
     (folder / "www").mkdir()
     (folder / "www/4k").write_bytes(b"x" * 4096)
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))

@@ -38,8 +38,14 @@ from wire import endpoints
 
 SERVERS = {"memcached": "memcache", "redis": "resp"}
 WIRE = ("https", "h2", "grpc", "postgres")
-RATES = {"memcached": 20_000, "redis": 20_000, "https": 1_500, "h2": 2_000, "grpc": 1_500,
-         "postgres": 1_000}  # fmt: skip
+RATES = {
+    "memcached": 20_000,
+    "redis": 20_000,
+    "https": 1_500,
+    "h2": 2_000,
+    "grpc": 1_500,
+    "postgres": 1_000,
+}
 STALL_S, PERIOD_S = 0.1, 1.0
 WANTED_MS = {"p95": 50.0, "p99": 90.0}
 WITHIN = 0.10
@@ -130,8 +136,12 @@ def signalled(pids: list[int], what: signal.Signals) -> None:
 
 
 def spinning(transport: str, seconds: int, server: str) -> list[str]:
-    many = {"grpc": ("8", "--streams", "64"), "h2": ("8", "--streams", "64"),
-            "postgres": ("16",), "https": ("64",)}.get(server, ("64", "--depth", "64"))  # fmt: skip
+    many = {
+        "grpc": ("8", "--streams", "64"),
+        "h2": ("8", "--streams", "64"),
+        "postgres": ("16",),
+        "https": ("64",),
+    }.get(server, ("64", "--depth", "64"))
     return [
         *("--rate", str(RATES[server]), "--duration", f"{seconds}s", "--connections", *many),
         *("--wait", "spin", "--transport", transport),

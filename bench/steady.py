@@ -57,13 +57,20 @@ class Case:
 
 CASES = (
     *(Case(name=f"M/M/1, load {rho}", rho=rho, wanted=FEW) for rho in (0.3, 0.5, 0.7, 0.8, 0.9)),
-    Case(name="beside 6 ms of every 48 ms, load 0.3", rho=0.3, on_s=6e-3, off_s=42e-3,
-         is_regular=True, wanted=FEW),
+    Case(
+        name="beside 6 ms of every 48 ms, load 0.3",
+        rho=0.3,
+        on_s=6e-3,
+        off_s=42e-3,
+        is_regular=True,
+        wanted=FEW,
+    ),
     Case(name="beside 3 ms in turn, load 0.3", rho=0.3, on_s=3e-3, off_s=3e-3, wanted=FEW),
     Case(name="beside 10 ms in turn, load 0.3", rho=0.3, on_s=10e-3, off_s=10e-3, wanted=FEW),
     Case(name="beside 50 ms in turn, load 0.3", rho=0.3, on_s=50e-3, off_s=50e-3, wanted=FEW),
-    Case(name="30 ms of bursts, 3 a second, load 0.7", rho=0.7, on_s=30e-3, off_s=300e-3,
-         wanted=FEW),
+    Case(
+        name="30 ms of bursts, 3 a second, load 0.7", rho=0.7, on_s=30e-3, off_s=300e-3, wanted=FEW
+    ),
     Case(name="overloaded, 1.01", rho=1.01, wanted="–"),
     Case(name="overloaded, 1.02", rho=1.02),
     Case(name="overloaded, 1.05", rho=1.05),
@@ -72,10 +79,11 @@ CASES = (
     Case(name="service becomes twice as long, load 0.3", rho=0.3, becomes=2.0),
     Case(name="service becomes 1.9 times as long, load 0.5", rho=0.5, becomes=1.9),
     Case(name="a fifth of the run twice as slow, load 0.3", rho=0.3, cold=2.0),
-    Case(name="a tenth of the run three times as slow, load 0.3", rho=0.3, cold=3.0,
-         cold_share=0.1),
+    Case(
+        name="a tenth of the run three times as slow, load 0.3", rho=0.3, cold=3.0, cold_share=0.1
+    ),
     Case(name="a fifth of the run 1.5 times as slow, load 0.5", rho=0.5, cold=1.5),
-)  # fmt: skip
+)
 
 
 def main() -> int:

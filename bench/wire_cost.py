@@ -44,9 +44,11 @@ CASES = (
     Case("unix", 16, None, "auto"),
 )
 SERVERS = {
-    "https": "/usr/sbin/nginx", "h2": "/usr/sbin/nginx", "grpc": str(BIN / "greeter"),
+    "https": "/usr/sbin/nginx",
+    "h2": "/usr/sbin/nginx",
+    "grpc": str(BIN / "greeter"),
     "unix": "redis-server",
-}  # fmt: skip
+}
 COUNTED = (
     "CPU time: the kernel's for the whole process, while the load ran, over the requests that the "
     "server counted; of PostgreSQL, in the middle half of the tool's life, over those that the "

@@ -19,10 +19,12 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+# fmt: off
 ALLOWED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT",
     "PSF-2.0", "Unicode-3.0", "Unlicense", "Zlib",
-}  # fmt: skip
+}
+# fmt: on
 # Used by those who develop, given on to nobody, and not changed.
 ALLOWED_TO_DEVELOP = {"hypothesis": "MPL-2.0", "pathspec": "MPL-2.0"}
 # Classifiers of old packages that name no version; the version as their licence files have it.

@@ -82,8 +82,18 @@ def test_what_tables_and_docs_are_held_against_takes_them(grown: Path) -> None:
     packages = ("places", "services", "knobs", "actors", "questions/question_test.py")
     tests = [f"python/sojourn/{name}" for name in packages]
     picked = "table or names or describes or docstring"
-    python(grown, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", picked, *tests,
-           "tests/docs_test.py")  # fmt: skip
+    python(
+        grown,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        picked,
+        *tests,
+        "tests/docs_test.py",
+    )
 
 
 def test_what_is_not_there_to_be_changed_is_refused(tmp_path: Path) -> None:

@@ -25,8 +25,10 @@ def test_what_follows_a_failure_runs_and_the_end_says_what_failed() -> None:
     code, out, lines = each("echo one; exit 7", "echo two", "false")
     assert (code, out) == (1, "one\ntwo\n")
     assert lines[-3:] == [
-        "echo one; exit 7: FAILED (exit 7)", "echo two: passed", "false: FAILED (exit 1)"
-    ]  # fmt: skip
+        "echo one; exit 7: FAILED (exit 7)",
+        "echo two: passed",
+        "false: FAILED (exit 1)",
+    ]
 
 
 def test_where_all_pass_it_does() -> None:

@@ -30,22 +30,38 @@ JOURNAL = "".join(
         {"event": "lab", "pid": 2**22 + 1, "start_ticks": 1, "boot": "another"},
         {"event": "folder", "entry": 1, "path": "/nowhere/sojourn-x1"},
         {"event": "process", "entry": 2, "what": "memcached", "pid": 2**22 + 2, "start_ticks": 3},
-        {"event": "settings", "entry": 3, "root": "/none", "at_ticks": 1, "settings": [
-            {"kind": "text", "path": "proc/sys/kernel/x", "old": "0", "new": "1", "what": "x"}]},
+        {
+            "event": "settings",
+            "entry": 3,
+            "root": "/none",
+            "at_ticks": 1,
+            "settings": [
+                {"kind": "text", "path": "proc/sys/kernel/x", "old": "0", "new": "1", "what": "x"}
+            ],
+        },
         {"event": "netns", "entry": 4, "name": "sojourn-1a2b3c"},
         {"event": "undone", "entry": 2},
     )
-)  # fmt: skip
+)
 BUNDLE = {
     "ociVersion": "1.0.2",
-    "process": {"args": ["/app"], "cwd": "/", "capabilities": {"bounding": ["CAP_KILL"]},
-                "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 9, "soft": 9}], "env": ["A=b"]},
+    "process": {
+        "args": ["/app"],
+        "cwd": "/",
+        "capabilities": {"bounding": ["CAP_KILL"]},
+        "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 9, "soft": 9}],
+        "env": ["A=b"],
+    },
     "root": {"path": "rootfs", "readonly": True},
-    "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
-               {"destination": "/sys", "type": "sysfs", "options": ["ro"]}],
-    "linux": {"namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount")],
-              "resources": {"devices": [{"allow": True, "type": "c", "major": 1, "minor": 3}]}},
-}  # fmt: skip
+    "mounts": [
+        {"destination": "/proc", "type": "proc", "source": "proc"},
+        {"destination": "/sys", "type": "sysfs", "options": ["ro"]},
+    ],
+    "linux": {
+        "namespaces": [{"type": kind} for kind in ("pid", "ipc", "uts", "mount")],
+        "resources": {"devices": [{"allow": True, "type": "c", "major": 1, "minor": 3}]},
+    },
+}
 REPLY = (
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"2\r\nab\r\n0\r\n\r\n"

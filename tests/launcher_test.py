@@ -28,9 +28,13 @@ def plant(folder: Path) -> Path:
 
 def start(folder: Path, *words: str, **env: str) -> tuple[int, str]:
     done = subprocess.run(
-        [SOJOURN, *words], cwd=folder, env={**os.environ, **env},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [SOJOURN, *words],
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout + done.stderr
 
 

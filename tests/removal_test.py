@@ -26,10 +26,14 @@ MAY: Mapping[str, tuple[str, ...]] = {
     "report/openings/interference.py": ("beside",),  # the English word
     "report/figures/effects.py": ("beside",),
     "schema/documents.py": ("colocation",),  # a table of models
-    "actors": ("check", "null"), "run": ("check",),  # functions, and kinds of nothing
-    "knobs": ("null",), "places": ("null",), "services": ("null",), "models": ("null",),
+    "actors": ("check", "null"),
+    "run": ("check",),  # functions, and kinds of nothing
+    "knobs": ("null",),
+    "places": ("null",),
+    "services": ("null",),
+    "models": ("null",),
     "report/figures/null.py": ("null",),
-}  # fmt: skip
+}
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -45,9 +45,11 @@ def _here(tmp_path: Path) -> Iterator[Path]:
 
 def start(here: Path) -> subprocess.Popen[bytes]:
     env = {
-        **os.environ, "HERE": str(here), "PATH": f"{here / 'bin'}:{os.environ['PATH']}",
+        **os.environ,
+        "HERE": str(here),
+        "PATH": f"{here / 'bin'}:{os.environ['PATH']}",
         "SOJOURN_POLICY_RC_D": str(policy(here)),
-    }  # fmt: skip
+    }
     words = ["env", "--default-signal=INT,HUP,TERM", SETUP, "--install", "nothing"]
     return subprocess.Popen(words, env=env, start_new_session=True, stderr=subprocess.DEVNULL)
 
@@ -161,7 +163,11 @@ def test_a_clang_that_was_not_tested_is_told(tmp_path: Path, clang: str, *, is_t
     for name in ("pkg-config", clang):
         (tmp_path / name).symlink_to("/bin/true")
     done = subprocess.run(
-        [SETUP, "--bpf"], env={"PATH": str(tmp_path)}, capture_output=True, text=True,
-        timeout=ENDS_S_MAX, check=True,
-    )  # fmt: skip
+        [SETUP, "--bpf"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=ENDS_S_MAX,
+        check=True,
+    )
     assert ("no tested clang" in done.stderr) is is_told, done.stderr

@@ -138,10 +138,11 @@ def test_every_protocol_has_ours_and_a_peer_at_each_of_its_loads(bench: Any) -> 
     tools, cases = bench("wire.tools").TOOLS, bench("wire_cost").CASES
     for case in cases:
         part = [
-            tool.name for tool in tools
+            tool.name
+            for tool in tools
             if case.protocol in tool.protocols
             and (tool.has_peak if case.rate_rps is None else tool.has_rate)
-        ]  # fmt: skip
+        ]
         ours = [name for name in part if name.startswith(bench("summary").OURS)]
         assert ours, case.name
         assert len(part) > len(ours), case.name

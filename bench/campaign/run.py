@@ -26,9 +26,12 @@ HERE = Path(__file__).parent
 LAST = 200  # points whose planning is timed
 QUERY = "select service, load, count(*), median(p99_ns) from outcomes group by all order by 1, 2"
 TARGETS = {
-    "next point, mean": 0.010, "next point, worst": 0.010, "resume": 5.0, "sql": 1.0,
+    "next point, mean": 0.010,
+    "next point, worst": 0.010,
+    "resume": 5.0,
+    "sql": 1.0,
     "report": 60.0,
-}  # fmt: skip
+}
 RSS_MAX_MB = 1024
 
 

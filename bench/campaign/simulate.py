@@ -164,9 +164,12 @@ def span(times: NDArray[np.float64]) -> dict[str, Any]:
 
 
 HOST = {
-    "schema": "sojourn.host/1", "length_s": 2.8, "steal_share": {"server": 0.0, "client": 0.0},
-    "server_cpu_s": 1.2, "others_on_server_share": 0.0,
-}  # fmt: skip
+    "schema": "sojourn.host/1",
+    "length_s": 2.8,
+    "steal_share": {"server": 0.0, "client": 0.0},
+    "server_cpu_s": 1.2,
+    "others_on_server_share": 0.0,
+}
 
 
 @cache
@@ -206,28 +209,47 @@ def resources(service: str, step: int, variant: int, rate: float) -> str:
         for name, row in drawn(service, step, variant).items()
     }
     ends = [int((1 + 0.4 * n) * 1e9) for n in range(1, SAMPLES + 1)]
-    thread = {"cpu_share": columns["thread_cpu_share_max"],
-              "runq_delay_share": columns["runq_delay_share"]}  # fmt: skip
+    thread = {
+        "cpu_share": columns["thread_cpu_share_max"],
+        "runq_delay_share": columns["runq_delay_share"],
+    }
     table = {
-        "schema": "sojourn.resources/1", "period_s": 0.4, "server_cpus": [1], "cpus": 2,
+        "schema": "sojourn.resources/1",
+        "period_s": 0.4,
+        "server_cpus": [1],
+        "cpus": 2,
         "interfaces": ["lo"],
         "probe": {"cpu_s": 0.006, "wall_s": 2.8, "cpus": [0], "is_apart": True},
-        "end_unix_ns": ends, "length_s": [0.4] * SAMPLES, "is_late": [False] * SAMPLES,
-        "columns": columns, "units": {},
-        "capacity": {"service_cpu_share": 1.0, "thread_cpu_share_max": 1.0,
-                     "server_busy_share": 1.0, "machine_busy_share": 1.0, "resident_bytes": 2.5e10},
+        "end_unix_ns": ends,
+        "length_s": [0.4] * SAMPLES,
+        "is_late": [False] * SAMPLES,
+        "columns": columns,
+        "units": {},
+        "capacity": {
+            "service_cpu_share": 1.0,
+            "thread_cpu_share_max": 1.0,
+            "server_busy_share": 1.0,
+            "machine_busy_share": 1.0,
+            "resident_bytes": 2.5e10,
+        },
         "not_counted": {"llc_bytes": "no resctrl here", "memory_bytes_per_s": "no resctrl here"},
         "threads": [{"pid": 1, "tid": n, "name": "worker", **thread} for n in range(8)],
-        "events": {}, "measured_unix_ns": [1_000_000_000, 3_000_000_000],
-    }  # fmt: skip
+        "events": {},
+        "measured_unix_ns": [1_000_000_000, 3_000_000_000],
+    }
     return json.dumps(table)
 
 
 def served(point: Point) -> dict[str, Any]:
     """The facts of a service, as its life writes them."""
     return {
-        "schema": "sojourn.service/1", "label": point.service, "kind": point.service,
-        "life": point.life, "version": f"{point.service} 1.0", "workers": 1,
+        "schema": "sojourn.service/1",
+        "label": point.service,
+        "kind": point.service,
+        "life": point.life,
+        "version": f"{point.service} 1.0",
+        "workers": 1,
         "placement": {"server": [1], "client": [0], "text": "server on CPU 1", "shared": []},
-        "shield": "none", "setup": [["version", "1.0"], ["transport", "TCP"]],
-    }  # fmt: skip
+        "shield": "none",
+        "setup": [["version", "1.0"], ["transport", "TCP"]],
+    }

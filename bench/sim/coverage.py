@@ -59,8 +59,11 @@ def runs(job: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
     def one(seed: int) -> dict[str, Any]:
         found = subprocess.run(
             [program(), "queue", "--job", "-", "--json", "-"],
-            input=json.dumps({**job, "seed": seed}), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            input=json.dumps({**job, "seed": seed}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if not found.stdout:
             sys.exit(f"error: {found.stderr}\n  at: bench/sim/coverage.py")
         result = json.loads(found.stdout)

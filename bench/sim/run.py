@@ -93,9 +93,21 @@ def ours(requests: int) -> list[str]:
     program = Path(sys.executable).with_name("sojourn-sim")
     found = os.environ.get("SOJOURN_SIM", str(program))
     return [
-        found, "queue", "--rate", "3.2", "--service", "exponential:1", "--servers", "4",
-        "--warmup", "0", "--requests", str(requests), "--json", "-",
-    ]  # fmt: skip
+        found,
+        "queue",
+        "--rate",
+        "3.2",
+        "--service",
+        "exponential:1",
+        "--servers",
+        "4",
+        "--warmup",
+        "0",
+        "--requests",
+        str(requests),
+        "--json",
+        "-",
+    ]
 
 
 def peer(python: Path, name: str, seed: int) -> list[str]:

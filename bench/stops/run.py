@@ -105,10 +105,17 @@ def real(asked: argparse.Namespace, out: Path) -> dict[str, Any]:
                         with planted([CLIENT_CPU, SERVER_CPU], share, seed=number):
                             rate = of_peak * peak["achieved_rps"]
                             result = load(
-                                server, out, "--rate", f"{rate:.0f}", *more, "--seed",
-                                str(number + 1), "--duration", f"{asked.seconds}s",
+                                server,
+                                out,
+                                "--rate",
+                                f"{rate:.0f}",
+                                *more,
+                                "--seed",
+                                str(number + 1),
+                                "--duration",
+                                f"{asked.seconds}s",
                                 seconds=asked.seconds,
-                            )  # fmt: skip
+                            )
                         rows.append(real_row(service, number, share, of_peak, result))
                         print(real_words(rows[-1]), flush=True)
     return {"real": rows}
@@ -128,8 +135,20 @@ def arguments() -> argparse.Namespace:
 def serving(law: str) -> Iterator[tuple[int, int]]:
     """The synthetic service on the server's CPU; yields its port and process."""
     port = free_port()
-    line = ["nice", "-n", "-15", str(BIN / "sojourn-serve"), "--cpus", str(SERVER_CPU),
-            "--protocol", "echo", "--service", law, "--port", str(port)]  # fmt: skip
+    line = [
+        "nice",
+        "-n",
+        "-15",
+        str(BIN / "sojourn-serve"),
+        "--cpus",
+        str(SERVER_CPU),
+        "--protocol",
+        "echo",
+        "--service",
+        law,
+        "--port",
+        str(port),
+    ]
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             await_port(port)
@@ -144,9 +163,18 @@ def run(
     """One run against the synthetic service, whose stops count as the instrument's."""
     port, pid = server
     return load(
-        (f"echo://127.0.0.1:{port}", pid), out, "--rate", f"{rate:.0f}", "--seed", str(seed),
-        "--duration", f"{seconds}s", "--instrument-cpus", str(SERVER_CPU), seconds=seconds,
-    )  # fmt: skip
+        (f"echo://127.0.0.1:{port}", pid),
+        out,
+        "--rate",
+        f"{rate:.0f}",
+        "--seed",
+        str(seed),
+        "--duration",
+        f"{seconds}s",
+        "--instrument-cpus",
+        str(SERVER_CPU),
+        seconds=seconds,
+    )
 
 
 def load(server: tuple[str, int], out: Path, *words: str, seconds: int) -> dict[str, Any]:
@@ -154,10 +182,28 @@ def load(server: tuple[str, int], out: Path, *words: str, seconds: int) -> dict[
     target, pid = server
     at = out / "load.json"
     at.unlink(missing_ok=True)
-    line = ["nice", "-n", "-15", BIN / "sojourn-load", target, "--connections", "64",
-            "--wait", "spin", "--cpus", str(CLIENT_CPU), "--server-cpus", str(SERVER_CPU),
-            "--server-pid", str(pid), "--json", at, "--hlog", out / "load.hlog",
-            *words]  # fmt: skip
+    line = [
+        "nice",
+        "-n",
+        "-15",
+        BIN / "sojourn-load",
+        target,
+        "--connections",
+        "64",
+        "--wait",
+        "spin",
+        "--cpus",
+        str(CLIENT_CPU),
+        "--server-cpus",
+        str(SERVER_CPU),
+        "--server-pid",
+        str(pid),
+        "--json",
+        at,
+        "--hlog",
+        out / "load.hlog",
+        *words,
+    ]
     subprocess.run(
         [str(word) for word in line],
         check=False,
@@ -290,8 +336,9 @@ def real_table(kept: dict[str, Any]) -> str:
     every = kept["real"]
     given = sum(map(has_number, every))
     lines.append(f"runs that give numbers: {of(given, len(every))}, {NUMBERS:.0%} wanted")
-    void = Counter((r["reasons"] or ["no p99"])[0].partition(":")[0] for r in every
-                   if not has_number(r))  # fmt: skip
+    void = Counter(
+        (r["reasons"] or ["no p99"])[0].partition(":")[0] for r in every if not has_number(r)
+    )
     lines += [f"  void: {count} × {why}" for why, count in void.most_common()]
     return "\n".join(lines)
 

@@ -343,23 +343,48 @@ PAGES = """
 SAMPLE = ("--sample", "1/2")
 BOTH = (("--all",), SAMPLE)
 PLANTS = (
-    Plant("HAProxy", proxy(str(ROOT / "usr/sbin/haproxy"), "h.cfg", HAPROXY, ["-f"]),
-          ("wait_upstream",), needs=ROOT / "usr/sbin/haproxy", ways=BOTH),
-    Plant("NGINX", proxy("/usr/sbin/nginx", "n.conf", NGINX, ["-c"]), ("wait_upstream",),
-          needs=Path("/usr/sbin/nginx"), ways=BOTH),
-    Plant("twemproxy", proxy(str(ROOT / "usr/sbin/nutcracker"), "t.yml", TWEMPROXY, ["-c"], "resp"),
-          ("wait_upstream",), needs=ROOT / "usr/sbin/nutcracker", ways=BOTH),
-    Plant("Python, PostgreSQL", database, ("wait_upstream",),
-          needs=Path(shutil.which("postgres") or "/usr/local/bin/postgres"), ways=BOTH),
+    Plant(
+        "HAProxy",
+        proxy(str(ROOT / "usr/sbin/haproxy"), "h.cfg", HAPROXY, ["-f"]),
+        ("wait_upstream",),
+        needs=ROOT / "usr/sbin/haproxy",
+        ways=BOTH,
+    ),
+    Plant(
+        "NGINX",
+        proxy("/usr/sbin/nginx", "n.conf", NGINX, ["-c"]),
+        ("wait_upstream",),
+        needs=Path("/usr/sbin/nginx"),
+        ways=BOTH,
+    ),
+    Plant(
+        "twemproxy",
+        proxy(str(ROOT / "usr/sbin/nutcracker"), "t.yml", TWEMPROXY, ["-c"], "resp"),
+        ("wait_upstream",),
+        needs=ROOT / "usr/sbin/nutcracker",
+        ways=BOTH,
+    ),
+    Plant(
+        "Python, PostgreSQL",
+        database,
+        ("wait_upstream",),
+        needs=Path(shutil.which("postgres") or "/usr/local/bin/postgres"),
+        ways=BOTH,
+    ),
     Plant("Python, sleeps", threaded(SLEEPS), ("wait_sleep",), ways=BOTH),
     Plant("Python, pool", threaded(POOL, WORKERS), ("wait_lock",), ways=BOTH),
     Plant("Python, lock", threaded(LOCKED, HOLDER), ("wait_lock",), ways=BOTH),
     Plant("pages of a disk", threaded(MAJOR, PAGES), ("wait_fault", "wait_disk")),
     Plant("pages of memory", threaded(MINOR), ("application",), is_work=True),
-    Plant("Go, 32 bit", go_386, ("wait_upstream", "wait_sleep", "wait_lock"),
-          needs=Path(shutil.which("go") or "/usr/local/go/bin/go"), ways=BOTH),
+    Plant(
+        "Go, 32 bit",
+        go_386,
+        ("wait_upstream", "wait_sleep", "wait_lock"),
+        needs=Path(shutil.which("go") or "/usr/local/go/bin/go"),
+        ways=BOTH,
+    ),
     Plant("container", contained, ("wait_sleep",)),
-)  # fmt: skip
+)
 #: Where the length is not planted: it is what the pages take.
 UNPLANTED = ("pages of a disk", "pages of memory")
 
@@ -378,8 +403,11 @@ def measured(plant: Plant, way: tuple[str, ...], args: argparse.Namespace) -> Ro
         tracer = [*server.within, shutil.which("sojourn-trace") or "", "--pid", str(server.pid)]
         done = subprocess.run(
             [*tracer, *way, "--duration", f"{args.seconds}s", "--json", "-"],
-            check=False, capture_output=True, text=True, timeout=args.seconds + 60,
-        )  # fmt: skip
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=args.seconds + 60,
+        )
         seen = json.loads(client.communicate(timeout=args.seconds + 60)[0])
     if not done.stdout:
         raise RuntimeError(done.stderr[-400:])
@@ -396,9 +424,17 @@ def judged(plant: Plant, way: tuple[str, ...], traced: Any, seen: Any) -> Row:
     is_right &= work > 0.5 if plant.is_work else work < WORK_MAX
     is_right &= traced["matched"] > 0.9 * traced["requests"] > 0
     return Row(
-        plant.name, " ".join(way), planted, seen_ms, found, work, traced["verdict"]["verdict"],
-        traced["answer"], bool(is_right), {k: v for k, v in stages.items() if v > 0.001},
-    )  # fmt: skip
+        plant.name,
+        " ".join(way),
+        planted,
+        seen_ms,
+        found,
+        work,
+        traced["verdict"]["verdict"],
+        traced["answer"],
+        bool(is_right),
+        {k: v for k, v in stages.items() if v > 0.001},
+    )
 
 
 def line(row: Row) -> str:

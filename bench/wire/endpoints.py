@@ -102,9 +102,12 @@ def started(protocol: str, cpu: int) -> Iterator[Endpoint]:
 @contextlib.contextmanager
 def _running(words: list[str], cpu: int, **how: Any) -> Iterator[int]:
     process = subprocess.Popen(
-        ["taskset", "-c", str(cpu), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True, **how,
-    )  # fmt: skip
+        ["taskset", "-c", str(cpu), *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **how,
+    )
     try:
         yield process.pid
     finally:
@@ -120,12 +123,29 @@ def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
     config = NGINX.format(folder=folder, port=port, count_port=count_port)
     (folder / "nginx.conf").write_text(config)
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-         "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost",
-         "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            folder / "key.pem",
+            "-out",
+            folder / "cert.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     words = ["/usr/sbin/nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
     with _running(words, cpu) as pid:
         await_port(port)

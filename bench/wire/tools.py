@@ -147,9 +147,16 @@ def _sojourn(transport: str, wait: str, *, has_rate: bool = True, has_peak: bool
     """Ours as it waits in one way: what rates are run with, or with `auto` the peak."""
     name = f"sojourn-load {transport} {wait.removeprefix('sleep:')}"
     return Tool(
-        name, "sojourn-load", "make build", ("--version",), ALL, _ours(transport, wait),
-        Sojourn(transport).read, has_rate, has_peak,
-    )  # fmt: skip
+        name,
+        "sojourn-load",
+        "make build",
+        ("--version",),
+        ALL,
+        _ours(transport, wait),
+        Sojourn(transport).read,
+        has_rate,
+        has_peak,
+    )
 
 
 FORTIO = "go install fortio.org/fortio@v1.63.10"
@@ -163,15 +170,47 @@ TOOLS = (
     _sojourn("epoll", "auto", has_rate=False, has_peak=True),
     Tool("fortio", str(BIN / "fortio"), FORTIO, ("version",), ("https",), _fortio, fortio),
     Tool("fortio health", str(BIN / "fortio"), FORTIO, ("version",), ("grpc",), _fortio, fortio),
-    Tool("wrk", "wrk", "apt-get install wrk", ("-v",), ("https",), _wrk, Wrk().read,
-         has_rate=False),
-    Tool("h2load", "h2load", "apt-get install nghttp2-client", ("--version",), ("h2",), _h2load,
-         h2load),
-    Tool("ghz", str(BIN / "ghz"), "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
-         ("--version",), ("grpc",), _ghz, ghz),
-    *(Tool(f"over TCP, {transport}", "sojourn-load", "make build", ("--version",), ("unix",),
-           _over_tcp(transport), Sojourn(transport).read, has_rate=False)
-      for transport in ("io_uring", "epoll")),
-    Tool("pgbench", "pgbench", "apt-get install postgresql", ("--version",), ("postgres",),
-         _pgbench, pgbench),
-)  # fmt: skip
+    Tool(
+        "wrk", "wrk", "apt-get install wrk", ("-v",), ("https",), _wrk, Wrk().read, has_rate=False
+    ),
+    Tool(
+        "h2load",
+        "h2load",
+        "apt-get install nghttp2-client",
+        ("--version",),
+        ("h2",),
+        _h2load,
+        h2load,
+    ),
+    Tool(
+        "ghz",
+        str(BIN / "ghz"),
+        "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
+        ("--version",),
+        ("grpc",),
+        _ghz,
+        ghz,
+    ),
+    *(
+        Tool(
+            f"over TCP, {transport}",
+            "sojourn-load",
+            "make build",
+            ("--version",),
+            ("unix",),
+            _over_tcp(transport),
+            Sojourn(transport).read,
+            has_rate=False,
+        )
+        for transport in ("io_uring", "epoll")
+    ),
+    Tool(
+        "pgbench",
+        "pgbench",
+        "apt-get install postgresql",
+        ("--version",),
+        ("postgres",),
+        _pgbench,
+        pgbench,
+    ),
+)

@@ -162,21 +162,30 @@ class Campaign:
         """Write the file and the page."""
         self.folder.mkdir(parents=True, exist_ok=True)
         table = {
-            "schema": f"{FORM}/{MAJOR}", "identity": dict(self.identity), "command": self.command,
-            "started": self.started, "entries": [asdict(entry) for entry in self.entries],
-        }  # fmt: skip
+            "schema": f"{FORM}/{MAJOR}",
+            "identity": dict(self.identity),
+            "command": self.command,
+            "started": self.started,
+            "entries": [asdict(entry) for entry in self.entries],
+        }
         files.write_text(self.folder / FILE, json.dumps(table, indent=2) + "\n")
         html = index.html(
-            self.entries, profile=str(self.identity.get("profile") or ""), command=self.command,
+            self.entries,
+            profile=str(self.identity.get("profile") or ""),
+            command=self.command,
             started=self.started,
-        )  # fmt: skip
+        )
         files.write_text(self.page, html)
 
 
 def opened(
-    folder: Path, planned: Sequence[Planned], *, identity: Mapping[str, Any], command: str,
+    folder: Path,
+    planned: Sequence[Planned],
+    *,
+    identity: Mapping[str, Any],
+    command: str,
     is_new: bool = False,
-) -> Campaign:  # fmt: skip
+) -> Campaign:
     """The campaign that the same command began and did not end, or a new one."""
     found = None if is_new else _read(folder)
     fresh = [one.entry for one in planned]
@@ -199,9 +208,10 @@ def read(folder: Path) -> Campaign:
     found = _read(folder)
     if found is None:
         raise StoreFault(
-            "there is no campaign in this folder", at=str(folder.absolute()),
+            "there is no campaign in this folder",
+            at=str(folder.absolute()),
             fix="begin with `sojourn run --all`, or name its folder with --results DIR",
-        )  # fmt: skip
+        )
     return found
 
 
@@ -213,15 +223,18 @@ def _read(folder: Path) -> Campaign | None:
         table = disk.read_json(file)
         check_version(table, FORM, MAJOR, at=file)
         return Campaign(
-            folder=folder, identity=dict(table["identity"]),
+            folder=folder,
+            identity=dict(table["identity"]),
             command=own_command(str(table["command"])),
-            started=str(table["started"]), entries=_entries(table["entries"]),
-        )  # fmt: skip
+            started=str(table["started"]),
+            entries=_entries(table["entries"]),
+        )
     except (OSError, *files.DAMAGE) as error:
         raise StoreFault(
-            f"the campaign cannot be read: {error}", at=str(file),
+            f"the campaign cannot be read: {error}",
+            at=str(file),
             fix="remove this file: the records stay, and the next run begins a campaign",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _entries(rows: Any) -> list[Entry]:
@@ -259,9 +272,14 @@ def _is_record(folder: Path, record: str) -> bool:
 
 
 def measure(
-    campaign: Campaign, planned: Sequence[Planned], stage: Stage, *, patience: run.Patience,
-    is_new: bool = False, within_s: float | None = None,
-) -> None:  # fmt: skip
+    campaign: Campaign,
+    planned: Sequence[Planned],
+    stage: Stage,
+    *,
+    patience: run.Patience,
+    is_new: bool = False,
+    within_s: float | None = None,
+) -> None:
     """Measure what is not measured yet, study by study; each is told as soon as it is known.
 
     Args:
@@ -286,9 +304,13 @@ def measure(
         try:
             with stage(one, campaign.entries) as watcher:
                 done = pipeline.run_study(
-                    one.whole, campaign.folder, watcher, resume=not is_new,
-                    command=_command_of(one, campaign), patience=patience,
-                )  # fmt: skip
+                    one.whole,
+                    campaign.folder,
+                    watcher,
+                    resume=not is_new,
+                    command=_command_of(one, campaign),
+                    patience=patience,
+                )
             entry = _done(one, done, campaign.folder)
         except Fault as fault:
             entry = _faulty(one, fault, campaign.folder)
@@ -328,10 +350,14 @@ def _answered(found: Findings) -> dict[str, Any]:
     state, settle = found.state, found.state.settle
     is_open = state.word == index.UNDECIDED
     return {
-        "state": state.word, "done": state.done, "of": state.of, "unit": state.unit,
-        "settle": settle.command if settle else "", "settle_s": settle.seconds if settle else 0.0,
+        "state": state.word,
+        "done": state.done,
+        "of": state.of,
+        "unit": state.unit,
+        "settle": settle.command if settle else "",
+        "settle_s": settle.seconds if settle else 0.0,
         "reason": "; ".join(found.reasons[:1]) if is_open else "",
-    }  # fmt: skip
+    }
 
 
 def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:

@@ -87,8 +87,10 @@ def test_what_is_skipped_or_fails_is_told_on_one_page_and_the_others_are_measure
     out, err = capsys.readouterr()
     told = {Path(row["study"]).stem: row for row in json.loads(out)["studies"]}
     assert [told[name]["state"] for name in ("lacking", "broken", "dead")] == [
-        "skipped", "failed", "failed",
-    ]  # fmt: skip
+        "skipped",
+        "failed",
+        "failed",
+    ]
     assert told["good"]["verdict"]
     assert told["lacking"]["mend"] == "apt install nothing"
     assert told["dead"]["points"] == 3
@@ -266,10 +268,19 @@ def test_a_campaign_of_somebody_else_leads_nowhere_but_into_its_folder(
     rest = "/".join(Path(foreign["record"]).parts[1:])
     before = {p: p.read_bytes() for p in other.rglob("*") if p.is_file()}
     for bad in (
-        "javascript:alert(1)", "JavaScript:alert(1)", "\tjavascript:alert(1)", "//evil.example/x",
-        "data:text/html,x", str(other), "../other", f"../other/{foreign['record']}", f"link/{rest}",
-        "https://evil.example", "\\\\evil\\x", "java\nscript:alert(1)",
-    ):  # fmt: skip
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "\tjavascript:alert(1)",
+        "//evil.example/x",
+        "data:text/html,x",
+        str(other),
+        "../other",
+        f"../other/{foreign['record']}",
+        f"link/{rest}",
+        "https://evil.example",
+        "\\\\evil\\x",
+        "java\nscript:alert(1)",
+    ):
         forged = {**entry, "report": bad, "log": bad, "record": bad}
         file.write_text(json.dumps({**table, "entries": [forged]}), encoding="utf-8")
         assert main(["report", "--all", "--results", str(results)]) == Exit.OK
@@ -283,18 +294,27 @@ def test_a_campaign_of_somebody_else_leads_nowhere_but_into_its_folder(
 @pytest.mark.parametrize(
     "change",
     [
-        {"entries": [3]}, {"entries": [{}]}, {"entries": {}}, {"identity": 3}, {"entries": None},
+        {"entries": [3]},
+        {"entries": [{}]},
+        {"entries": {}},
+        {"identity": 3},
+        {"entries": None},
         {"entries": [{"study": "a", "question": "?", "state": "new"}]},
         {"entries": [{"study": "a", "question": "?", "points": "many"}]},
         {"entries": [{"study": 3, "question": "?"}]},
         {"entries": [{"study": "a", "question": "?", "left_out": 3}]},
     ],
-)  # fmt: skip
+)
 def test_a_campaign_that_is_damaged_is_a_fault_of_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object]
 ) -> None:
-    whole = {"schema": "sojourn.campaign/1", "identity": {}, "command": "", "started": "",
-             "entries": []}  # fmt: skip
+    whole = {
+        "schema": "sojourn.campaign/1",
+        "identity": {},
+        "command": "",
+        "started": "",
+        "entries": [],
+    }
     (tmp_path / campaign.FILE).write_text(json.dumps({**whole, **change}), encoding="utf-8")
     assert main(["report", "--all", "--results", str(tmp_path)]) == Exit.FAILED
     said = capsys.readouterr().err

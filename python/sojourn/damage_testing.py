@@ -19,14 +19,50 @@ from hypothesis import strategies as st
 
 #: Values that a number, a text or a list may be in place of what it should be.
 HOSTILE = st.one_of(
-    st.sampled_from([
-        None, True, -1, 0, 2**31, 2**63, 2**64, -(2**63), 10**300, 1e308, 1e-320, "", "²", "٣",
-        "\0",
-        "\x1b[2J", "../../etc", "/etc/passwd", "1e999", "nan", "<script>", "a" * 5000, [], {}, [[]],
-        {"a": {}}, [None], "9" * 5000, "0x" + "f" * 5000, "\ud800", "inf", "-", "~", "{}", "[1]",
-    ]),
-    st.integers(), st.floats(), st.text(max_size=20), st.booleans(),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            None,
+            True,
+            -1,
+            0,
+            2**31,
+            2**63,
+            2**64,
+            -(2**63),
+            10**300,
+            1e308,
+            1e-320,
+            "",
+            "²",
+            "٣",
+            "\0",
+            "\x1b[2J",
+            "../../etc",
+            "/etc/passwd",
+            "1e999",
+            "nan",
+            "<script>",
+            "a" * 5000,
+            [],
+            {},
+            [[]],
+            {"a": {}},
+            [None],
+            "9" * 5000,
+            "0x" + "f" * 5000,
+            "\ud800",
+            "inf",
+            "-",
+            "~",
+            "{}",
+            "[1]",
+        ]
+    ),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.booleans(),
+)
 
 
 @st.composite

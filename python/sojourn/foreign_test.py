@@ -253,9 +253,15 @@ def looked(*words: str, most: int = 0, **env: str) -> subprocess.CompletedProces
 
     return subprocess.run(
         [sys.executable, "-P", "-m", "sojourn", *words],
-        capture_output=True, text=True, encoding="utf-8", errors="replace", check=False,
-        timeout=300, preexec_fn=bound, env={**os.environ, **env},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        timeout=300,
+        preexec_fn=bound,
+        env={**os.environ, **env},
+    )
 
 
 DAMAGED = {

@@ -23,12 +23,25 @@ from sojourn.testing import Lab, installed
 
 KEY = "services.memcached.params.threads"
 ARGUMENTS = [
-    "max_load_memcached", "-p", "quick", "--vary", f"{KEY}=1,2,3",
-    *(part for text in (
-        'services.memcached.measure=["sweep"]', "aa=false", "run.measure_s=0.2", "run.repeats=1",
-        "run.fractions=[0.2,0.5]", "run.peak_s=0.2", "run.peak_repeats=1",
-    ) for part in ("--set", text)),
-]  # fmt: skip
+    "max_load_memcached",
+    "-p",
+    "quick",
+    "--vary",
+    f"{KEY}=1,2,3",
+    *(
+        part
+        for text in (
+            'services.memcached.measure=["sweep"]',
+            "aa=false",
+            "run.measure_s=0.2",
+            "run.repeats=1",
+            "run.fractions=[0.2,0.5]",
+            "run.peak_s=0.2",
+            "run.peak_repeats=1",
+        )
+        for part in ("--set", text)
+    ),
+]
 
 
 @pytest.fixture
@@ -47,11 +60,14 @@ def record(results: Path) -> store.Record:
 def lacking(*threads: int) -> tuple[LeftOut, ...]:
     return tuple(
         LeftOut(
-            state=SKIPPED, service="memcached", levels=Setting.of({KEY: n}),
-            reason=f"no {n} CPUs", mend="take a larger machine",
+            state=SKIPPED,
+            service="memcached",
+            levels=Setting.of({KEY: n}),
+            reason=f"no {n} CPUs",
+            mend="take a larger machine",
         )
         for n in threads
-    )  # fmt: skip
+    )
 
 
 def measured(lab: Lab) -> set[object]:
@@ -76,8 +92,9 @@ def test_what_is_skipped_is_named_everywhere_and_measured_once_it_can_be(
     assert sojourn("sql", query, "--json", results=tmp_path) == Exit.OK
     rows = json.loads(capsys.readouterr().out)
     assert [(row["state"], row["reason"]) for row in rows] == [
-        ("skipped", "no 1 CPUs"), ("skipped", "no 3 CPUs"),
-    ]  # fmt: skip
+        ("skipped", "no 1 CPUs"),
+        ("skipped", "no 3 CPUs"),
+    ]
 
     before = len(lab.points)
     monkeypatch.setattr(run, "check", lambda *_: lacking(3))
@@ -177,8 +194,9 @@ def test_a_study_of_levels_that_are_not_here_keeps_the_others_or_ends_with_3(
     judged(monkeypatch, judge)
     skipped = run.check(varied(), facts, catalogue())
     assert [(dict(one.levels)[KEY], one.reason) for one in skipped] == [
-        (2, "no such CPU"), (3, "too many"),
-    ]  # fmt: skip
+        (2, "no such CPU"),
+        (3, "too many"),
+    ]
     here = left_out.without(varied(), skipped)
     assert here.combinations("memcached") == ({KEY: 1},)
     assert spec.to_toml(here) == spec.to_toml(varied()), "the file is the same question"

@@ -20,9 +20,11 @@ from sojourn.record.load import given
 
 # What was said of a traced point before it named its neighbour and its connections.
 CONDITIONS = {
-    ("none", True): "unloaded", ("spin", True): "context_switch", ("none", False): "loaded",
+    ("none", True): "unloaded",
+    ("spin", True): "context_switch",
+    ("none", False): "loaded",
     ("stream", False): "interference",
-}  # fmt: skip
+}
 GOLDEN = Path(__file__).parent / "store" / "golden"
 
 
@@ -67,9 +69,15 @@ def test_a_setting_that_names_a_condition_says_what_it_meant(beside: tuple[str, 
     alone: dict[str, Level] = {"connections": 1} if is_alone else {}
     now = Setting.of({"neighbour": neighbour, **alone}, load=0.9, tracer=True)
     point = Point(
-        key="k", service="s", phase=Phase.TRACE, setting=now, offered_rps=1.0, measure_s=1.0,
-        warmup_s=0.0, seed=1,
-    )  # fmt: skip
+        key="k",
+        service="s",
+        phase=Phase.TRACE,
+        setting=now,
+        offered_rps=1.0,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     then = {"condition": CONDITIONS[beside], "load": 0.9, "tracer": True}
     assert codec.from_json({**codec.to_json(point), "setting": then}) == point
 
@@ -98,9 +106,13 @@ def test_sql_has_its_factors(results: Path) -> None:
     counted = "select phase, count(load), count(rate), count(*) from outcomes group by phase"
     _, rows = store.query(results, counted)
     assert {phase: counts for phase, *counts in rows} == {
-        Phase.PEAK: [1, 7, 9], Phase.SWEEP: [4, 0, 4], Phase.SEARCH: [0, 6, 6],
-        Phase.CONFIRM: [0, 1, 1], Phase.TRACE: [21, 0, 21], Phase.CHECK: [1, 1, 2],
-    }  # fmt: skip
+        Phase.PEAK: [1, 7, 9],
+        Phase.SWEEP: [4, 0, 4],
+        Phase.SEARCH: [0, 6, 6],
+        Phase.CONFIRM: [0, 1, 1],
+        Phase.TRACE: [21, 0, 21],
+        Phase.CHECK: [1, 1, 2],
+    }
 
 
 def numbers(found: Findings) -> dict[str, Any]:
@@ -125,21 +137,36 @@ def of_service(found: ServiceFinding) -> dict[str, Any]:
         "bound_ns": found.qos.bound_ns if found.qos else None,
         "points": [
             [
-                p.fraction, p.offered_rps, str(p.verdict), p.mean.value,
+                p.fraction,
+                p.offered_rps,
+                str(p.verdict),
+                p.mean.value,
                 [[e.q, e.value] for e in p.quantiles],
                 [[run.key, run.repeat, str(run.verdict), run.mean_ns] for run in p.runs],
             ]
             for p in found.points
         ],
-        "border": border and [
-            border.estimate_rps, border.interval_rps.lo, border.interval_rps.hi, border.runs,
+        "border": border
+        and [
+            border.estimate_rps,
+            border.interval_rps.lo,
+            border.interval_rps.hi,
+            border.runs,
             border.starts,
         ],
-        "columns": breakdown and [
+        "columns": breakdown
+        and [
             [
-                c.name, CONDITIONS[c.neighbour, c.is_alone], c.fraction, c.requests, c.runs,
-                c.mean_ns, str(c.verdict), c.cost.pairs, c.cost.p99,
+                c.name,
+                CONDITIONS[c.neighbour, c.is_alone],
+                c.fraction,
+                c.requests,
+                c.runs,
+                c.mean_ns,
+                str(c.verdict),
+                c.cost.pairs,
+                c.cost.p99,
             ]
             for c in breakdown.columns
         ],
-    }  # fmt: skip
+    }

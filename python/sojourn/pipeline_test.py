@@ -20,10 +20,15 @@ from sojourn.samples import made
 from sojourn.testing import CAPACITY_RPS, Lab, installed
 
 SMALL = (
-    "run.measure_s=0.5", "run.repeats=1", "run.fractions=[0.2,0.5,0.8]", "run.peak_s=0.2",
-    "run.search.probe_s=0.5", "run.search.budget_s=30", "run.search.confirm_s=0.5",
+    "run.measure_s=0.5",
+    "run.repeats=1",
+    "run.fractions=[0.2,0.5,0.8]",
+    "run.peak_s=0.2",
+    "run.search.probe_s=0.5",
+    "run.search.budget_s=30",
+    "run.search.confirm_s=0.5",
     "run.search.confirm_repeats=1",
-)  # fmt: skip
+)
 
 
 @pytest.fixture

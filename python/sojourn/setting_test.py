@@ -15,10 +15,16 @@ from sojourn.questions.breakdown.testing import breakdown_of
 from sojourn.testing import Lab, installed
 
 LOADS = (0.125, 0.901, 0.904)
-SETS = ("aa=false",
-    "trace=true", f"run.fractions={list(LOADS)}", "run.measure_s=0.5", "run.repeats=2",
-    "run.peak_s=0.2", 'services.memcached.measure=["sweep"]', 'services.nginx.measure=["sweep"]',
-)  # fmt: skip
+SETS = (
+    "aa=false",
+    "trace=true",
+    f"run.fractions={list(LOADS)}",
+    "run.measure_s=0.5",
+    "run.repeats=2",
+    "run.peak_s=0.2",
+    'services.memcached.measure=["sweep"]',
+    'services.nginx.measure=["sweep"]',
+)
 
 
 @pytest.fixture
@@ -51,8 +57,10 @@ def test_two_loads_that_differ_by_little_are_two_points_and_a_traced_eighth_is_i
     assert [(p.fraction, len(p.runs)) for p in found.points] == [(load, 2) for load in LOADS]
     named = [(c.name, c.fraction, c.runs, c.cost.pairs) for c in breakdown_of(found).columns]
     assert named == [
-        ("12.5 % load", 0.125, 2, 2), ("90.1 % load", 0.901, 2, 2), ("90.4 % load", 0.904, 2, 2),
-    ]  # fmt: skip
+        ("12.5 % load", 0.125, 2, 2),
+        ("90.1 % load", 0.901, 2, 2),
+        ("90.4 % load", 0.904, 2, 2),
+    ]
     assert breakdown_of(found).columns[0].mean_ns is not None
     page = (path / "report.html").read_text(encoding="utf-8")
     for load in ("12.5 %", "90.1 %", "90.4 %"):
@@ -64,8 +72,11 @@ def test_the_plan_names_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["plan", "latency_vs_load", "-p", "quick", *sets, "--json"]) == Exit.OK
     points = json.loads(capsys.readouterr().out)["points"]
     traced = [p["setting"] for p in points if p["phase"] == "trace" and p["service"] == "nginx"]
-    wanted = [{"neighbour": "none", "load": load, "tracer": tracer}
-              for load in LOADS for tracer in (False, True)] * 2  # fmt: skip
+    wanted = [
+        {"neighbour": "none", "load": load, "tracer": tracer}
+        for load in LOADS
+        for tracer in (False, True)
+    ] * 2
     assert sorted(traced, key=str) == sorted(wanted, key=str)
     assert len({p["key"] for p in points}) == len(points)
 

@@ -42,5 +42,8 @@ def test_infinite_times_stay_infinite() -> None:
 
 def test_lengths_for_people() -> None:
     assert [units.show_s(s) for s in (8.4, 60, 754, 12_000)] == [
-        "8 s", "1 min", "12 min 34 s", "3 h 20 min",
-    ]  # fmt: skip
+        "8 s",
+        "1 min",
+        "12 min 34 s",
+        "3 h 20 min",
+    ]

@@ -13,9 +13,21 @@ def test_no_control_is_left_and_no_other_letter_is_touched() -> None:
     letters = [chr(number) for number in range(0x11000)]
     for letter in letters:
         is_control = unicodedata.category(letter) in {"Cc", "Cs", "Zl", "Zp"}
-        is_turning = unicodedata.bidirectional(letter) in {
-            "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI",
-        } or letter in "\u200e\u200f\u061c"  # fmt: skip
+        is_turning = (
+            unicodedata.bidirectional(letter)
+            in {
+                "LRE",
+                "RLE",
+                "LRO",
+                "RLO",
+                "PDF",
+                "LRI",
+                "RLI",
+                "FSI",
+                "PDI",
+            }
+            or letter in "\u200e\u200f\u061c"
+        )
         is_shown = not (is_control or is_turning)
         assert (in_line(letter) == letter) == is_shown, hex(ord(letter))
         assert (visible(letter) == letter) == (is_shown or letter in "\t\n"), hex(ord(letter))

@@ -58,10 +58,27 @@ def test_one_page_tells_what_was_measured_and_what_this_machine_cannot_host(
         "SOJOURN_STATE": str(tmp_path / "state"),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "sojourn", "run", "--all", "--only", "near.toml,far.toml",
-         "--profile", "quick", "--force", "--results", str(results), "--json"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sojourn",
+            "run",
+            "--all",
+            "--only",
+            "near.toml,far.toml",
+            "--profile",
+            "quick",
+            "--force",
+            "--results",
+            str(results),
+            "--json",
+        ],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode in {Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
     assert "Traceback" not in done.stderr
     near, far = json.loads(done.stdout)["studies"]

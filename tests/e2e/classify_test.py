@@ -16,8 +16,11 @@ from sojourn.services import queries
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 SHORT = (
-    "run.peak_s=1.2", "run.peak_repeats=3", "run.warmup_s=0.2", "run.retries=0",
-)  # fmt: skip
+    "run.peak_s=1.2",
+    "run.peak_repeats=3",
+    "run.warmup_s=0.2",
+    "run.retries=0",
+)
 
 
 def test_planted_services_are_not_taken_for_what_they_are_not(tmp_path: Path) -> None:

@@ -44,9 +44,16 @@ def running(
     It obeys ^C and a closed terminal, also where the tests ignore them: in the background.
     """
     words = [
-        "env", "--default-signal=INT,HUP", sys.executable, str(lab.path),
-        kind, str(folder), str(state), "local", neighbour,
-    ]  # fmt: skip
+        "env",
+        "--default-signal=INT,HUP",
+        sys.executable,
+        str(lab.path),
+        kind,
+        str(folder),
+        str(state),
+        "local",
+        neighbour,
+    ]
     with subprocess.Popen(words, stderr=subprocess.PIPE) as made:
         try:
             eventually(

@@ -156,9 +156,14 @@ def each(folder: Path, shared: Shared, error: int, every: int) -> Iterator[dict[
         found = child(lambda: left(results))
         again = child(lambda: run(results))
         yield {
-            "n": number, "call": call, **done, "left": found, "again": again["code"],
-            "again_err": again["err"], "then": child(lambda: left(results)),
-        }  # fmt: skip
+            "n": number,
+            "call": call,
+            **done,
+            "left": found,
+            "again": again["code"],
+            "again_err": again["err"],
+            "then": child(lambda: left(results)),
+        }
 
 
 def begin() -> None:

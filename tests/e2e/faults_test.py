@@ -44,11 +44,16 @@ def lines(
     shared = folder / "shared"
     shared.write_bytes(bytes(LENGTH))
     env = {
-        **os.environ, "LD_PRELOAD": str(shim), "FAULT_FILE": str(shared),
-        "FAULT_BELOW": str(folder / "results"), "PYTHONPATH": os.pathsep.join(sys.path),
-        "SOJOURN_STATE": str(folder / "state"), "PYTHONDONTWRITEBYTECODE": "1",
-        "FAULT_CALLS": calls, **({} if calls == "files" else {"FAULT_LATE": "1"}),
-    }  # fmt: skip
+        **os.environ,
+        "LD_PRELOAD": str(shim),
+        "FAULT_FILE": str(shared),
+        "FAULT_BELOW": str(folder / "results"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "SOJOURN_STATE": str(folder / "state"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "FAULT_CALLS": calls,
+        **({} if calls == "files" else {"FAULT_LATE": "1"}),
+    }
     words = [sys.executable, str(HERE / "faults.py"), "simulated", str(folder), str(error)]
     done = subprocess.run(
         [*words, str(every)], env=env, capture_output=True, text=True, check=False

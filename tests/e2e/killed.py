@@ -100,9 +100,13 @@ def program(journal: Journal) -> None:
 
 
 WHAT: dict[str, Callable[[Journal], None]] = {
-    "netns": netns, "cpuset": cpuset, "knob": knob, "folder": folder, "process": program,
+    "netns": netns,
+    "cpuset": cpuset,
+    "knob": knob,
+    "folder": folder,
+    "process": program,
     "container": container,
-}  # fmt: skip
+}
 
 
 def lab(last: int) -> None:

@@ -33,11 +33,13 @@ KILLS = int(os.environ.get("SOJOURN_KILLS", "4"))
 LIFE_S = 6.0  # within which a lab has started, turned all knobs and is measuring, most of the time
 PLACES = ("local", "netns", "runc", "nspawn", "lxc")  # in turn, where the machine has them
 #: What is turned at once in a lab that is killed.
+# fmt: off
 ALL = {
     "cpu_weight": "50", "cpu_quota": "150%", "policy": "batch", "memory_limit": "1GiB", "numa": "0",
     "io_limit": "500MB/s", "egress": "500MB/s", "irq": "0", "rps": "1", "thp": "never",
     "cstates": "pm_qos:0us", "busy_poll": "1us",
-}  # fmt: skip
+}
+# fmt: on
 
 
 def can(name: str, level: str, place: str = "local") -> bool:

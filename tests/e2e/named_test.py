@@ -109,9 +109,13 @@ def read(folder: Path) -> dict[str, Any]:
     "auth", ["bearer:file:tok.txt", f"bearer:env:{SECRET}"], ids=["file", "variable"]
 )
 def test_files_are_found_beside_the_study_and_the_secret_where_it_is_named(
-    lab: SimpleNamespace, measure: Measure, web: Web, tmp_path: Path, auth: str,
+    lab: SimpleNamespace,
+    measure: Measure,
+    web: Web,
+    tmp_path: Path,
+    auth: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     web.wants = f"Bearer {TOKEN}"
     folder = tmp_path / "mine"
     load = f'auth = "{auth}"\nmethod = "POST"\npaths_file = "p.txt"\nbody_file = "b"\n'
@@ -134,8 +138,12 @@ def sojourn(*words: str, before: tuple[str, ...] = (), **variables: str) -> tupl
     done = subprocess.run(
         [*before, sys.executable, "-m", "sojourn", *words],
         env={**os.environ, "PYTHONPATH": str(ROOT / "python"), **variables},
-        capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        stdin=subprocess.DEVNULL,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -183,9 +191,11 @@ def _certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
     new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
     issuer = ["-subj", "/CN=issuer", "-keyout", "ca.key", "-out", "ca.pem"]
+    # fmt: off
     own = ["-CA", "ca.pem", "-CAkey", "ca.key", "-subj", "/CN=localhost", "-addext",
            "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE",
-           "-keyout", "key.pem", "-out", "cert.pem"]  # fmt: skip
+           "-keyout", "key.pem", "-out", "cert.pem"]
+    # fmt: on
     for words in (issuer, own):
         subprocess.run([*new, *words], cwd=folder, check=True, capture_output=True)
     return folder

@@ -37,8 +37,10 @@ def namespaces() -> None:
 def network_of_the_machine() -> tuple[object, ...]:
     """Every link by number, name and address, every route, every named namespace."""
     with network.netlink() as route:
-        links = {(one["index"], one.get_attr("IFLA_IFNAME"), one.get_attr("IFLA_ADDRESS"))
-                 for one in route.get_links()}  # fmt: skip
+        links = {
+            (one["index"], one.get_attr("IFLA_IFNAME"), one.get_attr("IFLA_ADDRESS"))
+            for one in route.get_links()
+        }
     named = {path.name for path in network.RUN.glob("*")}
     return links, set(network.routed()), named
 
@@ -80,9 +82,12 @@ def test_a_port_is_its_own_inside(state: Path) -> None:
             f"import socket, time; s = socket.create_server({tuple(address)!r}); time.sleep(600)"
         )
         made = place.start(
-            "listener", [sys.executable, "-I", "-S", "-c", script],
-            cwd=state, ledger=book, log=state / "log",
-        )  # fmt: skip
+            "listener",
+            [sys.executable, "-I", "-S", "-c", script],
+            cwd=state,
+            ledger=book,
+            log=state / "log",
+        )
         try:
             while place.is_free(address.port):
                 assert made.poll(0.02) is None

@@ -47,10 +47,15 @@ with Server(("127.0.0.1", int(sys.argv[1])), Pages) as server:
 
 
 def study(kind: str, **params: object) -> Study:
-    service = ServiceSpec.model_validate({
-        "kind": kind, "label": "own", "measure": ["sweep"], "params": params,
-        "load": {"connections": 4, "wait": "sleep"},
-    })  # fmt: skip
+    service = ServiceSpec.model_validate(
+        {
+            "kind": kind,
+            "label": "own",
+            "measure": ["sweep"],
+            "params": params,
+            "load": {"connections": 4, "wait": "sleep"},
+        }
+    )
     return Study(name="own", question="?", run=PROFILES["quick"], services=(service,))
 
 
@@ -199,19 +204,32 @@ def test_a_container_of_ones_own_is_asked_like_every_other(
     kept = [bind.path for bind in binds if not bind.is_writable]
     python = str(Path(sys.executable).resolve())
     (bundle / "config.json").write_text(
-        json.dumps({
-            "ociVersion": "1.0.2",
-            "process": {"user": {"uid": 0, "gid": 0}, "args": [python, "app.py", "{port}"],
-                        "env": ["PATH=/usr/bin:/bin"], "cwd": "/www"},
-            "root": {"path": "rootfs", "readonly": True},
-            "mounts": [
-                {"destination": "/proc", "type": "proc", "source": "proc"},
-                *({"destination": str(path), "type": "none", "source": str(path),
-                   "options": ["rbind", "ro"]} for path in kept),
-            ],
-            "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]},
-        })
-    )  # fmt: skip
+        json.dumps(
+            {
+                "ociVersion": "1.0.2",
+                "process": {
+                    "user": {"uid": 0, "gid": 0},
+                    "args": [python, "app.py", "{port}"],
+                    "env": ["PATH=/usr/bin:/bin"],
+                    "cwd": "/www",
+                },
+                "root": {"path": "rootfs", "readonly": True},
+                "mounts": [
+                    {"destination": "/proc", "type": "proc", "source": "proc"},
+                    *(
+                        {
+                            "destination": str(path),
+                            "type": "none",
+                            "source": str(path),
+                            "options": ["rbind", "ro"],
+                        }
+                        for path in kept
+                    ),
+                ],
+                "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]},
+            }
+        )
+    )
     asked = study("container", bundle=str(bundle), trust_bundle=True)  # it has this machine's files
     inside = asked.services[0].model_copy(update={"place": "runc"})
     folder = measure(asked.model_copy(update={"services": (inside,)}), _slow(lab.point("own")))

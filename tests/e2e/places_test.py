@@ -31,9 +31,13 @@ CONTAINERS = [name for name, kind in places.KINDS.items() if isinstance(kind.bui
 FIXED = ("lxc.pivot", "payload", "supervisor")  # names that runtimes give their groups by default
 #: Turned at once.
 LEVELS = {
-    "cpu_quota": "150%", "cpu_weight": "500", "memory_limit": "256MiB", "io_limit": "4MB/s",
-    "egress": "50MB/s", "policy": "nice:5",
-}  # fmt: skip
+    "cpu_quota": "150%",
+    "cpu_weight": "500",
+    "memory_limit": "256MiB",
+    "io_limit": "4MB/s",
+    "egress": "50MB/s",
+    "policy": "nice:5",
+}
 
 
 @pytest.fixture(params=CONTAINERS)

@@ -65,17 +65,25 @@ Eventually = Callable[[Callable[[], bool], str], None]
 def words(folder: Path, measure_s: float = 0.3) -> list[str]:
     (folder / "small.toml").write_text(STUDY.format(measure_s=measure_s), encoding="utf-8")
     return [
-        sys.executable, "-m", "sojourn", "run", str(folder / "small.toml"), "--force",
-        "--results", str(folder / "results"),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "sojourn",
+        "run",
+        str(folder / "small.toml"),
+        "--force",
+        "--results",
+        str(folder / "results"),
+    ]
 
 
 @pytest.fixture(name="env")
 def _env(tmp_path: Path) -> dict[str, str]:
     return {
-        **os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1",
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONDONTWRITEBYTECODE": "1",
         "SOJOURN_STATE": str(tmp_path / "state"),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(name="faulty")
@@ -91,13 +99,19 @@ def _faulty(tmp_path: Path, env: dict[str, str]) -> Callable[..., tuple[int, str
         shared.write_bytes(HEAD.pack(at, 0, error) + bytes(4096))
         shutil.rmtree(tmp_path / "results", ignore_errors=True)
         more = {
-            "LD_PRELOAD": str(shim), "FAULT_FILE": str(shared), "FAULT_BELOW": "/none",
+            "LD_PRELOAD": str(shim),
+            "FAULT_FILE": str(shared),
+            "FAULT_BELOW": "/none",
             "FAULT_CALLS": calls,
-        }  # fmt: skip
+        }
         done = subprocess.run(
-            words(tmp_path), env={**env, **more}, capture_output=True, text=True, check=False,
+            words(tmp_path),
+            env={**env, **more},
+            capture_output=True,
+            text=True,
+            check=False,
             timeout=300,
-        )  # fmt: skip
+        )
         return done.returncode, done.stderr, HEAD.unpack_from(shared.read_bytes())[1]
 
     return go
@@ -211,9 +225,13 @@ def _disk(
 
 def asked(env: dict[str, str], *given: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "sojourn", *given], env=env, capture_output=True, text=True,
-        check=False, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-P", "-m", "sojourn", *given],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert "unforeseen" not in done.stderr, done.stderr
     return done.returncode, done.stderr
 

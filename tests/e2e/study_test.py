@@ -30,12 +30,20 @@ from sojourn.spec import Study
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 
 BUSY = (
-    "services.memcached.load.outage_over='10s'", "services.memcached.load.timely_within='10s'",
-    "services.memcached.params.items=2000", "services.memcached.load.connections=8",
-    "services.memcached.qos.bound='500ms'", "run.peak_s=0.3", "run.peak_repeats=1",
-    "run.warmup_s=0.1", "run.retries=0", "run.search.probe_s=0.3",
-    "run.search.budget_s=4", "run.search.confirm_s=0.3", "run.search.confirm_repeats=1",
-)  # fmt: skip
+    "services.memcached.load.outage_over='10s'",
+    "services.memcached.load.timely_within='10s'",
+    "services.memcached.params.items=2000",
+    "services.memcached.load.connections=8",
+    "services.memcached.qos.bound='500ms'",
+    "run.peak_s=0.3",
+    "run.peak_repeats=1",
+    "run.warmup_s=0.1",
+    "run.retries=0",
+    "run.search.probe_s=0.3",
+    "run.search.budget_s=4",
+    "run.search.confirm_s=0.3",
+    "run.search.confirm_repeats=1",
+)
 ENDS_S_MAX = 300.0
 GONE_S_MAX = 300.0
 
@@ -47,10 +55,12 @@ def command(results: Path | None, *more: str) -> list[str]:
     """
     sets = [part for text in BUSY for part in ("--set", text)]
     into = ["--results", str(results)] if results else []
+    # fmt: off
     return [
         sys.executable, "-m", "sojourn", "run", "max_load_memcached", "-p", "quick", *sets,
         "--force", *into, *more,
-    ]  # fmt: skip
+    ]
+    # fmt: on
 
 
 @pytest.fixture
@@ -91,9 +101,13 @@ def wait_until_gone(processes: list[proc.Stat]) -> None:
 
 def test_one_command_measures_answers_and_reports(tmp_path: Path, env: dict[str, str]) -> None:
     done = subprocess.run(
-        command(None, "--json"), env=env, cwd=tmp_path, capture_output=True, text=True,
+        command(None, "--json"),
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
     answer = json.loads(done.stdout)
     assert answer["services"][0]["setup"]

@@ -33,8 +33,12 @@ def span() -> dict[str, Any]:
     job = {"rate": "0.8", "service": "exponential:1", "servers": 1, "requests": "200k", "seed": 3}
     done = subprocess.run(
         [programs.find("sojourn-sim"), "queue", "--job", "-", "--json", "-"],
-        input=json.dumps(job), capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     found: dict[str, Any] = json.loads(done.stdout)["sojourn_ns"]
     return found
 

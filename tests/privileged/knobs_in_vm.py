@@ -50,9 +50,14 @@ QUOTA_S, QUOTA_SLACK = 5.0, 0.15
 PROBE_S_MAX = 90  # CPUs are translated, and the machine may be busy
 #: name → level; those of control groups first. A probe of each must feel it.
 LEVELS = {
-    "cpu_quota": "50%", "cpu_weight": "1000", "memory_limit": "96MiB", "numa": "0",
-    "cpuset": "1", "policy": "fifo:1", "smt": "off",
-}  # fmt: skip
+    "cpu_quota": "50%",
+    "cpu_weight": "1000",
+    "memory_limit": "96MiB",
+    "numa": "0",
+    "cpuset": "1",
+    "policy": "fifo:1",
+    "smt": "off",
+}
 READ_BACK = {"numa"}  # one node: nothing could be felt
 WATCHED = ("sys/devices/system/cpu/smt/control", "sys/devices/system/cpu/online")
 
@@ -147,8 +152,11 @@ def state(leader: int) -> dict[str, str]:
 def compare(what: str, before: dict[str, str], leader: int) -> None:
     """Everything is as it was."""
     now = state(leader)
-    other = {k: (before.get(k), now.get(k)) for k in before.keys() | now.keys()
-             if before.get(k) != now.get(k)}  # fmt: skip
+    other = {
+        k: (before.get(k), now.get(k))
+        for k in before.keys() | now.keys()
+        if before.get(k) != now.get(k)
+    }
     told(what, not other, f"{len(before)} compared {other or ''}")
 
 

@@ -20,11 +20,13 @@ PROGRAM = FOLDER / "knobs_in_vm.py"
 BOOT_S_MAX = 150.0  # of CPU time
 GROUPS = "mount -t cgroup2 none /sys/fs/cgroup"
 TWO_CORES_OF_TWO = "4,cores=2,threads=2"
+# fmt: off
 CHECKS = (
     "hyper-threads", "cpu_quota", "cpu_weight", "memory_limit", "numa", "cpuset", "policy", "smt",
     "cpu_quota put back", "smt put back", "a lab was killed with all knobs turned", "restore",
     "all put back after a kill", "nothing left to restore",
-)  # fmt: skip
+)
+# fmt: on
 
 
 @pytest.mark.parametrize("series", ["6.12"])

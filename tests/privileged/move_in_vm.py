@@ -48,9 +48,12 @@ SPIN = "while :; do :; done"
 LATER = (
     "until [ -e /root/go ]; do sleep 0.1; done; (while :; do :; done) & echo $! > /root/later; wait"
 )
-FILES = ("/proc/irq/*/smp_affinity_list", "/proc/irq/default_smp_affinity",
-         "/sys/devices/virtual/workqueue/cpumask",
-         "/sys/devices/virtual/workqueue/*/cpumask")  # fmt: skip
+FILES = (
+    "/proc/irq/*/smp_affinity_list",
+    "/proc/irq/default_smp_affinity",
+    "/sys/devices/virtual/workqueue/cpumask",
+    "/sys/devices/virtual/workqueue/*/cpumask",
+)
 STATE, LATER_PID, GO = (Path("/root", name) for name in ("state", "later", "go"))  # of the VM
 MANY_MOVED = 5
 

@@ -17,11 +17,13 @@ python = SimpleNamespace(**runpy.run_path(str(FOLDER / "vm_python.py")))
 pytestmark = [pytest.mark.privileged, pytest.mark.timeout(1000, func_only=True)]
 PROGRAM = FOLDER / "move_in_vm.py"
 BOOT_S_MAX = 150.0  # of CPU time
+# fmt: off
 CHECKS = (
     "moved", "as asked, or named as refused", "nobody is left", "interrupts", "inherited", "felt",
     "put back", "what was started meanwhile", "moved by the lab that was killed", "restore",
     "put back after a kill", "nothing left to restore",
-)  # fmt: skip
+)
+# fmt: on
 
 
 @pytest.mark.parametrize("series", ["6.1", "6.12"])

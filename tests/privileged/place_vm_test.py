@@ -78,9 +78,15 @@ class Life:
         argv = [str(self.service.program), *self.service.command(self.work, self.address)]
         cpu = min(os.sched_getaffinity(0))
         made = self.place.start(
-            "web", argv, cwd=self.work, ledger=self.book, log=self.log, user=self.user,
-            cpus=(cpu,), open_files=self.service.open_files,
-        )  # fmt: skip
+            "web",
+            argv,
+            cwd=self.work,
+            ledger=self.book,
+            log=self.log,
+            user=self.user,
+            cpus=(cpu,),
+            open_files=self.service.open_files,
+        )
         assert isinstance(made, Guest)
         end = time.monotonic() + ANSWER_S_MAX
         while not self.service.answers(self.address, 1.0):

@@ -30,9 +30,13 @@ BUILD_S_MAX = 900
 BOOT_S_MAX = 150.0  # of CPU time
 KNOB = FOLDER / "sched_in_vm.py"
 KNOB_CHECKS = (
-    "policy", "policy put back", "a scheduler that was killed", "in force for a lab",
-    "a lab that was killed", "nothing left to restore",
-)  # fmt: skip
+    "policy",
+    "policy put back",
+    "a scheduler that was killed",
+    "in force for a lab",
+    "a lab that was killed",
+    "nothing left to restore",
+)
 CLOCK = "shift=4,sleep=off"  # so that it is the scheduler who is late, and not this machine
 #: Whoever is to be scheduled waits for a file, and the script for the scheduler.
 SCRIPT = r"""

@@ -155,8 +155,11 @@ def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2", clock: 
     try:
         done = subprocess.run(
             [*held.split(), *words.split(), "-append", line],
-            capture_output=True, timeout=WALL_S_MAX, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            capture_output=True,
+            timeout=WALL_S_MAX,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired as late:
         used_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used_s
         if used_s < within_s / 2:

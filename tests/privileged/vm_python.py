@@ -29,8 +29,11 @@ def needed(program: Path) -> dict[str, Path]:
     """
     told = subprocess.run(
         [interpreter(), "-S", program, "imports"],
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     modules = [Path(line) for line in told.stdout.splitlines()]
     always = Path(sys.base_prefix, "lib", f"python3.{sys.version_info.minor}", "encodings")
     files = {interpreter(), program, *modules, *always.glob("*.py")}

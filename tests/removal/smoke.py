@@ -16,9 +16,11 @@ import sys
 import traceback
 from pathlib import Path
 
+# fmt: off
 OTHERS = ("altair", "duckdb", "hdrh.histogram", "jinja2", "pyarrow.parquet", "pydantic",
           "pyroute2", "rich.console", "scipy.optimize", "scipy.stats", "statsmodels.api", "typer",
-          "vl_convert")  # fmt: skip
+          "vl_convert")
+# fmt: on
 
 
 def main() -> None:

@@ -156,9 +156,13 @@ def _process(
 ) -> Iterator[Running]:
     with (folder / "said").open("ab") as said:
         process = subprocess.Popen(
-            words, stdout=said, stderr=said, cwd=folder, start_new_session=True,
+            words,
+            stdout=said,
+            stderr=said,
+            cwd=folder,
+            start_new_session=True,
             env={**os.environ, **(env or {})},
-        )  # fmt: skip
+        )
         try:
             await_port(port)
             yield Running(port, lambda: process.send_signal(on_reload))
@@ -200,9 +204,12 @@ def apache(wanted: Wanted) -> Iterator[Running]:
     folder = ROOT / "usr/lib/apache2/modules"
     modules = (f"LoadModule {name}_module {folder}/mod_{name}.so" for name in MODULES.split())
     text = APACHE.format(
-        folder=wanted.folder, port=wanted.port, modules="\n".join(modules),
-        settings="\n".join(lines), user="User nobody\nGroup nogroup" if os.geteuid() == 0 else "",
-    )  # fmt: skip
+        folder=wanted.folder,
+        port=wanted.port,
+        modules="\n".join(modules),
+        settings="\n".join(lines),
+        user="User nobody\nGroup nogroup" if os.geteuid() == 0 else "",
+    )
     (wanted.folder / "apache.conf").write_text(text)
     words = [
         str(ROOT / "usr/sbin/apache2"),
@@ -220,11 +227,13 @@ def caddy(wanted: Wanted) -> Iterator[Running]:
     admin = free_port()
     file = wanted.folder / "Caddyfile"
     text = CADDY.format(
-        admin=admin, port=wanted.port, folder=wanted.folder,
+        admin=admin,
+        port=wanted.port,
+        folder=wanted.folder,
         scheme="https" if wanted.is_secure else "http",
         h2c=" h2c" if wanted.scheme == "h2c" else "",
         tls=f"tls {wanted.pem('cert')} {wanted.pem('key')}" if wanted.is_secure else "",
-    )  # fmt: skip
+    )
     file.write_text(text)
     program = str(ROOT / "usr/bin/caddy")
     again = [program, "reload", "--config", str(file), "--address", f"127.0.0.1:{admin}", "--force"]
@@ -354,12 +363,29 @@ def started(name: str, scheme: str, settings: tuple[str, ...]) -> Iterator[Runni
         (folder / "www/index.html").write_bytes(b"hello")
         (folder / "www/4k").write_bytes(b"x" * 4096)
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-days", "2", "-subj", "/CN=localhost",
-             "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-             "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
-            check=True, capture_output=True,
-        )  # fmt: skip
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                "-keyout",
+                folder / "key.pem",
+                "-out",
+                folder / "cert.pem",
+            ],
+            check=True,
+            capture_output=True,
+        )
         (folder / "key.pem").chmod(0o644)
         with SERVERS[name][0](Wanted(scheme, free_port(), folder, settings)) as running:
             yield running

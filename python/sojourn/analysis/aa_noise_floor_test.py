@@ -23,9 +23,17 @@ def one(block: int, scale: float, *, twin: bool, load: float = 0.7) -> Judged:
     """A run whose p99 is about `scale` · 4.6 ms."""
     setting = Setting.of({"load": load, **({"twin": True} if twin else {})})
     point = Point(
-        key=f"m/sweep/b{block}/{setting.text}", service="m", phase=Phase.SWEEP, setting=setting,
-        offered_rps=1000.0, fraction=load, repeat=block, measure_s=5.0, warmup_s=0.0, seed=1,
-    )  # fmt: skip
+        key=f"m/sweep/b{block}/{setting.text}",
+        service="m",
+        phase=Phase.SWEEP,
+        setting=setting,
+        offered_rps=1000.0,
+        fraction=load,
+        repeat=block,
+        measure_s=5.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     shares = (np.arange(5000) + 0.5) / 5000
     times = np.random.default_rng(block).permutation(-np.log1p(-shares)) * 1e6 * scale
     return runs.judge(measured(point, times, bound_ns=None), None)
@@ -58,11 +66,25 @@ def test_the_spread_of_equal_runs_is_recovered() -> None:
 def test_twins_can_be_exchanged() -> None:
     judged = pairs(0.1, 8)
     swapped = [
-        replace(j, measured=replace(j.measured, outcome=replace(
-            j.measured.outcome, point=replace(j.measured.outcome.point, setting=Setting.of(
-                {"load": 0.7} if aa_noise_floor.is_twin(j) else {"load": 0.7, "twin": True})))))
+        replace(
+            j,
+            measured=replace(
+                j.measured,
+                outcome=replace(
+                    j.measured.outcome,
+                    point=replace(
+                        j.measured.outcome.point,
+                        setting=Setting.of(
+                            {"load": 0.7}
+                            if aa_noise_floor.is_twin(j)
+                            else {"load": 0.7, "twin": True}
+                        ),
+                    ),
+                ),
+            ),
+        )
         for j in judged
-    ]  # fmt: skip
+    ]
     there, back = of(judged), of(swapped)
     assert (there.sigma, there.gate) == pytest.approx((back.sigma, back.gate))
     assert [(a, b) for _, a, b in there.pairs] == [(b, a) for _, a, b in back.pairs]

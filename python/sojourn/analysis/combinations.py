@@ -40,10 +40,14 @@ def parts(given: StudyData) -> tuple[Part, ...]:
     """Every service under every combination, in the study's and the design's order."""
     if not given.study.factors:
         return tuple(
-            Part(spec=spec, levels=Setting(), title=spec.label,
-                 given=replace(given, study=given.study.of(spec.label)))
+            Part(
+                spec=spec,
+                levels=Setting(),
+                title=spec.label,
+                given=replace(given, study=given.study.of(spec.label)),
+            )
             for spec in given.study.services
-        )  # fmt: skip
+        )
     measured: dict[str, list[Measured]] = {}
     for one in given.measured:
         point = one.outcome.point

@@ -29,10 +29,12 @@ def asked(*varied: str, repeats: int = 3, sets: tuple[str, ...] = ()) -> Study:
         profile="quick",
         varied=[f"load={','.join(map(str, LOADS))}", *varied],
         overrides=[
-            'services.memcached.measure=["sweep"]', f"run.repeats={repeats}",
-            f"run.peak_repeats={repeats}", *sets,
+            'services.memcached.measure=["sweep"]',
+            f"run.repeats={repeats}",
+            f"run.peak_repeats={repeats}",
+            *sets,
         ],
-    )  # fmt: skip
+    )
 
 
 def slow(point: Point) -> float:
@@ -239,9 +241,11 @@ def test_a_run_that_is_not_believed_says_nothing_of_the_shield() -> None:
 
 def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
     study = asked(
-        f"{THREADS}=1,2", f"{CONNECTIONS}=16,64", "services.memcached.params.value_bytes=100,200",
+        f"{THREADS}=1,2",
+        f"{CONNECTIONS}=16,64",
+        "services.memcached.params.value_bytes=100,200",
         sets=('design.kind="fractional"', "design.p=1"),
-    )  # fmt: skip
+    )
     found = analysis.study(played(study), answers())
     assert len(found.services) == 4
     of = {factor.name: factor for factor in found.factors}
@@ -298,9 +302,11 @@ def test_two_levels_and_words_have_no_trend() -> None:
 
 def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() -> None:
     study = spec.load(
-        "max_load_memcached", profile="quick", varied=["load=0.7", f"{THREADS}=1,2"],
+        "max_load_memcached",
+        profile="quick",
+        varied=["load=0.7", f"{THREADS}=1,2"],
         overrides=['services.memcached.measure=["sweep"]', "run.repeats=3", "run.peak_repeats=3"],
-    )  # fmt: skip
+    )
     whole = effect(analysis.study(played(study), answers()), "threads", "p99 at 70 % load")
     bad = "/b0/load=0.7,services.memcached.params.threads=2"
     given = played(study, is_bad=bad)

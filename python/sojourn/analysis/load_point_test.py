@@ -17,9 +17,15 @@ from sojourn.plan.posterior import Posterior
 from sojourn.stats.times import from_values
 
 POINT = Point(
-    key="s/sweep/b0/f0.50", service="s", phase=Phase.SWEEP, offered_rps=5_000.0, fraction=0.5,
-    measure_s=2.0, warmup_s=0.0, seed=1,
-)  # fmt: skip
+    key="s/sweep/b0/f0.50",
+    service="s",
+    phase=Phase.SWEEP,
+    offered_rps=5_000.0,
+    fraction=0.5,
+    measure_s=2.0,
+    warmup_s=0.0,
+    seed=1,
+)
 N = 10_000
 T_95 = {2: 12.7062, 3: 4.3027, 4: 3.1824}  # Student's 97.5 % points with n − 1 of freedom
 
@@ -55,8 +61,10 @@ def test_the_spread_of_restarts_stands_beside_the_interval_within(means: tuple[f
     for estimate in (point.mean, *point.quantiles):
         if estimate.q == 0.999:
             continue
-        own = [j.run.mean_ns if estimate.q is None else dict(j.run.quantiles)[estimate.q]
-               for j in judged]  # fmt: skip
+        own = [
+            j.run.mean_ns if estimate.q is None else dict(j.run.quantiles)[estimate.q]
+            for j in judged
+        ]
         assert all(value is not None for value in own)
         assert estimate.across_restarts is not None
         assert estimate.interval is not None
@@ -98,9 +106,15 @@ def test_what_is_not_believed_is_shown_and_counts_for_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("p", "verdict"),
-    [(None, "holds"), (0.96, "holds"), (0.95, "holds"), (0.94, "unknown"), (0.06, "unknown"),
-     (0.04, "violated")],
-)  # fmt: skip
+    [
+        (None, "holds"),
+        (0.96, "holds"),
+        (0.95, "holds"),
+        (0.94, "unknown"),
+        (0.06, "unknown"),
+        (0.04, "violated"),
+    ],
+)
 def test_the_model_of_all_runs_decides_a_load_where_it_is_sure(
     p: float | None, verdict: str
 ) -> None:
@@ -146,8 +160,10 @@ def test_two_groups_are_sought_in_the_quantile_that_decides() -> None:
     judged = []
     for n, factor in enumerate((1.0, 1.01, 1.02, 2.0, 2.02)):
         made = run(1e5, seed=n)
-        told = tuple((q, ns and (factor * 5e5 if q == 0.99 else 3e5 + n * 5e3))
-                     for q, ns in made.run.quantiles)  # fmt: skip
+        told = tuple(
+            (q, ns and (factor * 5e5 if q == 0.99 else 3e5 + n * 5e3))
+            for q, ns in made.run.quantiles
+        )
         judged.append(replace(made, run=replace(made.run, quantiles=told)))
     assert gathered(*judged).is_bimodal
     for q, is_split in ((0.99, True), (0.95, False)):

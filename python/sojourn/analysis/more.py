@@ -50,9 +50,7 @@ def settle(given: StudyData, found: Findings, who: Sequence[Answer]) -> Settle |
         return max(own, key=lambda one: one.seconds)
     keys = dict.fromkeys(key for kind in who for key in kind.longer)
     times = {key: HALVES * _value(given.study, key) for key in keys}
-    phases = {
-        phase.name for kind in who for phase in given.questions[kind.name].phases
-    }  # fmt: skip
+    phases = {phase.name for kind in who for phase in given.questions[kind.name].phases}
     mine = sum(o.wall_s for o in _outcomes(given) if o.point.phase in phases)
     whole = sum(o.wall_s for o in _outcomes(given))
     return Settle(
@@ -114,9 +112,7 @@ def _search_s(effect: Effect, budget_s: float) -> float:
     return 10.0 * math.ceil(max(2.0, times) * budget_s / 10.0)
 
 
-def _seconds(
-    outcomes: Sequence[Outcome], study: Study, wanted: Mapping[str, float]
-) -> float:  # fmt: skip
+def _seconds(outcomes: Sequence[Outcome], study: Study, wanted: Mapping[str, float]) -> float:
     """What the study takes with these values: each phase as many times as long as it was."""
     run = study.run
     times = {

@@ -19,9 +19,15 @@ from sojourn.testing_questions import answers
 
 def ran(per_s: float, *, error: float = 0.1, asked: float | None = None) -> Pace:
     return Pace(
-        called="xz", unit="files", per_s=per_s, error_per_s=error, alone_per_s=10.0,
-        alone_error_per_s=0.1, asked_per_s=asked, seconds=21,
-    )  # fmt: skip
+        called="xz",
+        unit="files",
+        per_s=per_s,
+        error_per_s=error,
+        alone_per_s=10.0,
+        alone_error_per_s=0.1,
+        asked_per_s=asked,
+        seconds=21,
+    )
 
 
 def test_who_was_asked_for_half_and_did_half_kept_all() -> None:

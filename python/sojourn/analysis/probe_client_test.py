@@ -16,9 +16,16 @@ from sojourn.plan.setting import Setting
 from sojourn.stats.times import from_values
 
 POINT = Point(
-    key="m/sweep/b0/load=0.5", service="m", phase=Phase.SWEEP, setting=Setting.of(load=0.5),
-    offered_rps=5000.0, fraction=0.5, measure_s=2.0, warmup_s=0.0, seed=1,
-)  # fmt: skip
+    key="m/sweep/b0/load=0.5",
+    service="m",
+    phase=Phase.SWEEP,
+    setting=Setting.of(load=0.5),
+    offered_rps=5000.0,
+    fraction=0.5,
+    measure_s=2.0,
+    warmup_s=0.0,
+    seed=1,
+)
 
 
 def row(n: int, scale: float = 1.0, *, seed: int = 1, doubts: tuple[str, ...] = ()) -> ProbeRow:

@@ -60,8 +60,11 @@ KINDS: Mapping[str, About] = {
     "qos": About("target was missed"),
     # checks of the lab
     "client": About("clients' CPU full", "give the clients more CPUs", has_share=True),
-    "server disturbed": About("others ran", "end other programs, or let the lab shield the "
-                              "server's CPUs: --shield priority", has_share=True),
+    "server disturbed": About(
+        "others ran",
+        "end other programs, or let the lab shield the server's CPUs: --shield priority",
+        has_share=True,
+    ),
     "neighbour died": About("neighbour died", "see the neighbour's log in the point's folder"),
     "unstable": About("not steady", "measure longer: --profile standard"),
     "overloaded": About("queue grows", "ask for less load: this is more than is served"),
@@ -69,7 +72,7 @@ KINDS: Mapping[str, About] = {
     "undecided alone": About("too few requests", "measure longer: --profile standard"),
     "too few requests": About("too few requests", "measure longer: --profile standard"),
     "borderline": About("near the target", "measure longer: --profile standard"),
-}  # fmt: skip
+}
 
 _COURSES = {Course.COLD: "cold start", Course.MOVES: "unstable", Course.GROWS: "overloaded"}
 

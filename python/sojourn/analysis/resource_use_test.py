@@ -26,14 +26,33 @@ S = 1_000_000_000
 
 def outcome(rps: float) -> Outcome:
     point = Point(
-        key=f"a/sweep/{rps}", service="a", phase=Phase.SWEEP, repeat=0, fraction=rps / 1000,
-        offered_rps=rps, measure_s=1.0, warmup_s=0.0, seed=1,
-    )  # fmt: skip
+        key=f"a/sweep/{rps}",
+        service="a",
+        phase=Phase.SWEEP,
+        repeat=0,
+        fraction=rps / 1000,
+        offered_rps=rps,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     return Outcome(
-        point=point, verdict=Verdict.HOLDS, reasons=(), offered_rps=rps, achieved_rps=rps,
-        requests=100, over_bound=0, lost=0, mean_ns=1.0, p50_ns=1.0, p95_ns=1.0, p99_ns=1.0,
-        correlation=1.0, wall_s=1.0, folder="",
-    )  # fmt: skip
+        point=point,
+        verdict=Verdict.HOLDS,
+        reasons=(),
+        offered_rps=rps,
+        achieved_rps=rps,
+        requests=100,
+        over_bound=0,
+        lost=0,
+        mean_ns=1.0,
+        p50_ns=1.0,
+        p95_ns=1.0,
+        p99_ns=1.0,
+        correlation=1.0,
+        wall_s=1.0,
+        folder="",
+    )
 
 
 def run(rps: float, columns: Mapping[str, list[float]]) -> Measured:
@@ -67,8 +86,12 @@ def test_the_sides_are_the_highest_load_that_holds_and_the_first_that_does_not()
     use = found(cpu(500, 0.5), cpu(690, 0.6), cpu(700, 0.7, 0.72), cpu(800, 0.9), cpu(900, 0.99))
     holds, violated = use.sides
     assert (holds.what, holds.lo_rps, holds.hi_rps, holds.runs, holds.samples) == (
-        "holds", 690, 700, 2, 3,
-    )  # fmt: skip
+        "holds",
+        690,
+        700,
+        2,
+        3,
+    )
     assert (violated.what, violated.lo_rps, violated.hi_rps) == ("violated", 800, 800)
     box = holds.uses[0].box
     assert (box.n, box.least, box.median, box.greatest) == (3, 0.6, 0.7, 0.72)
@@ -131,13 +154,16 @@ def test_samples_that_could_not_be_told_are_left_out() -> None:
 
 
 TABLE = {
-    "schema": "sojourn.resources/1", "period_s": 1.0, "cpus": 2,
+    "schema": "sojourn.resources/1",
+    "period_s": 1.0,
+    "cpus": 2,
     "probe": {"cpu_s": 0.01, "wall_s": 5.0, "is_apart": True},
-    "end_unix_ns": [2 * S, 3 * S, 4 * S, 5 * S], "length_s": [1.0] * 4,
+    "end_unix_ns": [2 * S, 3 * S, 4 * S, 5 * S],
+    "length_s": [1.0] * 4,
     "is_late": [False, False, True, False],
     "columns": {"service_cpu_share": [0.1, None, 0.3, 0.4]},
     "measured_unix_ns": [2 * S, 4 * S],
-}  # fmt: skip
+}
 
 
 def test_only_samples_of_the_measured_part_are_read(tmp_path: Path) -> None:

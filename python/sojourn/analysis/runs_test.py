@@ -20,9 +20,15 @@ from sojourn.stats.testing import mg1
 from sojourn.stats.times import EMPTY, from_values
 
 POINT = Point(
-    key="s/sweep/b0/f0.80", service="s", phase=Phase.SWEEP, offered_rps=8_000.0, fraction=0.8,
-    measure_s=5.0, warmup_s=0.0, seed=1,
-)  # fmt: skip
+    key="s/sweep/b0/f0.80",
+    service="s",
+    phase=Phase.SWEEP,
+    offered_rps=8_000.0,
+    fraction=0.8,
+    measure_s=5.0,
+    warmup_s=0.0,
+    seed=1,
+)
 TRUE_P99 = np.log(100) / (1 - 0.8)  # of M/M/1 in service times, at a load of 0.8
 SERVICE_NS = 1e5
 
@@ -154,8 +160,10 @@ def test_a_cold_start_is_sought_in_the_slices_or_else_in_raw_times() -> None:
     rng = np.random.default_rng(3)
     level = np.r_[np.full(12, 2.0), np.ones(28)]
     raw = np.concatenate([rng.normal(1e5 * each, 2e3, 50) for each in level])
-    seconds = [Second(at_s=float(k), achieved_rps=1.0, sojourn=from_values(part))
-               for k, part in enumerate(np.array_split(raw, 40))]  # fmt: skip
+    seconds = [
+        Second(at_s=float(k), achieved_rps=1.0, sojourn=from_values(part))
+        for k, part in enumerate(np.array_split(raw, 40))
+    ]
     base = replace(measured(POINT, raw), raw_sojourn_ns=None)
     forty = runs.judge(replace(base, seconds=tuple(seconds)), None)
     assert any(reason.startswith("cold start: in the first ") for reason in forty.run.reasons)
@@ -189,8 +197,10 @@ def test_a_run_without_a_request_or_a_doubted_one_is_not_believed() -> None:
     doubted = replace(sound.outcome, verdict=Verdict.UNKNOWN, reasons=("late",))
     found = runs.judge(replace(sound, outcome=doubted), MS)
     assert (found.decision, found.run.is_believed, found.run.verdict) == (
-        Decision.UNKNOWN, False, Verdict.UNKNOWN,
-    )  # fmt: skip
+        Decision.UNKNOWN,
+        False,
+        Verdict.UNKNOWN,
+    )
     assert found.run.reasons == ("late",)
     assert runs.judge(sound, MS).run.is_believed
 

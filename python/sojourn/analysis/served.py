@@ -145,18 +145,30 @@ QUEUES = (
     Queue(name="mm1", rate_rps=51_200, bound_s=1e-3, border=1 - math.log(100) / 51.2),
     Queue(name="md1", rate_rps=25_600, bound_s=1e-3, border=0.909, is_fixed=True),
     Queue(
-        name="stall", rate_rps=50_000, bound_s=1e-3, border=0.646,
-        is_fixed=True, stalls=(1.7, 1e-3, 5e-3),
+        name="stall",
+        rate_rps=50_000,
+        bound_s=1e-3,
+        border=0.646,
+        is_fixed=True,
+        stalls=(1.7, 1e-3, 5e-3),
     ),
     Queue(
-        name="vac", rate_rps=50_000, bound_s=1e-3, border=0.540,
-        is_fixed=True, stalls=(0.4, 5e-3, 20e-3),
+        name="vac",
+        rate_rps=50_000,
+        bound_s=1e-3,
+        border=0.540,
+        is_fixed=True,
+        stalls=(0.4, 5e-3, 20e-3),
     ),
     Queue(
-        name="slow", rate_rps=50_000, bound_s=20e-3, border=0.774,
-        is_fixed=True, slow=(0.6, 0.1, 2.0),
+        name="slow",
+        rate_rps=50_000,
+        bound_s=20e-3,
+        border=0.774,
+        is_fixed=True,
+        slow=(0.6, 0.1, 2.0),
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(kw_only=True)

@@ -155,9 +155,16 @@ def test_stalls_at_the_border_of_the_table_make_one_percent_miss() -> None:
 def test_an_outcome_counts_misses_after_the_warm_up_and_a_restart_takes_its_time() -> None:
     served = Served(queue=MM1, restart_sd=0.0)
     point = Point(
-        key="s/search/p0", service="s", phase=Phase.SEARCH, offered_rps=49_000.0, fraction=0.9,
-        measure_s=2.0, warmup_s=1.0, seed=4, repeat=1,
-    )  # fmt: skip
+        key="s/search/p0",
+        service="s",
+        phase=Phase.SEARCH,
+        offered_rps=49_000.0,
+        fraction=0.9,
+        measure_s=2.0,
+        warmup_s=1.0,
+        seed=4,
+        repeat=1,
+    )
     first, second = served.measure(point), served.measure(point)
     assert first.wall_s - second.wall_s == pytest.approx(RESTART_S)
     assert second.wall_s == pytest.approx(3.0 + AROUND_S)

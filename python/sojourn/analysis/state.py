@@ -22,9 +22,11 @@ def of(found: Findings, answers: Answers) -> State:
     _, whole = leading(found, answers)
     is_done = whole.done == whole.of
     return State(
-        done=whole.done, of=whole.of, unit=whole.unit,
+        done=whole.done,
+        of=whole.of,
+        unit=whole.unit,
         settle=None if is_done and whole.of else found.state.settle,
-    )  # fmt: skip
+    )
 
 
 def leading(found: Findings, answers: Answers) -> tuple[tuple[Answer, ...], Counted]:

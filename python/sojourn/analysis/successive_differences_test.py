@@ -37,9 +37,12 @@ def test_it_is_the_least_squares_of_statsmodels(lost: float) -> None:
     assert found is not None
     seen = ~np.isnan(logs)
     at_block, at_level = np.nonzero(seen)
-    design = np.column_stack([
-        *(at_block == n for n in range(4)), *(at_level == n for n in range(1, 4)),
-    ]).astype(float)  # fmt: skip
+    design = np.column_stack(
+        [
+            *(at_block == n for n in range(4)),
+            *(at_level == n for n in range(1, 4)),
+        ]
+    ).astype(float)
     fit = sm.OLS(logs[seen], design).fit()
     for level in (1, 2, 3):
         step, nth = found.between(0, level), 3 + level
@@ -68,7 +71,7 @@ def test_it_is_the_least_squares_of_statsmodels(lost: float) -> None:
         [[0.0, 1.0, NONE], [0.1, 1.1, NONE]],
         [[0.0, 1.0]],
     ],
-)  # fmt: skip
+)
 def test_levels_that_no_block_has_together_are_not_compared(logs: list[list[float]]) -> None:
     assert successive_differences.fitted(np.array(logs)) is None
 

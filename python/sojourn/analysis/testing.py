@@ -52,10 +52,13 @@ def measured(
         folder="",
     )
     log = [
-        Second(at_s=float(i), achieved_rps=len(part) * seconds / point.measure_s,
-               sojourn=from_values(three_digits(part)))
+        Second(
+            at_s=float(i),
+            achieved_rps=len(part) * seconds / point.measure_s,
+            sojourn=from_values(three_digits(part)),
+        )
         for i, part in enumerate(np.array_split(sojourn_ns, seconds) if seconds else [])
-    ]  # fmt: skip
+    ]
     return Measured(
         outcome=outcome,
         sojourn=times,
@@ -68,9 +71,15 @@ def measured(
 def late(lateness_ns: Mapping[float | None, float], *, stops_allowance: float = 1.0) -> Measured:
     """A run of 20,000 exponential times of 20 µs whose client was late, or stopped."""
     point = Point(
-        key="s/sweep/b0/f0.5", service="s", phase=Phase.SWEEP, offered_rps=1e4, fraction=0.5,
-        measure_s=1.0, warmup_s=0.1, seed=1,
-    )  # fmt: skip
+        key="s/sweep/b0/f0.5",
+        service="s",
+        phase=Phase.SWEEP,
+        offered_rps=1e4,
+        fraction=0.5,
+        measure_s=1.0,
+        warmup_s=0.1,
+        seed=1,
+    )
     run = measured(point, np.random.default_rng(1).exponential(20_000, 20_000))
     return replace(run, lateness_ns=lateness_ns, stops_allowance=stops_allowance)
 
@@ -119,9 +128,13 @@ def run_study(
                 lives[life] = capacity_rps * math.exp(spread * rng.standard_normal())
             done.append(_play(study, member, lives[life], rng))
     return StudyData(
-        study=study, measured=tuple(done), workers={s.label: 1 for s in study.services},
-        started="2026-01-01T00:00:00Z", wall_s=sum(m.outcome.wall_s for m in done), questions=PLANS
-    )  # fmt: skip
+        study=study,
+        measured=tuple(done),
+        workers={s.label: 1 for s in study.services},
+        started="2026-01-01T00:00:00Z",
+        wall_s=sum(m.outcome.wall_s for m in done),
+        questions=PLANS,
+    )
 
 
 def _play(study: Study, point: Point, capacity_rps: float, rng: Generator) -> Measured:
@@ -141,9 +154,12 @@ def study_of(
 ) -> Study:
     """A study of these services, without A/A points."""
     return Study(
-        name=name, question="How does the tail grow with load?", run=PROFILES[profile],
-        services=services, aa=False,
-    )  # fmt: skip
+        name=name,
+        question="How does the tail grow with load?",
+        run=PROFILES[profile],
+        services=services,
+        aa=False,
+    )
 
 
 def memcached(*, measure: Sequence[str] = ("sweep", "max_load")) -> ServiceSpec:

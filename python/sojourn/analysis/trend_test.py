@@ -137,8 +137,11 @@ def block(seed: int, *without: Setting) -> dict[Setting, float]:
     """Alone it is flat; beside another it is four times as long from size 2 on."""
     rng = np.random.default_rng(seed)
     wave = rng.normal(0, 0.03, 6)
-    truth = [(size, who, 4.0 if who == "spin" and size > 1 else 1.0)
-             for size in (1, 2, 4) for who in ("none", "spin")]  # fmt: skip
+    truth = [
+        (size, who, 4.0 if who == "spin" and size > 1 else 1.0)
+        for size in (1, 2, 4)
+        for who in ("none", "spin")
+    ]
     found = {at(s, w): v * math.exp(e) for (s, w, v), e in zip(truth, wave, strict=True)}
     return {cell: value for cell, value in found.items() if cell not in without}
 

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
     from sojourn.spec import Study
 
 _COLORS = {
-    "answered": "green", "answered in part": "green", "failed": "red", "skipped": "yellow",
+    "answered": "green",
+    "answered in part": "green",
+    "failed": "red",
+    "skipped": "yellow",
     "undecided": "yellow",
-}  # fmt: skip
+}
 _NOTES = 2  # combinations that are skipped, as a line of the table names them
 
 
@@ -48,29 +51,33 @@ def chosen(
 
     if study is None and not is_all and not only:
         raise SpecFault(
-            "no STUDY is named", at="the command line",
+            "no STUDY is named",
+            at="the command line",
             fix=f"name one of {', '.join(spec.names())}, a TOML file, or give --all; "
             "`sojourn run --help`",
-        )  # fmt: skip
+        )
     if study is not None:
         raise SpecFault(
-            f"{study} is one study, --all and --only mean many", at="the command line",
+            f"{study} is one study, --all and --only mean many",
+            at="the command line",
             fix=f"leave {study} out, or write --all --only {study}",
-        )  # fmt: skip
+        )
     if not is_all:
         raise SpecFault("--only is for --all", at="--only", fix="add --all, or name one study")
     if varied:
         raise SpecFault(
-            "--vary is for one study, because it names that study's keys", at=f"--vary {varied[0]}",
+            "--vary is for one study, because it names that study's keys",
+            at=f"--vary {varied[0]}",
             fix="name the study instead of --all",
-        )  # fmt: skip
+        )
     named = [name.strip() for text in only for name in text.split(",") if name.strip()]
     for name in named:
         if not name.endswith(".toml") and name not in spec.names():
             raise SpecFault(
-                f"there is no study called '{name}'", at=f"--only {','.join(only)}",
+                f"there is no study called '{name}'",
+                at=f"--only {','.join(only)}",
                 fix=f"there are: {', '.join(spec.names())}; a file of your own ends with .toml",
-            )  # fmt: skip
+            )
     return list(dict.fromkeys(named)) or spec.names()
 
 
@@ -104,11 +111,14 @@ def plan(
     found = list(_surveyed(names, profile, sets))
     total_s, budget_s = _total_s(found), _budget_s(found)
     if as_json:
-        put_json({
-            "studies": [_told(one) | {"shows": _shows(one, results)} for one in found],
-            "wall_s": total_s, "budget_s": budget_s,
-            "points": sum(one.entry.planned for one in found),
-        })  # fmt: skip
+        put_json(
+            {
+                "studies": [_told(one) | {"shows": _shows(one, results)} for one in found],
+                "wall_s": total_s,
+                "budget_s": budget_s,
+                "points": sum(one.entry.planned for one in found),
+            }
+        )
         return
     console = to_stdout()
     table = new_table()
@@ -168,10 +178,19 @@ def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_
 
 
 def run(
-    names: Sequence[str], *, profile: str | None, sets: Sequence[str], results: Path,
-    patience: Patience, is_new: bool, as_json: bool, is_quiet: bool, only: Sequence[str],
-    within: str | None, is_agreed: bool,
-) -> int:  # fmt: skip
+    names: Sequence[str],
+    *,
+    profile: str | None,
+    sets: Sequence[str],
+    results: Path,
+    patience: Patience,
+    is_new: bool,
+    as_json: bool,
+    is_quiet: bool,
+    only: Sequence[str],
+    within: str | None,
+    is_agreed: bool,
+) -> int:
     """Measure study after study; gives the exit code."""
     from sojourn import campaign
     from sojourn import run as running
@@ -182,9 +201,11 @@ def run(
     show.line(f"looking at {len(names)} studies")
     found = list(_surveyed(names, profile, sets, is_agreed=is_agreed))
     with running.taken(
-        "all studies", lambda event: say(event.text), wait_s=patience.turn_s,
+        "all studies",
+        lambda event: say(event.text),
+        wait_s=patience.turn_s,
         is_forced=patience.is_forced,
-    ):  # fmt: skip
+    ):
         pass  # who measures now is told before anything is written
     command = _command(only, profile, sets, results, is_agreed=is_agreed)
     identity = {"studies": list(names), "profile": profile, "sets": list(sets)}
@@ -196,9 +217,13 @@ def run(
     try:
         with ending_in_order():
             campaign.measure(
-                going, found, show.stage, patience=patience, is_new=is_new,
+                going,
+                found,
+                show.stage,
+                patience=patience,
+                is_new=is_new,
                 within_s=_budget_s(found) if asked_s is None else asked_s,
-            )  # fmt: skip
+            )
     except KeyboardInterrupt:
         say(f"stopped; measured points are saved; resume with: {command}")
         return Exit.INTERRUPTED
@@ -209,10 +234,14 @@ def run(
         say(f"{len(waiting)} studies are postponed, about {need}; resume with: {command}")
     say(f"report: {going.page}")
     if as_json:
-        put_json({
-            "page": going.page, "exit": int(going.exit), "command": command,
-            "studies": [dataclasses.asdict(entry) for entry in going.entries],
-        })  # fmt: skip
+        put_json(
+            {
+                "page": going.page,
+                "exit": int(going.exit),
+                "command": command,
+                "studies": [dataclasses.asdict(entry) for entry in going.entries],
+            }
+        )
     else:
         to_stdout().print(table_of(going.entries))
         _say_answers(going.entries)
@@ -361,11 +390,16 @@ def _budget_s(found: Sequence[Planned]) -> float | None:
 def _told(one: Planned) -> dict[str, Any]:
     entry = one.entry
     return {
-        "study": one.name, "question": entry.question, "can": one.ahead is not None,
-        "points": entry.planned, "wall_s": entry.planned_s, "reason": entry.reason,
-        "mend": entry.mend, "skipped": [left.table for left in one.held.skipped],
+        "study": one.name,
+        "question": entry.question,
+        "can": one.ahead is not None,
+        "points": entry.planned,
+        "wall_s": entry.planned_s,
+        "reason": entry.reason,
+        "mend": entry.mend,
+        "skipped": [left.table for left in one.held.skipped],
         "too_short": one.ahead.shortfalls if one.ahead else (),
-    }  # fmt: skip
+    }
 
 
 def _shows(one: Planned, results: Path) -> Sequence[Shown]:

@@ -31,8 +31,10 @@ def calibrate(
     connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
     peak: Annotated[
         str,
-        typer.Option(help="Closed-loop peak in requests/s: the service's capacity.",
-                     show_default="the record's; else from CPU time at the fitted loads"),
+        typer.Option(
+            help="Closed-loop peak in requests/s: the service's capacity.",
+            show_default="the record's; else from CPU time at the fitted loads",
+        ),
     ] = "",
     fit_up_to: Annotated[
         float, typer.Option(help="Fit up to this share of the peak (or of the highest load).")
@@ -48,7 +50,7 @@ def calibrate(
         str, typer.Option(help="Quantities to fit and judge: mean, p50, p95, p99.")
     ] = "p50,p95",
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Fit a service's parameters to its low loads, predict its high loads, and print the errors.
 
     Service time and wake-up cost follow from CPU time per request, which falls as the CPU fills.
@@ -71,10 +73,13 @@ def calibrate(
 
     lowered.for_reading(points)
     setup = Setup(
-        workers=workers, connections=connections, fit_up_to=fit_up_to, bound=bound,
+        workers=workers,
+        connections=connections,
+        fit_up_to=fit_up_to,
+        bound=bound,
         peak_rps=_count(peak) if peak else read_peak(points),
         quantities=tuple(name.strip() for name in quantities.split(",") if name.strip()),
-    )  # fmt: skip
+    )
     found = fit(Simulator.find(), read_points(points, quiet=quiet), setup)
     if as_json:
         put_json(asdict(found))
@@ -105,10 +110,15 @@ def _row(p: Prediction, found: Calibration) -> tuple[str, ...]:
     spread = "" if p.lo_ns is None or p.hi_ns is None else f"{show_ns(p.lo_ns)}–{show_ns(p.hi_ns)}"
     mark = ("*" if p.is_fitted else "") + ("" if p.quantity in found.quantities else "~")
     return (
-        f"{p.share:.0%}", show_count(p.rate_rps), p.quantity, show_ns(p.measured_ns), spread,
-        shown(p.predicted_ns), "unstable" if p.error is None else f"{p.error:+.1%}",
+        f"{p.share:.0%}",
+        show_count(p.rate_rps),
+        p.quantity,
+        show_ns(p.measured_ns),
+        spread,
+        shown(p.predicted_ns),
+        "unstable" if p.error is None else f"{p.error:+.1%}",
         mark,
-    )  # fmt: skip
+    )
 
 
 def _count(text: str) -> float:

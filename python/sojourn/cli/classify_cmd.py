@@ -33,17 +33,23 @@ def classify(
     ] = False,
     memory_max: Annotated[
         str,
-        typer.Option(metavar="BYTES/S", help="Memory bandwidth of this machine, such as 14GB.",
-                     show_default="not known"),
+        typer.Option(
+            metavar="BYTES/S",
+            help="Memory bandwidth of this machine, such as 14GB.",
+            show_default="not known",
+        ),
     ] = "",
     has_details: Annotated[
         bool,
-        typer.Option("--details", rich_help_panel=OUTPUT_PANEL,
-                     help="With --paper: show the row of each service."),
+        typer.Option(
+            "--details",
+            rich_help_panel=OUTPUT_PANEL,
+            help="With --paper: show the row of each service.",
+        ),
     ] = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Classify a service: whether it scales, whether SMT matters, and its critical resource.
 
     It reads a record in which the service ran with several numbers of threads, each on CPUs of
@@ -64,8 +70,9 @@ def classify(
     if sum((name is not None, is_paper, is_planted)) > 1:
         raise SpecFault(
             "only one of a record, --paper and --planted can be given",
-            at="sojourn classify", fix="run the command once for each",
-        )  # fmt: skip
+            at="sojourn classify",
+            fix="run the command once for each",
+        )
     if is_paper:
         classify_tables.paper(as_json=as_json, has_details=has_details)
     elif is_planted:

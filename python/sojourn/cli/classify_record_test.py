@@ -28,8 +28,10 @@ def test_a_record_is_classified_at_the_highest_load_within_qos(tmp_path: Path) -
         one * 0.6 / 0.75, rel=1e-3
     )  # loads have four digits
     assert (found.scalable.word, found.smt.word, found.critical.word) == (
-        "no", "no", "CPU, not scalable",
-    )  # fmt: skip
+        "no",
+        "no",
+        "CPU, not scalable",
+    )
     assert found.scalable.number is not None  # what it carried is known
     assert found.scalable.number.value == pytest.approx(1.0, rel=1e-6)
 

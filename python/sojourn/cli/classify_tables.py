@@ -20,10 +20,14 @@ def paper(*, as_json: bool, has_details: bool) -> None:
     found, simple = published.agreements(), published.simple()
     if as_json:
         sights = [{"sight": one.sight, "rows": one.rows} for one in found]
-        put_json({
-            "label": "computed", "sights": sights, "rules_of_one_sensor": simple,
-            "by_load": published.by_load(),
-        })  # fmt: skip
+        put_json(
+            {
+                "label": "computed",
+                "sights": sights,
+                "rules_of_one_sensor": simple,
+                "by_load": published.by_load(),
+            }
+        )
     else:
         _print_paper(found, has_details=has_details)
     end("violated" if any(row.is_wrong for row in found[0].rows) else "holds")
@@ -44,10 +48,14 @@ def _print_paper(found: Sequence[Agreement], *, has_details: bool) -> None:
         " has them, not that they hold of others. What one sensor alone would have missed:\n"
     )
     table = [
-        (question, f'"yes" where {rule}', f"{right} of {len(published.TABLE)}",
-         ", ".join(missed) or "none")
+        (
+            question,
+            f'"yes" where {rule}',
+            f"{right} of {len(published.TABLE)}",
+            ", ".join(missed) or "none",
+        )
         for question, rule, right, missed in published.simple()
-    ]  # fmt: skip
+    ]
     print_table(console, ("answer", "rule", "right", "misses"), table)
     console.print("\nby the loads that its text gives (P10), which have no intervals:\n")
     loads = [
@@ -92,10 +100,13 @@ def planted_ones(*, as_json: bool) -> None:
         console = to_stdout()
         console.print("simulated: 30 s of samples with 1 and with 8 threads of each service\n")
         rows = [
-            (known.name, *(answer.word for answer in told.answers),
-             "wrong" if known.name in wrong else "right")
+            (
+                known.name,
+                *(answer.word for answer in told.answers),
+                "wrong" if known.name in wrong else "right",
+            )
             for known, told in found
-        ]  # fmt: skip
+        ]
         head = ("planted", *(answer.question for answer in found[0][1].answers), "")
         print_table(console, head, rows)
         console.print(f"\n{len(found) - len(wrong)} of {len(found)} right")

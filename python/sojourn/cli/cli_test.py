@@ -32,9 +32,21 @@ COMMANDS = [
 
 def test_the_verbs_are_those_of_the_design() -> None:
     assert set(COMMANDS) == {
-        "run", "plan", "ls", "rm", "show", "report", "doctor", "kinds", "sql", "restore", "check",
-        "install", "try", "init",
-    }  # fmt: skip
+        "run",
+        "plan",
+        "ls",
+        "rm",
+        "show",
+        "report",
+        "doctor",
+        "kinds",
+        "sql",
+        "restore",
+        "check",
+        "install",
+        "try",
+        "init",
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -169,9 +181,12 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     package = Path(spec.__file__).parents[2]
     script = f"set -o pipefail; {sys.executable} -m sojourn kinds | head -1"
     done = subprocess.run(
-        ["/bin/bash", "-c", script], env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["/bin/bash", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (Exit.OK, "services\n", "")
 
 

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 Yes = Annotated[
     bool,
     typer.Option(
-        "--yes", "-y", rich_help_panel="Study",
+        "--yes",
+        "-y",
+        rich_help_panel="Study",
         help="Allow load on services of other machines. Load only machines that are yours.",
     ),
-]  # fmt: skip
+]
 
 
 def say_asked(study: Study) -> None:

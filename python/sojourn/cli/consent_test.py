@@ -78,9 +78,14 @@ def test_looking_ahead_says_whom_it_asks(
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("scheme", ["http://", ""])
 def test_looking_ahead_asks_no_other_machine(
-    heard: tuple[str, list[str]], tmp_path: Path, command: str, many: bool, scheme: str,  # noqa: FBT001
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    heard: tuple[str, list[str]],
+    tmp_path: Path,
+    command: str,
+    many: bool,  # noqa: FBT001
+    scheme: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.setattr(asked, "is_here", lambda _: False)
     at, paths = heard
     path = written(tmp_path, f"{scheme}{at}")
@@ -91,9 +96,13 @@ def test_looking_ahead_asks_no_other_machine(
 
 @pytest.mark.parametrize("many", [False, True])
 def test_another_machine_is_loaded_with_consent_alone(
-    lab: testing.Lab, heard: tuple[str, list[str]], tmp_path: Path, many: bool,  # noqa: FBT001
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    lab: testing.Lab,
+    heard: tuple[str, list[str]],
+    tmp_path: Path,
+    many: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.setattr(asked, "is_here", lambda _: False)
     at, paths = heard
     path = written(tmp_path, f"http://{at}/")
@@ -110,9 +119,11 @@ def test_another_machine_is_loaded_with_consent_alone(
 
 
 def test_a_file_that_does_not_come_with_the_lab_is_told_before_it_is_run(
-    lab: testing.Lab, heard: tuple[str, list[str]], tmp_path: Path,
+    lab: testing.Lab,
+    heard: tuple[str, list[str]],
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     results = ["--results", str(tmp_path / "results"), "--quiet"]
     main(["run", written(tmp_path, f"http://{heard[0]}/"), *results])
     err = capsys.readouterr().err
@@ -153,9 +164,12 @@ def test_words_of_a_file_do_not_reach_the_terminal_raw(
 )
 @pytest.mark.usefixtures("alone")
 def test_a_file_that_is_not_there_is_told_before_a_record_is_begun(
-    heard: tuple[str, list[str]], tmp_path: Path, load: str, key: str,
+    heard: tuple[str, list[str]],
+    tmp_path: Path,
+    load: str,
+    key: str,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     path = written(tmp_path, f"http://{heard[0]}/", load)
     line = Path(path).read_text().splitlines().index(load) + 1
     assert main(["check", path]) == Exit.USAGE
@@ -168,9 +182,11 @@ def test_a_file_that_is_not_there_is_told_before_a_record_is_begun(
 
 
 def test_a_secret_that_is_not_set_is_told_before_a_record_is_begun(
-    heard: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    heard: tuple[str, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     path = written(tmp_path, f"http://{heard[0]}/", 'auth = "bearer:env:TOKEN_OF_A_TEST"')
     monkeypatch.delenv("TOKEN_OF_A_TEST", raising=False)
     assert main(["check", path]) == Exit.USAGE

@@ -14,40 +14,49 @@ PANEL = "Service"
 
 Insecure = Annotated[
     bool,
-    typer.Option(
-        "--insecure", rich_help_panel=PANEL, help="TLS: accept any certificate."
-    ),
-]  # fmt: skip
+    typer.Option("--insecure", rich_help_panel=PANEL, help="TLS: accept any certificate."),
+]
 CaFile = Annotated[
     str,
     typer.Option(
-        "--ca-file", metavar="FILE", rich_help_panel=PANEL,
+        "--ca-file",
+        metavar="FILE",
+        rich_help_panel=PANEL,
         help="TLS: certificates of trusted issuers, or of the server itself, in PEM.",
         show_default="the issuers that this machine trusts, or SSL_CERT_FILE",
     ),
-]  # fmt: skip
+]
 Cert = Annotated[
     str,
     typer.Option(
-        "--cert", metavar="FILE", rich_help_panel=PANEL, show_default=False,
+        "--cert",
+        metavar="FILE",
+        rich_help_panel=PANEL,
+        show_default=False,
         help="TLS: the client's certificate in PEM, for a server that requires one.",
     ),
-]  # fmt: skip
+]
 Key = Annotated[
     str,
     typer.Option(
-        "--key", metavar="FILE", rich_help_panel=PANEL, show_default=False,
+        "--key",
+        metavar="FILE",
+        rich_help_panel=PANEL,
+        show_default=False,
         help="TLS: the private key of --cert, in PEM.",
     ),
-]  # fmt: skip
+]
 Auth = Annotated[
     str,
     typer.Option(
-        "--auth", metavar="SCHEME:PLACE", rich_help_panel=PANEL, show_default=False,
+        "--auth",
+        metavar="SCHEME:PLACE",
+        rich_help_panel=PANEL,
+        show_default=False,
         help="Credentials: basic:file:PATH, bearer:env:NAME or password:env:NAME. The secret is "
         "read from there and never shown.",
     ),
-]  # fmt: skip
+]
 
 
 def given(*, insecure: bool, ca_file: str, cert: str, key: str, auth: str) -> dict[str, str | bool]:
@@ -62,8 +71,12 @@ def given(*, insecure: bool, ca_file: str, cert: str, key: str, auth: str) -> di
         fix = "give both: --cert FILE --key FILE"
         raise SpecFault("a certificate is of no use without its key", at="--cert, --key", fix=fix)
     every: dict[str, str | bool] = {
-        "insecure": insecure, "ca_file": ca_file, "cert": cert, "key": key, "auth": auth,
-    }  # fmt: skip
+        "insecure": insecure,
+        "ca_file": ca_file,
+        "cert": cert,
+        "key": key,
+        "auth": auth,
+    }
     load: dict[str, str | bool] = files.absolute(
         {name: value for name, value in every.items() if value}, Path.cwd()
     )

@@ -22,7 +22,7 @@ Name = Annotated[
     typer.Argument(
         metavar="[NAME]", help="What to fetch. Without a name: list all.", show_default=False
     ),
-]  # fmt: skip
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Again = Annotated[bool, typer.Option("--again", help="Fetch and make it again even if present.")]
 
@@ -71,8 +71,9 @@ def install(
         if not sys.stdin.isatty():
             raise SpecFault(
                 f"this needs a confirmation to {what}, and there is no terminal to ask on",
-                at=f"sojourn install {name}", fix="give --yes",
-            )  # fmt: skip
+                at=f"sojourn install {name}",
+                fix="give --yes",
+            )
         typer.confirm(f"{what}?", abort=True, err=True)
     if part.builds:
         say(f"{name}: downloading, then making it, which takes a minute or two")

@@ -33,9 +33,13 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return Offer(deb=deb, bytes=49_146_196, kind="", sum="", options=())
 
     thing = Part(
-        name="thing", about="a thing", version="7", debs=(Deb(package="web"),), make=make,
+        name="thing",
+        about="a thing",
+        version="7",
+        debs=(Deb(package="web"),),
+        make=make,
         needs={"no-such-program": "no-such-package"},
-    )  # fmt: skip
+    )
     monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
     monkeypatch.setattr(install, "KINDS", {"thing": thing})
     monkeypatch.setattr(debs, "offer", offered)
@@ -125,9 +129,14 @@ def test_what_is_made_here_says_its_size_and_needs_what_makes_it(
         return {"films": "1"}
 
     made = Part(
-        name="made", about="a film", version="1", debs=(), make=make, made_bytes=93_000_000,
+        name="made",
+        about="a film",
+        version="1",
+        debs=(),
+        make=make,
+        made_bytes=93_000_000,
         needs={"no-such-maker": "no-such-package"},
-    )  # fmt: skip
+    )
     monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
     monkeypatch.setattr(install, "KINDS", {"made": made})
     assert app.main(["install", "made", "--yes"]) == Exit.USAGE

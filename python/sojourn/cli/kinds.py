@@ -82,9 +82,12 @@ def catalogue() -> Kinds:
         "profiles": profiles,
         "methods": methods,
         # What the simulator shares with the generator is listed once.
-        **{f"simulated {table['name']}": table["kinds"] for table in simulated
-           if table["name"] not in known},
-    }  # fmt: skip
+        **{
+            f"simulated {table['name']}": table["kinds"]
+            for table in simulated
+            if table["name"] not in known
+        },
+    }
 
 
 def _only(tables: Kinds, name: str) -> Kinds:

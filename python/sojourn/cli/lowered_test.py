@@ -44,9 +44,13 @@ as_root = pytest.mark.skipif(users.server_user() is None, reason="needs root: it
 
 def looked(how: str, folder: Path) -> dict[str, object]:
     done = subprocess.run(
-        [sys.executable, "-c", LOOK, how, str(folder)], capture_output=True, text=True, check=False,
-        timeout=120, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+        [sys.executable, "-c", LOOK, how, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -96,9 +100,13 @@ def test_memory_is_bounded_and_a_smaller_bound_stays(tmp_path: Path) -> None:
         f"resource.setrlimit(resource.RLIMIT_DATA, ({small}, {small}))\ngetattr(lowered",
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "for_reading", str(tmp_path)], capture_output=True, text=True,
-        check=True, timeout=120, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+        [sys.executable, "-c", code, "for_reading", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert json.loads(done.stdout)["data"] == small
 
 

@@ -22,10 +22,13 @@ CULPRITS_MAX = 8
 WatchS = Annotated[
     float,
     typer.Option(
-        "--watch-s", metavar="SECONDS", min=0, max=600,
+        "--watch-s",
+        metavar="SECONDS",
+        min=0,
+        max=600,
         help="How long to watch the CPUs that a server would get. 0: skip this.",
     ),
-]  # fmt: skip
+]
 
 _MARKS = {"high": "[red]high[/]", "low": "[yellow]low[/]", "note": "[dim]note[/]"}
 

@@ -75,9 +75,13 @@ def provision(
     data = tables.find(table, setting, results)
     steps, bound_ns = _quantities(model, demand), _time(bound, "--bound")
     plan = model.provision(
-        data, bound_ns=bound_ns, loss_max=loss_max, headroom=headroom,
-        demand_rps=steps, peak_rps=_count(peak, "--peak") if peak else None,
-    )  # fmt: skip
+        data,
+        bound_ns=bound_ns,
+        loss_max=loss_max,
+        headroom=headroom,
+        demand_rps=steps,
+        peak_rps=_count(peak, "--peak") if peak else None,
+    )
     worth = gains.admitted(data, Costs(), bound_ns=bound_ns, loss_max=loss_max)
     if as_json:
         put_json({**asdict(plan), **tables.head(data), "demand_rps": steps, "tco": asdict(worth)})
@@ -96,10 +100,15 @@ def _print_plan(plan: Plan, data: Colocation, worth: Admitted, *, has_demand: bo
         console.print(line)
     console.print()
     limits = [
-        (limit.neighbour, limit.verdict, "-" if limit.load is None else f"{limit.load:.0%}",
-         "-" if limit.fails_at is None else f"{limit.fails_at:.0%}", limit.why)
+        (
+            limit.neighbour,
+            limit.verdict,
+            "-" if limit.load is None else f"{limit.load:.0%}",
+            "-" if limit.fails_at is None else f"{limit.fails_at:.0%}",
+            limit.why,
+        )
         for limit in plan.limits
-    ]  # fmt: skip
+    ]
     print_table(console, ("neighbour", "", "fits to", "not at", "why"), limits)
     if plan.unknown:
         console.print(f"\n{len(plan.unknown)} unknown neighbours cannot stay until measured")

@@ -45,9 +45,12 @@ def test_provision_prints_the_plan_and_the_servers() -> None:
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
-    [(("L33", "--bound", "1us"), 1, "no load fits"), (("L33",), 0, "70% of peak"),
-     (("L28", "--bound", "500us"), 0, "10 unknown neighbours")],
-)  # fmt: skip
+    [
+        (("L33", "--bound", "1us"), 1, "no load fits"),
+        (("L33",), 0, "70% of peak"),
+        (("L28", "--bound", "500us"), 0, "10 unknown neighbours"),
+    ],
+)
 def test_provision_ends_with_1_where_nothing_fits(
     words: tuple[str, ...], code: int, said: str
 ) -> None:

@@ -15,11 +15,17 @@ STUDY_PANEL, OUTPUT_PANEL = "Study", "Output"
 STUDIES = Path(__file__).parents[1] / "studies"
 PROFILES = ("quick", "standard", "full")
 KEYS = (
-    "load", "run.measure_s", "run.shield", "services.LABEL.load.arrivals",
-    "services.LABEL.load.connections", "services.LABEL.load.popularity",
-    "services.LABEL.load.threads", "services.LABEL.params.threads",
-    "services.LABEL.params.workers", "services.LABEL.qos.bound",
-)  # fmt: skip
+    "load",
+    "run.measure_s",
+    "run.shield",
+    "services.LABEL.load.arrivals",
+    "services.LABEL.load.connections",
+    "services.LABEL.load.popularity",
+    "services.LABEL.load.threads",
+    "services.LABEL.params.threads",
+    "services.LABEL.params.workers",
+    "services.LABEL.qos.bound",
+)
 
 
 def _studies(incomplete: str) -> list[str]:
@@ -67,75 +73,99 @@ StudyOrAll = Annotated[
 All = Annotated[
     bool,
     typer.Option(
-        "--all", rich_help_panel=STUDY_PANEL,
+        "--all",
+        rich_help_panel=STUDY_PANEL,
         help="Measure every built-in study in turn, in one results folder.",
     ),
-]  # fmt: skip
+]
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="STUDY,STUDY", rich_help_panel=STUDY_PANEL, show_default=False,
+        "--only",
+        metavar="STUDY,STUDY",
+        rich_help_panel=STUDY_PANEL,
+        show_default=False,
         autocompletion=_some_studies,
         help="Only these studies, in this order. Names, or paths of TOML files.",
     ),
-]  # fmt: skip
+]
 Within = Annotated[
     str | None,
     typer.Option(
-        "--within", metavar="TIME", rich_help_panel=STUDY_PANEL,
+        "--within",
+        metavar="TIME",
+        rich_help_panel=STUDY_PANEL,
         help="With --all: time limit. After the first study, a study that would end later is "
         "postponed. The same command resumes with it. `none`: no limit.",
         show_default="1h with --profile quick, else none",
     ),
-]  # fmt: skip
+]
 Profile = Annotated[
     str | None,
     typer.Option(
-        "--profile", "-p", metavar="NAME", rich_help_panel=STUDY_PANEL, autocompletion=_profiles,
+        "--profile",
+        "-p",
+        metavar="NAME",
+        rich_help_panel=STUDY_PANEL,
+        autocompletion=_profiles,
         help="Length and repeats: quick, standard, or full (the papers' 2 minutes a point).",
         show_default="the study's",
     ),
-]  # fmt: skip
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", "-s", metavar="KEY=VALUE", rich_help_panel=STUDY_PANEL, show_default=False,
+        "--set",
+        "-s",
+        metavar="KEY=VALUE",
+        rich_help_panel=STUDY_PANEL,
+        show_default=False,
         help="Set any key of the study, such as run.repeats=5 or services.nginx.qos.bound=5ms. "
         "May be given several times.",
     ),
-]  # fmt: skip
+]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
-        "--vary", metavar="KEY=LEVEL,LEVEL", rich_help_panel=STUDY_PANEL, show_default=False,
+        "--vary",
+        metavar="KEY=LEVEL,LEVEL",
+        rich_help_panel=STUDY_PANEL,
+        show_default=False,
         autocompletion=_keys,
         help="Measure under each level of a key, such as services.memcached.params.threads=1,2. "
         "With several --vary, every combination is measured. The key `load` means shares of max "
         "RPS.",
     ),
-]  # fmt: skip
+]
 Shield = Annotated[
     str | None,
     typer.Option(
-        "--shield", metavar="NAME", rich_help_panel=STUDY_PANEL, show_default="the study's",
+        "--shield",
+        metavar="NAME",
+        rich_help_panel=STUDY_PANEL,
+        show_default="the study's",
         help="Protect the server's CPUs. priority: its threads get real-time priority. move: "
         "also move other tasks and interrupts away until the end. none: no protection.",
     ),
-]  # fmt: skip
+]
 NoShield = Annotated[
     bool,
     typer.Option(
-        "--no-shield", rich_help_panel=STUDY_PANEL,
+        "--no-shield",
+        rich_help_panel=STUDY_PANEL,
         help="Do not protect the server's CPUs. The same as --shield none.",
     ),
-]  # fmt: skip
+]
 Results = Annotated[
     Path,
     typer.Option(
-        "--results", metavar="DIR", envvar="SOJOURN_RESULTS", rich_help_panel=OUTPUT_PANEL,
+        "--results",
+        metavar="DIR",
+        envvar="SOJOURN_RESULTS",
+        rich_help_panel=OUTPUT_PANEL,
         help="Folder for results.",
     ),
-]  # fmt: skip
+]
 AsJson = Annotated[
     bool,
     typer.Option("--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout."),

@@ -29,25 +29,29 @@ _EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 Target = Annotated[
     str,
     typer.Argument(
-        metavar="TARGET", show_default=False,
+        metavar="TARGET",
+        show_default=False,
         help="A URL, host:port or the path of a unix socket.",
     ),
-]  # fmt: skip
+]
 MaybeTarget = Annotated[
     str | None,
     typer.Argument(
-        metavar="[TARGET]", show_default=False,
+        metavar="[TARGET]",
+        show_default=False,
         help="A running service: a URL, host:port or the path of a unix socket.",
     ),
-]  # fmt: skip
+]
 Bound = Annotated[
     str,
     typer.Option(
-        "--bound", metavar="TIME", rich_help_panel=_LOAD,
+        "--bound",
+        metavar="TIME",
+        rich_help_panel=_LOAD,
         help="QoS bound: longest allowed latency at the quantile, such as 10ms.",
         show_default="5 times the quantile at 20 % load",
     ),
-]  # fmt: skip
+]
 Quantile = Annotated[
     float,
     typer.Option(
@@ -60,38 +64,50 @@ Quantile = Annotated[
 Rates = Annotated[
     str,
     typer.Option(
-        "--rates", metavar="RATE,RATE", rich_help_panel=_LOAD,
+        "--rates",
+        metavar="RATE,RATE",
+        rich_help_panel=_LOAD,
         help="Offer only these loads, in requests/s, such as 500,2k.",
         show_default="up to the highest load that the service can take",
     ),
-]  # fmt: skip
+]
 Connections = Annotated[
     int,
-    typer.Option("--connections", "-c", min=1, max=10_000, rich_help_panel=_LOAD,
-                 help="Number of connections in total."),
-]  # fmt: skip
+    typer.Option(
+        "--connections",
+        "-c",
+        min=1,
+        max=10_000,
+        rich_help_panel=_LOAD,
+        help="Number of connections in total.",
+    ),
+]
 Preload = Annotated[
     bool,
     typer.Option(
-        "--preload", rich_help_panel=_SERVICE,
+        "--preload",
+        rich_help_panel=_SERVICE,
         help="memcache, RESP: first write the 10,000 keys of the test into the service.",
     ),
-]  # fmt: skip
+]
 AnyLength = Annotated[
     bool,
     typer.Option(
-        "--any-length", rich_help_panel=_SERVICE,
+        "--any-length",
+        rich_help_panel=_SERVICE,
         help="Accept replies of any length, also empty ones. Without this option, replies must be "
         "as long as the first ones.",
     ),
-]  # fmt: skip
+]
 Yes = Annotated[
     bool,
     typer.Option(
-        "--yes", "-y", rich_help_panel=_LOAD,
+        "--yes",
+        "-y",
+        rich_help_panel=_LOAD,
         help="Allow full load on a service of another machine.",
     ),
-]  # fmt: skip
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT_PANEL, help="Show no progress.")
 ]
@@ -137,8 +153,11 @@ def try_(
     given = credentials.given(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     study = _study(
         {"target": target, "preload": preload, **({"expect_bytes": 0} if any_length else {})},
-        {"connections": connections, **given}, q=quantile, bound=bound, rates=rates,
-    )  # fmt: skip
+        {"connections": connections, **given},
+        q=quantile,
+        bound=bound,
+        rates=rates,
+    )
     at = _met(target, study, is_filled=preload)
     if not (yes or rates or _is_here(at)):
         raise SpecFault(
@@ -228,18 +247,23 @@ def _is_here(service: External) -> bool:
 Command = Annotated[
     str,
     typer.Option(
-        "--command", metavar="ARGV", show_default=False,
+        "--command",
+        metavar="ARGV",
+        show_default=False,
         help="Command that starts the service. Write {port} for its port. Sojourn starts and stops "
         "it.",
     ),
-]  # fmt: skip
+]
 Out = Annotated[
     str,
     typer.Option(
-        "--out", "-o", metavar="FILE", show_default="a name from the target",
+        "--out",
+        "-o",
+        metavar="FILE",
+        show_default="a name from the target",
         help="The file to write. -: stdout.",
     ),
-]  # fmt: skip
+]
 Over = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
@@ -285,9 +309,14 @@ def init(
     else:
         _check_command(command)
     text = own.written(
-        name=name, target=target or "", command=command, has_items=has_items, facts=facts,
-        stretch=stretch, load={key: json.dumps(value) for key, value in given.items()},
-    )  # fmt: skip
+        name=name,
+        target=target or "",
+        command=command,
+        has_items=has_items,
+        facts=facts,
+        stretch=stretch,
+        load={key: json.dumps(value) for key, value in given.items()},
+    )
     if out == "-":
         put(text, has_end=False)
         return

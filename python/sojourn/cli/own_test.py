@@ -110,9 +110,12 @@ def test_another_machine_is_not_loaded_as_far_as_it_goes_unasked(
 
 
 def test_what_says_how_to_ask_goes_to_the_generator_and_into_the_next_command(
-    lab: testing.Lab, web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    lab: testing.Lab,
+    web: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     del lab
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ca.pem").touch()
@@ -143,14 +146,18 @@ def test_a_file_that_is_not_there_is_told_by_its_option(
 
 
 def test_a_fault_names_no_file_that_is_gone(
-    lab: testing.Lab, web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    lab: testing.Lab,
+    web: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     def fails(_study: Study, _point: Point, folder: Path, *_: object) -> None:
         raise RunFault(
-            "sojourn-load: no secure connection", at=f"target ({folder}/load.job.json)",
+            "sojourn-load: no secure connection",
+            at=f"target ({folder}/load.job.json)",
             fix=f"see {folder}/load.log: take any with --insecure",
-        )  # fmt: skip
+        )
 
     del lab
     monkeypatch.setattr(run, "execute", fails)

@@ -17,26 +17,32 @@ PANEL = "Machine"
 Wait = Annotated[
     str,
     typer.Option(
-        "--wait", metavar="TIME", rich_help_panel=PANEL,
+        "--wait",
+        metavar="TIME",
+        rich_help_panel=PANEL,
         help="Wait up to this long for another study on this machine to end, such as 10m.",
     ),
-]  # fmt: skip
+]
 CalmS = Annotated[
     float | None,
     typer.Option(
-        "--calm-s", metavar="SECONDS", min=0, rich_help_panel=PANEL,
+        "--calm-s",
+        metavar="SECONDS",
+        min=0,
+        rich_help_panel=PANEL,
         help="Wait up to this long until other tasks leave the server's CPUs alone.",
         show_default="20 in quick, else 60",
     ),
-]  # fmt: skip
+]
 Force = Annotated[
     bool,
     typer.Option(
-        "--force", rich_help_panel=PANEL,
+        "--force",
+        rich_help_panel=PANEL,
         help="Do not wait: measure beside another study and on a busy machine. "
         "The record notes it.",
     ),
-]  # fmt: skip
+]
 
 
 def patience(wait: str, calm_s: float | None, *, is_forced: bool) -> Patience:

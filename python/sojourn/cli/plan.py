@@ -116,12 +116,19 @@ def plan(
     spread, source = scatter(here, results)
     shows = difference.shown(here, ahead, spread)
     if as_json:
-        put_json({
-            "study": asked.name, "wall_s": ahead.wall_s, "points": ahead.points,
-            "too_short": ahead.shortfalls, "is_cut": ahead.is_cut,
-            "combinations": combinations(here, ahead), "shows": shows, "spread": spread,
-            "left_out": [one.table for one in (*left_out.by_design(asked), *held.skipped)],
-        })  # fmt: skip
+        put_json(
+            {
+                "study": asked.name,
+                "wall_s": ahead.wall_s,
+                "points": ahead.points,
+                "too_short": ahead.shortfalls,
+                "is_cut": ahead.is_cut,
+                "combinations": combinations(here, ahead),
+                "shows": shows,
+                "spread": spread,
+                "left_out": [one.table for one in (*left_out.by_design(asked), *held.skipped)],
+            }
+        )
     else:
         show(here, ahead)
         for one in shows:

@@ -71,9 +71,13 @@ measure = ["sweep"]
     ids=["file", "inline", "factor", "set"],
 )
 def test_cpus_that_are_not_are_refused_where_they_stand(
-    command: str, text: str, options: tuple[str, ...], at: str, tmp_path: Path,
+    command: str,
+    text: str,
+    options: tuple[str, ...],
+    at: str,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     path = tmp_path / "alone.toml"
     path.write_text(text)
     assert main([command, str(path), *options]) == Exit.USAGE

@@ -37,9 +37,12 @@ def swept(**changes: object) -> Outcome:
         "neighbour": XZ,
     }
     point = replace(
-        SWEEP.point, phase=Phase.SWEEP, offered_rps=70_800.0, fraction=0.7,
+        SWEEP.point,
+        phase=Phase.SWEEP,
+        offered_rps=70_800.0,
+        fraction=0.7,
         setting=Setting.of(levels),
-    )  # fmt: skip
+    )
     point = replace(point, key=point.cell.key())
     return replace(SWEEP, point=point, p99_ns=154e3, **changes)  # type: ignore[arg-type]
 
@@ -124,16 +127,22 @@ def drawn(rng: Random) -> tuple[Outcome, dict[str, str]]:
     verdict = rng.choice(list(Verdict))
     checks = [f"{name}: it was 99.99 % of 3 s" for name in reasons.KINDS]
     point = replace(
-        SWEEP.point, service=text(), phase=Phase(text(20)), setting=Setting.of(levels),
+        SWEEP.point,
+        service=text(),
+        phase=Phase(text(20)),
+        setting=Setting.of(levels),
         offered_rps=rng.choice([None, 10 ** rng.uniform(0, 9)]),
         fraction=rng.choice([None, rng.uniform(0.001, 9.99)]),
-    )  # fmt: skip
+    )
     point = replace(point, key=point.cell.key(rng.choice([0, 1, 12])))
     outcome = replace(
-        SWEEP, point=point, verdict=verdict, over_surely=rng.choice([None, 0]),
+        SWEEP,
+        point=point,
+        verdict=verdict,
+        over_surely=rng.choice([None, 0]),
         p99_ns=rng.choice([None, 10 ** rng.uniform(0, 13)]),
         reasons=(rng.choice([*checks, text()]),) if verdict is Verdict.UNKNOWN else (),
-    )  # fmt: skip
+    )
     return outcome, levels
 
 

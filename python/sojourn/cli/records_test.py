@@ -87,9 +87,13 @@ def test_rm_by_age(records: list[Path], tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_clear_removes_nothing(
-    arguments: tuple[str, ...], code: Exit, what: str,
-    records: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    arguments: tuple[str, ...],
+    code: Exit,
+    what: str,
+    records: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert rm(tmp_path, *arguments) == code
     assert what in capsys.readouterr().err
     assert left(tmp_path) == set(records)

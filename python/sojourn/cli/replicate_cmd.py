@@ -33,39 +33,57 @@ PROFILES: Mapping[str, float] = {"quick": 0.25, "standard": 1.0, "full": 4.0}
 def replicate(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="An id such as L18 or C11, or 'all'.",
-                       show_default=False),
+        typer.Argument(
+            metavar="[ID]", help="An id such as L18 or C11, or 'all'.", show_default=False
+        ),
     ] = None,
     is_list: Annotated[
         bool, typer.Option("--list", help="List all ids with their state and command.")
     ] = False,
     profile: Annotated[
         str,
-        typer.Option("--profile", "-p", metavar="NAME",
-                     help="Simulated time: quick (a quarter), standard, full (four times)."),
+        typer.Option(
+            "--profile",
+            "-p",
+            metavar="NAME",
+            help="Simulated time: quick (a quarter), standard, full (four times).",
+        ),
     ] = "standard",
     share: Annotated[
         float | None,
-        typer.Option(min=0.01, max=100, help="Simulated time as a multiple of standard.",
-                     show_default="the profile's"),
+        typer.Option(
+            min=0.01,
+            max=100,
+            help="Simulated time as a multiple of standard.",
+            show_default="the profile's",
+        ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="Parallel simulations; the results do not change.",
-                     show_default="CPUs"),
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            help="Parallel simulations; the results do not change.",
+            show_default="CPUs",
+        ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Also write one self-contained HTML page to this file.",
-                     rich_help_panel=OUTPUT_PANEL, dir_okay=False),
+        typer.Option(
+            help="Also write one self-contained HTML page to this file.",
+            rich_help_panel=OUTPUT_PANEL,
+            dir_okay=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Also write JSON to this file.", rich_help_panel=OUTPUT_PANEL,
-                     dir_okay=False),
+        typer.Option(
+            help="Also write JSON to this file.", rich_help_panel=OUTPUT_PANEL, dir_okay=False
+        ),
     ] = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Replicate a figure or table of the three papers by its id, by simulation or computation.
 
     Nothing is measured; every number is labelled as simulated or computed. If the lab can measure
@@ -122,9 +140,10 @@ def _share_of(profile: str) -> float:
         meant = near(profile, PROFILES)
         hint = f"did you mean {meant[0]}? " if meant else ""
         raise SpecFault(
-            f"no profile is called '{profile}'", at="--profile",
+            f"no profile is called '{profile}'",
+            at="--profile",
             fix=f"{hint}known: {', '.join(PROFILES)}",
-        )  # fmt: skip
+        )
     return PROFILES[profile]
 
 
@@ -160,10 +179,13 @@ class Display:
         self._done = 0
         self._began_s = 0.0
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(),
-            TextColumn("{task.completed}/{task.total}"), TimeElapsedColumn(),
-            console=self._console, transient=True,
-        )  # fmt: skip
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+        )
         self._task = self._bar.add_task("", total=1)
 
     def __enter__(self) -> Self:
@@ -223,9 +245,10 @@ def _write(path: Path, text: str) -> None:
         disk.write_text(path, text)
     except OSError as error:
         raise StoreFault(
-            f"it cannot be written: {error.strerror or error}", at=str(path),
+            f"it cannot be written: {error.strerror or error}",
+            at=str(path),
             fix="make room, or name a place that can be written",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _list(catalogue: Sequence[Any], *, as_json: bool) -> None:

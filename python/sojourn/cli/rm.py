@@ -33,10 +33,12 @@ Names = Annotated[
 OlderThan = Annotated[
     str | None,
     typer.Option(
-        "--older-than", metavar="TIME", show_default=False,
+        "--older-than",
+        metavar="TIME",
+        show_default=False,
         help="Only records older than this, such as 30d or 12h. Without RECORD: all of these.",
     ),
-]  # fmt: skip
+]
 Raw = Annotated[
     bool,
     typer.Option("--raw", help="Remove only the raw requests. Answer, report and SQL stay."),
@@ -68,9 +70,10 @@ def rm(
     for record in chosen:
         if record.state == "running":
             raise StoreFault(
-                "this study is being measured", at=str(record.path),
+                "this study is being measured",
+                at=str(record.path),
                 fix="stop it first, or wait for it to end",
-            )  # fmt: skip
+            )
     size = sum(record.raw_bytes if raw else record.size_bytes for record in chosen)
     what = f"{'raw requests of ' if raw else ''}{counted(chosen)}, {show_bytes(size)}"
     if chosen and not yes:
@@ -89,8 +92,9 @@ def _ask(chosen: Sequence[Listed], what: str) -> None:
     if not sys.stdin.isatty():
         raise SpecFault(
             f"this needs a confirmation to remove {what}, and there is no terminal to ask on",
-            at="sojourn rm", fix="give --yes",
-        )  # fmt: skip
+            at="sojourn rm",
+            fix="give --yes",
+        )
     show(chosen)
     typer.confirm(f"remove {what}?", abort=True, err=True)
 
@@ -138,8 +142,9 @@ def _meant(
         some = ", ".join(told(record) for record in found[:3])
         raise SpecFault(
             f"'{name}' fits {len(found)} records",
-            at="sojourn rm", fix=f"name one in full, such as {some}; or add --older-than",
-        )  # fmt: skip
+            at="sojourn rm",
+            fix=f"name one in full, such as {some}; or add --older-than",
+        )
     return found
 
 

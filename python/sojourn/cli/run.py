@@ -40,10 +40,11 @@ _EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 New = Annotated[
     bool,
     typer.Option(
-        "--new", rich_help_panel=STUDY_PANEL,
+        "--new",
+        rich_help_panel=STUDY_PANEL,
         help="Start a new record instead of resuming an unfinished one.",
     ),
-]  # fmt: skip
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT_PANEL, help="Show no progress.")
 ]
@@ -112,9 +113,18 @@ def run(
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         return all_studies.run(
-            names, profile=profile, sets=sets, results=results, patience=waits, is_new=new,
-            as_json=as_json, is_quiet=quiet, only=only or (), within=within, is_agreed=yes,
-        )  # fmt: skip
+            names,
+            profile=profile,
+            sets=sets,
+            results=results,
+            patience=waits,
+            is_new=new,
+            as_json=as_json,
+            is_quiet=quiet,
+            only=only or (),
+            within=within,
+            is_agreed=yes,
+        )
     if within is not None:
         raise SpecFault("--within is for --all", at="--within", fix="add --all, or leave it out")
     asked = spec.load(  # a mistake is told at once
@@ -130,9 +140,13 @@ def run(
     try:
         with ending_in_order(), display:
             done = pipeline.run_study(
-                asked, results, display, resume=not new, command=command,
+                asked,
+                results,
+                display,
+                resume=not new,
+                command=command,
                 patience=waits,
-            )  # fmt: skip
+            )
     except KeyboardInterrupt:
         say(
             f"stopped; {display.kept} points are saved; resume with: {command}; "
@@ -182,9 +196,14 @@ def _say_lost(findings: Findings) -> None:
 
 
 def _command(
-    study: str, profile: str | None, sets: list[str], varied: list[str], results: Path,
-    *, is_agreed: bool,
-) -> str:  # fmt: skip
+    study: str,
+    profile: str | None,
+    sets: list[str],
+    varied: list[str],
+    results: Path,
+    *,
+    is_agreed: bool,
+) -> str:
     parts = ["sojourn", "run", study, *(["--yes"] if is_agreed else [])]
     parts += ["--profile", profile] if profile else []
     for text in sets:

@@ -28,18 +28,29 @@ def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments],
         env={**os.environ, "PYTHONPATH": str(package), **variables},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     code, modules = json.loads(done.stderr.splitlines()[-1])
     return code, done.stdout, {name.partition(".")[0] for name in modules}
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--version",), ("--help",), ("run", "--help"), ("plan", "--help"), ("tco", "--help"),
-     ("replicate", "--help"), ("calibrate", "--help"), ("kinds", "--help"), ("ls", "--help")],
+    [
+        ("--version",),
+        ("--help",),
+        ("run", "--help"),
+        ("plan", "--help"),
+        ("tco", "--help"),
+        ("replicate", "--help"),
+        ("calibrate", "--help"),
+        ("kinds", "--help"),
+        ("ls", "--help"),
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_help_loads_nothing_that_computes(arguments: tuple[str, ...]) -> None:
     code, out, modules = started(*arguments)
     assert (code, "sojourn" in out) == (0, True)
@@ -48,9 +59,13 @@ def test_help_loads_nothing_that_computes(arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "wanted"),
-    [("sojourn ru", "run"), ("sojourn run max", "max_load_memcached"),
-     ("sojourn plan self", "selfcheck"), ("sojourn run selfcheck -p st", "standard")],
-)  # fmt: skip
+    [
+        ("sojourn ru", "run"),
+        ("sojourn run max", "max_load_memcached"),
+        ("sojourn plan self", "selfcheck"),
+        ("sojourn run selfcheck -p st", "standard"),
+    ],
+)
 def test_completion_names_what_there_is_and_loads_nothing_that_computes(
     words: str, wanted: str
 ) -> None:
@@ -78,9 +93,12 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 def test_the_version_is_told_before_any_command_is_loaded() -> None:
     package = Path(spec.__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", START, "--version"], env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", START, "--version"],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     code, modules = json.loads(done.stderr.splitlines()[-1])
     assert (code, done.stdout) == (0, f"sojourn {__version__}\n")
     assert {name for name in modules if name.startswith("sojourn")} == {
@@ -95,9 +113,13 @@ def test_a_version_that_cannot_be_written_is_a_failure_that_is_told() -> None:
     package = Path(spec.__file__).parents[2]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "sojourn", "--version"], stdout=full, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(package)}, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", "sojourn", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(package)},
+            text=True,
+            check=False,
+        )
     assert (done.returncode, "no space left" in done.stderr) == (4, True), done.stderr
 
 
@@ -135,7 +157,10 @@ sys.exit(start())
 def test_stopped_while_it_still_loads_it_says_so_and_no_verdict(module: str) -> None:
     package = Path(spec.__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", LATE, module], env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", LATE, module],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")

@@ -78,9 +78,12 @@ def _of_record(path: Path, setting: str) -> Table:
 def head(table: Table) -> dict[str, Any]:
     """What JSON says of a table before its numbers."""
     return {
-        "table": table.name, "from": table.label, "source": table.source,
-        "setting": table.setting, "missing": list(table.missing),
-    }  # fmt: skip
+        "table": table.name,
+        "from": table.label,
+        "source": table.source,
+        "setting": table.setting,
+        "missing": list(table.missing),
+    }
 
 
 def said(table: Table) -> str:

@@ -35,10 +35,11 @@ Years = Annotated[float, typer.Option(help="Years a server is used.", rich_help_
 Pue = Annotated[
     float | None,
     typer.Option(
-        help="PUE; sets the cooling load to PUE − 1.", show_default="the paper's L1 = 0.8",
+        help="PUE; sets the cooling load to PUE − 1.",
+        show_default="the paper's L1 = 0.8",
         rich_help_panel=_COSTS,
     ),
-]  # fmt: skip
+]
 
 
 def total_cost(
@@ -68,9 +69,12 @@ def total_cost(
     from sojourn.models import gains, tco
 
     costs = tco.Costs(
-        price_usd=price, peak_kw=peak_kw, idle_ratio=idle_ratio, energy_usd_per_kwh=energy,
+        price_usd=price,
+        peak_kw=peak_kw,
+        idle_ratio=idle_ratio,
+        energy_usd_per_kwh=energy,
         years=years,
-    )  # fmt: skip
+    )
     costs = costs if pue is None else costs.with_pue(pue)
     data = tables.find(table, setting, results)
     rows = [_cost_row(data, one, costs, servers) for one in gains.of_loads(data, costs, neighbour)]
@@ -78,20 +82,31 @@ def total_cost(
     alone, worth = _roles(data, first["load"], first["throughput"])
     swings = tco.tornado(costs, alone, worth, share)
     if as_json:
-        put_json({
-            "label": "computed", **tables.head(data), "neighbour": neighbour,
-            "costs": {**asdict(costs), "burden": costs.burden}, "rows": rows,
-            "tornado": [{**asdict(s), "width": s.width} for s in swings],
-        })  # fmt: skip
+        put_json(
+            {
+                "label": "computed",
+                **tables.head(data),
+                "neighbour": neighbour,
+                "costs": {**asdict(costs), "burden": costs.burden},
+                "rows": rows,
+                "tornado": [{**asdict(s), "width": s.width} for s in swings],
+            }
+        )
         return
     console = to_stdout()
     console.print(f"computed from {tables.said(data)}, neighbour {neighbour}\n")
     shown = [
-        (f"{r['load']:.0%}", spread(r, "throughput", 0), f"{r['server_usd']:.2f}",
-         spread(r, "gain", 2), spread(r, "gain_after_loss", 2), f"{r['matched_servers']:,}",
-         "-" if r["discount"] is None else f"{r['discount']:.1%}")
+        (
+            f"{r['load']:.0%}",
+            spread(r, "throughput", 0),
+            f"{r['server_usd']:.2f}",
+            spread(r, "gain", 2),
+            spread(r, "gain_after_loss", 2),
+            f"{r['matched_servers']:,}",
+            "-" if r["discount"] is None else f"{r['discount']:.1%}",
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     head = ("load", "neighbour", "$ a server", "gain", "after loss", "matched", "discount")
     print_table(console, head, shown)
     tables.print_doubts(console, data)

@@ -50,9 +50,10 @@ def test_loads_that_differ_are_said_to_differ() -> None:
         assert point is not None
         made.append(point)
     assert sorted(words.point_words(point) for point in made) == [
-        "memcached sweep 12.5 % 12.5k/s", "memcached sweep 90.41 % 90.4k/s",
+        "memcached sweep 12.5 % 12.5k/s",
+        "memcached sweep 90.41 % 90.4k/s",
         "memcached sweep 90.44 % 90.4k/s",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_point_is_called_by_its_levels_too() -> None:

@@ -87,9 +87,13 @@ def drive(job: Job) -> None:
     asked = job.per_s or per_s * job.share
     flat_out = not job.per_s and job.share >= 1
     say(
-        unit=job.unit, alone_per_s=per_s, alone_error_per_s=error, asked_per_s=asked,
-        per_wait_s=per_s if job.is_cpu else 0.0, is_flat_out=flat_out,
-    )  # fmt: skip
+        unit=job.unit,
+        alone_per_s=per_s,
+        alone_error_per_s=error,
+        asked_per_s=asked,
+        per_wait_s=per_s if job.is_cpu else 0.0,
+        is_flat_out=flat_out,
+    )
     is_paced = not flat_out and job.how != "followed"
     _go_on(job, pieces, children, asked, pace_s=1 / asked if is_paced else 0.0)
 
@@ -112,8 +116,12 @@ def _go_on(
         if length_s < SAY_S:
             continue
         say(
-            unit=job.unit, at_ns=time.monotonic_ns(), length_s=length_s, asked_per_s=asked,
-            achieved_per_s=meter.units / length_s, cpu_s=cpu_s,
+            unit=job.unit,
+            at_ns=time.monotonic_ns(),
+            length_s=length_s,
+            asked_per_s=asked,
+            achieved_per_s=meter.units / length_s,
+            cpu_s=cpu_s,
             runq_wait_s=min(waited_s, length_s) if job.is_cpu else None,
-        )  # fmt: skip
+        )
         meter, waited_s = Meter(children=children), 0.0

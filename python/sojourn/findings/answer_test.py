@@ -306,5 +306,6 @@ def test_the_range_of_loads_for_a_table(
     points: list[LoadPoint], found: Border | None, words: str
 ) -> None:
     assert answer.load_range(points, most(found) if found else None) == words
-    assert answer.load_range(points, most(None)) == (words if found is None else
-                                                     answer.load_range(points, None))  # fmt: skip
+    assert answer.load_range(points, most(None)) == (
+        words if found is None else answer.load_range(points, None)
+    )

@@ -125,9 +125,12 @@ def look(cpus: Sequence[int], seconds: float, exclude_pids: Sequence[int] = ()) 
     try:
         done = subprocess.run(
             [*argv, "--json", "-"],
-            capture_output=True, text=True, timeout=seconds + SPARE_S_MAX, check=False,
+            capture_output=True,
+            text=True,
+            timeout=seconds + SPARE_S_MAX,
+            check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         said = json.loads(done.stdout) if done.returncode == 0 else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return _from_proc(where, seconds, out, f"{PROGRAM} failed: {error}")

@@ -19,12 +19,20 @@ SAID = {
     "duration_ns": 2_000_000_000,
     "tasks": [
         {
-            "name": "kdamond.0", "tid": 77, "pid": 77, "is_kernel": True, "runs": 9,
-            "run_ns": 30_000_000, "share": 0.015, "long_runs": 5, "long_runs_per_s": 2.5,
-            "long_ns": 29_000_000, "longest_ns": 8_100_000,
+            "name": "kdamond.0",
+            "tid": 77,
+            "pid": 77,
+            "is_kernel": True,
+            "runs": 9,
+            "run_ns": 30_000_000,
+            "share": 0.015,
+            "long_runs": 5,
+            "long_runs_per_s": 2.5,
+            "long_ns": 29_000_000,
+            "longest_ns": 8_100_000,
         }
     ],
-}  # fmt: skip
+}
 
 
 def stub(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> Path:

@@ -25,8 +25,15 @@ STEAL_SHARE_MIN = 0.001  # 1 ms a second: the size of memcached's QoS bound (C4)
 OPEN_FILES_MIN = 4096
 SOMAXCONN_MIN = 1024
 #: Read without a system call: x86, Arm, POWER, RISC-V, s390, LoongArch, sparc.
-GOOD_CLOCKS = ("tsc", "arch_sys_counter", "timebase", "riscv_clocksource", "tod", "Constant",
-               "stick")  # fmt: skip
+GOOD_CLOCKS = (
+    "tsc",
+    "arch_sys_counter",
+    "timebase",
+    "riscv_clocksource",
+    "tod",
+    "Constant",
+    "stick",
+)
 X86_CLOCKS = {"hpet", "acpi_pm", "pit"}
 
 

@@ -86,9 +86,17 @@ def test_the_score_is_bounded_and_labelled(fake_host: Host) -> None:
 
 def ran(*, long_runs_per_s: float, share: float) -> Sight:
     task = Culprit(
-        name="kdamond.0", tid=77, pid=77, is_kernel=True, runs=60, run_ns=60_000_000, share=share,
-        long_runs_per_s=long_runs_per_s, longest_ns=8_100_000, is_exact=True,
-    )  # fmt: skip
+        name="kdamond.0",
+        tid=77,
+        pid=77,
+        is_kernel=True,
+        runs=60,
+        run_ns=60_000_000,
+        share=share,
+        long_runs_per_s=long_runs_per_s,
+        longest_ns=8_100_000,
+        is_exact=True,
+    )
     return Sight(source=SCHEDULER, why="", cpus=(1,), seconds=3.0, culprits=(task,))
 
 

@@ -17,8 +17,10 @@ from sojourn.host.topology import Topology
 from sojourn.host.tree import Tree
 
 MACHINES = {**testing_unlike.MACHINES, **testing_hosts.MACHINES}
+# fmt: off
 GARBAGE = ("", "\0", "-1", "0-", "5-3", "a,b", "999999999999", "0x", "(null)", "1 2", "²",
-           ":::", "kB", "\xff\xfe", "0-9999999", "-")  # fmt: skip
+           ":::", "kB", "\xff\xfe", "0-9999999", "-")
+# fmt: on
 
 
 def written(name: str, root: Path) -> Path:

@@ -12,6 +12,7 @@ from sojourn.host.tree import Tree
 #: Names of a CPU in /proc/cpuinfo: x86, LoongArch, MIPS, POWER, RISC-V, sparc.
 NAMES = ("model name", "Model Name", "cpu model", "cpu", "uarch")
 #: Arm: implementer → part → name (Linux, arch/arm64/include/asm/cputype.h).
+# fmt: off
 ARM = {
     "0x41": (
         "ARM",
@@ -38,19 +39,32 @@ ARM = {
     "0x51": ("Qualcomm", {"0x001": "Oryon"}),
     "0x61": ("Apple", {}),
     "0xc0": ("Ampere", {"0xac3": "Ampere-1", "0xac4": "Ampere-1a"}),
-}  # fmt: skip
+}
+# fmt: on
 #: Makers of virtual machines alone, as the firmware's tables name them: word → name.
 MAKERS = {
-    "QEMU": "QEMU", "KVM": "KVM", "VMware": "VMware", "innotek": "VirtualBox",
-    "VirtualBox": "VirtualBox", "Xen": "Xen", "Parallels": "Parallels", "Bochs": "Bochs",
-    "BHYVE": "bhyve", "Apple Virtualization": "Apple", "OpenStack Nova": "OpenStack",
-}  # fmt: skip
+    "QEMU": "QEMU",
+    "KVM": "KVM",
+    "VMware": "VMware",
+    "innotek": "VirtualBox",
+    "VirtualBox": "VirtualBox",
+    "Xen": "Xen",
+    "Parallels": "Parallels",
+    "Bochs": "Bochs",
+    "BHYVE": "bhyve",
+    "Apple Virtualization": "Apple",
+    "OpenStack Nova": "OpenStack",
+}
 #: Clouds, by product. They rent whole machines too, so on x86 the CPU's flag is heard first.
 CLOUDS = {
-    "Google Compute Engine": "Google", "Alibaba Cloud ECS": "Alibaba Cloud", "Droplet":
-    "DigitalOcean", "vServer": "Hetzner", "SCW-": "Scaleway", "Virtual Machine": "Hyper-V",
+    "Google Compute Engine": "Google",
+    "Alibaba Cloud ECS": "Alibaba Cloud",
+    "Droplet": "DigitalOcean",
+    "vServer": "Hetzner",
+    "SCW-": "Scaleway",
+    "Virtual Machine": "Hyper-V",
     "Compute Instance": "Akamai",
-}  # fmt: skip
+}
 AMAZON = "Amazon EC2"
 DMI = "/sys/class/dmi/id"
 CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"

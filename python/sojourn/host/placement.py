@@ -234,10 +234,16 @@ def _on_many(
     nodes = {core[0].node for core in server}
     rest = [core for core in free if core not in server]
     spared = () if is_shared else pool  # so that the client's kind is that of the widest run
-    rest.sort(key=lambda core: (
-        core in spared, _kind(core) != _kind(server[0]), _kind(core),
-        core[0].node not in nodes, not core[0].is_isolated, core[0].id,
-    ))  # fmt: skip
+    rest.sort(
+        key=lambda core: (
+            core in spared,
+            _kind(core) != _kind(server[0]),
+            _kind(core),
+            core[0].node not in nodes,
+            not core[0].is_isolated,
+            core[0].id,
+        )
+    )
     client = rest[:clients]
     shared = []
     if len(nodes) > 1:

@@ -59,11 +59,15 @@ def test_a_known_use_gives_that_rate(tmp_path: Path) -> None:
     cpus = "cpu  0 0 0 {idle} 0 0 0 0\ncpu1 {half} 0 0 {half} 0 0 0 0\n"
     moments: list[usage.Moment] = []
     for nth in (0, 1):
-        then.show(sample(
-            10**9 * (1 + nth),
-            **{"/proc/100/stat": f"100 (x) {FIELDS.format(ticks=nth * ticks)}",
-               "/proc/stat": cpus.format(idle=nth * 200, half=nth * 50)},
-        ))  # fmt: skip
+        then.show(
+            sample(
+                10**9 * (1 + nth),
+                **{
+                    "/proc/100/stat": f"100 (x) {FIELDS.format(ticks=nth * ticks)}",
+                    "/proc/stat": cpus.format(idle=nth * 200, half=nth * 50),
+                },
+            )
+        )
         before = moments[-1] if moments else None
         moments.append(usage.moment(then, members, where, before, clock=then.clock, boot=then.boot))
     rates = usage.between(moments[0], moments[1], (1,), all_cpus=2)

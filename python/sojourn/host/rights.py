@@ -20,8 +20,10 @@ CAPABILITIES = {
 }
 OPEN_FILES_USUAL = 4096  # where the machine does not tell: the usual hard limit of old systems
 #: How the counters of a CPU begin, where the name goes on with its kind or number.
+# fmt: off
 PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower", "armv7_", "armv8_", "armv9_", "arm_v", "apple_",
-        "riscv_pmu", "loongarch_pmu")  # fmt: skip
+        "riscv_pmu", "loongarch_pmu")
+# fmt: on
 RDT_FLAGS = ("rdt_a", "cat_l3", "cat_l2", "mba", "cqm_llc", "cqm_mbm_total")
 
 

@@ -58,7 +58,8 @@ MACHINES: dict[str, Machine] = {
     "server_arm_nul": Machine(
         cores=arm(
             [c for n in range(4) for c in row(32 * n, 32, package=36 * (n // 2), node=n)],
-            "0xd01", "0x48",
+            "0xd01",
+            "0x48",
         ),
         model="TSV110",
         kinds=(128,),
@@ -67,9 +68,7 @@ MACHINES: dict[str, Machine] = {
     ),
     # util-linux: 96 CPUs in eight nodes.
     "server_eight_nodes": Machine(
-        cores=[
-            c for n in range(8) for c in pairs(6 * n, 6, 48, package=n // 4, node=n)
-        ],
+        cores=[c for n in range(8) for c in pairs(6 * n, 6, 48, package=n // 4, node=n)],
         model="AMD EPYC 7451 24-Core Processor",
         kinds=(96,),
         nodes=8,
@@ -116,8 +115,11 @@ MACHINES: dict[str, Machine] = {
         kinds=(4,),
         hypervisor="Amazon EC2",
         has_pmu=True,
-        files={f"{PMU}/armv8_pmuv3_0/": "", f"{DMI}/sys_vendor": "Amazon EC2",
-               f"{DMI}/product_name": "c7g.xlarge"},
+        files={
+            f"{PMU}/armv8_pmuv3_0/": "",
+            f"{DMI}/sys_vendor": "Amazon EC2",
+            f"{DMI}/product_name": "c7g.xlarge",
+        },
     ),
     "cloud_arm_metal": Machine(
         cores=arm(row(0, 8), "0xd40"),
@@ -130,8 +132,10 @@ MACHINES: dict[str, Machine] = {
         model="Neoverse-N1",
         kinds=(2,),
         hypervisor="Hyper-V",
-        files={f"{DMI}/sys_vendor": "Microsoft Corporation", f"{DMI}/product_name":
-               "Virtual Machine"},
+        files={
+            f"{DMI}/sys_vendor": "Microsoft Corporation",
+            f"{DMI}/product_name": "Virtual Machine",
+        },
     ),
     "cloud_x86": Machine(
         cores=pairs(0, 2, 1),
@@ -172,9 +176,11 @@ MACHINES: dict[str, Machine] = {
         kinds=(3,),
         allowed="0-2",
         words={**X86, "model name": "Xeon"},
-        files={f"{CPU}/isolated": "6-7",
-               "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu",
-               "/sys/fs/cgroup/cpuset.cpus.effective": "0-2"},
+        files={
+            f"{CPU}/isolated": "6-7",
+            "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu",
+            "/sys/fs/cgroup/cpuset.cpus.effective": "0-2",
+        },
     ),
     # A container as it comes: root, and all that it could set mounted read-only.
     "container": Machine(
@@ -191,4 +197,4 @@ MACHINES: dict[str, Machine] = {
             "5 4 0:4 / /sys/fs/cgroup ro - cgroup2 cgroup rw",
         },
     ),
-}  # fmt: skip
+}

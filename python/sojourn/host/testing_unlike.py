@@ -85,9 +85,7 @@ MACHINES: dict[str, Machine] = {
     ),
     # Sixteen cores that are alike: `highest_perf` is their ranking, 166 to 241.
     "desktop_favoured": Machine(
-        cores=[
-            Core((n, n + 16), speed={"perf": 166 + 5 * n, "khz": 5_881_000}) for n in range(16)
-        ],
+        cores=[Core((n, n + 16), speed={"perf": 166 + 5 * n, "khz": 5_881_000}) for n in range(16)],
         model="AMD Ryzen 9 7950X",
         kinds=(32,),
         words={**AMD, "model name": "AMD Ryzen 9 7950X"},
@@ -101,4 +99,4 @@ MACHINES: dict[str, Machine] = {
         words={**X86, "model name": "Xeon W"},
         files={f"{PMU}/cpu/": ""},
     ),
-}  # fmt: skip
+}

@@ -56,8 +56,11 @@ class Kernel:
         """Ticks of CPU 1; CPU 0 idles as long as CPU 1 does anything."""
         own = f"{used} 0 0 {idle} 0 0 0 {steal} 0 0"
         whole = f"{used} 0 0 {idle + used + idle + steal} 0 0 0 {steal} 0 0"
-        self.put("/proc/stat", f"cpu  {whole}\ncpu0 0 0 0 {used + idle + steal} 0 0 0 0 0 0\n"
-                               f"cpu1 {own}\nintr 1\nctxt 5\n")  # fmt: skip
+        self.put(
+            "/proc/stat",
+            f"cpu  {whole}\ncpu0 0 0 0 {used + idle + steal} 0 0 0 0 0 0\n"
+            f"cpu1 {own}\nintr 1\nctxt 5\n",
+        )
 
     def process(  # fields of a file
         self,
@@ -77,8 +80,10 @@ class Kernel:
             f"{reaped[1]} 20 0 1 0 {start} 4096 {pages} 0"
         )
         self.put(f"/proc/{pid}/stat", f"{pid} (a (b) c) {fields}\n")
-        self.put(f"/proc/{pid}/io", f"rchar: 9\nread_bytes: {io[0]}\nwrite_bytes: {io[1]}\n"
-                                    "cancelled_write_bytes: 0\n")  # fmt: skip
+        self.put(
+            f"/proc/{pid}/io",
+            f"rchar: 9\nread_bytes: {io[0]}\nwrite_bytes: {io[1]}\ncancelled_write_bytes: 0\n",
+        )
 
     def thread(  # fields of a file
         self,
@@ -92,8 +97,11 @@ class Kernel:
     ) -> None:
         base = f"/proc/{pid}/task/{tid}"
         self.put(f"{base}/schedstat", f"{round(run_s * 1e9)} {round(wait_s * 1e9)} 7\n")
-        self.put(f"{base}/status", f"Name:\tworker\nvoluntary_ctxt_switches:\t{switches[0]}\n"
-                                   f"nonvoluntary_ctxt_switches:\t{switches[1]}\n")  # fmt: skip
+        self.put(
+            f"{base}/status",
+            f"Name:\tworker\nvoluntary_ctxt_switches:\t{switches[0]}\n"
+            f"nonvoluntary_ctxt_switches:\t{switches[1]}\n",
+        )
         self.put(f"{base}/stat", f"{tid} (worker) " + "0 " * 19 + f"{start} 0 0\n")
         self.put(f"{base}/children", "")
 
@@ -278,12 +286,20 @@ def test_a_counter_that_goes_back_is_named_and_has_no_rate(kernel: Kernel, what:
     rates = watch.after(1.0)
     none = {
         "process": {"service_user_share"},
-        "thread": {"runq_delay_share", "thread_cpu_share_max", "switches_voluntary_per_s",
-                   "switches_involuntary_per_s"},
+        "thread": {
+            "runq_delay_share",
+            "thread_cpu_share_max",
+            "switches_voluntary_per_s",
+            "switches_involuntary_per_s",
+        },
         "network": {n for n in rates.values if n.startswith("network")},
-        "cpu": {"machine_busy_share", "machine_steal_share", "server_busy_share",
-                "server_steal_share"},
-    }[what]  # fmt: skip
+        "cpu": {
+            "machine_busy_share",
+            "machine_steal_share",
+            "server_busy_share",
+            "server_steal_share",
+        },
+    }[what]
     assert none <= {name for name, value in rates.values.items() if value is None}
     assert any("went back" in event for event in rates.events)
     rest = {n for n, value in rates.values.items() if value is not None}

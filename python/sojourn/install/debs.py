@@ -302,9 +302,15 @@ def _tried(
     """Run to the end; what hangs or is not there ends like what failed."""
     try:
         return subprocess.run(
-            argv, cwd=cwd, capture_output=True, text=True, errors="replace",
-            timeout=within_s, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            argv,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=within_s,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(argv, 124, "", f"no end after {within_s:.0f} s")
     except OSError as error:

@@ -122,8 +122,11 @@ def test_the_report_adds_up_and_bounds_its_mean(echo: Path, tmp_path: Path) -> N
     order = [quantiles[name] for name in ("p50", "p90", "p95", "p99", "p999", "max")]
     assert order == sorted(order)
     assert report["settings"] == {
-        "data": str(tmp_path), "threads": 1, "queries": 100, "seed": 1,
-    }  # fmt: skip
+        "data": str(tmp_path),
+        "threads": 1,
+        "queries": 100,
+        "seed": 1,
+    }
 
 
 def test_the_list_answers_every_input_in_order(echo: Path, tmp_path: Path) -> None:

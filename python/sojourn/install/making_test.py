@@ -181,9 +181,13 @@ def test_what_a_package_depends_on_comes_with_it_but_for_the_c_library(
 
 def test_what_lacks_to_make_it_is_said_before_anything_is_downloaded() -> None:
     thing = Part(
-        name="thing", about="", version="1", debs=(), builds={"no-such-compiler": "cc-1"},
+        name="thing",
+        about="",
+        version="1",
+        debs=(),
+        builds={"no-such-compiler": "cc-1"},
         make=lambda *_: {},
-    )  # fmt: skip
+    )
     with pytest.raises(HostFault, match="no-such-compiler is not installed") as caught:
         offers(thing)
     assert caught.value.fix == "apt install cc-1, then sojourn install thing"
@@ -194,5 +198,6 @@ def test_another_source_is_another_version() -> None:
     assert len({cpp.version(name) for name in names}) == 3
     assert all(len(one) == 12 for one in map(cpp.version, names))
     assert set(itertools.chain(*(path.suffixes for path in cpp.SOURCES.iterdir()))) == {
-        ".cpp", ".hpp",
-    }  # fmt: skip
+        ".cpp",
+        ".hpp",
+    }

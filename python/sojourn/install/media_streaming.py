@@ -134,9 +134,16 @@ def packages() -> tuple[Deb, ...]:
 
 def _run(argv: Sequence[str | Path], folder: Path, env: Mapping[str, str]) -> str:
     done = subprocess.run(
-        argv, cwd=folder, env=env, capture_output=True, text=True, errors="replace",
-        timeout=MAKE_S_MAX, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        argv,
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=MAKE_S_MAX,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     if done.returncode != 0:
         shutil.rmtree(folder, ignore_errors=True)
         said = " | ".join(done.stderr.strip().splitlines()[-3:])

@@ -5,27 +5,45 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+# fmt: off
 WHO = (
     "the old man", "my sister", "a young doctor", "the teacher", "our neighbour", "the captain",
     "her brother", "the farmer", "a tall woman", "the students", "his father", "the little girl",
-)  # fmt: skip
+)
+# fmt: on
+# fmt: off
 DID = (
     "opened", "carried", "found", "bought", "painted", "cleaned", "forgot", "moved", "sold",
     "wanted", "watched", "received",
-)  # fmt: skip
+)
+# fmt: on
+# fmt: off
 WHAT = (
     "the red box", "a green bottle", "the heavy table", "two letters", "a new house", "the window",
     "some fresh bread", "the white horse", "an old book", "seven apples", "the small garden",
     "a long story",
-)  # fmt: skip
+)
+# fmt: on
 WHERE = (
-    "near the river", "in the kitchen", "behind the church", "at the station", "in the city",
-    "under the bridge", "in the mountains", "on the street",
-)  # fmt: skip
+    "near the river",
+    "in the kitchen",
+    "behind the church",
+    "at the station",
+    "in the city",
+    "under the bridge",
+    "in the mountains",
+    "on the street",
+)
 WHEN = (
-    "in the morning", "after dinner", "before the war", "last week", "every winter", "at night",
-    "on Monday", "many years ago",
-)  # fmt: skip
+    "in the morning",
+    "after dinner",
+    "before the war",
+    "last week",
+    "every winter",
+    "at night",
+    "on Monday",
+    "many years ago",
+)
 
 
 SHORT = (WHO, DID, WHAT)

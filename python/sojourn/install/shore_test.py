@@ -12,9 +12,16 @@ from sojourn.errors import HostFault
 from sojourn.install import debs, shore
 
 BROUGHT = (
-    "libllvm14", "libpq5", "libldap-2.5-0", "perl", "postgresql-client-15", "postgresql-common",
-    "postgresql-15", "libjson-perl", "postgresql",
-)  # fmt: skip
+    "libllvm14",
+    "libpq5",
+    "libldap-2.5-0",
+    "perl",
+    "postgresql-client-15",
+    "postgresql-common",
+    "postgresql-15",
+    "libjson-perl",
+    "postgresql",
+)
 
 
 def test_the_server_and_the_libraries_that_are_lacking_are_asked_for(
@@ -51,10 +58,15 @@ def test_programs_their_files_and_libraries_are_kept_and_a_compiler_is_not(tmp_p
     unpacked, into = tmp_path / "unpacked", tmp_path / "into"
     home = Path("usr/lib/postgresql/15")
     for name in (
-        home / "bin/postgres", home / "bin/initdb", home / "bin/pg_upgrade",
-        home / "lib/plpgsql.so", home / "lib/llvmjit.so", home / "lib/bitcode/x.bc",
-        "usr/share/postgresql/15/postgres.bki", "usr/lib/x86_64-linux-gnu/libpq.so.5.15",
-    ):  # fmt: skip
+        home / "bin/postgres",
+        home / "bin/initdb",
+        home / "bin/pg_upgrade",
+        home / "lib/plpgsql.so",
+        home / "lib/llvmjit.so",
+        home / "lib/bitcode/x.bc",
+        "usr/share/postgresql/15/postgres.bki",
+        "usr/lib/x86_64-linux-gnu/libpq.so.5.15",
+    ):
         path = unpacked / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(str(name))
@@ -63,12 +75,17 @@ def test_programs_their_files_and_libraries_are_kept_and_a_compiler_is_not(tmp_p
     facts = shore.make(unpacked, into)
     kept = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
     assert kept == {
-        "usr/lib/postgresql/15/bin/postgres", "usr/lib/postgresql/15/bin/initdb",
-        "usr/lib/postgresql/15/lib/plpgsql.so", "usr/share/postgresql/15/postgres.bki",
-        "usr/lib/libraries/libpq.so.5", "usr/lib/libraries/libpq.so.5.15",
-    }  # fmt: skip
+        "usr/lib/postgresql/15/bin/postgres",
+        "usr/lib/postgresql/15/bin/initdb",
+        "usr/lib/postgresql/15/lib/plpgsql.so",
+        "usr/share/postgresql/15/postgres.bki",
+        "usr/lib/libraries/libpq.so.5",
+        "usr/lib/libraries/libpq.so.5.15",
+    }
     assert facts == {
-        "release": "15", "bin": "usr/lib/postgresql/15/bin", "libraries": "usr/lib/libraries",
-    }  # fmt: skip
+        "release": "15",
+        "bin": "usr/lib/postgresql/15/bin",
+        "libraries": "usr/lib/libraries",
+    }
     with pytest.raises(ValueError, match="no server"):
         shore.make(tmp_path / "nothing", into)

@@ -100,9 +100,14 @@ def _run(*words: str | Path) -> str:
     """What a tool of the JDK says; ValueError if it fails."""
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, errors="replace", timeout=COMPILE_S_MAX,
-            check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMPILE_S_MAX,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{words[0]} does not come to an end") from None
     said = (done.stdout + done.stderr).strip()

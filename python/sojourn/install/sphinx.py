@@ -75,8 +75,11 @@ def _sampled(sound: bytes) -> bytes:
 
 def _share(spoken: tuple[str, ...], heard: tuple[str, ...]) -> float:
     """Share of spoken words that are among those heard, in any order."""
-    words = [(word, said.split()) for text, said in zip(spoken, heard, strict=True)
-             for word in text.split()]  # fmt: skip
+    words = [
+        (word, said.split())
+        for text, said in zip(spoken, heard, strict=True)
+        for word in text.split()
+    ]
     return sum(word in said for word, said in words) / len(words)
 
 

@@ -144,9 +144,14 @@ class Cpuset(Knob):
         for task in proc.tasks(self._on.leader):
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
             probe = Setting(
-                kind=AFFINITY, what="", old="", new="",
-                pid=task.pid, tid=task.tid, start_ticks=ticks,
-            )  # fmt: skip
+                kind=AFFINITY,
+                what="",
+                old="",
+                new="",
+                pid=task.pid,
+                tid=task.tid,
+                start_ticks=ticks,
+            )
             allowed = settings.read(probe, self._on.tree)
             if ticks and allowed is not None:
                 yield _Thread(task, ticks, allowed)

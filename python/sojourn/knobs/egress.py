@@ -200,9 +200,11 @@ def bps_of(level: str) -> int:
 
 def lacks(asked: Asked) -> Lack | None:
     """The right to shape a link."""
-    return None if _may_shape(asked.tree) else Lack(
-        missing="the right to shape a link (CAP_NET_ADMIN)", mend="run as root (sudo)"
-    )  # fmt: skip
+    return (
+        None
+        if _may_shape(asked.tree)
+        else Lack(missing="the right to shape a link (CAP_NET_ADMIN)", mend="run as root (sudo)")
+    )
 
 
 def _may_shape(tree: Tree) -> bool:

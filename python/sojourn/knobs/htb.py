@@ -80,9 +80,15 @@ def make(bucket: Bucket, port: int) -> None:
         _class(route, index, "add-class", handle, PACKET_MAX)  # the rate comes with `set_rate`
         key = f"{port << 16:#010x}/0xffff0000+{PORT_AT}"
         route.tc(
-            "add-filter", "u32", index, parent=handle, prio=1, protocol=ETH_P_IP,
-            target=handle | 1, keys=[key],
-        )  # fmt: skip
+            "add-filter",
+            "u32",
+            index,
+            parent=handle,
+            prio=1,
+            protocol=ETH_P_IP,
+            target=handle | 1,
+            keys=[key],
+        )
 
     bucket.ask(act)
 
@@ -94,9 +100,18 @@ def set_rate(bucket: Bucket, bps: int) -> None:
 
 def _class(route: Any, index: int, command: str, handle: int, bps: int) -> None:
     route.tc(
-        command, KIND, index, handle | 1, parent=handle, rate=bps, ceil=bps,
-        burst=burst_bytes(bps), cburst=burst_bytes(bps), mtu=PACKET_MAX, quantum=PACKET_MAX,
-    )  # fmt: skip
+        command,
+        KIND,
+        index,
+        handle | 1,
+        parent=handle,
+        rate=bps,
+        ceil=bps,
+        burst=burst_bytes(bps),
+        cburst=burst_bytes(bps),
+        mtu=PACKET_MAX,
+        quantum=PACKET_MAX,
+    )
 
 
 def burst_bytes(bps: int) -> int:

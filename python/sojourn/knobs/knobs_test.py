@@ -19,10 +19,12 @@ from sojourn.knobs.settings import TEXT, Setting
 from sojourn.places import proc
 
 #: Files of the folder that are no kind: what kinds are made of, and helpers.
+# fmt: off
 NO_KIND = {
     "__init__", "attr", "grouped", "groups", "htb", "knob", "known", "limit", "machine", "ordered",
     "priority", "probe", "resctrl", "scheduler", "settings", "testing",
-}  # fmt: skip
+}
+# fmt: on
 SERVER = """
 import os, sys, threading
 def work(cpus):

@@ -25,7 +25,7 @@ from sojourn.knobs import (
     settings,
     smt,
     thp,
-)  # fmt: skip
+)
 from sojourn.knobs.settings import Setting
 from sojourn.knobs.testing import MemoryBook, put
 

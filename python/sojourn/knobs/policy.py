@@ -42,9 +42,13 @@ from sojourn.places import proc
 NAME = "policy"
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
 WORDS = {
-    "other": attr.OTHER, "batch": attr.BATCH, "idle": attr.IDLE,
-    "fifo": attr.FIFO, "rr": attr.RR, "deadline": attr.DEADLINE,
-}  # fmt: skip
+    "other": attr.OTHER,
+    "batch": attr.BATCH,
+    "idle": attr.IDLE,
+    "fifo": attr.FIFO,
+    "rr": attr.RR,
+    "deadline": attr.DEADLINE,
+}
 NAMED_MAX = 3
 TIME = r"\d+(\.\d+)?(us|ms)"
 RATE = "rate"  # in place of a priority
@@ -127,9 +131,13 @@ class Policy(Knob):
             return
         leader, tree = self._on.leader, self._on.tree
         asked = Setting(
-            kind=AUTOGROUP, what=f"session of {self._on.label}", pid=leader, old="",
-            new=str(wanted.nice), start_ticks=settings.start_ticks(tree, leader, leader),
-        )  # fmt: skip
+            kind=AUTOGROUP,
+            what=f"session of {self._on.label}",
+            pid=leader,
+            old="",
+            new=str(wanted.nice),
+            start_ticks=settings.start_ticks(tree, leader, leader),
+        )
         if (now := settings.read(asked, tree)) not in (None, asked.new):
             yield Setting.from_json({**asked.as_json(), "old": now})
 
@@ -150,9 +158,14 @@ class Policy(Knob):
         for task in proc.tasks(self._on.leader):
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
             asked = Setting(
-                kind=POLICY, what=f"{task.name} ({task.tid}) of {self._on.label}",
-                pid=task.pid, tid=task.tid, start_ticks=ticks, old="", new=wanted.text,
-            )  # fmt: skip
+                kind=POLICY,
+                what=f"{task.name} ({task.tid}) of {self._on.label}",
+                pid=task.pid,
+                tid=task.tid,
+                start_ticks=ticks,
+                old="",
+                new=wanted.text,
+            )
             now = settings.read(asked, self._on.tree)
             if now not in (None, wanted.text):
                 yield Setting.from_json({**asked.as_json(), "old": now})
@@ -311,9 +324,12 @@ def _bound(wanted: Attr) -> Lack | None:
 
 
 _LABELS = {
-    "other": "kernel default", "batch": "SCHED_BATCH", "idle": "SCHED_IDLE",
-    "fifo:rate": "FIFO by rate", "rr:rate": "round robin by rate",
-}  # fmt: skip
+    "other": "kernel default",
+    "batch": "SCHED_BATCH",
+    "idle": "SCHED_IDLE",
+    "fifo:rate": "FIFO by rate",
+    "rr:rate": "round robin by rate",
+}
 _NAMES = {"fifo": "FIFO", "rr": "round robin", "nice": "nice", "deadline": "deadline", "bvt": "BVT"}
 
 

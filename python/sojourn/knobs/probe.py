@@ -147,9 +147,13 @@ class Probe:
         pipe = subprocess.PIPE
         quiet = subprocess.DEVNULL
         self._made = subprocess.Popen(
-            self._argv, stdin=pipe, stdout=pipe, stderr=quiet, bufsize=0,
+            self._argv,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=quiet,
+            bufsize=0,
             start_new_session=self.has_session,
-        )  # fmt: skip
+        )
         if not self.hear():
             self.__exit__(None, None, None)
             raise OSError(0, "the probe did not start")

@@ -142,11 +142,15 @@ def test_what_a_machine_lacks_is_said(machine: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("level", "is_level"),
     [
-        ("bvt", True), ("bvt,warp=5ms,weight=0.5,limit=1s,credit=0.5ms", True),
-        ("scx_bpfland", True), ("bvt,", False), ("bvt,wrap=5ms", False), ("bvt,warp=5", False),
+        ("bvt", True),
+        ("bvt,warp=5ms,weight=0.5,limit=1s,credit=0.5ms", True),
+        ("scx_bpfland", True),
+        ("bvt,", False),
+        ("bvt,wrap=5ms", False),
+        ("bvt,warp=5", False),
         ("scx", False),
     ],
-)  # fmt: skip
+)
 def test_levels(level: str, is_level: bool) -> None:  # noqa: FBT001
     assert bool(re.fullmatch(KINDS["policy"].pattern, level)) is is_level
     assert scheduler.is_one(level) is is_level

@@ -24,19 +24,29 @@ WRITERS = {
     "irq": ("0", {"/proc/irq/9/smp_affinity_list": "0-3", "/proc/irq/11/smp_affinity_list": "1"}),
     "rps": ("0", {"/sys/class/net/lo/queues/rx-0/rps_cpus": "0"}),
     "napi": ("threaded", {"/sys/class/net/eth0/threaded": "0", "/sys/class/net/eth0/device/x": ""}),
-    "cstates": ("20us", {f"{CPU}/cpu0/cpuidle/state2/disable": "0",
-                         f"{CPU}/cpu0/cpuidle/state2/latency": "133"}),
+    "cstates": (
+        "20us",
+        {f"{CPU}/cpu0/cpuidle/state2/disable": "0", f"{CPU}/cpu0/cpuidle/state2/latency": "133"},
+    ),
     "frequency": ("governor:performance", {f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave"}),
     "smt": ("off", {f"{CPU}/smt/control": "on"}),
     "cpu_weight": ("200", {}),
     "cpu_quota": ("50%", {}),
     "cpu_idle": ("on", {}),
     "memory_limit": ("64MiB", {}),
-    "llc_ways": ("4", {"/sys/fs/resctrl/schemata": "L3:0=7ff", "/sys/fs/resctrl/info/L3/x": "",
-                       "/sys/fs/resctrl/info/L3/cbm_mask": "7ff"}),
-    "memory_bandwidth": ("50%", {"/sys/fs/resctrl/schemata": "MB:0=100",
-                                 "/sys/fs/resctrl/info/MB/x": ""}),
-}  # fmt: skip
+    "llc_ways": (
+        "4",
+        {
+            "/sys/fs/resctrl/schemata": "L3:0=7ff",
+            "/sys/fs/resctrl/info/L3/x": "",
+            "/sys/fs/resctrl/info/L3/cbm_mask": "7ff",
+        },
+    ),
+    "memory_bandwidth": (
+        "50%",
+        {"/sys/fs/resctrl/schemata": "MB:0=100", "/sys/fs/resctrl/info/MB/x": ""},
+    ),
+}
 CLOSED = ("/sys", "/proc/sys", "/proc/irq", "/sys/fs/cgroup", "/sys/fs/resctrl")
 
 
@@ -70,8 +80,9 @@ def test_a_knob_says_before_the_run_which_mount_is_read_only(name: str, tmp_path
     assert "as root" not in lack.mend
 
 
-@pytest.mark.parametrize(("name", "level"), [("thp", "madvise"), ("busy_poll", "0us"),
-                                             ("smt", "on"), ("rps", "none")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "level"), [("thp", "madvise"), ("busy_poll", "0us"), ("smt", "on"), ("rps", "none")]
+)
 def test_a_level_that_is_in_force_already_can_be_had(name: str, level: str, tmp_path: Path) -> None:
     found = tree(tmp_path, name, is_closed=True)
     assert KINDS[name].lacks(Asked(level=level, tree=found)) is None
@@ -106,9 +117,11 @@ def test_the_innermost_and_latest_mount_decides(tmp_path: Path) -> None:
 
 def test_groups_of_version_1_are_closed_where_each_of_their_mounts_is(tmp_path: Path) -> None:
     put(tmp_path, "/sys/fs/cgroup/cpu/cpu.shares", "1024")
-    lines = ["1 0 0:1 / /sys/fs/cgroup rw - tmpfs tmpfs rw",
-             "2 1 0:2 / /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu",
-             "3 1 0:3 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory"]  # fmt: skip
+    lines = [
+        "1 0 0:1 / /sys/fs/cgroup rw - tmpfs tmpfs rw",
+        "2 1 0:2 / /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu",
+        "3 1 0:3 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory",
+    ]
     put(tmp_path, "/proc/self/mountinfo", "\n".join(lines))
     assert writable.closed(Tree(tmp_path)) == ("/sys/fs/cgroup",)
     put(tmp_path, "/proc/self/mountinfo", "\n".join(lines).replace("cpu ro", "cpu rw"))
@@ -145,9 +158,13 @@ def test_on_this_machine_with_its_mounts_made_read_only(tmp_path: Path) -> None:
     )
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": path}, timeout=120,
-    )  # fmt: skip
+        ["unshare", "-m", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+        timeout=120,
+    )
     if done.returncode == 77:
         pytest.skip(f"mounts cannot be made read-only here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr

@@ -186,7 +186,9 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
     return Calibration(
         label="simulated, fitted to measured points",
         parameters={
-            "service_us": best.service_us, "wake_us": best.wake_us, "halt_us": best.halt_us,
+            "service_us": best.service_us,
+            "wake_us": best.wake_us,
+            "halt_us": best.halt_us,
             "cv": best.cv,
         },
         ranges=ranges,
@@ -198,7 +200,7 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
         capacity_rps=capacity,
         axis=_axis(setup),
         notes=(*_notes(points, line, capacity, setup), *_unidentified(ranges)),
-    )  # fmt: skip
+    )
 
 
 def _axis(setup: Setup) -> str:
@@ -228,11 +230,13 @@ class _Model:
 
     def _job(self, rate: float, costs: Costs) -> dict[str, Any]:
         return {
-            "rate": repr(rate), "unit": "us", "servers": self.setup.workers,
+            "rate": repr(rate),
+            "unit": "us",
+            "servers": self.setup.workers,
             "service": f"gamma:{costs.service_us:.6f},{max(costs.cv, 0.02):.4f}",
             "requests": str(self.setup.requests),
             "discipline": f"epoll:{self.setup.connections},0us,{costs.setup_us:.4f}us",
-        }  # fmt: skip
+        }
 
     def _outside(self, queue: NDArray[np.float64]) -> NDArray[np.float64]:
         """The lowest load's times less the median of what the model says of it."""
@@ -269,17 +273,21 @@ def _misfit(model: _Model, points: Sequence[Measured], line: tuple[float, float]
 def _fit(misfit: Misfit, start: Sequence[float], steps: int) -> NDArray[np.float64]:
     logs = np.log(start)
     done = optimize.minimize(
-        misfit, logs, method="Nelder-Mead",
-        options={"maxfev": steps, "xatol": 0.02, "fatol": 1e-3,
-                 "initial_simplex": _simplex(logs)},
-    )  # fmt: skip
+        misfit,
+        logs,
+        method="Nelder-Mead",
+        options={"maxfev": steps, "xatol": 0.02, "fatol": 1e-3, "initial_simplex": _simplex(logs)},
+    )
     return np.asarray(done.x, dtype=np.float64)
 
 
 def _profile(
-    misfit: Misfit, logs: NDArray[np.float64], points: Sequence[Measured],
-    line: tuple[float, float] | None, setup: Setup,
-) -> tuple[Range, ...]:  # fmt: skip
+    misfit: Misfit,
+    logs: NDArray[np.float64],
+    points: Sequence[Measured],
+    line: tuple[float, float] | None,
+    setup: Setup,
+) -> tuple[Range, ...]:
     names = ("halt_us", "cv") if line is not None else ("service_us", "halt_us", "cv")
     numbers = sum(getattr(p, name) is not None for p in points for name in setup.quantities)
     return profile(misfit, logs, names, slack=EQUAL * numbers, steps=max(8, setup.steps // 4))
@@ -359,8 +367,13 @@ def _notes(
             f"that is less than the highest measured load, {top:,.0f}: the machine was faster "
             "there than at the fitted loads, or the service does less per request under load"
         )
-    spreads = [hi / lo for p in points if p.spread
-               for name, (lo, hi) in p.spread.items() if name in setup.quantities]  # fmt: skip
+    spreads = [
+        hi / lo
+        for p in points
+        if p.spread
+        for name, (lo, hi) in p.spread.items()
+        if name in setup.quantities
+    ]
     if spreads:
         notes.append(
             f"runs at the same load differ by up to {max(spreads):.1f} times: no model can be "

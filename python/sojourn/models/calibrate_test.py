@@ -35,8 +35,10 @@ def _busy(rate: float) -> float:
 
 def _truth(*, knows_cpu: bool) -> list[Measured]:
     """Points of a known service: gamma 10 µs, cv 0.5, behind 30 µs; another seed than the fit's."""
+    # fmt: off
     job = {"service": f"gamma:{SERVICE_US},0.5", "unit": "us", "requests": "200000", "seed": 9,
-           "discipline": f"epoll:64,0us,{WAKE_US}us"}  # fmt: skip
+           "discipline": f"epoll:64,0us,{WAKE_US}us"}
+    # fmt: on
     rates = [k * 10_000.0 for k in range(1, 10)]
     found = Simulator.find().runs("queue", [{**job, "rate": str(rate)} for rate in rates])
     spans = [result["sojourn_ns"] for result in found]
@@ -98,9 +100,13 @@ def test_too_few_points_and_wrong_settings_are_refused() -> None:
     with pytest.raises(SpecFault, match="needs 3"):
         calibrate(Simulator("unused", 1), [point], QUICK)
     for wrong in (
-        {"workers": 0}, {"fit_up_to": 0}, {"bound": 0}, {"quantities": ("p42",)},
-        {"quantities": ()}, {"peak_rps": -1.0},
-    ):  # fmt: skip
+        {"workers": 0},
+        {"fit_up_to": 0},
+        {"bound": 0},
+        {"quantities": ("p42",)},
+        {"quantities": ()},
+        {"peak_rps": -1.0},
+    ):
         with pytest.raises(SpecFault):
             Setup(**wrong)
     assert Setup(quantities=QUANTITIES, fit_up_to=1.0, workers=1, connections=1).peak_rps is None
@@ -137,10 +143,16 @@ def test_what_the_simulator_is_asked_is_the_service_and_the_loads() -> None:
     of = model(point(1e4), workers=2, connections=32, requests=1_000)
     of.times([point(5e4)], Costs(10.0, 3.0, 4.0, 0.5))
     assert Closed.asked == [
-        {"rate": repr(rate), "unit": "us", "servers": 2, "service": "gamma:10.000000,0.5000",
-         "requests": "1000", "discipline": "epoll:32,0us,7.0000us"}
+        {
+            "rate": repr(rate),
+            "unit": "us",
+            "servers": 2,
+            "service": "gamma:10.000000,0.5000",
+            "requests": "1000",
+            "discipline": "epoll:32,0us,7.0000us",
+        }
         for rate in (1e4, 5e4)
-    ]  # fmt: skip
+    ]
     assert of._job(1.0, Costs(10.0, 3.0, 4.0, 0.01))["service"] == "gamma:10.000000,0.0200"
 
 
@@ -232,8 +244,10 @@ def test_a_fit_on_the_lower_loads_is_held_against_the_higher_ones() -> None:
     assert [p.share for p in found.predictions[::4]] == pytest.approx(
         [k / 10 for k in range(1, 10)]
     )
+    # fmt: off
     judged = [abs(p.error or 0) for p in found.predictions
-              if not p.is_fitted and p.quantity in QUICK.quantities]  # fmt: skip
+              if not p.is_fitted and p.quantity in QUICK.quantities]
+    # fmt: on
     assert found.worst_held_out == max(judged)
     for p in found.predictions:
         assert p.predicted_ns is not None

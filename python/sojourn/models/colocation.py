@@ -212,8 +212,11 @@ def load(name: str) -> Table:
         raise SpecFault(f"cannot read {path}: {error}", at=str(path), fix="give a file") from None
 
 
-def _rows(loads: tuple[int, ...], tails_us: dict[str, str], throughputs: dict[str, str],
-          ) -> tuple[Beside, ...]:  # fmt: skip
+def _rows(
+    loads: tuple[int, ...],
+    tails_us: dict[str, str],
+    throughputs: dict[str, str],
+) -> tuple[Beside, ...]:
     """Rows of a printed table: µs and percent, blank-separated, thousands with commas."""
     names = dict.fromkeys([*tails_us, *throughputs])
 
@@ -232,6 +235,7 @@ def _rows(loads: tuple[int, ...], tails_us: dict[str, str], throughputs: dict[st
     return tuple(rows)
 
 
+# fmt: off
 L28 = Table(
     name="L28",
     label="paper",
@@ -255,8 +259,10 @@ L28 = Table(
             "mean": "75 47 30 18 20",
         },
     ),
-)  # fmt: skip
+)
+# fmt: on
 
+# fmt: off
 L33 = Table(
     name="L33",
     label="paper",
@@ -278,7 +284,8 @@ L33 = Table(
             "mean": "98 97 96 97 97",
         },
     ),
-)  # fmt: skip
+)
+# fmt: on
 
 BUILT_IN = {"L28": L28, "L33": L33}
 

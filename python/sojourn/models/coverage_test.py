@@ -59,9 +59,14 @@ def test_a_queue_without_a_formula_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     ("width", "verdict"),
-    [(0.75, "holds"), (1.25, "holds"), (0.72, "WRONG WIDTH"), (1.28, "WRONG WIDTH"),
-     (math.nan, "holds")],
-)  # fmt: skip
+    [
+        (0.75, "holds"),
+        (1.25, "holds"),
+        (0.72, "WRONG WIDTH"),
+        (1.28, "WRONG WIDTH"),
+        (math.nan, "holds"),
+    ],
+)
 def test_widths_of_fifty_runs_lie_within_26_percent(width: float, verdict: str) -> None:
     assert Coverage("p99", RUNS, RUNS, 48, width).verdict == verdict
     assert width_slack(RUNS) == pytest.approx(2.576 / math.sqrt(98))
@@ -74,10 +79,15 @@ def test_hits_of_fifty_runs_are_43_or_more(hits: int, verdict: str) -> None:
 
 
 def rows(*intervals: tuple[float, float], truth: float = 1_000.0) -> list[dict[str, Any]]:
-    closed = [{"exact": False, "p99": 1.0}, {"exact": True, "p99": None},
-              {"exact": True, "p99": truth}]  # fmt: skip
-    return [{"intervals": {"p99": {"lo": lo, "mid": (lo + hi) / 2, "hi": hi}}, "closed": closed}
-            for lo, hi in intervals]  # fmt: skip
+    closed = [
+        {"exact": False, "p99": 1.0},
+        {"exact": True, "p99": None},
+        {"exact": True, "p99": truth},
+    ]
+    return [
+        {"intervals": {"p99": {"lo": lo, "mid": (lo + hi) / 2, "hi": hi}}, "closed": closed}
+        for lo, hi in intervals
+    ]
 
 
 def test_an_interval_reaches_a_bin_beyond_either_end() -> None:

@@ -43,9 +43,11 @@ def cpu_line(
 
 
 def line_ranges(
-    points: Sequence[Measured], line: tuple[float, float] | None, workers: int,
+    points: Sequence[Measured],
+    line: tuple[float, float] | None,
+    workers: int,
     peak_rps: float | None,
-) -> tuple[Range, ...]:  # fmt: skip
+) -> tuple[Range, ...]:
     """95 % interval of the slope, and what it leaves for the line's end at a full CPU.
 
     With a known peak that end is given, and the wake-up is known to what the points differ by.

@@ -37,8 +37,10 @@ def test_points_at_nearly_one_load_do_not_tell_a_wake_up_from_a_service_time() -
 
     def ranges(*rates: float) -> dict[str, bool]:
         exact = _points(*rates)
-        noisy = [replace(p, cpu_share=(p.cpu_share or 0) * (1 + 0.01 * sign))
-                 for p, sign in zip(exact, signs, strict=False)]  # fmt: skip
+        noisy = [
+            replace(p, cpu_share=(p.cpu_share or 0) * (1 + 0.01 * sign))
+            for p, sign in zip(exact, signs, strict=False)
+        ]
         found = line_ranges(noisy, cpu_line(noisy, 1, None), 1, None)
         return {r.name: r.is_identified for r in found}
 
@@ -61,8 +63,10 @@ def test_a_load_is_shared_by_the_workers_and_points_without_cpu_time_take_no_par
 
 def test_costs_are_not_negative() -> None:
     """Requests that cost more the busier it is: no wake-up; with a peak too low, none either."""
-    dear = [replace(p, cpu_share=p.rate_rps * 1e-6 * us)
-            for p, us in zip(_points(1e4, 2e4, 3e4), (8.0, 10.0, 12.0), strict=True)]  # fmt: skip
+    dear = [
+        replace(p, cpu_share=p.rate_rps * 1e-6 * us)
+        for p, us in zip(_points(1e4, 2e4, 3e4), (8.0, 10.0, 12.0), strict=True)
+    ]
     assert cpu_line(dear, 1, None) == pytest.approx((10.0, 0.0))
     assert cpu_line(dear, 1, 5e4) == pytest.approx((20.0, 0.0))
     (wake,) = line_ranges(dear, (20.0, 0.0), 1, 5e4)
@@ -77,11 +81,14 @@ def test_costs_are_not_negative() -> None:
 def test_the_range_of_a_wake_up_is_what_the_points_differ_by() -> None:
     exact = _points(1e4, 2e4, 3e4)
     idle = [1 - (p.cpu_share or 0) for p in exact]
-    shares = [p.rate_rps / 1e6 * (SERVICE_US + wake * (1 - u)) for p, wake, u in
-              zip(exact, (2.0, 3.0, 5.0), (1 - i for i in idle), strict=True)]  # fmt: skip
+    shares = [
+        p.rate_rps / 1e6 * (SERVICE_US + wake * (1 - u))
+        for p, wake, u in zip(exact, (2.0, 3.0, 5.0), (1 - i for i in idle), strict=True)
+    ]
     points = [replace(p, cpu_share=share) for p, share in zip(exact, shares, strict=True)]
-    wakes = [(s / p.rate_rps * 1e6 - SERVICE_US) / (1 - s)
-             for p, s in zip(exact, shares, strict=True)]  # fmt: skip
+    wakes = [
+        (s / p.rate_rps * 1e6 - SERVICE_US) / (1 - s) for p, s in zip(exact, shares, strict=True)
+    ]
     (found,) = line_ranges(points, (SERVICE_US, 3.0), 1, 1e5)
     assert found.name == "wake_us"
     assert (found.low, found.high) == pytest.approx((min(wakes), max(wakes)))
@@ -90,8 +97,10 @@ def test_the_range_of_a_wake_up_is_what_the_points_differ_by() -> None:
 def test_the_line_s_end_is_known_to_what_its_slope_leaves() -> None:
     """95 % of the slope by Theil and Sen; the steepest wake-up leaves the least service."""
     noise = (1.02, 0.99, 1.01, 0.98, 1.0, 1.015)
-    points = [replace(p, cpu_share=(p.cpu_share or 0) * n) for p, n in
-              zip(_points(1e4, 2e4, 3e4, 4e4, 5e4, 6e4), noise, strict=True)]  # fmt: skip
+    points = [
+        replace(p, cpu_share=(p.cpu_share or 0) * n)
+        for p, n in zip(_points(1e4, 2e4, 3e4, 4e4, 5e4, 6e4), noise, strict=True)
+    ]
     idle = np.array([1 - (p.cpu_share or 0) for p in points])
     cost = np.array([(p.cpu_share or 0) / p.rate_rps * 1e6 for p in points])
     fit = stats.theilslopes(cost, idle, alpha=0.95)

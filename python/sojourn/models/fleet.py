@@ -89,8 +89,11 @@ def compare(
         )
     if harmless:
         if float(job.get("neighbour_slowdown", 1.0)) != 1:
-            raise SpecFault("a harmless neighbour has no slowdown", at="--harmless",
-                            fix="leave out one of the two")  # fmt: skip
+            raise SpecFault(
+                "a harmless neighbour has no slowdown",
+                at="--harmless",
+                fix="leave out one of the two",
+            )
         job = {**job, "neighbour_slowdown": 1.0}
     shared = simulator.run("fleet", job)
     apart = simulator.run("fleet", {**job, "placement": "null"})
@@ -137,9 +140,10 @@ def fed(
     """
     if CURVE in job:
         raise SpecFault(
-            "the job has throughputs of its own, and a table was given", at=CURVE,
+            "the job has throughputs of its own, and a table was given",
+            at=CURVE,
             fix="leave out one of the two",
-        )  # fmt: skip
+        )
     curves = [one.throughputs(neighbour) for one in (table, table.surely(), table.at_best())]
     if not curves[0]:
         raise table.lacks(neighbour)

@@ -26,18 +26,27 @@ class Given(Simulator):
         apart = job["placement"] == "null"
         busy = 0.5 if apart else 1.0
         platforms = [
-            {"servers": 10, "price_usd": 1_000.0, "utilisation": 0.8 * busy,
-             "neighbour_throughput": 0.0 if apart else 0.3},
-            {"servers": 30, "price_usd": 2_000.0, "utilisation": 0.4 * busy,
-             "neighbour_throughput": 0.0 if apart else 0.5},
-        ]  # fmt: skip
+            {
+                "servers": 10,
+                "price_usd": 1_000.0,
+                "utilisation": 0.8 * busy,
+                "neighbour_throughput": 0.0 if apart else 0.3,
+            },
+            {
+                "servers": 30,
+                "price_usd": 2_000.0,
+                "utilisation": 0.4 * busy,
+                "neighbour_throughput": 0.0 if apart else 0.5,
+            },
+        ]
         return {
-            "job": {"servers": 40, "neighbour_slowdown": 1.0, **job}, "platforms": platforms,
+            "job": {"servers": 40, "neighbour_slowdown": 1.0, **job},
+            "platforms": platforms,
             "hours": [{"utilisation": 0.2 * busy}, {"utilisation": 0.6 * busy}],
             "root_ns": {"p99": 500 if apart else 1_000},
             "reasons": ["apart"] if apart else ["both"],
             "verdict": job.get("said", "holds") if apart else job.get("says", "holds"),
-        }  # fmt: skip
+        }
 
 
 def found(**job: Any) -> Fleet:

@@ -16,9 +16,14 @@ from sojourn.models.tco import Costs
 
 #: TCO(u) = 1 + u: so gains can be said by heart.
 EVEN = Costs(
-    price_usd=1.0, peak_kw=2.0, idle_ratio=0.0, years=1 / (24 * 365), energy_usd_per_kwh=0.5,
-    delivery_burden=0.0, cooling_load=0.0,
-)  # fmt: skip
+    price_usd=1.0,
+    peak_kw=2.0,
+    idle_ratio=0.0,
+    years=1 / (24 * 365),
+    energy_usd_per_kwh=0.5,
+    delivery_burden=0.0,
+    cooling_load=0.0,
+)
 
 
 def row(name: str, load: float, tail: float, kept: float | None = None, **ends: float) -> Beside:
@@ -30,15 +35,22 @@ def planted(*, core_share: float = 1.0, noise: float = 0.0) -> Table:
     rows = []
     for load, tail, kept in ((0.2, 1e3, 0.8), (0.4, 2e3, 0.5)):
         ends = {
-            "tail_lo_ns": tail * (1 - noise), "tail_hi_ns": tail * (1 + noise),
-            "throughput_lo": kept - noise / 10, "throughput_hi": kept + noise / 10,
-        }  # fmt: skip
+            "tail_lo_ns": tail * (1 - noise),
+            "tail_hi_ns": tail * (1 + noise),
+            "throughput_lo": kept - noise / 10,
+            "throughput_hi": kept + noise / 10,
+        }
         rows.append(row("none", load, 1e3))
         rows += [row(name, load, tail, kept, **(ends if noise else {})) for name in ("x", MEAN)]
     return Table(
-        name="planted", label="measured", source="a test", service="s", q=0.99,
-        core_share=core_share, rows=tuple(rows),
-    )  # fmt: skip
+        name="planted",
+        label="measured",
+        source="a test",
+        service="s",
+        q=0.99,
+        core_share=core_share,
+        rows=tuple(rows),
+    )
 
 
 def test_the_papers_tables_give_the_papers_numbers_by_the_path_of_measured_ones() -> None:
@@ -100,8 +112,14 @@ def test_without_a_throughput_there_is_no_gain_and_the_known_ones_are_named() ->
     with pytest.raises(SpecFault) as caught:
         gains.of_loads(planted(), EVEN, "nobody")
     assert caught.value.fix == "known: x, mean"
-    bare = Table(name="t", label="measured", source="", service="s", q=0.9,
-                 rows=(row("none", 0.1, 1.0), row("x", 0.1, 1.0)))  # fmt: skip
+    bare = Table(
+        name="t",
+        label="measured",
+        source="",
+        service="s",
+        q=0.9,
+        rows=(row("none", 0.1, 1.0), row("x", 0.1, 1.0)),
+    )
     found = gains.admitted(bare, EVEN, bound_ns=2.0)
     assert (found.load, found.gain, found.gain_lo) == (0.1, None, None)
 

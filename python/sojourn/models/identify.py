@@ -122,8 +122,14 @@ def _refit(
     corners = np.vstack([others, *(others + 0.3 * row for row in np.eye(others.size))])
     with contextlib.suppress(StopIteration):
         optimize.minimize(
-            rest, others, method="Nelder-Mead",
-            options={"maxfev": budget.steps, "xatol": 0.01, "fatol": 1e-3,
-                     "initial_simplex": corners},
-        )  # fmt: skip
+            rest,
+            others,
+            method="Nelder-Mead",
+            options={
+                "maxfev": budget.steps,
+                "xatol": 0.01,
+                "fatol": 1e-3,
+                "initial_simplex": corners,
+            },
+        )
     return best

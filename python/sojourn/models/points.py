@@ -123,10 +123,12 @@ def _quiet(runs: Sequence[Measured], share: float) -> Sequence[Measured]:
 def _one(group: Sequence[Measured]) -> Measured:
     # A run without a number lost the requests that decide it: it counts as infinite (M3).
     values = {
-        name: [math.inf if value is None else value
-               for value in (getattr(point, name) for point in group)]
+        name: [
+            math.inf if value is None else value
+            for value in (getattr(point, name) for point in group)
+        ]
         for name in (*QUANTITIES, "cpu_share")
-    }  # fmt: skip
+    }
     middle = {name: median_low(found) for name, found in values.items()}
     known = {name: found for name, found in values.items() if middle[name] < math.inf}
     shapes = [point.shape for point in group if point.shape]

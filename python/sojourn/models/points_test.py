@@ -81,9 +81,12 @@ def test_the_shape_of_a_record_is_its_histograms_unless_some_are_infinite(
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
-    [("nothing.csv", None, "cannot read"), ("empty.csv", "rate_rps,mean_ns\n", "no points"),
-     ("words.csv", "rate_rps,mean_ns\nfast,1\n", "cannot read")],
-)  # fmt: skip
+    [
+        ("nothing.csv", None, "cannot read"),
+        ("empty.csv", "rate_rps,mean_ns\n", "no points"),
+        ("words.csv", "rate_rps,mean_ns\nfast,1\n", "cannot read"),
+    ],
+)
 def test_what_is_no_table_of_points_is_refused(
     tmp_path: Path, name: str, text: str | None, said: str
 ) -> None:
@@ -100,13 +103,19 @@ def test_loads_up_to_4_percent_above_the_lowest_of_them_are_one() -> None:
 
 
 def test_the_lower_of_the_two_in_the_middle_counts_and_a_missing_number_is_infinite() -> None:
-    runs = [replace(_run(1000, p50), p95=p95, p99=None, cpu_share=share) for p50, p95, share in
-            ((4, 9.0, 0.1), (8, None, 0.2), (6, 7.0, 0.4), (5, None, 0.3))]  # fmt: skip
+    runs = [
+        replace(_run(1000, p50), p95=p95, p99=None, cpu_share=share)
+        for p50, p95, share in ((4, 9.0, 0.1), (8, None, 0.2), (6, 7.0, 0.4), (5, None, 0.3))
+    ]
     (point,) = together(runs)
     assert (point.mean, point.p50, point.p95, point.p99) == (5, 5, 9.0, None)
     assert (point.cpu_share, point.runs) == (0.2, 4)
-    assert point.spread == {"mean": (4, 8), "p50": (4, 8), "p95": (7.0, float("inf")),
-                            "cpu_share": (0.1, 0.4)}  # fmt: skip
+    assert point.spread == {
+        "mean": (4, 8),
+        "p50": (4, 8),
+        "p95": (7.0, float("inf")),
+        "cpu_share": (0.1, 0.4),
+    }
     (lost,) = together([replace(run, p95=None) for run in runs])
     assert lost.p95 is None
 
@@ -171,8 +180,11 @@ def test_a_run_that_the_lab_does_not_believe_is_read_as_such(tmp_path: Path) -> 
     assert [p.is_believed for p in read_points(path)] == [False, True]
     span = {"mean": 5.0, "p50": 4, "p95": 9, "p99": 12}
     for name, verdict in (("a", "unknown"), ("b", "holds")):
-        result = {"offered_rps": 1000 if name == "a" else 2000, "sojourn_ns": span,
-                  "verdict": verdict}  # fmt: skip
+        result = {
+            "offered_rps": 1000 if name == "a" else 2000,
+            "sojourn_ns": span,
+            "verdict": verdict,
+        }
         (tmp_path / f"{name}.json").write_text(json.dumps(result))
     (tmp_path / "points.csv").unlink()
     assert [p.is_believed for p in read_points(tmp_path)] == [False, True]

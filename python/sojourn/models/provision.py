@@ -182,9 +182,12 @@ def _against(row: Beside | None, bound_ns: float, loss_max: float) -> tuple[str,
         (most_ns is None, f"{tail} or more", False),
         ((most_ns or 0.0) > bound_ns, f"{tail}: above or below {bound_ns / 1e3:g} µs", False),
         (least is None and loss_max < 1, "loss not measured", False),
-        (1 - (1.0 if least is None else least) > loss_max,
-         f"{loss}: more or less than {loss_max:.0%}", False),
-    )  # fmt: skip
+        (
+            1 - (1.0 if least is None else least) > loss_max,
+            f"{loss}: more or less than {loss_max:.0%}",
+            False,
+        ),
+    )
     return next(((why, is_known) for fails, why, is_known in checks if fails), ("", True))
 
 
@@ -239,11 +242,19 @@ def _check(
         (not bound_ns > 0, f"the QoS bound is {bound_ns:g} ns", "bound", "give a time above 0"),
         (not 0 <= loss_max <= 1, f"loss_max is {loss_max:g}", "loss_max", "give 0 to 1"),
         (not 0 <= headroom < 1, f"headroom is {headroom:g}", "headroom", "give 0 to below 1"),
-        (peak is not None and not 0 < peak < math.inf, f"peak_rps is {peak}", "peak_rps",
-         "give requests/s above 0, or leave it out"),
-        (any(not 0 <= rps < math.inf for rps in demand), "a demand is negative or infinite",
-         "demand", "give requests/s of 0 or more"),
-    )  # fmt: skip
+        (
+            peak is not None and not 0 < peak < math.inf,
+            f"peak_rps is {peak}",
+            "peak_rps",
+            "give requests/s above 0, or leave it out",
+        ),
+        (
+            any(not 0 <= rps < math.inf for rps in demand),
+            "a demand is negative or infinite",
+            "demand",
+            "give requests/s of 0 or more",
+        ),
+    )
     for is_wrong, what, at, fix in wrong:
         if is_wrong:
             raise SpecFault(what, at=at, fix=fix)

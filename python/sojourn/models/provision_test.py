@@ -48,8 +48,10 @@ def test_no_neighbour_fits_where_the_service_alone_does_not(table: Table) -> Non
 
 def _table(*rows: tuple[str, float, float | None], core_share: float = 1.0) -> Table:
     found = tuple(Beside(neighbour=n, load=load, tail_ns=tail) for n, load, tail in rows)
+    # fmt: off
     return Table(name="t", label="measured", source="x", service="s", q=0.99, rows=found,
-                 core_share=core_share)  # fmt: skip
+                 core_share=core_share)
+    # fmt: on
 
 
 def test_every_limit_is_capped_by_the_service_alone() -> None:
@@ -102,10 +104,16 @@ def test_diurnal_keeps_its_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"bound_ns": 0}, {"bound_ns": 1, "loss_max": 2}, {"bound_ns": 1, "headroom": 1},
-              {"bound_ns": 1, "demand_rps": [-1]}, {"bound_ns": 1, "peak_rps": 0},
-              {"bound_ns": 1, "peak_rps": float("nan")}],
-)  # fmt: skip
+    "wrong",
+    [
+        {"bound_ns": 0},
+        {"bound_ns": 1, "loss_max": 2},
+        {"bound_ns": 1, "headroom": 1},
+        {"bound_ns": 1, "demand_rps": [-1]},
+        {"bound_ns": 1, "peak_rps": 0},
+        {"bound_ns": 1, "peak_rps": float("nan")},
+    ],
+)
 def test_impossible_numbers_are_refused_with_a_way_out(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecFault) as caught:
         provision(L28, **wrong)
@@ -132,8 +140,10 @@ def test_a_limit_is_met_up_to_the_bound_and_the_loss_that_may_be() -> None:
     """A tail at the bound and a loss of exactly the most that may be fit; more does not."""
 
     def cells(tail: float, throughput: float | None) -> Plan:
-        rows = (Beside(neighbour="none", load=0.5, tail_ns=1e3),
-                Beside(neighbour="x", load=0.5, tail_ns=tail, throughput=throughput))  # fmt: skip
+        rows = (
+            Beside(neighbour="none", load=0.5, tail_ns=1e3),
+            Beside(neighbour="x", load=0.5, tail_ns=tail, throughput=throughput),
+        )
         table = Table(name="t", label="measured", source="x", service="s", q=0.9, rows=rows)
         return provision(table, bound_ns=5e3, loss_max=0.3)
 
@@ -148,8 +158,10 @@ def test_a_limit_is_met_up_to_the_bound_and_the_loss_that_may_be() -> None:
 
 def test_the_tightest_comes_first_and_what_is_not_known_last() -> None:
     alone = tuple(("none", load, 1.0) for load in (0.1, 0.3, 0.5))
+    # fmt: off
     rows = (*alone, ("c", 0.1, 2.0), ("c", 0.3, 2.0), ("b", 0.1, 9.0), ("a", 0.1, None),
-            ("d", 0.1, 2.0), ("e", 0.1, 2.0), ("e", 0.3, 2.0), ("e", 0.5, 2.0))  # fmt: skip
+            ("d", 0.1, 2.0), ("e", 0.1, 2.0), ("e", 0.3, 2.0), ("e", 0.5, 2.0))
+    # fmt: on
     plan = provision(_table(*rows), bound_ns=5, headroom=0.5)
     assert [limit.neighbour for limit in plan.limits] == ["b", "d", "c", "e", "a"]
     assert (plan.forbidden, plan.unknown, plan.verdict) == (("b",), ("a",), "holds")
@@ -168,8 +180,10 @@ def test_a_neighbour_is_capped_where_the_service_alone_is_not_known_any_more() -
     rows = (("none", 0.1, 1.0), ("none", 0.3, None), ("x", 0.1, 1.0), ("x", 0.3, 1.0))
     (limit,) = provision(_table(*rows), bound_ns=5).limits
     assert (limit.load, limit.fails_at, limit.why) == (
-        0.1, 0.3, "the service alone: tail not measured",
-    )  # fmt: skip
+        0.1,
+        0.3,
+        "the service alone: tail not measured",
+    )
     blind = (("none", 0.1, None), ("x", 0.1, 9.0), ("y", 0.1, 1.0))
     plan = provision(_table(*blind), bound_ns=5)
     assert (plan.forbidden, plan.unknown) == (("x",), ("y",))
@@ -206,9 +220,14 @@ def test_numbers_at_their_limits_are_taken(right: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"loss_max": -0.1}, {"headroom": -0.1}, {"demand_rps": [float("inf")]},
-              {"peak_rps": float("inf")}],
-)  # fmt: skip
+    "wrong",
+    [
+        {"loss_max": -0.1},
+        {"headroom": -0.1},
+        {"demand_rps": [float("inf")]},
+        {"peak_rps": float("inf")},
+    ],
+)
 def test_numbers_beyond_them_are_not(wrong: dict[str, Any]) -> None:
     with pytest.raises(SpecFault):
         provision(L28, bound_ns=1e6, **wrong)
@@ -238,13 +257,23 @@ def test_tables_of_the_papers_are_in_nanoseconds_and_shares() -> None:
 
 @pytest.mark.parametrize(
     ("change", "is_right"),
-    [({"q": 0.0}, False), ({"q": 1.0}, False), ({"core_share": 0.0}, False),
-     ({"core_share": 1.0}, True), ({"core_share": 1.01}, False), ({"peak_rps": 0.0}, False),
-     ({"peak_rps": 0.5}, True), ({"rows": ()}, False), ({"name": ""}, False)],
-)  # fmt: skip
+    [
+        ({"q": 0.0}, False),
+        ({"q": 1.0}, False),
+        ({"core_share": 0.0}, False),
+        ({"core_share": 1.0}, True),
+        ({"core_share": 1.01}, False),
+        ({"peak_rps": 0.0}, False),
+        ({"peak_rps": 0.5}, True),
+        ({"rows": ()}, False),
+        ({"name": ""}, False),
+    ],
+)
 def test_a_table_is_refused_beyond_its_limits(change: dict[str, Any], *, is_right: bool) -> None:
+    # fmt: off
     known = {"name": "t", "label": "measured", "source": "x", "service": "s", "q": 0.99,
-             "rows": (Beside(neighbour="x", load=0.1),), **change}  # fmt: skip
+             "rows": (Beside(neighbour="x", load=0.1),), **change}
+    # fmt: on
     if is_right:
         assert Table(**known).form == "sojourn.colocation/1"
     else:
@@ -254,11 +283,20 @@ def test_a_table_is_refused_beyond_its_limits(change: dict[str, Any], *, is_righ
 
 @pytest.mark.parametrize(
     ("change", "is_right"),
-    [({"load": 0.0}, True), ({"load": 1.0}, True), ({"load": 1.01}, False), ({"load": -0.1}, False),
-     ({"tail_ns": 0.0}, False), ({"tail_ns": 0.5}, True), ({"throughput": 0.0}, True),
-     ({"throughput": 1.0}, True), ({"throughput": 1.1}, False), ({"throughput": -0.1}, False),
-     ({"neighbour": ""}, False)],
-)  # fmt: skip
+    [
+        ({"load": 0.0}, True),
+        ({"load": 1.0}, True),
+        ({"load": 1.01}, False),
+        ({"load": -0.1}, False),
+        ({"tail_ns": 0.0}, False),
+        ({"tail_ns": 0.5}, True),
+        ({"throughput": 0.0}, True),
+        ({"throughput": 1.0}, True),
+        ({"throughput": 1.1}, False),
+        ({"throughput": -0.1}, False),
+        ({"neighbour": ""}, False),
+    ],
+)
 def test_a_row_is_refused_beyond_its_limits(change: dict[str, Any], *, is_right: bool) -> None:
     known = {"neighbour": "x", "load": 0.5, **change}
     if is_right:

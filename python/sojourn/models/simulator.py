@@ -62,9 +62,13 @@ class Simulator:
         arguments = [self.program, command, "--job", "-", "--json", "-", *options]
         try:
             done = subprocess.run(
-                arguments, input=json.dumps(job), capture_output=True, text=True,
-                timeout=RUN_S_MAX, check=False,
-            )  # fmt: skip
+                arguments,
+                input=json.dumps(job),
+                capture_output=True,
+                text=True,
+                timeout=RUN_S_MAX,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RunFault(
                 f"the simulation did not end: {error}",

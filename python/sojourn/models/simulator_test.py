@@ -84,8 +84,9 @@ def program(folder: Path, script: str) -> Simulator:
 def test_a_job_goes_in_on_stdin_and_its_result_comes_back(tmp_path: Path) -> None:
     sim = program(tmp_path, 'printf \'{"asked": "%s", "job": %s}\' "$*" "$(cat)"')
     assert sim.run("queue", {"rate": "1"}, "--quick") == {
-        "asked": "queue --job - --json - --quick", "job": {"rate": "1"},
-    }  # fmt: skip
+        "asked": "queue --job - --json - --quick",
+        "job": {"rate": "1"},
+    }
 
 
 @pytest.mark.parametrize(("code", "is_answer"), [(0, True), (int(Exit.UNKNOWN), True), (1, False)])

@@ -134,8 +134,11 @@ def shared_gain(costs: Costs, core_share: float, load: float, throughput: float 
     >>> [f"{100 * shared_gain(Costs(), 0.5, load):.2f}" for load in (0.5, 0.6)]
     ['12.19', '17.19']
     """
-    wrong = (("core_share", core_share, 0 < core_share < 1), ("load", load, 0 <= load <= 1),
-             ("throughput", throughput, 0 <= throughput <= 1))  # fmt: skip
+    wrong = (
+        ("core_share", core_share, 0 < core_share < 1),
+        ("load", load, 0 <= load <= 1),
+        ("throughput", throughput, 0 <= throughput <= 1),
+    )
     for name, value, is_right in wrong:
         if not is_right:
             raise SpecFault(f"{name} is {value:g}", at=name, fix="give a share between 0 and 1")
@@ -203,10 +206,13 @@ def tornado(costs: Costs, load: float, throughput: float, share: float = 0.2) ->
     low, high = throughput * (1 - share), min(1.0, throughput * (1 + share))
     swings.append(
         Swing(
-            name="throughput", low=low, high=high,
-            gain_low=gain(costs, load, low), gain_high=gain(costs, load, high),
+            name="throughput",
+            low=low,
+            high=high,
+            gain_low=gain(costs, load, low),
+            gain_high=gain(costs, load, high),
         )
-    )  # fmt: skip
+    )
     return sorted(swings, key=lambda swing: (-swing.width, swing.name))
 
 

@@ -11,9 +11,11 @@ LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 BOTH = "MN"
 SAME, OTHER = "same logical cores", "different logical cores"
 # M: memcached meets its target, N: NGINX, -: blank in the figure, neither.
+# fmt: off
 PAPER = {
     SAME: ("MN MN MN MN - - -", "MN MN MN - - - -", "MN MN - - - - -", "MN N - - - - -",
            "N N - - - - -", "N - - - - - -", "- - - - - - -"),
     OTHER: ("MN MN MN MN MN MN M", "MN MN MN MN MN M M", "MN MN MN MN M M M",
             "MN MN MN MN M M M", "MN MN N N - - -", "N N N - - - -", "N N - - - - -"),
-}  # fmt: skip
+}
+# fmt: on

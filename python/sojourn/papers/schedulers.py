@@ -24,26 +24,31 @@ class Said:
 
 PAPER: Mapping[str, Said] = {
     DEFAULT: Said(
-        "CFS", {RESERVES: None, CONSERVES: None, PREEMPTS: NO},
+        "CFS",
+        {RESERVES: None, CONSERVES: None, PREEMPTS: NO},
         "fits only while memcached's load is below the other's (L19)",
     ),
     SHARES: Said(
-        "CFS with huge shares", {RESERVES: None, CONSERVES: None, PREEMPTS: NO},
+        "CFS with huge shares",
+        {RESERVES: None, CONSERVES: None, PREEMPTS: NO},
         "couples who waits and who gets the CPU; may starve the other (L24)",
     ),
     REALTIME: Said(
-        "FIFO or RR, rate-monotonic", {RESERVES: None, CONSERVES: None, PREEMPTS: YES},
+        "FIFO or RR, rate-monotonic",
+        {RESERVES: None, CONSERVES: None, PREEMPTS: YES},
         "safe up to about 70 % of both together (L24)",
     ),
     QUOTA: Said(
-        "real-time with a quota", {RESERVES: YES, CONSERVES: NO, PREEMPTS: YES},
+        "real-time with a quota",
+        {RESERVES: YES, CONSERVES: NO, PREEMPTS: YES},
         "degrades above 70 % of both together (L25)",
     ),
     BVT: Said(
-        "BVT", {RESERVES: YES, CONSERVES: None, PREEMPTS: YES},
+        "BVT",
+        {RESERVES: YES, CONSERVES: None, PREEMPTS: YES},
         "good up to 80 to 90 % of both together (L25)",
     ),
-}  # fmt: skip
+}
 
 
 def kind_of(levels: Mapping[str, Mapping[str, str]]) -> str:

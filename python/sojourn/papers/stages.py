@@ -50,13 +50,22 @@ INTERFERENCE: Under = ("interference", traced.STREAM, False)
 
 # Each paper's stages as sums of ours.
 _L = {
-    "RX": ("RX",), "TCP/IP": ("TCP/IP",), "EPoll": ("EPoll",), "libevent": ("libevent",),
-    "Read": ("Read",), "memcached": ("application", "Open"), "Write": ("Send",),
-}  # fmt: skip
+    "RX": ("RX",),
+    "TCP/IP": ("TCP/IP",),
+    "EPoll": ("EPoll",),
+    "libevent": ("libevent",),
+    "Read": ("Read",),
+    "memcached": ("application", "Open"),
+    "Write": ("Send",),
+}
 _C = {
-    "Network": ("RX", "TCP/IP"), "Epoll": ("EPoll",), "Libevent": ("libevent",), "Read": ("Read",),
-    "Memcached": ("application", "Open"), "Send": ("Send",),
-}  # fmt: skip
+    "Network": ("RX", "TCP/IP"),
+    "Epoll": ("EPoll",),
+    "Libevent": ("libevent",),
+    "Read": ("Read",),
+    "Memcached": ("application", "Open"),
+    "Send": ("Send",),
+}
 _N = {**_C, "Open": ("Open",), "NGINX": ("application",)}
 _N.pop("Memcached")
 
@@ -65,23 +74,28 @@ _N.pop("Memcached")
 Values = tuple[float, ...]
 TABLES: tuple[tuple[str, str, Mapping[str, tuple[str, ...]], Under, float | None, Values], ...] = (
     ("memcached", "L12", _L, UNLOADED, None, (0.9, 4.7, 3.9, 2.4, 2.5, 2.5, 4.6, 21.5)),
-    ("memcached", "L12", _L, CONTEXT_SWITCH, None,
-     (0.8, 4.4, 3.1, 2.3, 2.1, 2.0, 3.9, 18.7)),
+    ("memcached", "L12", _L, CONTEXT_SWITCH, None, (0.8, 4.4, 3.1, 2.3, 2.1, 2.0, 3.9, 18.7)),
     ("memcached", "L12", _L, LOADED, 1.0, (1, 4, 2778, 3074, 5, 2, 4, 5872)),
     ("memcached", "L12", _L, INTERFERENCE, None, (1, 4, 3780, 4545, 7, 4, 5, 8349)),
     ("memcached", "C8", _C, LOADED, 0.1, (6, 3, 1, 1, 1, 5, 20)),
     ("memcached", "C8", _C, LOADED, 0.9, (6, 782, 1009, 3, 1, 5, 1806)),
     (
-        "nginx", "C9",
+        "nginx",
+        "C9",
         {k: _N[k] for k in ("Network", "Epoll", "Libevent", "Read", "Open", "NGINX", "Send")},
-        LOADED, 0.1, (9, 13, 11, 1, 4, 12, 26, 76),
+        LOADED,
+        0.1,
+        (9, 13, 11, 1, 4, 12, 26, 76),
     ),
     (
-        "nginx", "C9",
+        "nginx",
+        "C9",
         {k: _N[k] for k in ("Network", "Epoll", "Libevent", "Read", "Open", "NGINX", "Send")},
-        LOADED, 0.95, (10, 10230, 23186, 3, 4, 12, 26, 33471),
+        LOADED,
+        0.95,
+        (10, 10230, 23186, 3, 4, 12, 26, 33471),
     ),
-)  # fmt: skip
+)
 
 
 def rows(kind: str, columns: Sequence[Column]) -> tuple[Row, ...]:

@@ -22,24 +22,35 @@ from pathlib import Path
 from typing import Any
 
 #: What podman leaves a container's superuser.
+# fmt: off
 RIGHTS = (
     "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
     "CAP_SETFCAP", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
-)  # fmt: skip
+)
+# fmt: on
 #: `runc spec` gives this one too; it only writes to the audit log.
 MAY_HAVE = frozenset({*RIGHTS, "CAP_AUDIT_WRITE"})
+# fmt: off
 MASKED = (
     "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys",
     "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
     "/proc/timer_stats", "/sys/dev/block", "/sys/devices/virtual/powercap", "/sys/firmware",
     "/sys/fs/selinux",
-)  # fmt: skip
+)
+# fmt: on
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 #: (type, major, minor); None: each. The runtime makes their nodes in /dev.
 DEVICES: tuple[tuple[str, int, int | None], ...] = (
-    ("c", 1, 3), ("c", 1, 5), ("c", 1, 7), ("c", 1, 8), ("c", 1, 9),
-    ("c", 5, 0), ("c", 5, 1), ("c", 5, 2), ("c", 136, None),
-)  # fmt: skip
+    ("c", 1, 3),
+    ("c", 1, 5),
+    ("c", 1, 7),
+    ("c", 1, 8),
+    ("c", 1, 9),
+    ("c", 5, 0),
+    ("c", 5, 1),
+    ("c", 5, 2),
+    ("c", 136, None),
+)
 #: Mounts that show only what is the container's own; for those of the kernel: where, and whether
 #: they may only be read.
 OWN = frozenset({"tmpfs", "devpts", "mqueue"})
@@ -49,12 +60,17 @@ KERNELS = {
     "cgroup": ("/sys/fs/cgroup", True),
     "cgroup2": ("/sys/fs/cgroup", True),
 }
-_TOP = frozenset({"ociVersion", "process", "root", "hostname", "domainname", "mounts", "linux",
-                  "annotations"})  # fmt: skip
+_TOP = frozenset(
+    {"ociVersion", "process", "root", "hostname", "domainname", "mounts", "linux", "annotations"}
+)
+# fmt: off
 _PROCESS = frozenset({"terminal", "consoleSize", "user", "args", "env", "cwd", "capabilities",
-                      "rlimits", "noNewPrivileges", "oomScoreAdj"})  # fmt: skip
+                      "rlimits", "noNewPrivileges", "oomScoreAdj"})
+# fmt: on
+# fmt: off
 _LINUX = frozenset({"namespaces", "resources", "cgroupsPath", "maskedPaths", "readonlyPaths",
-                    "seccomp", "uidMappings", "gidMappings", "rootfsPropagation"})  # fmt: skip
+                    "seccomp", "uidMappings", "gidMappings", "rootfsPropagation"})
+# fmt: on
 _NAMESPACES = ("pid", "ipc", "mount")
 _BOUND = {"bind", "rbind"}
 _SHARED = {"shared", "rshared"}

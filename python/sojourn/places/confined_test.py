@@ -23,7 +23,9 @@ def plain() -> dict[str, Any]:
     return {
         "ociVersion": "1.0.2",
         "process": {
-            "args": ["/app"], "cwd": "/", "terminal": True,
+            "args": ["/app"],
+            "cwd": "/",
+            "terminal": True,
             "capabilities": {"bounding": ["CAP_AUDIT_WRITE", "CAP_KILL", "CAP_NET_BIND_SERVICE"]},
             "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 1024, "soft": 1024}],
         },
@@ -38,7 +40,7 @@ def plain() -> dict[str, Any]:
             "namespaces": [{"type": one} for one in ("pid", "network", "ipc", "uts", "mount")],
             "resources": {"devices": [{"allow": False, "access": "rwm"}]},
         },
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(name="bundle")
@@ -89,7 +91,8 @@ BEYOND: dict[str, tuple[Change, str]] = {
     "root is above": (root(path="../.."), "root.path"),
     "bind": (mount(destination="/x", type="bind", source="/etc"), "/etc of this machine"),
     "bind by option": (
-        mount(destination="/x", type="tmpfs", source="/etc", options=["rbind"]), "/etc of this",
+        mount(destination="/x", type="tmpfs", source="/etc", options=["rbind"]),
+        "/etc of this",
     ),
     "bind without a type": (mount(destination="/x", source="/", options=["bind"]), "/ of this"),
     "bind by dots": (mount(destination="/x", type="none", source="../../etc"), "../../etc of"),
@@ -99,14 +102,17 @@ BEYOND: dict[str, tuple[Change, str]] = {
     "sysfs writable": (mount(destination=SYS, type="sysfs"), "sysfs at /sys to write to"),
     "cgroup writable": (mount(destination="/sys/fs/cgroup", type="cgroup2"), "cgroup2 at"),
     "shared mount": (
-        mount(destination="/x", type="tmpfs", options=["rshared"]), "a shared mount",
+        mount(destination="/x", type="tmpfs", options=["rshared"]),
+        "a shared mount",
     ),
     "capability": (
-        process(capabilities={"effective": ["CAP_SYS_ADMIN"]}), "capability CAP_SYS_ADMIN",
+        process(capabilities={"effective": ["CAP_SYS_ADMIN"]}),
+        "capability CAP_SYS_ADMIN",
     ),
     "raw sockets": (process(capabilities={"ambient": ["CAP_NET_RAW"]}), "CAP_NET_RAW"),
     "first to run": (
-        process(rlimits=[{"type": "RLIMIT_RTPRIO", "hard": 99, "soft": 99}]), "RLIMIT_RTPRIO",
+        process(rlimits=[{"type": "RLIMIT_RTPRIO", "hard": 99, "soft": 99}]),
+        "RLIMIT_RTPRIO",
     ),
     "last to be killed": (process(oomScoreAdj=-1000), "oomScoreAdj"),
     "scheduler": (process(scheduler={"policy": "SCHED_FIFO"}), "process.scheduler"),
@@ -123,7 +129,7 @@ BEYOND: dict[str, tuple[Change, str]] = {
     "no mount namespace": (lacks("mount"), "the machine's mount namespace"),
     "no ipc namespace": (lacks("ipc"), "the machine's ipc namespace"),
     "somebody's namespace": (space(type="uts", path="/proc/1/ns/uts"), "uts namespace /proc/1"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BEYOND)

@@ -18,8 +18,12 @@ from sojourn.places import ports, proc, serving
 from sojourn.places.proc import Stat
 from sojourn.places.process import Ended
 
-CGROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/cpu"),
-           Path("/sys/fs/cgroup/cpu,cpuacct"))  # fmt: skip
+CGROUPS = (
+    Path("/sys/fs/cgroup"),
+    Path("/sys/fs/cgroup/unified"),
+    Path("/sys/fs/cgroup/cpu"),
+    Path("/sys/fs/cgroup/cpu,cpuacct"),
+)
 
 
 class Foreign:

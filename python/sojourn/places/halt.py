@@ -77,9 +77,14 @@ class Held:
 def _same(found: Stat) -> Stat:
     """What names a process for good, and no more: its state and CPU time change."""
     return Stat(
-        pid=found.pid, name="", state="", parent=0, session=0, cpu_ns=0,
+        pid=found.pid,
+        name="",
+        state="",
+        parent=0,
+        session=0,
+        cpu_ns=0,
         start_ticks=found.start_ticks,
-    )  # fmt: skip
+    )
 
 
 def members(name: str) -> tuple[Stat, ...]:

@@ -25,9 +25,7 @@ def test_a_crew_is_pinned_with_its_worker(pids: list[int]) -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
     first, second, *others = pids
     crew = {first: (others[0],), second: (others[1],)}
-    workers = Workers(
-        label="w", count=2, choose=lambda _: (first, second), crew=lambda _: crew
-    )  # fmt: skip
+    workers = Workers(label="w", count=2, choose=lambda _: (first, second), crew=lambda _: crew)
     pinned = one_each(workers, [], cpus)
     wanted = {first: cpus[0], second: cpus[-1], others[0]: cpus[0], others[1]: cpus[-1]}
     assert pinned.pins == wanted

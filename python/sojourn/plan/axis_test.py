@@ -15,21 +15,33 @@ from sojourn.spec import MaxRps, QosRule
 
 OF = study()
 SERVICE = OF.service("memcached")
-BASE = study("services.memcached.qos.bound=''", "services.memcached.qos.rule=low_load",
-             "services.memcached.qos.q=0.95")  # fmt: skip
+BASE = study(
+    "services.memcached.qos.bound=''",
+    "services.memcached.qos.rule=low_load",
+    "services.memcached.qos.q=0.95",
+)
 TOP = Axis(rps=100e3, lo_rps=1, hi_rps=2, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
 
 
 def peak(rps: float, *, lost: float = 0.0, verdict: Verdict = Verdict.HOLDS, n: int = 0) -> Outcome:
     point = Point(
-        key=f"memcached/peak/b{n}", service="memcached", phase=Phase.PEAK, offered_rps=None,
-        measure_s=1.0, warmup_s=0.0, seed=1, repeat=n,
-    )  # fmt: skip
+        key=f"memcached/peak/b{n}",
+        service="memcached",
+        phase=Phase.PEAK,
+        offered_rps=None,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+        repeat=n,
+    )
     found = imagine(point, capacity_rps=rps)
     return replace(
-        found, requests=10_000, lost=round(lost * 10_000), verdict=verdict,
+        found,
+        requests=10_000,
+        lost=round(lost * 10_000),
+        verdict=verdict,
         reasons=("late",) if verdict is Verdict.UNKNOWN else (),
-    )  # fmt: skip
+    )
 
 
 def test_the_axis_is_the_median_and_keeps_both_ends() -> None:
@@ -93,8 +105,12 @@ def base(verdict: Verdict = Verdict.HOLDS) -> Outcome:
 def test_a_bound_is_the_multiple_of_the_last_run_at_low_load_that_can_be_believed(
     rule: str, wanted: float
 ) -> None:
-    of = study("services.memcached.qos.bound=''", f"services.memcached.qos.rule={rule}",
-               "services.memcached.qos.q=0.95", "services.memcached.cores=1")  # fmt: skip
+    of = study(
+        "services.memcached.qos.bound=''",
+        f"services.memcached.qos.rule={rule}",
+        "services.memcached.qos.q=0.95",
+        "services.memcached.cores=1",
+    )
     service = of.service("memcached")
     found = axis.target(service, [base(Verdict.UNKNOWN), base()])
     assert found is not None

@@ -14,8 +14,9 @@ from sojourn.plan.simulated import study
 from sojourn.spec import MaxRps, Study
 
 CAPACITY = 60_000.0
-PEAK = Axis(rps=100_000.0, lo_rps=99e3, hi_rps=101e3, rule=MaxRps.ACHIEVED_PEAK, runs=3,
-            is_valid=True)  # fmt: skip
+PEAK = Axis(
+    rps=100_000.0, lo_rps=99e3, hi_rps=101e3, rule=MaxRps.ACHIEVED_PEAK, runs=3, is_valid=True
+)
 
 
 def measure(point: Point) -> Outcome:
@@ -50,8 +51,10 @@ def test_the_axis_is_the_rate_that_the_server_just_answers() -> None:
     # The hull of three brackets that all hold the border: at most two of them end to end.
     assert found.hi_rps / found.lo_rps <= (1 + resolution) ** 2 * 1.001
     assert (found.rule, found.runs, found.is_valid) == (
-        MaxRps.NO_DROP, of.run.peak_repeats, True,
-    )  # fmt: skip
+        MaxRps.NO_DROP,
+        of.run.peak_repeats,
+        True,
+    )
     assert points[0].offered_rps == 0.8 * PEAK.rps
     assert {p.phase for p in points} == {Phase.PEAK}
     assert {p.measure_s for p in points} == {of.run.peak_s}

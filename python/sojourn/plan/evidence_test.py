@@ -31,9 +31,15 @@ def trial(
 
 def outcome(phase: Phase = Phase.SEARCH, rps: float | None = 50_000.0) -> Outcome:
     point = Point(
-        key=f"s/{phase}/p00", service="s", phase=phase, offered_rps=rps, measure_s=2.0,
-        warmup_s=0.0, seed=1, overrides=(("qos_bound", "1000000ns"),),
-    )  # fmt: skip
+        key=f"s/{phase}/p00",
+        service="s",
+        phase=phase,
+        offered_rps=rps,
+        measure_s=2.0,
+        warmup_s=0.0,
+        seed=1,
+        overrides=(("qos_bound", "1000000ns"),),
+    )
     return imagine(point, bound_ns=1e6)
 
 
@@ -132,11 +138,16 @@ def test_a_run_of_which_only_the_mean_size_is_known_is_cut_into_pieces_of_it() -
 
 
 def test_sizes_are_those_of_every_cluster_weighted_by_its_load() -> None:
-    runs = [trial(rps, requests=10**6, clusters=tuple(20.0 * n for n in range(1, number)))
-            for rps, number in ((30_000, 9), (48_000, 4), (50_000, 2), (55_000, 30))]  # fmt: skip
+    runs = [
+        trial(rps, requests=10**6, clusters=tuple(20.0 * n for n in range(1, number)))
+        for rps, number in ((30_000, 9), (48_000, 4), (50_000, 2), (55_000, 30))
+    ]
     rps, first = 50_000, 5 * BOUND_S * 50_000
-    weighted = [(math.exp(-0.5 * (math.log(run.rps / rps) / evidence.NEAR) ** 2), size)
-                for run in runs for size in run.clusters]  # fmt: skip
+    weighted = [
+        (math.exp(-0.5 * (math.log(run.rps / rps) / evidence.NEAR) ** 2), size)
+        for run in runs
+        for size in run.clusters
+    ]
     squares = first**2 + sum(w * d * d for w, d in weighted)
     squares += max([first**2, *(w * d * d for w, d in weighted)])
     size = squares / (first + sum(w * d for w, d in weighted))

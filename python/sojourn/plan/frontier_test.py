@@ -18,8 +18,11 @@ def counted(weights: Floats) -> Floats:
     """The same by writing every staircase down."""
     own, other = weights.shape
     found, whole = np.zeros_like(weights), 0.0
-    heights = [h for h in itertools.product(range(other + 1), repeat=own)
-               if all(a >= b for a, b in itertools.pairwise(h))]  # fmt: skip
+    heights = [
+        h
+        for h in itertools.product(range(other + 1), repeat=own)
+        if all(a >= b for a, b in itertools.pairwise(h))
+    ]
     assert len(heights) == comb(own + other, own)
     for each in heights:
         holds = np.arange(other)[None, :] < np.array(each)[:, None]

@@ -21,9 +21,14 @@ Say = Callable[[float], Decision]
 def outcome(rps: float, decision: Decision) -> Outcome:
     """A run whose reasons carry what is to be said of it."""
     point = Point(
-        key="s/drop/r0/p00", service="s", phase=Phase.PEAK, offered_rps=rps, measure_s=1.0,
-        warmup_s=0.0, seed=1,
-    )  # fmt: skip
+        key="s/drop/r0/p00",
+        service="s",
+        phase=Phase.PEAK,
+        offered_rps=rps,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     is_lost = decision is Decision.UNKNOWN
     verdict = Verdict.UNKNOWN if is_lost else Verdict.HOLDS
     return replace(imagine(point), verdict=verdict, reasons=(decision.value,))
@@ -35,9 +40,14 @@ def said(runs: Sequence[Outcome]) -> Decision:
 
 
 RULES = Rules(
-    decide=said, climb=1.5, step=1.1, resolution=0.02, lengths=(1.0, 2.0, 4.0), retries=1,
+    decide=said,
+    climb=1.5,
+    step=1.1,
+    resolution=0.02,
+    lengths=(1.0, 2.0, 4.0),
+    retries=1,
     scale=SCALE,
-)  # fmt: skip
+)
 
 
 def walk(
@@ -158,8 +168,11 @@ def test_a_hurried_round_ends_with_any_bracket() -> None:
 
 
 def test_a_pass_above_a_fail_is_no_lower_end() -> None:
-    runs = [outcome(500.0, Decision.PASS), outcome(800.0, Decision.FAIL),
-            outcome(900.0, Decision.PASS)]  # fmt: skip
+    runs = [
+        outcome(500.0, Decision.PASS),
+        outcome(800.0, Decision.FAIL),
+        outcome(900.0, Decision.PASS),
+    ]
     now = climb(500.0, runs, RULES)
     assert (now.lo, now.hi) == (500.0, 800.0)
     assert now.next_rps == pytest.approx((500 * 800) ** 0.5)

@@ -46,11 +46,16 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
         return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True), np.float64)
 
     prior = Curve(
-        grid=np.ones(loads), floor=np.zeros(loads), first=chances(levels),
-        rises=chances(slopes, levels, levels), turns=chances(slopes, slopes),
-        spreads=np.zeros((slopes, habits, levels, 1)), weights=chances(habits),
-        logit=np.zeros(1), edges=np.zeros(levels + 1),
-    )  # fmt: skip
+        grid=np.ones(loads),
+        floor=np.zeros(loads),
+        first=chances(levels),
+        rises=chances(slopes, levels, levels),
+        turns=chances(slopes, slopes),
+        spreads=np.zeros((slopes, habits, levels, 1)),
+        weights=chances(habits),
+        logit=np.zeros(1),
+        edges=np.zeros(levels + 1),
+    )
     likely = rng.random((loads, slopes, habits, levels))
     states, evidences = posterior._forward_backward(prior, likely)
     for habit in range(habits):
@@ -219,8 +224,10 @@ def test_misses_are_a_binomial_count_of_clusters() -> None:
 
 def test_runs_lie_at_the_nearest_load_of_the_grid() -> None:
     prior = curve(0.99)
-    runs = [trial(float(prior.grid[k]) * PEAK * nudge) for k, nudge in
-            ((0, 0.5), (0, 1.01), (7, 0.99), (7, 1.01), (len(prior.grid) - 1, 3.0))]  # fmt: skip
+    runs = [
+        trial(float(prior.grid[k]) * PEAK * nudge)
+        for k, nudge in ((0, 0.5), (0, 1.01), (7, 0.99), (7, 1.01), (len(prior.grid) - 1, 3.0))
+    ]
     assert posterior._places(prior, runs, PEAK) == [0, 0, 7, 7, len(prior.grid) - 1]
     assert np.diff(np.log(prior.grid)) == pytest.approx(np.log(1.025))
 

@@ -49,9 +49,11 @@ def test_the_time_that_is_kept_is_that_of_questions_still_to_come(
 
 def test_without_a_bound_nothing_is_searched_and_the_reason_is_the_run_s() -> None:
     of = study(
-        "services.memcached.qos.bound=''", "services.memcached.qos.rule=low_load",
-        "services.memcached.qos.q=0.95", "services.memcached.measure=['sweep']",
-    )  # fmt: skip
+        "services.memcached.qos.bound=''",
+        "services.memcached.qos.rule=low_load",
+        "services.memcached.qos.q=0.95",
+        "services.memcached.measure=['sweep']",
+    )
     service = of.service("memcached")
     made: list[Outcome] = []
     while point := progress(of, service, made, PLANS).next:

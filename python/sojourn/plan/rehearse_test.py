@@ -20,9 +20,15 @@ from sojourn.spec import Study
 from sojourn.testing_questions import PLANS
 
 POINT = Point(
-    key="s/sweep/b0/f0.50", service="memcached", phase=Phase.SWEEP, offered_rps=50_000.0,
-    fraction=0.5, measure_s=2.0, warmup_s=0.5, seed=1,
-)  # fmt: skip
+    key="s/sweep/b0/f0.50",
+    service="memcached",
+    phase=Phase.SWEEP,
+    offered_rps=50_000.0,
+    fraction=0.5,
+    measure_s=2.0,
+    warmup_s=0.5,
+    seed=1,
+)
 
 
 def test_the_imagined_queue_has_the_times_of_mm1() -> None:

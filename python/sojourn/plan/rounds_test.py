@@ -17,8 +17,12 @@ def round_of(ended: str, **decisions: Decision) -> Round:
     passed = [rps for rps, d in said.items() if d is Decision.PASS and rps < hi]
     return Round(
         rungs=tuple(Rung(rps=rps, decision=d, runs=1, believed=1) for rps, d in said.items()),
-        lo=max(passed, default=None), hi=hi, next_rps=None, next_s=None, ended=ended,
-    )  # fmt: skip
+        lo=max(passed, default=None),
+        hi=hi,
+        next_rps=None,
+        next_s=None,
+        ended=ended,
+    )
 
 
 def test_a_round_that_only_failed_says_nothing_of_lower_loads_unless_it_went_to_the_floor() -> None:

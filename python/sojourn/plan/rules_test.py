@@ -12,9 +12,14 @@ from sojourn.plan.question import OfAll, PhaseKind, Question
 from sojourn.plan.questions import Questions
 
 POINT = Point(
-    key="s/mine/b0", service="s", phase=Phase("mine"), offered_rps=1.0, measure_s=1.0,
-    warmup_s=0.0, seed=1,
-)  # fmt: skip
+    key="s/mine/b0",
+    service="s",
+    phase=Phase("mine"),
+    offered_rps=1.0,
+    measure_s=1.0,
+    warmup_s=0.0,
+    seed=1,
+)
 
 
 class Mine(Question):
@@ -37,9 +42,13 @@ ASKED = Questions(Mine(), Ours())
 
 @pytest.mark.parametrize(
     "rules",
-    [UNSTATED, Rules(), Rules(is_bare=True, keeps="mine", neighbours=("spin", "noise:cpu")),
-     Rules(neighbours=())],
-)  # fmt: skip
+    [
+        UNSTATED,
+        Rules(),
+        Rules(is_bare=True, keeps="mine", neighbours=("spin", "noise:cpu")),
+        Rules(neighbours=()),
+    ],
+)
 def test_rules_are_read_as_they_were_written(rules: Rules) -> None:
     text = json.dumps(codec.rules_json(rules))
     assert codec.rules_of(json.loads(text)) == rules
@@ -59,8 +68,12 @@ def test_a_point_keeps_its_rules_and_one_of_before_has_none() -> None:
 def test_a_point_without_rules_gets_those_of_its_phase_once() -> None:
     assert ASKED.stated(POINT).rules == Rules(is_bare=True, keeps="mine")
     own = Rules(is_raw=True)
-    assert ASKED.stated(codec.from_json({**codec.to_json(POINT), "rules": codec.rules_json(own)}
-                                        )).rules == own  # fmt: skip
+    assert (
+        ASKED.stated(
+            codec.from_json({**codec.to_json(POINT), "rules": codec.rules_json(own)})
+        ).rules
+        == own
+    )
 
 
 def test_phases_of_a_question_about_several_services_say_so() -> None:

@@ -134,9 +134,12 @@ def test_however_narrow_the_interval_eight_starts_are_probed(
 
 @pytest.mark.parametrize(
     ("ends", "seconds", "is_narrow"),
-    [((1_000.0, 1_090.0), 22.0, True), ((1_000.0, 1_090.0), 21.9, False),
-     ((1_000.0, 1_150.0), 99.0, False)],
-)  # fmt: skip
+    [
+        ((1_000.0, 1_090.0), 22.0, True),
+        ((1_000.0, 1_090.0), 21.9, False),
+        ((1_000.0, 1_150.0), 99.0, False),
+    ],
+)
 def test_narrow_is_twice_the_resolution_and_rests_on_enough_load(
     ends: tuple[float, float], seconds: float, *, is_narrow: bool
 ) -> None:

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from sojourn.plan.setting import Level, Setting, level_of, level_text
 
 LEVELS = st.one_of(
-    st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False),
-    st.text(), st.sampled_from(["true", "2", "0.5", "1e3", "nan", "inf", "null", "a,b=c", '"']),
-)  # fmt: skip
+    st.booleans(),
+    st.integers(-(2**60), 2**60),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(),
+    st.sampled_from(["true", "2", "0.5", "1e3", "nan", "inf", "null", "a,b=c", '"']),
+)
 MAPS = st.dictionaries(st.from_regex(r"[a-z][a-z0-9_.-]{0,5}", fullmatch=True), LEVELS, max_size=4)
 
 

@@ -79,17 +79,21 @@ def test_what_disturbs_the_server_is_known_from_the_point_and_from_the_study() -
     }
     assert disturbed == {"spin", "stream"}
     assert [setting.text for setting in traced.settings(of, service)] == [
-        "connections=1,load=0.01,neighbour=none", "connections=1,load=0.01,neighbour=spin",
-        "load=0.5,neighbour=none", "load=0.9,neighbour=none", "load=0.9,neighbour=stream",
-    ]  # fmt: skip
+        "connections=1,load=0.01,neighbour=none",
+        "connections=1,load=0.01,neighbour=spin",
+        "load=0.5,neighbour=none",
+        "load=0.9,neighbour=none",
+        "load=0.9,neighbour=stream",
+    ]
 
 
 def test_a_study_with_a_neighbour_has_it_beside_all_traced_points() -> None:
     of = study("breakdown", "run.fractions=[0.5, 0.9]", "neighbour=stream:server")
     assert [setting.text for setting in traced.settings(of, of.service("memcached"))] == [
-        "connections=1,load=0.01,neighbour=stream:server", "load=0.5,neighbour=stream:server",
+        "connections=1,load=0.01,neighbour=stream:server",
+        "load=0.5,neighbour=stream:server",
         "load=0.9,neighbour=stream:server",
-    ]  # fmt: skip
+    ]
 
 
 def test_with_and_without_and_their_settings_come_in_orders_that_differ() -> None:

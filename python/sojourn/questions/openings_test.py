@@ -23,19 +23,31 @@ CASES: dict[str, tuple[str, Callable[[], Findings], str]] = {
     "settings": ("settings", of.settings, "gzip on: p99 2.0 times, max RPS 46 % lower"),
     "places": ("settings", of.places, "virtual machine: p99 at least 32 times"),
     "unseen": ("settings", of.unseen, "p99: no difference above a factor of 17 was seen"),
-    "cliff": ("trends", lambda: of.trends("cliff"),
-              "p99: cliff between 256,000 and 1,024,000 items"),
+    "cliff": (
+        "trends",
+        lambda: of.trends("cliff"),
+        "p99: cliff between 256,000 and 1,024,000 items",
+    ),
     "flat": ("trends", lambda: of.trends("flat"), "p99 is flat within ±6 % with items"),
     "rises": ("trends", lambda: of.trends("rises"), "p99 rises with items, in all × 4.2"),
-    "mixed": ("trends", lambda: of.trends("mixed"),
-              "p99 goes up and down with items, in all × 4.2"),
+    "mixed": (
+        "trends",
+        lambda: of.trends("mixed"),
+        "p99 goes up and down with items, in all × 4.2",
+    ),
     "unclear": ("trends", lambda: of.trends("unclear"), "p99: no step with items was shown"),
-    **{case: (name, made.make, made.headline) for case, (name, made) in every().items()
-       if made.headline},
+    **{
+        case: (name, made.make, made.headline)
+        for case, (name, made) in every().items()
+        if made.headline
+    },
     "tailbench": ("services", of.tailbench, "Load within target: known for 4 of 4 services"),
-    "use": ("services", lambda: of.tailbench(swept=False),
-            "Load within target: known for 4 of 4 services"),
-}  # fmt: skip
+    "use": (
+        "services",
+        lambda: of.tailbench(swept=False),
+        "Load within target: known for 4 of 4 services",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -135,8 +147,13 @@ def test_classes_stand_in_a_table_beside_the_papers() -> None:
 
 
 def test_a_study_is_about_classes_where_services_have_cores_and_no_target() -> None:
-    asked = {name: is_asked(spec.load(name)) for name in
-             ("service_classes", "resource_use", "tailbench", "thread_scaling")}  # fmt: skip
+    asked = {
+        name: is_asked(spec.load(name))
+        for name in ("service_classes", "resource_use", "tailbench", "thread_scaling")
+    }
     assert asked == {
-        "service_classes": True, "resource_use": False, "tailbench": False, "thread_scaling": False,
-    }  # fmt: skip
+        "service_classes": True,
+        "resource_use": False,
+        "tailbench": False,
+        "thread_scaling": False,
+    }

@@ -24,26 +24,49 @@ def effect(
     lo: float, hi: float, what: str = WHAT, *, gate: float | None = None, is_noise: bool = False
 ) -> Effect:
     return Effect(
-        what=what, is_time=True, base="1", level="2", ratio=(lo * hi) ** 0.5,
-        interval=Interval(lo=lo, hi=hi), coverage=0.95, blocks=3, reason="", doubt="", sentence="",
-        noise_gate=gate, is_noise=is_noise,
-    )  # fmt: skip
+        what=what,
+        is_time=True,
+        base="1",
+        level="2",
+        ratio=(lo * hi) ** 0.5,
+        interval=Interval(lo=lo, hi=hi),
+        coverage=0.95,
+        blocks=3,
+        reason="",
+        doubt="",
+        sentence="",
+        noise_gate=gate,
+        is_noise=is_noise,
+    )
 
 
 def trend(kind: str, ends: Interval | None = None, span: float | None = None) -> Trend:
     return Trend(
-        what=WHAT, kind=kind, levels=("1", "2", "4"), blocks=3, ratio=None, interval=ends,
-        sentence="", span=span,
-    )  # fmt: skip
+        what=WHAT,
+        kind=kind,
+        levels=("1", "2", "4"),
+        blocks=3,
+        ratio=None,
+        interval=ends,
+        sentence="",
+        span=span,
+    )
 
 
-def factor(*effects: Effect, trends: tuple[Trend, ...] = (), asked: tuple[str, ...] = ()) -> (
-    FactorFinding
-):  # fmt: skip
+def factor(
+    *effects: Effect, trends: tuple[Trend, ...] = (), asked: tuple[str, ...] = ()
+) -> FactorFinding:
     return FactorFinding(
-        service="memcached", key="k", name="k", levels=("1", "2"), effects=effects, aliases=(),
-        sentence="", trends=trends, asked=asked,
-    )  # fmt: skip
+        service="memcached",
+        key="k",
+        name="k",
+        levels=("1", "2"),
+        effects=effects,
+        aliases=(),
+        sentence="",
+        trends=trends,
+        asked=asked,
+    )
 
 
 def study(*factors: FactorFinding) -> Findings:
@@ -125,13 +148,17 @@ def test_what_equal_runs_differ_by_as_well_is_no_difference_unless_they_are_alik
 def test_a_trend_answers_for_all_levels_where_it_is_sure_and_narrow() -> None:
     wide = effect(0.1, 10)
     for sure in (
-        trend("flat"), trend("cliff", Interval(lo=2, hi=5.9)), trend("unclear", span=2.9),
-    ):  # fmt: skip
+        trend("flat"),
+        trend("cliff", Interval(lo=2, hi=5.9)),
+        trend("unclear", span=2.9),
+    ):
         assert state.of(study(factor(wide, wide, trends=(sure,))), answers()).text == "answered"
     for open_ in (
-        trend("unknown"), trend("cliff", Interval(lo=2, hi=6.1)), trend("unclear", span=3.1),
+        trend("unknown"),
+        trend("cliff", Interval(lo=2, hi=6.1)),
+        trend("unclear", span=3.1),
         trend("unclear", Interval(lo=0.9, hi=1.1)),
-    ):  # fmt: skip
+    ):
         found = state.of(study(factor(wide, effect(1, 2), trends=(open_,))), answers())
         assert found.text == "answered in part (1 of 2 effects)", open_
 
@@ -157,8 +184,10 @@ def test_a_verdict_that_is_open_does_not_make_a_study_undecided() -> None:
 
 def test_loads_and_the_highest_of_them_are_counted_together() -> None:
     found = of_service("max_load", border(100, 200))
-    both = replace(found.services[0].having("sweep", Section()), points=every()["sweep"].found
-                   .services[0].points)  # fmt: skip
+    both = replace(
+        found.services[0].having("sweep", Section()),
+        points=every()["sweep"].found.services[0].points,
+    )
     assert (
         state.of(replace(found, services=(both,)), answers()).text
         == "answered in part (2 of 3 numbers)"

@@ -28,16 +28,25 @@ from sojourn.stats.independence import Batched
 from sojourn.store import files
 
 NAME, FORM = "summary.json", "sojourn.summary/3"
+# fmt: off
 _METHODS = (  # what a summary rests on, the run's files aside: how they are read, and what follows
     "analysis/run_stats.py", "findings/measured.py", "stats/independence.py", "stats/steady.py",
     "stats/times.py", "record/load.py", "record/cache.py",
     "samples/contract.py", "samples/histogram.py", "samples/intervals.py", "samples/lateness.py",
     "samples/raw.py", "samples/resources.py", "host/usage/resource.py",
-)  # fmt: skip
+)
+# fmt: on
 _PLAIN = (
-    "raw_share", "mean_ns", "timely_ratio", "outage_share", "excluded_share", "steal_share",
-    "send_lag_p99_ns", "pick_up_p99_ns", "stops_allowance",
-)  # fmt: skip
+    "raw_share",
+    "mean_ns",
+    "timely_ratio",
+    "outage_share",
+    "excluded_share",
+    "steal_share",
+    "send_lag_p99_ns",
+    "pick_up_p99_ns",
+    "stops_allowance",
+)
 
 
 def load(folder: Path, outcome: Outcome, asked: Iterable[float]) -> Measured | None:

@@ -23,9 +23,17 @@ from sojourn.samples.histogram import Histogram
 from sojourn.testing_questions import PLANS, answers, readers
 
 NO_SPAN = {
-    "mean": None, "p50": None, "p90": None, "p95": None, "p99": None, "p999": None,
-    "max": None, "count": 0, "lost": 0, "hdr": "",
-}  # fmt: skip
+    "mean": None,
+    "p50": None,
+    "p90": None,
+    "p95": None,
+    "p99": None,
+    "p999": None,
+    "max": None,
+    "count": 0,
+    "lost": 0,
+    "hdr": "",
+}
 
 
 def result(times_ns: list[int], lost: int) -> dict[str, object]:
@@ -35,21 +43,44 @@ def result(times_ns: list[int], lost: int) -> dict[str, object]:
         histogram.record_value(ns)
     rate = float(len(times_ns))
     span = {
-        **NO_SPAN, "mean": float(np.mean(times_ns)), "count": len(times_ns) + lost, "lost": lost,
+        **NO_SPAN,
+        "mean": float(np.mean(times_ns)),
+        "count": len(times_ns) + lost,
+        "lost": lost,
         "hdr": histogram.encode().decode(),
-    }  # fmt: skip
+    }
     return {
-        "schema": "sojourn.load.result/1", "program": "sojourn-load 0", "started_unix_ns": 0,
-        "job": {"qos_quantile": 0.99, "qos_bound": "1ms"}, "measured_s": 1.0, "offered_rps": rate,
-        "achieved_rps": rate, "requests": len(times_ns) + lost, "errors": {"timed_out": lost},
-        "reply_bytes": 0, "timely_ratio": 0.99, "verdict": "holds", "reasons": [],
-        "outages": {"count": 0, "total_ns": 0, "longest_ns": 0, "share_time": 0.001,
-                    "share_excluded": 0.002, "log": []},
-        "sojourn_ns": span, "sojourn_all_ns": span, "wire_ns": NO_SPAN, "first_byte_ns": NO_SPAN,
-        "send_lag_ns": {**NO_SPAN, "p99": 7_000}, "pick_up_ns": {**NO_SPAN, "p99": 3_000},
-        "probe_sojourn_ns": None, "checks": {"rate_error": 0.0, "steal_share": 0.01},
+        "schema": "sojourn.load.result/1",
+        "program": "sojourn-load 0",
+        "started_unix_ns": 0,
+        "job": {"qos_quantile": 0.99, "qos_bound": "1ms"},
+        "measured_s": 1.0,
+        "offered_rps": rate,
+        "achieved_rps": rate,
+        "requests": len(times_ns) + lost,
+        "errors": {"timed_out": lost},
+        "reply_bytes": 0,
+        "timely_ratio": 0.99,
+        "verdict": "holds",
+        "reasons": [],
+        "outages": {
+            "count": 0,
+            "total_ns": 0,
+            "longest_ns": 0,
+            "share_time": 0.001,
+            "share_excluded": 0.002,
+            "log": [],
+        },
+        "sojourn_ns": span,
+        "sojourn_all_ns": span,
+        "wire_ns": NO_SPAN,
+        "first_byte_ns": NO_SPAN,
+        "send_lag_ns": {**NO_SPAN, "p99": 7_000},
+        "pick_up_ns": {**NO_SPAN, "p99": 3_000},
+        "probe_sojourn_ns": None,
+        "checks": {"rate_error": 0.0, "steal_share": 0.01},
         "cost": {"cpu_ns_per_request": 1.0},
-    }  # fmt: skip
+    }
 
 
 def record(tmp_path: Path, points: int) -> Path:
@@ -105,22 +136,41 @@ def test_a_point_that_failed_may_have_left_anything(tmp_path: Path) -> None:
 
 
 def outcome(phase: Phase = Phase.SWEEP, requests: int = 100) -> Outcome:
-    point = Point(key="s/trace/b0/loaded-f0.90/with", service="s", phase=phase, offered_rps=50.0,
-                  measure_s=2.0, warmup_s=0.0, seed=1)  # fmt: skip
+    point = Point(
+        key="s/trace/b0/loaded-f0.90/with",
+        service="s",
+        phase=phase,
+        offered_rps=50.0,
+        measure_s=2.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     return Outcome(
-        point=PLANS.stated(point), verdict=Verdict.HOLDS, reasons=(), offered_rps=50.0,
+        point=PLANS.stated(point),
+        verdict=Verdict.HOLDS,
+        reasons=(),
+        offered_rps=50.0,
         achieved_rps=40.0,
-        requests=requests, over_bound=None, lost=0, mean_ns=None, p50_ns=None, p95_ns=None,
-        p99_ns=None, correlation=1.0, wall_s=3.0, folder="",
-    )  # fmt: skip
+        requests=requests,
+        over_bound=None,
+        lost=0,
+        mean_ns=None,
+        p50_ns=None,
+        p95_ns=None,
+        p99_ns=None,
+        correlation=1.0,
+        wall_s=3.0,
+        folder="",
+    )
 
 
 def test_requests_that_failed_stand_in_the_log_as_an_hour_and_are_lost() -> None:
     hour = 3.6e12
     histogram = Histogram(
-        lo_ns=np.array([10.0, 3.599e12, hour]), hi_ns=np.array([12.0, 3.5999e12, hour + 9]),
+        lo_ns=np.array([10.0, 3.599e12, hour]),
+        hi_ns=np.array([12.0, 3.5999e12, hour + 9]),
         count=np.array([5, 3, 2]),
-    )  # fmt: skip
+    )
     interval = SimpleNamespace(sojourn=histogram, start_s=7.0, length_s=2.0, tag="")
     found = stored._second(interval)  # type: ignore[arg-type]
     assert (found.at_s, found.achieved_rps) == (7.0, 4.0)
@@ -132,8 +182,9 @@ def test_requests_that_failed_stand_in_the_log_as_an_hour_and_are_lost() -> None
 
 def test_the_last_bin_below_an_hour_is_no_failure_and_one_that_reaches_it_is() -> None:
     at = stored.HOUR_NS
-    histogram = Histogram(lo_ns=np.array([1.0, 2.0]), hi_ns=np.array([at - 1, at]),
-                          count=np.array([1, 4]))  # fmt: skip
+    histogram = Histogram(
+        lo_ns=np.array([1.0, 2.0]), hi_ns=np.array([at - 1, at]), count=np.array([1, 4])
+    )
     found = stored._second(SimpleNamespace(sojourn=histogram, start_s=0, length_s=1))  # type: ignore[arg-type]
     assert (at, found.sojourn.finite, found.sojourn.lost) == (3.6e12, 1, 4)
 
@@ -142,8 +193,11 @@ def test_facts_of_a_service_are_told_in_order_and_what_is_not_known_is_left_out(
     placement = {"text": "CPU 1", "shared": {"cache": "L3"}}
     facts = {"version": "1.6", "setup": [["items", 10]], "placement": placement}
     assert stored._setup(facts) == (
-        ("version", "1.6"), ("items", "10"), ("placement", "CPU 1"), ("cache", "L3"),
-    )  # fmt: skip
+        ("version", "1.6"),
+        ("items", "10"),
+        ("placement", "CPU 1"),
+        ("cache", "L3"),
+    )
     assert stored._setup({"version": "", "setup": None}) == ()
 
 
@@ -188,10 +242,15 @@ def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None
 
 def test_who_ran_for_long_without_the_shield_is_a_culprit(tmp_path: Path) -> None:
     seen = [
-        {"task": task, "runs_over_0_3ms_per_s": often, "longest_ms": 1.0, "cpu_share": 0.1,
-         "is_exact": True}
+        {
+            "task": task,
+            "runs_over_0_3ms_per_s": often,
+            "longest_ms": 1.0,
+            "cpu_share": 0.1,
+            "is_exact": True,
+        }
         for task, often in (("short", 0.0), ("seldom", 1.0), ("often", 5.0))
-    ]  # fmt: skip
+    ]
     (tmp_path / "host.json").write_text(json.dumps({"culprits": seen}))
     found = _measured(tmp_path, outcome(Phase.SCHEDULED))
     assert (found.culprits, found.sojourn.n) == (("often", "seldom"), 0)

@@ -26,10 +26,12 @@ from sojourn.report.pack import packed
 from sojourn.spec.levels import names
 
 PANEL, PANEL_MIN, SECONDS = 190, 260, 150  # heights and least width, px
+# fmt: off
 COLUMNS = (
     "point", "service", "phase", "repeat", "fraction", "offered_rps", "achieved_rps", "p50_ns",
     "p99_ns", "verdict", "reason",
-)  # fmt: skip
+)
+# fmt: on
 NOT_FELT = -1  # the level of a factor that a service does not feel
 
 

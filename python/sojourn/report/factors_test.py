@@ -14,14 +14,26 @@ from sojourn.stats.interval import Interval
 from sojourn.testing_questions import parts
 
 KNOWN = Effect(
-    what="p99 at 70 % load", is_time=True, base="1", level="2", ratio=1.8,
-    interval=Interval(lo=1.4, hi=2.3), coverage=0.95, blocks=4, reason="", doubt="",
+    what="p99 at 70 % load",
+    is_time=True,
+    base="1",
+    level="2",
+    ratio=1.8,
+    interval=Interval(lo=1.4, hi=2.3),
+    coverage=0.95,
+    blocks=4,
+    reason="",
+    doubt="",
     sentence="p99 at 70 % load is 1.8 times (1.4 to 2.3) as long with threads = 2 as with 1",
-)  # fmt: skip
+)
 UNKNOWN = replace(
-    KNOWN, what="max RPS", ratio=None, interval=None, blocks=0,
+    KNOWN,
+    what="max RPS",
+    ratio=None,
+    interval=None,
+    blocks=0,
     reason="no block has valid runs of both levels",
-)  # fmt: skip
+)
 
 
 def findings(*others: str) -> Findings:
@@ -38,10 +50,14 @@ def findings(*others: str) -> Findings:
         for threads in (1, 2)
     )
     found = FactorFinding(
-        service="memcached", key="a.threads", name="threads", levels=("1", "2"),
-        effects=(KNOWN, UNKNOWN), aliases=("size with place",),
+        service="memcached",
+        key="a.threads",
+        name="threads",
+        levels=("1", "2"),
+        effects=(KNOWN, UNKNOWN),
+        aliases=("size with place",),
         sentence=f"memcached: {KNOWN.sentence}.",
-    )  # fmt: skip
+    )
     return replace(testing.findings(), services=services, factors=(found,))
 
 

@@ -15,23 +15,43 @@ RATIO, TIGHT = 1.53, Interval(lo=1.12, hi=2.09)
 
 def effect(what: str, ends: Interval | None = TIGHT, *, doubt: str = "") -> Effect:
     return Effect(
-        what=what, is_time=True, base="false", level="true", ratio=RATIO, interval=ends,
-        coverage=0.95, blocks=3, reason="", doubt=doubt, sentence="",
-    )  # fmt: skip
+        what=what,
+        is_time=True,
+        base="false",
+        level="true",
+        ratio=RATIO,
+        interval=ends,
+        coverage=0.95,
+        blocks=3,
+        reason="",
+        doubt=doubt,
+        sentence="",
+    )
 
 
 def trend(kind: str) -> Trend:
     return Trend(
-        what="max RPS", kind=kind, levels=("1", "2", "4"), blocks=3, ratio=RATIO, interval=TIGHT,
+        what="max RPS",
+        kind=kind,
+        levels=("1", "2", "4"),
+        blocks=3,
+        ratio=RATIO,
+        interval=TIGHT,
         sentence="",
-    )  # fmt: skip
+    )
 
 
 def study(*effects: Effect, trends: tuple[Trend, ...] = ()) -> Findings:
     factor = FactorFinding(
-        service="nginx", key="k", name="gzip", levels=("false", "true"), effects=effects,
-        aliases=(), sentence="", trends=trends,
-    )  # fmt: skip
+        service="nginx",
+        key="k",
+        name="gzip",
+        levels=("false", "true"),
+        effects=effects,
+        aliases=(),
+        sentence="",
+        trends=trends,
+    )
     wide = replace(testing.nginx(), service="nginx, gzip = true, and many more levels than fit")
     return replace(testing.findings(), services=(wide, wide), factors=(factor,), sections={})
 
@@ -56,10 +76,19 @@ def test_what_is_not_sure_is_no_headline() -> None:
 
 def test_what_was_measured_is_not_said_to_be_nothing() -> None:
     one = PointRow(
-        key="a", service="nginx", levels=(), phase="sweep", repeat=0, fraction=0.6,
-        offered_rps=1e4, achieved_rps=1e4, p50_ns=1e5, p99_ns=1e6, verdict=Verdict.HOLDS,
+        key="a",
+        service="nginx",
+        levels=(),
+        phase="sweep",
+        repeat=0,
+        fraction=0.6,
+        offered_rps=1e4,
+        achieved_rps=1e4,
+        p50_ns=1e5,
+        p99_ns=1e6,
+        verdict=Verdict.HOLDS,
         reasons=(),
-    )  # fmt: skip
+    )
     bare = replace(study(), services=(), points=(one, one))
     assert headline.of(bare) == "2 points were measured"
     assert headline.of(replace(bare, points=())) == "nothing was measured"

@@ -63,11 +63,19 @@ def campaign(runs: int, combinations: int = 16) -> Findings:
 def row(service: ServiceFinding, point: LoadPoint, at: int) -> PointRow:
     run = point.runs[at]
     return PointRow(
-        key=run.key, service=service.label, levels=service.levels, phase="sweep", repeat=at,
-        fraction=point.fraction, offered_rps=run.offered_rps, achieved_rps=run.achieved_rps,
-        p50_ns=dict(run.quantiles)[0.5], p99_ns=dict(run.quantiles)[0.99], verdict=run.verdict,
+        key=run.key,
+        service=service.label,
+        levels=service.levels,
+        phase="sweep",
+        repeat=at,
+        fraction=point.fraction,
+        offered_rps=run.offered_rps,
+        achieved_rps=run.achieved_rps,
+        p50_ns=dict(run.quantiles)[0.5],
+        p99_ns=dict(run.quantiles)[0.99],
+        verdict=run.verdict,
         reasons=run.reasons,
-    )  # fmt: skip
+    )
 
 
 def built(findings: Findings) -> str:
@@ -146,8 +154,12 @@ def test_choices_are_what_the_points_have_and_columns_say_it() -> None:
     found = campaign(20)
     explored = explore.of(found)
     assert [choice.name for choice in explored.choices] == [
-        "service", "phase", "verdict", "threads", "neighbour",
-    ]  # fmt: skip
+        "service",
+        "phase",
+        "verdict",
+        "threads",
+        "neighbour",
+    ]
     content = unpacked(explored.points)
     assert isinstance(content, dict)
     threads = next(c for c in explored.choices if c.name == "threads")

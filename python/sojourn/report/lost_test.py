@@ -20,11 +20,20 @@ LATE = "timely: 91.3 % of requests were sent within 50.0 µs, 97.5 % must be; lo
 
 def row(n: int, *reasons: str, is_believed: bool = False) -> PointRow:
     return PointRow(
-        key=f"memcached/sweep/b{n}", service="memcached", levels=(), phase="sweep", repeat=n,
-        fraction=0.5, offered_rps=1e4, achieved_rps=1e4, p50_ns=1e5, p99_ns=2e5,
-        verdict=Verdict.HOLDS if is_believed else Verdict.UNKNOWN, reasons=reasons,
+        key=f"memcached/sweep/b{n}",
+        service="memcached",
+        levels=(),
+        phase="sweep",
+        repeat=n,
+        fraction=0.5,
+        offered_rps=1e4,
+        achieved_rps=1e4,
+        p50_ns=1e5,
+        p99_ns=2e5,
+        verdict=Verdict.HOLDS if is_believed else Verdict.UNKNOWN,
+        reasons=reasons,
         is_believed=is_believed,
-    )  # fmt: skip
+    )
 
 
 ROWS = (

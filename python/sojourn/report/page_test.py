@@ -177,6 +177,7 @@ def luminance(colour: str) -> float:
 
 def rendered(file: Path) -> Parsed:
     """What a browser makes of a page."""
+    # fmt: off
     dom = subprocess.run(
         [
             str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
@@ -185,7 +186,8 @@ def rendered(file: Path) -> Parsed:
             "--virtual-time-budget=600000", "--dump-dom", file.as_uri(),
         ],
         capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    ).stdout
+    # fmt: on
     return Parsed(dom)
 
 
@@ -261,13 +263,14 @@ PROBE = """<script>addEventListener("load", () => setTimeout(() => {
 def test_the_first_chart_is_near_the_top_at_every_width(html: str, tmp_path: Path) -> None:
     """Frames, because a browser's window is never as narrow as a phone."""
     (tmp_path / "frames.html").write_text(
-        PROBE + "".join(
+        PROBE
+        + "".join(
             f'<iframe width="{width}" height="{height}" style="border: 0" srcdoc="{escape(html)}">'
             "</iframe>"
             for width, height in ((1400, 900), (900, 900), (400, 800))
         ),
         "utf-8",
-    )  # fmt: skip
+    )
     wide, middle, phone = rendered(tmp_path / "frames.html").of("iframe")
     assert int(str(wide["data-top"])) < 700
     assert int(str(middle["data-top"])) < 700

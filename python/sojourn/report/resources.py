@@ -11,8 +11,11 @@ from sojourn.host.usage.resource import BY_NAME, PER_S, SECONDS
 from sojourn.report import show
 from sojourn.text.numbers import percent
 
-HEADS = {"holds": "highest load within QoS", "violated": "first that misses it",
-         "highest": "highest load"}  # fmt: skip
+HEADS = {
+    "holds": "highest load within QoS",
+    "violated": "first that misses it",
+    "highest": "highest load",
+}
 SHORT = {"holds": "holds", "violated": "misses", "highest": "highest load"}
 ENDLESS = (SECONDS, PER_S)  # of which there is no most
 EVENTS, GAP = 3, 2  # GAP: between columns of text

@@ -15,8 +15,11 @@ from sojourn.text.numbers import load_share
 
 # A verdict is told by a word and a sign; colour only repeats it.
 SIGNS: Mapping[str, str] = {
-    Verdict.HOLDS: "✓", Verdict.VIOLATED: "✗", Verdict.UNKNOWN: "?", "arithmetic": "=",
-}  # fmt: skip
+    Verdict.HOLDS: "✓",
+    Verdict.VIOLATED: "✗",
+    Verdict.UNKNOWN: "?",
+    "arithmetic": "=",
+}
 
 
 def time(ns: float | None) -> str:

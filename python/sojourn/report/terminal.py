@@ -185,8 +185,9 @@ def _next(findings: Findings, width: int) -> Iterator[str]:
 
 
 def _command(name: str, command: str, width: int) -> list[str]:
-    return textwrap.wrap(f"{name}: {command}", width, subsequent_indent="  ",
-                         break_on_hyphens=False)  # fmt: skip
+    return textwrap.wrap(
+        f"{name}: {command}", width, subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def _item(line: str, width: int) -> list[str]:

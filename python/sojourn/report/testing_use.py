@@ -9,8 +9,13 @@ from sojourn.findings.resource_use import LoadUse, ResourceUse, Side, Use
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.stats.times import Floats
 
-CAPACITY = {"service_cpu_share": 1.0, "thread_cpu_share_max": 1.0, "server_busy_share": 1.0,
-            "machine_busy_share": 1.0, "resident_bytes": 2.5e10}  # fmt: skip
+CAPACITY = {
+    "service_cpu_share": 1.0,
+    "thread_cpu_share_max": 1.0,
+    "server_busy_share": 1.0,
+    "machine_busy_share": 1.0,
+    "resident_bytes": 2.5e10,
+}
 
 
 def both_sides() -> ResourceUse:
@@ -43,14 +48,27 @@ def both_sides() -> ResourceUse:
 def one_sample() -> ResourceUse:
     """A service without a target, sampled once, idle, on a machine that tells only CPU time."""
     side = Side(
-        what="highest", lo_rps=10.0, hi_rps=10.0, fraction=None, chance=None, runs=1, samples=1,
+        what="highest",
+        lo_rps=10.0,
+        hi_rps=10.0,
+        fraction=None,
+        chance=None,
+        runs=1,
+        samples=1,
         uses=(_use("service_cpu_share", np.zeros(1)), _use("resident_bytes", np.full(1, 7e7))),
-    )  # fmt: skip
+    )
     return ResourceUse(
         sentence="At the highest load (10 requests/s) nginx uses 0 % of its CPUs.",
-        critical=(), sides=(side,), loads=(), not_counted=(), late=0, samples=1, events=(),
-        probe_share=None, is_apart=False,
-    )  # fmt: skip
+        critical=(),
+        sides=(side,),
+        loads=(),
+        not_counted=(),
+        late=0,
+        samples=1,
+        events=(),
+        probe_share=None,
+        is_apart=False,
+    )
 
 
 def _side(what: str, rps: float, fraction: float, cpu: float) -> Side:
@@ -75,14 +93,24 @@ def _side(what: str, rps: float, fraction: float, cpu: float) -> Side:
         "major_faults_per_s": np.zeros(60),
     }
     return Side(
-        what=what, lo_rps=rps, hi_rps=rps, fraction=fraction, chance=0.99 if what == "holds" else 0,
-        runs=3, samples=60, uses=tuple(_use(name, values) for name, values in uses.items()),
-    )  # fmt: skip
+        what=what,
+        lo_rps=rps,
+        hi_rps=rps,
+        fraction=fraction,
+        chance=0.99 if what == "holds" else 0,
+        runs=3,
+        samples=60,
+        uses=tuple(_use(name, values) for name, values in uses.items()),
+    )
 
 
 def _use(name: str, values: Floats) -> Use:
     what = BY_NAME[name]
     return Use(
-        name=name, title=what.title, unit=what.unit, box=box(np.sort(values)),
-        capacity=CAPACITY.get(name), is_part=what.is_part,
-    )  # fmt: skip
+        name=name,
+        title=what.title,
+        unit=what.unit,
+        box=box(np.sort(values)),
+        capacity=CAPACITY.get(name),
+        is_part=what.is_part,
+    )

@@ -226,9 +226,14 @@ def _turn(live: RunningService, journal: Journal) -> None:
     """
     assert live.process is not None  # noqa: S101  # it answered
     live.turned = on = Turned(
-        label=live.label, leader=live.process.pid, book=journal, work=live.work,
-        host=live.address.host, port=live.port, netns=live.place.netns,
-    )  # fmt: skip
+        label=live.label,
+        leader=live.process.pid,
+        book=journal,
+        work=live.work,
+        host=live.address.host,
+        port=live.port,
+        netns=live.place.netns,
+    )
     live.knobs = {name: kind.build(on) for name, kind in knobs.KINDS.items()}
     with signals.deaf():
         grouping.begin(live)  # before the knobs, whose limits are of the same group

@@ -57,9 +57,13 @@ def test_another_machine_is_loaded_only_with_consent(tmp_path: Path, text: str) 
 
 @pytest.mark.parametrize(
     "text",
-    [external("http://127.0.0.1:1/"), external("unix:/run/a.sock"), external("localhost:1"),
-     command("app {port}")],
-)  # fmt: skip
+    [
+        external("http://127.0.0.1:1/"),
+        external("unix:/run/a.sock"),
+        external("localhost:1"),
+        command("app {port}"),
+    ],
+)
 def test_this_machine_needs_none(tmp_path: Path, text: str) -> None:
     run.refuse_others(study(tmp_path / "own.toml", text), is_agreed=False)
 

@@ -11,8 +11,9 @@ from sojourn.run import environment
 SECRET = "TOKEN_OF_A_TEST"  # noqa: S105  # the name of a variable
 
 
-@pytest.mark.parametrize("auth", [f"bearer:env:{SECRET}", f"basic:env:{SECRET}",
-                                  f"password:env:{SECRET}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "auth", [f"bearer:env:{SECRET}", f"basic:env:{SECRET}", f"password:env:{SECRET}"]
+)
 def test_the_variable_that_a_job_names_is_handed_on_and_no_other(
     auth: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -203,9 +203,14 @@ def check(job: Mapping[str, Any], *, at: str) -> None:
     text = json.dumps({"schema": JOB_SCHEMA, **job})
     try:
         ended = subprocess.run(
-            words, input=text, capture_output=True, text=True, timeout=CHECK_S_MAX, check=False,
+            words,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=CHECK_S_MAX,
+            check=False,
             env={**process.environment(), **environment.of(job)},
-        )  # fmt: skip
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         fix = "see whether it runs by hand: sojourn-load --version"
         raise RunFault(f"{PROGRAM} could not check the job: {error}", at=at, fix=fix) from None

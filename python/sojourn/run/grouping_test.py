@@ -33,9 +33,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
         def begin(folders: Sequence[Path] = ()) -> Process:
             one = process.start(
-                "x", ["/bin/sleep", "600"], cwd=tmp_path, ledger=MemoryBook(),
-                log=tmp_path / "log", groups=folders,
-            )  # fmt: skip
+                "x",
+                ["/bin/sleep", "600"],
+                cwd=tmp_path,
+                ledger=MemoryBook(),
+                log=tmp_path / "log",
+                groups=folders,
+            )
             running.callback(one.stop)
             return one
 
@@ -49,10 +53,14 @@ def _book() -> MemoryBook:
 
 def service(leader: int, book: MemoryBook, how: str, **more: Any) -> Any:
     return SimpleNamespace(
-        turned=Turned(label="web", leader=leader, book=book), groups=how, ungrouped="",
-        levels=more.get("levels", {}), wish=Wish(name="none", refused=more.get("refused", "none")),
-        ungroup=lambda: None, process=SimpleNamespace(pid=leader),
-    )  # fmt: skip
+        turned=Turned(label="web", leader=leader, book=book),
+        groups=how,
+        ungrouped="",
+        levels=more.get("levels", {}),
+        wish=Wish(name="none", refused=more.get("refused", "none")),
+        ungroup=lambda: None,
+        process=SimpleNamespace(pid=leader),
+    )
 
 
 def needs_groups() -> None:

@@ -201,6 +201,7 @@ def test_what_an_older_entry_was_in_the_way_of_is_undone_at_once(
         tmp_path, {"event": "group", "entry": 1}, {"event": "handed", "entry": 2}
     )  # newest first: the controller is asked for while the group is there
     assert [(u.what, u.how) for u in restore(tmp_path)] == [
-        ("handed", "taken back"), ("group", "removed"),
-    ]  # fmt: skip
+        ("handed", "taken back"),
+        ("group", "removed"),
+    ]
     assert not path.exists()

@@ -37,8 +37,10 @@ def planted(folder: Path, *lines: object, name: str = "lab-1-1.jsonl") -> Path:
 
 def setting(path: str, root: str = "/", **more: object) -> dict[str, object]:
     """What an attacker writes: a file that says `old` is to say `new` again."""
+    # fmt: off
     one = {"kind": "text", "what": "x", "path": path, "pid": 0, "tid": 0, "start_ticks": 0,
-           "old": "root::0:0", "new": "mine", **more}  # fmt: skip
+           "old": "root::0:0", "new": "mine", **more}
+    # fmt: on
     return {"event": "settings", "entry": 1, "settings": [one], "at_ticks": 0, "root": root}
 
 
@@ -185,10 +187,18 @@ def test_a_line_of_another_form_is_named_and_the_rest_is_done(folder: Path, line
 
 def test_only_settings_of_the_kernel_are_put_back(folder: Path, victim: Path) -> None:
     paths = [
-        str(victim), f"/sys/../{victim}", f"/proc/self/root{victim}", "/etc/passwd",
-        "/proc/sys/kernel/core_pattern", "/sys/kernel/uevent_helper", "/proc/self/mem", "sys/x",
-        "/proc/sys/fs/binfmt_misc/register", "/sysx/a", "/proc/irqs",
-    ]  # fmt: skip
+        str(victim),
+        f"/sys/../{victim}",
+        f"/proc/self/root{victim}",
+        "/etc/passwd",
+        "/proc/sys/kernel/core_pattern",
+        "/sys/kernel/uevent_helper",
+        "/proc/self/mem",
+        "sys/x",
+        "/proc/sys/fs/binfmt_misc/register",
+        "/sysx/a",
+        "/proc/irqs",
+    ]
     link = folder.parent / "sys"
     link.symlink_to(victim)
     for path in paths:

@@ -245,9 +245,14 @@ def test_a_number_that_was_given_away_again_is_not_hit(shell: subprocess.Popen[s
     before = os.sched_getaffinity(shell.pid)
     started = settings.start_ticks(Tree(), shell.pid, shell.pid)
     other = Setting(
-        kind="affinity", what="", pid=shell.pid, tid=shell.pid, start_ticks=started - 1,
-        old="0", new="0-1",
-    )  # fmt: skip
+        kind="affinity",
+        what="",
+        pid=shell.pid,
+        tid=shell.pid,
+        start_ticks=started - 1,
+        old="0",
+        new="0-1",
+    )
     assert settings.read(other, Tree()) is None
     assert settings.put_back(other, Tree()) == ""
     assert os.sched_getaffinity(shell.pid) == before

@@ -70,9 +70,10 @@ def test_no_place_shows_a_secret_to_other_users(
     kind = replace(places.kind(name), abilities=(), programs={})
     monkeypatch.setattr(places, "KINDS", {**places.KINDS, name: kind})
     made = services.build(
-        "command", {"argv": "sh {port}", "environment": "A=file:/dev/null"},
+        "command",
+        {"argv": "sh {port}", "environment": "A=file:/dev/null"},
         Allowance(cpus=1, memory_bytes=1 << 30),
-    )  # fmt: skip
+    )
     spec = ServiceSpec(kind="command", place=name, measure=("sweep",))
     try:
         placed.check(spec, made, facts, PLANS)

@@ -63,8 +63,10 @@ def test_one_that_calms_in_time_leaves_no_warning(looks: list[Look], facts: host
     looks.extend([BUSY, BUSY, CALM])
     said, noise = told(Patience(calm_s=60), facts)
     assert [line.split(":")[0] for line in said[:3]] == [
-        "not calm", "waiting up to 1 min for it to calm", "calm",
-    ]  # fmt: skip
+        "not calm",
+        "waiting up to 1 min for it to calm",
+        "calm",
+    ]
     assert noise == ()
 
 

@@ -130,9 +130,14 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
     facts = host.read(fake_host("big_server"))
     one, two = spec(label="one", load={"threads": 3}), spec(label="two", knobs={"cpuset": "9"})
     study = Study.model_validate(
-        {"name": "s", "question": "?", "run": PROFILES["quick"], "services": (one, two),
-         "together": {"one": [0.3], "two": [0.3]}}
-    )  # fmt: skip
+        {
+            "name": "s",
+            "question": "?",
+            "run": PROFILES["quick"],
+            "services": (one, two),
+            "together": {"one": [0.3], "two": [0.3]},
+        }
+    )
     null = services.build("null", {}, Allowance(cpus=1, memory_bytes=1 << 30))
     monkeypatch.setattr(session, "settle", lambda s, *_: (null, session.placement(s, facts)))
     lab = session.Session(facts, catalogue=catalogue())

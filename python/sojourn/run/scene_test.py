@@ -42,9 +42,15 @@ Host = Callable[[str], Path]
 
 def point(**levels: str | float) -> Point:
     return Point(
-        key="k", service="null", phase=Phase.SWEEP, offered_rps=1.0, measure_s=1.0, warmup_s=0.0,
-        seed=1, setting=Setting.of(levels),
-    )  # fmt: skip
+        key="k",
+        service="null",
+        phase=Phase.SWEEP,
+        offered_rps=1.0,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+        setting=Setting.of(levels),
+    )
 
 
 def study(**given: object) -> Study:
@@ -65,13 +71,24 @@ def scene(tmp_path: Path, ledger: Journal) -> Scene:
     folder = tmp_path / "point"
     folder.mkdir()
     live: Any = SimpleNamespace(
-        label="null", placement=WHERE, process=None, members=tuple, tasks=tuple,
-        cpu_ns=lambda: 0, workers_cpu_ns=dict, knobs={},
-    )  # fmt: skip
+        label="null",
+        placement=WHERE,
+        process=None,
+        members=tuple,
+        tasks=tuple,
+        cpu_ns=lambda: 0,
+        workers_cpu_ns=dict,
+        knobs={},
+    )
     return Scene(
-        point=point(), spec=SPEC, folder=folder, placement=WHERE, facts=host.read(sample_s=0),
-        book=ledger, services={"null": live},
-    )  # fmt: skip
+        point=point(),
+        spec=SPEC,
+        folder=folder,
+        placement=WHERE,
+        facts=host.read(sample_s=0),
+        book=ledger,
+        services={"null": live},
+    )
 
 
 class Noted(Actor):
@@ -176,8 +193,9 @@ def used(neighbour: Neighbour, cpus: tuple[int, ...]) -> int:
 def test_a_neighbour_uses_the_cpus_of_its_place_and_nothing_is_left_of_it(
     scene: Scene, tmp_path: Path, text: str
 ) -> None:
-    (beside,) = (a for a in actors.cast(study(neighbour=text), SPEC, point())
-                 if a.role is Role.NEIGHBOUR)  # fmt: skip
+    (beside,) = (
+        a for a in actors.cast(study(neighbour=text), SPEC, point()) if a.role is Role.NEIGHBOUR
+    )
     assert isinstance(beside, Neighbour)
     free = tuple(c for c in CPUS if c not in {CPUS[0], CPUS[-1]})
     wanted = {"client": (CPUS[0],), "free": free or (CPUS[-1],)}.get(beside.where, (CPUS[-1],))
@@ -434,7 +452,6 @@ def test_the_points_own_setting_says_who_is_beside_it() -> None:
 def test_folder_and_table_of_kinds_agree_and_have_a_null(table: str) -> None:
     folder = Path(neighbours.__file__).parents[1] / table
     kinds = {
-        path.stem for path in folder.glob("*.py")
-        if "KIND = " in path.read_text(encoding="utf-8")
-    }  # fmt: skip
+        path.stem for path in folder.glob("*.py") if "KIND = " in path.read_text(encoding="utf-8")
+    }
     assert kinds == {*actors.KINDS[table]} | {"null"}

@@ -110,9 +110,14 @@ def test_the_instruments_own_service_is_not_shielded() -> None:
     allowance = Allowance(cpus=1, memory_bytes=1 << 30)
     asked = study()
     point = Point(
-        key="k", service="null", phase=Phase.CHECK, offered_rps=1.0, measure_s=1.0, warmup_s=0.0,
+        key="k",
+        service="null",
+        phase=Phase.CHECK,
+        offered_rps=1.0,
+        measure_s=1.0,
+        warmup_s=0.0,
         seed=1,
-    )  # fmt: skip
+    )
     try:
         service = services.build("synthetic", {}, allowance)
     except Exception:  # noqa: BLE001  # not built here

@@ -32,9 +32,12 @@ def end_of(number: signal.Signals, started: str) -> str:
     package = Path(signals.__file__).parents[2]
     words = ["env", f"--{started}={number.name}", sys.executable, "-P", "-c", LAB, str(int(number))]
     done = subprocess.run(
-        words, env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        words,
+        env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 

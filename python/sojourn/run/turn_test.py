@@ -29,10 +29,15 @@ with turn.taken("a study", print):
 
 #: What anybody may have written into the lock file.
 STRANGE = (
-    '{"pid": 1, "study": "\\u001b[2Jx", "began_s": 1}', "[", "{}", "\0" * 9000, "[" * 4000,
+    '{"pid": 1, "study": "\\u001b[2Jx", "began_s": 1}',
+    "[",
+    "{}",
+    "\0" * 9000,
+    "[" * 4000,
     *(f'{{"pid": 1, "study": "x", "began_s": {at}}}' for at in ("1e300", "-9e99", "NaN")),
-    '{"pid": 1e400, "study": "x", "began_s": 1}', '{"pid": 1, "study": [[]], "began_s": 9e18}',
-)  # fmt: skip
+    '{"pid": 1e400, "study": "x", "began_s": 1}',
+    '{"pid": 1, "study": [[]], "began_s": 9e18}',
+)
 
 
 @pytest.fixture
@@ -84,9 +89,11 @@ def test_a_dead_holders_lock_is_free_and_a_waiting_one_gets_it(
 ) -> None:
     package = Path(spec.__file__).parents[2]
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-c", HOLD, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(package)},
-    )  # fmt: skip
+    )
     with holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -214,10 +221,12 @@ def container(*more: str, study: str, holds_s: float) -> subprocess.Popen[str]:
     words = ["unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", *more, "sh", "-c", script]
     package = Path(spec.__file__).parents[2]
     return subprocess.Popen(
-        [*words, sys.executable, CONTAINER, study, str(holds_s)], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [*words, sys.executable, CONTAINER, study, str(holds_s)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(package)},
-    )  # fmt: skip
+    )
 
 
 def test_two_labs_in_two_containers_meet_or_say_that_they_cannot() -> None:

@@ -53,14 +53,22 @@ def test_levels_of_threads_share_the_kinds_of_the_widest(tmp_path: Path) -> None
     ],
 )
 def test_a_command_without_a_worker_is_warned_of_isolated_cpus(
-    params: dict[str, object], pin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *,
+    params: dict[str, object],
+    pin: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
     is_warned: bool,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/usr/bin") / name)
     spec = ServiceSpec.model_validate(
-        {"kind": "command", "measure": ("sweep",), "pin": pin,
-         "params": {**params, "threads": 3, "target": "http://{host}:{port}/"}}
-    )  # fmt: skip
+        {
+            "kind": "command",
+            "measure": ("sweep",),
+            "pin": pin,
+            "params": {**params, "threads": 3, "target": "http://{host}:{port}/"},
+        }
+    )
     _, where = session.settle(spec, study(spec), facts("isolated", tmp_path))
     assert len(where.server) > 1
     assert (shared.UNBALANCED in where.shared) is is_warned

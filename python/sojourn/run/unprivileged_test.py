@@ -21,10 +21,13 @@ from sojourn.run.generator import Files
 from sojourn.run.generator_test import JOB, Notes
 
 PYTHON = next(
-    (str(path) for path in (Path(sys.executable).resolve(), Path("/usr/bin/python3").resolve())
-     if users.is_open(path, users.READ)),
+    (
+        str(path)
+        for path in (Path(sys.executable).resolve(), Path("/usr/bin/python3").resolve())
+        if users.is_open(path, users.READ)
+    ),
     "",
-)  # fmt: skip
+)
 SCRIPT = f"""#!{PYTHON} -IS
 import json, os, sys
 result = sys.argv[sys.argv.index("--json") + 1]

@@ -36,10 +36,20 @@ class Seen(Watcher):
 
 def job(folder: Path) -> dict[str, Any]:
     return {
-        "target": "null:", "rate": "6000", "duration": "1s", "warmup": "0.2s", "drain": "0s",
-        "connections": 6, "wait": "sleep", "seed": 3, "qos_quantile": 0.99, "qos_bound": "1h",
-        "hlog": str(folder / "load.hlog"), "raw": str(folder / "raw.parquet"), "raw_max": 600,
-    }  # fmt: skip
+        "target": "null:",
+        "rate": "6000",
+        "duration": "1s",
+        "warmup": "0.2s",
+        "drain": "0s",
+        "connections": 6,
+        "wait": "sleep",
+        "seed": 3,
+        "qos_quantile": 0.99,
+        "qos_bound": "1h",
+        "hlog": str(folder / "load.hlog"),
+        "raw": str(folder / "raw.parquet"),
+        "raw_max": 600,
+    }
 
 
 def test_three_generators_begin_together_and_are_read_as_one(tmp_path: Path) -> None:

@@ -38,8 +38,12 @@ def test_requests_lost_as_connections_ended_name_goaway() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"errors": {"length": 1}}, {"errors": {"status": 100}},
-     {"replies": {"statuses": {"GOAWAY": 1, "HTTP 503": 50}}}],
-)  # fmt: skip
+    [
+        {},
+        {"errors": {"length": 1}},
+        {"errors": {"status": 100}},
+        {"replies": {"statuses": {"GOAWAY": 1, "HTTP 503": 50}}},
+    ],
+)
 def test_nothing_is_said_of_what_is_rare_or_not_known(more: dict[str, Any]) -> None:
     assert failed.reasons(result(**more), (GUESS, LAG)) == (GUESS, LAG)

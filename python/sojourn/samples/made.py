@@ -66,7 +66,11 @@ def result(times_ns: Sequence[float] | NDArray[np.float64], **changes: Any) -> d
         "reply_bytes": 0,
         "timely_ratio": 1.0,
         "outages": {
-            "count": 0, "total_ns": 0, "longest_ns": 0, "share_time": 0.0, "share_excluded": 0.0,
+            "count": 0,
+            "total_ns": 0,
+            "longest_ns": 0,
+            "share_time": 0.0,
+            "share_excluded": 0.0,
             "log": [],
         },
         "verdict": "holds",
@@ -80,7 +84,7 @@ def result(times_ns: Sequence[float] | NDArray[np.float64], **changes: Any) -> d
         "probe_sojourn_ns": None,
         "checks": {"rate_error": 0.0},
         "cost": {"cpu_ns_per_request": 1000.0},
-    }  # fmt: skip
+    }
     return {**table, **changes}
 
 
@@ -89,9 +93,12 @@ def windows(
 ) -> dict[str, Any]:
     """Requests and misses by windows of 10 ms; `lost` of the misses never completed."""
     return {
-        "length_ns": 10_000_000, "n": list(n), "k": list(k), "over": sum(k) - lost,
+        "length_ns": 10_000_000,
+        "n": list(n),
+        "k": list(k),
+        "over": sum(k) - lost,
         "disturbed": list(disturbed),
-    }  # fmt: skip
+    }
 
 
 def put(folder: Path, point: Point, load: dict[str, Any]) -> Path:
@@ -131,17 +138,26 @@ def put_host(folder: Path, *, length_s: float, server_cpu_s: float) -> None:
 def put_trace(folder: Path, *, mean_ns: float, requests: int) -> None:
     """Write `trace.json`: two stages, 7 to 3, and no residual."""
     times = {"mean_ns": mean_ns, "p50_ns": mean_ns, "p95_ns": 2 * mean_ns, "p99_ns": 3 * mean_ns}
-    groups = [{"name": "EPoll", "mean_ns": 0.7 * mean_ns},
-              {"name": "application", "mean_ns": 0.3 * mean_ns}]  # fmt: skip
+    groups = [
+        {"name": "EPoll", "mean_ns": 0.7 * mean_ns},
+        {"name": "application", "mean_ns": 0.3 * mean_ns},
+    ]
     causes = [{"cause": "queuing", "share": 0.6}, {"cause": "work", "share": 0.4}]
     table = {
-        "schema": "sojourn.trace.result/1", "requests": requests, "matched": requests,
-        "unmatched_share": 0.0, "dropped": 0, "verdict": {"verdict": "holds", "reasons": []},
-        "answer": "", "total": times, "residual": {**times, "mean_ns": 0.0}, "groups": groups,
+        "schema": "sojourn.trace.result/1",
+        "requests": requests,
+        "matched": requests,
+        "unmatched_share": 0.0,
+        "dropped": 0,
+        "verdict": {"verdict": "holds", "reasons": []},
+        "answer": "",
+        "total": times,
+        "residual": {**times, "mean_ns": 0.0},
+        "groups": groups,
         "causes": causes,
         "tail": {"q": 0.99, "requests": 10, "total": times, "groups": groups, "causes": causes},
         "cpu": {"user_share": 0.2, "kernel_share": 0.8, "softirq_share_of_kernel": 0.3},
-    }  # fmt: skip
+    }
     (folder / "trace.json").write_text(json.dumps(table), encoding="utf-8")
 
 

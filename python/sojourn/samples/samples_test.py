@@ -71,13 +71,14 @@ def test_a_failed_self_check_is_carried_with_its_reasons(point: Point, tmp_path:
 @pytest.mark.parametrize(
     ("what", "verdict", "believed"),
     [
-        ((Phase.SEARCH, ""), "holds", "holds"), ((Phase.CONFIRM, ""), "violated", "unknown"),
+        ((Phase.SEARCH, ""), "holds", "holds"),
+        ((Phase.CONFIRM, ""), "violated", "unknown"),
         ((Phase.SWEEP, ""), "holds", "unknown"),
         ((Phase.TRACE, "none"), "holds", "unknown"),
         ((Phase.TRACE, "spin"), "holds", "holds"),
         ((Phase.TRACE, "stream"), "holds", "holds"),
     ],
-)  # fmt: skip
+)
 def test_other_processes_on_the_server_s_cpus_cannot_fail_it(
     point: Point, tmp_path: Path, what: tuple[Phase, str], verdict: str, believed: str
 ) -> None:
@@ -129,9 +130,11 @@ def test_lateness_of_known_size_leaves_upper_bounds_and_the_verdict(
 
 def test_late_sends_add_at_most_the_latest_send_and_the_longest_poll_gap(tmp_path: Path) -> None:
     late = made.result(
-        [1e6], lateness=["timely: 90 % of requests"], pick_up_ns=made.span([2e4, 3e5]),
+        [1e6],
+        lateness=["timely: 90 % of requests"],
+        pick_up_ns=made.span([2e4, 3e5]),
         checks={"rate_error": 0.0, "poll_gap_max_ns": 5e3},
-    )  # fmt: skip
+    )
     (tmp_path / "load.json").write_text(json.dumps(late), encoding="utf-8")
     result = samples.load_result(tmp_path / "load.json")
     assert lateness.added_ns(result) == {None: 3.05e5, 1.0: 3.05e5}
@@ -245,10 +248,15 @@ def test_a_server_that_falls_far_behind_fails_whoever_stopped_the_client(
 ) -> None:
     outages = made.result([])["outages"] | {"share_time": stopped}
     behind = made.result(
-        [1e6] * 100, offered_rps=100.0, achieved_rps=achieved_rps, verdict="unknown",
-        reasons=["client stopped"], outages=outages, windows=made.windows([50, 50], [40, 40]),
+        [1e6] * 100,
+        offered_rps=100.0,
+        achieved_rps=achieved_rps,
+        verdict="unknown",
+        reasons=["client stopped"],
+        outages=outages,
+        windows=made.windows([50, 50], [40, 40]),
         job={"qos_bound": "1us", "qos_quantile": 0.99},
-    )  # fmt: skip
+    )
     folder = made.put(tmp_path, stated(point, phase=phase), behind)
     assert samples.read(folder).verdict == verdict
 

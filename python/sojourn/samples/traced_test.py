@@ -15,25 +15,37 @@ from sojourn.samples import traced
 TIMES = {"mean_ns": 10e3, "p50_ns": 9e3, "p95_ns": 20e3, "p99_ns": 30e3, "share": 1.0}
 GROUPS = [{"name": "EPoll", "mean_ns": 10e3, "share": 1.0}]
 OLD: dict[str, Any] = {
-    "schema": "sojourn.trace.result/1", "requests": 12, "matched": 10, "unmatched_share": 0.0,
-    "dropped": 0, "verdict": {"verdict": "holds", "reasons": []}, "answer": "", "total": TIMES,
-    "residual": TIMES, "groups": GROUPS, "causes": [{"cause": "work", "share": 1.0}],
+    "schema": "sojourn.trace.result/1",
+    "requests": 12,
+    "matched": 10,
+    "unmatched_share": 0.0,
+    "dropped": 0,
+    "verdict": {"verdict": "holds", "reasons": []},
+    "answer": "",
+    "total": TIMES,
+    "residual": TIMES,
+    "groups": GROUPS,
+    "causes": [{"cause": "work", "share": 1.0}],
     "tail": {"q": 0.99, "requests": 1, "total": TIMES, "groups": GROUPS, "causes": []},
     "cpu": {"user_share": 0.5, "kernel_share": 0.5, "softirq_share_of_kernel": None},
-}  # fmt: skip
+}
+# fmt: off
 SUSPECT = {
     "kind": "task", "name": "xz", "cgroup": "batch", "is_kernel": False, "is_own": False,
     "waker": None, "tids": [7], "tail_mean_ns": 71e3, "body_mean_ns": 0.0, "share": 0.71,
     "share_low": 0.6, "requests": 1, "is_named": True, "waker_did": [],
     "about": "run-queue delay behind `xz` (cgroup batch)",
-}  # fmt: skip
+}
+# fmt: on
+# fmt: off
 BLAME = {
     "q": 0.99, "from_ns": 1, "tail_requests": 100, "body_requests": 900, "tail_mean_ns": 110e3,
     "body_mean_ns": 10e3, "verdict": "holds", "reasons": [],
     "answer": "p99: 71 % of the excess is run-queue delay behind `xz` (cgroup batch)",
     "suspects": [SUSPECT], "endpoints": [], "unexplained_share": 0.05, "told": 1, "lost": 0,
     "history_full": 0,
-}  # fmt: skip
+}
+# fmt: on
 
 
 def read(folder: Path, **more: object) -> traced.TraceResult:
@@ -54,9 +66,13 @@ def test_a_record_from_before_windows_and_culprits_still_reads(tmp_path: Path) -
 
 def test_what_windows_took_is_read_with_its_interval(tmp_path: Path) -> None:
     cost = {
-        "asked": 0.02, "measured": 0.011, "interval": {"low": 0.004, "high": 0.018},
-        "while_attached": 0.22, "is_assumed": False, "tracer_cpu_ratio": 0.008,
-    }  # fmt: skip
+        "asked": 0.02,
+        "measured": 0.011,
+        "interval": {"low": 0.004, "high": 0.018},
+        "while_attached": 0.22,
+        "is_assumed": False,
+        "tracer_cpu_ratio": 0.008,
+    }
     accuracy = {"confidence": 0.95, "clusters": 12, "p99_ns": {"low": 25e3}, "stages": []}
     sampling = {"windows": 13, "duty": 0.05, "cost": cost, "accuracy": accuracy, "traced_ns": 9}
     found = read(tmp_path, mode="windows", sampling=sampling).sampling
@@ -69,8 +85,15 @@ def test_what_windows_took_is_read_with_its_interval(tmp_path: Path) -> None:
 
 
 def test_only_what_hooks_do_to_the_tail_is_told_from_other_doubts(tmp_path: Path) -> None:
-    slowing = {"cpu_ratio": 1.1, "interval": None, "busy": 0.9, "wait_ratio": 1.3,
-               "mean_ratio": 1.1, "tail_ratio": 1.2, "tail_ratio_max": 1.1}  # fmt: skip
+    slowing = {
+        "cpu_ratio": 1.1,
+        "interval": None,
+        "busy": 0.9,
+        "wait_ratio": 1.3,
+        "mean_ratio": 1.1,
+        "tail_ratio": 1.2,
+        "tail_ratio_max": 1.1,
+    }
     unsure = {"verdict": "unknown", "reasons": ["hooks make the requests at and above p99 longer"]}
 
     def is_only_slowed(trust: dict[str, Any], **change: object) -> bool:
@@ -98,8 +121,9 @@ def test_culprits_are_read_with_their_stacks(tmp_path: Path) -> None:
         ("run-queue delay behind `xz` (cgroup batch)", 0.71, True)
     ]
     assert traced.folded(tmp_path)[0] == (
-        ("p99", "memcached", "waits for a CPU", "behind xz (cgroup batch)"), 7100.0,
-    )  # fmt: skip
+        ("p99", "memcached", "waits for a CPU", "behind xz (cgroup batch)"),
+        7100.0,
+    )
 
 
 @pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\r", "\n", "\x00"])
@@ -107,16 +131,18 @@ def test_a_threads_name_may_hold_any_character(tmp_path: Path, mark: str) -> Non
     text = f"p99;a{mark}b;works;read 7100\nothers;a{mark}b;works 9\n"
     (tmp_path / traced.FOLDED).write_bytes(text.encode())
     assert traced.folded(tmp_path) == (
-        (("p99", "a�b", "works", "read"), 7100.0), (("others", "a�b", "works"), 9.0),
-    )  # fmt: skip
+        (("p99", "a�b", "works", "read"), 7100.0),
+        (("others", "a�b", "works"), 9.0),
+    )
 
 
 def test_a_stack_without_a_time_is_kept_as_text(tmp_path: Path) -> None:
     (tmp_path / traced.FOLDED).write_bytes(b"p99;m;works 5\np99;m;\xff 1x\nothers;m;nan nan\n")
     assert traced.folded(tmp_path) == (
-        (("p99", "m", "works"), 5.0), (("p99", "m", "� 1x"), 0.0),
+        (("p99", "m", "works"), 5.0),
+        (("p99", "m", "� 1x"), 0.0),
         (("others", "m", "nan nan"), 0.0),
-    )  # fmt: skip
+    )
     (tmp_path / traced.FOLDED).write_text("")
     assert traced.folded(tmp_path) == ()
 

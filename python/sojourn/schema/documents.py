@@ -87,8 +87,11 @@ def _describe(program: str) -> Mapping[str, Any]:
     try:
         done = subprocess.run(
             [str(path), "--describe"],
-            capture_output=True, text=True, timeout=DESCRIBE_S_MAX, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=DESCRIBE_S_MAX,
+            check=True,
+        )
         described = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise RunFault(
@@ -104,19 +107,26 @@ def _study() -> dict[str, Any]:
     schema = Study.model_json_schema(by_alias=True)
     for name in ("RunSpec", "SearchSpec"):
         schema["$defs"][name].pop("required", None)
-    one = {"type": "object", "additionalProperties": False, "properties": {
-        "aa": {"type": "boolean"}, "run": {"$ref": "#/$defs/RunSpec"}}}  # fmt: skip
+    one = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"aa": {"type": "boolean"}, "run": {"$ref": "#/$defs/RunSpec"}},
+    }
     schema["properties"]["profiles"] = {
-        "type": "object", "additionalProperties": False,
+        "type": "object",
+        "additionalProperties": False,
         "properties": dict.fromkeys(PROFILES, one),
         "description": "What is set otherwise in one profile, such as profiles.quick.run.repeats: "
         "it goes before the study's own value.",
-    }  # fmt: skip
+    }
     measure = schema["$defs"]["ServiceSpec"]["properties"]["measure"]
     measure["items"]["enum"] = [question.name for question in questions.PLANS.values()]
     required = [key for key in schema["required"] if key != "run"]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema,
-            "required": required}  # fmt: skip
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "required": required,
+    }
 
 
 def _findings() -> dict[str, Any]:

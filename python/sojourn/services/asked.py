@@ -50,7 +50,11 @@ PARAMS = (
         name="key_bytes", unit="bytes", about="memcache, RESP: key size", default=30, lo=4, hi=250
     ),
     Param(
-        name="value_bytes", unit="bytes", about="memcache, RESP: value size", default=200, lo=1,
+        name="value_bytes",
+        unit="bytes",
+        about="memcache, RESP: value size",
+        default=200,
+        lo=1,
         hi=1_000_000,
     ),
     Param(
@@ -61,7 +65,7 @@ PARAMS = (
         lo=0,
         hi=100_000_000,
     ),
-)  # fmt: skip
+)
 
 
 #: What is said to a server to see whether it answers, and how its reply begins.
@@ -174,9 +178,12 @@ class Asked:
             return Proof()
         reach(where)
         judge: Callable[[Where], Proof] | None = {
-            **dict.fromkeys(HTTP, self._http), **dict.fromkeys(GRPC, _grpc), "resp": self._resp,
-            "memcache": _memcache, POSTGRES: _postgres,
-        }.get(where.scheme)  # fmt: skip
+            **dict.fromkeys(HTTP, self._http),
+            **dict.fromkeys(GRPC, _grpc),
+            "resp": self._resp,
+            "memcache": _memcache,
+            POSTGRES: _postgres,
+        }.get(where.scheme)
         return judge(where) if judge else Proof()
 
     def _http(self, where: Where) -> Proof:
@@ -288,9 +295,10 @@ def _judge(where: Where, got: talk.Got) -> None:
     if not 200 <= got.status < 300:
         raise RefusedError(
             f"{at} answers with status {got.status}",
-            "give the path of a page that is there" if got.status in {404, 410}
+            "give the path of a page that is there"
+            if got.status in {404, 410}
             else "see the server's own log: it must answer one request before it gets many",
-        )  # fmt: skip
+        )
 
 
 def _grpc(where: Where) -> Proof:

@@ -33,8 +33,18 @@ def make(home: Home, work: Path, user: users.User | None, scale: Scale) -> None:
         RunFault: PostgreSQL cannot make it; its last words say why.
     """
     maker = _Maker(home, work, user)
-    maker.run("initdb", "-D", TEMPLATE, "-U", SUPERUSER, "-E", "UTF8", "--no-locale",
-              "--auth=reject", "--no-sync")  # fmt: skip
+    maker.run(
+        "initdb",
+        "-D",
+        TEMPLATE,
+        "-U",
+        SUPERUSER,
+        "-E",
+        "UTF8",
+        "--no-locale",
+        "--auth=reject",
+        "--no-sync",
+    )
     maker.single(SUPERUSER, f"CREATE DATABASE {DATABASE};\n\n")
     maker.single(DATABASE, statements(scale))
 
@@ -88,11 +98,18 @@ class _Maker:
             who = {"user": self._user.uid, "group": self._user.gid, "extra_groups": []}
         try:
             done = subprocess.run(
-                argv, cwd=self._work, input=text, capture_output=True, text=True, errors="replace",
-                timeout=PREPARE_S_MAX, check=False, umask=0o077,
+                argv,
+                cwd=self._work,
+                input=text,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PREPARE_S_MAX,
+                check=False,
+                umask=0o077,
                 env={**process.environment(), **self._home.environment},
                 **who,
-            )  # fmt: skip
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RunFault(f"{name}: {error}", at=shlex.join(argv), fix="try it by hand") from None
         if done.returncode:
@@ -105,9 +122,16 @@ class _Maker:
 
     def single(self, database: str, text: str) -> None:
         """Give commands to a server that serves nobody else, and ends at the first mistake."""
-        told = {"exit_on_error": "on", "fsync": "off", "autovacuum": "off", "jit": "off",
-                "max_wal_size": "4GB", "wal_level": "minimal", "max_wal_senders": "0",
-                "dynamic_shared_memory_type": "mmap"}  # fmt: skip
+        told = {
+            "exit_on_error": "on",
+            "fsync": "off",
+            "autovacuum": "off",
+            "jit": "off",
+            "max_wal_size": "4GB",
+            "wal_level": "minimal",
+            "max_wal_senders": "0",
+            "dynamic_shared_memory_type": "mmap",
+        }
         words = (*_given(told), database)
         self.run("postgres", "--single", "-j", "-D", TEMPLATE, *words, text=text)
 

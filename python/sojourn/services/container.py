@@ -34,13 +34,16 @@ AT = "service container"
 PODMAN, RUNC, TAR = "podman", "runc", "tar"
 UNPACK_S_MAX = 900.0
 _SETUID = stat.S_ISUID | stat.S_ISGID
+# fmt: off
 _SHARED = ("target", "ready", "ready_s", "threads", "worker", "environment", "environment_file",
            "stop", "stop_s", "memory_bytes", "port", "expect_bytes", "items", "key_bytes",
-           "value_bytes", "warm_requests")  # fmt: skip
+           "value_bytes", "warm_requests")
+# fmt: on
 
 PARAMS = (
-    Param(name="bundle", about="folder of an OCI bundle: config.json and rootfs", default="",
-          type=str),
+    Param(
+        name="bundle", about="folder of an OCI bundle: config.json and rootfs", default="", type=str
+    ),
     Param(
         name="image",
         about="or an image, such as docker.io/library/nginx:1.27, which podman fetches and unpacks",
@@ -62,7 +65,7 @@ PARAMS = (
         type=bool,
     ),
     *(param for param in typed.PARAMS if param.name in _SHARED),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,10 +183,12 @@ def _run(program: Path, *words: str) -> str:
     """What a program says; a RunFault with its last line if it fails."""
     argv, what = [str(program), *words], f"{program.name} {words[0]}"
     try:
+        # fmt: off
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=UNPACK_S_MAX, check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
+        # fmt: on
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFault(f"{what}: {error}", at=AT, fix="try it by hand") from None
     if done.returncode:
@@ -202,6 +207,7 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
     rights = {kind: list(confined.RIGHTS) for kind in ("bounding", "effective", "permitted")}
     user, _, group = str(told.get("User") or "0").partition(":")
     who = _number(user, 0)  # a name is the image's own: it starts as root
+    # fmt: off
     return confined.confined({
         "ociVersion": "1.0.2",
         "process": {
@@ -219,7 +225,8 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
         "linux": {
             "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "uts")],
         },
-    })  # fmt: skip
+    })
+    # fmt: on
 
 
 def _number(text: str, usual: int) -> int:
@@ -264,8 +271,9 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         )
     like = command.settled(
         {**{key: value for key, value in got.items() if value is not None}, "folder": "/"},
-        told=words, is_in_place=False,
-    )  # fmt: skip
+        told=words,
+        is_in_place=False,
+    )
     values = {one.name: getattr(like, one.name) for one in fields(like)}
     return Container(
         **values, runc=programs.find(RUNC), bundle=bundle, name=name, is_trusted=is_trusted

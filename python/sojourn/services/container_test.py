@@ -18,7 +18,9 @@ ROOM = Allowance(cpus=4, memory_bytes=8 << 30)
 AT = Address(ports.HOST, 5000)
 CONFIG = {
     "process": {
-        "args": ["/app", "--port", "{port}"], "env": ["A=1", "B=2"], "terminal": True,
+        "args": ["/app", "--port", "{port}"],
+        "env": ["A=1", "B=2"],
+        "terminal": True,
         "capabilities": {"bounding": ["CAP_KILL"]},
     },
     "root": {"path": "rootfs", "readonly": True},
@@ -27,7 +29,7 @@ CONFIG = {
         "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "network")],
         "cgroupsPath": "theirs",
     },
-}  # fmt: skip
+}
 # Says what podman says, and writes the archive that it is asked for.
 PODMAN = """#!/bin/sh
 case $1 in

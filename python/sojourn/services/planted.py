@@ -34,10 +34,15 @@ PARAMS = (
         choices=("scales", "locks", "writes", "streams"),
     ),
     Param(name="busy_us", about="CPU time of a query, us", default=1000, lo=0, hi=1_000_000),
-    Param(name="wait_us", about="what it waits for something else, us",
-          default=1000, lo=0, hi=1_000_000),
+    Param(
+        name="wait_us",
+        about="what it waits for something else, us",
+        default=1000,
+        lo=0,
+        hi=1_000_000,
+    ),
     *COMMON,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

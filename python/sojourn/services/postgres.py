@@ -72,9 +72,13 @@ class Home:
             return programs.says(self.program(name), flag)
         try:
             done = subprocess.run(
-                [self.program(name), flag], capture_output=True, text=True, check=False,
-                timeout=ANSWER_S_MAX, env={**os.environ, **self.environment},
-            )  # fmt: skip
+                [self.program(name), flag],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=ANSWER_S_MAX,
+                env={**os.environ, **self.environment},
+            )
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout.strip()

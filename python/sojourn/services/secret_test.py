@@ -24,9 +24,13 @@ def test_a_value_is_read_where_it_lies(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "more").write_text(f"# a comment\n\nAPI_KEY={HIDDEN}=\nLEVEL=1\n")
     words = ("A=env:MINE", f"B=file:{tmp_path / 'key'}", "LEVEL=2", "EMPTY=", "TOKEN_LIMIT=100")
     assert read(*words, file=tmp_path / "more") == {
-        "API_KEY": f"{HIDDEN}=", "LEVEL": "2", "A": HIDDEN, "B": "of the file", "EMPTY": "",
+        "API_KEY": f"{HIDDEN}=",
+        "LEVEL": "2",
+        "A": HIDDEN,
+        "B": "of the file",
+        "EMPTY": "",
         "TOKEN_LIMIT": "100",
-    }  # fmt: skip
+    }
     monkeypatch.setenv("MINE", "changed")
     assert read("A=env:MINE") == {"A": "changed"}
 
@@ -63,18 +67,32 @@ def test_what_looks_like_a_secret_is_refused_and_not_repeated(word: str) -> None
 
 @pytest.mark.parametrize(
     "word",
-    ["GOGC=50", "MONKEY=1", "KEYBOARD=us", "PASSIVE=x", "AUTHOR=me", "URL=http://h:80/a@b",
-     "TOKENS=4", "COOKIES_ON=true", "USE_AUTH=no", "OPTS=a:b@c"],
-)  # fmt: skip
+    [
+        "GOGC=50",
+        "MONKEY=1",
+        "KEYBOARD=us",
+        "PASSIVE=x",
+        "AUTHOR=me",
+        "URL=http://h:80/a@b",
+        "TOKENS=4",
+        "COOKIES_ON=true",
+        "USE_AUTH=no",
+        "OPTS=a:b@c",
+    ],
+)
 def test_what_looks_like_none_is_taken(word: str) -> None:
     assert read(word) == dict([word.split("=", 1)])
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"\xff\xfe", "no text in UTF-8"), (b"x" * (secret.VALUE_BYTES_MAX + 1), "longer than"),
-     (b"a\0b", "a zero in it"), (None, "No such file")],
-)  # fmt: skip
+    [
+        (b"\xff\xfe", "no text in UTF-8"),
+        (b"x" * (secret.VALUE_BYTES_MAX + 1), "longer than"),
+        (b"a\0b", "a zero in it"),
+        (None, "No such file"),
+    ],
+)
 def test_a_place_without_a_value_is_a_fault_of_this_machine(
     content: bytes | None, said: str, tmp_path: Path
 ) -> None:

@@ -97,11 +97,16 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Told]]:
 
         def start(how: str, *more: str, where: str = "tcp", before: tuple[str, ...] = ()) -> Told:
             words = [*before, sys.executable, "-c", PROGRAM, how, where, *more]
-            one = stack.enter_context(subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                start_new_session=True,
-            ))  # fmt: skip
+            one = stack.enter_context(
+                subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    cwd=tmp_path,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                    start_new_session=True,
+                )
+            )
             stack.callback(_end, one.pid)
             assert one.stdout is not None
             assert select.select([one.stdout], [], [], 60.0)[0], "it printed nothing"

@@ -76,11 +76,9 @@ PARAMS = (
     Param(
         name="fsync", about="a commit is on the disk before it is answered", default=True, type=bool
     ),
-    Param(
-        name="buffers_mb", unit="MB", about="shared_buffers", default=256, lo=1, hi=1 << 20
-    ),
+    Param(name="buffers_mb", unit="MB", about="shared_buffers", default=256, lo=1, hi=1 << 20),
     Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,9 +157,13 @@ class Shore(Service):
         """What the shell does: a fresh copy of the cluster on the disk, then PostgreSQL."""
         home = self.home.at(work) if self.home.is_closed else self.home
         return cluster.words(
-            home, work, address, connections=self.threads + SPARE, buffers_mb=self.buffers_mb,
+            home,
+            work,
+            address,
+            connections=self.threads + SPARE,
+            buffers_mb=self.buffers_mb,
             is_synced=self.fsync,
-        )  # fmt: skip
+        )
 
     def target(self, address: Address) -> str:
         """The generator's target: the database at the address, asked by a user who may not much."""

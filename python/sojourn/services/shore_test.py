@@ -168,8 +168,9 @@ def test_other_connections_than_threads_are_refused_and_no_study_asks_for_them(
     assert made.met({"connections": 3, "arrivals": "poisson"}) is made
     with pytest.raises(SpecFault, match="32 connections are not its 3 threads"):
         made.met({"connections": 32})
-    asked = [one.load for name in spec.names() for one in spec.load(name).services
-             if one.kind == "shore"]  # fmt: skip
+    asked = [
+        one.load for name in spec.names() for one in spec.load(name).services if one.kind == "shore"
+    ]
     assert len(asked) >= 3
     for load in asked:
         assert "connections" not in load

@@ -40,10 +40,17 @@ SSL_REPLIES = (b"S", b"N")
 HTTP, RESP, MEMCACHE, TLS = "http", "resp", "memcache", "tls"
 #: What it is → its name for people.
 NAMES = {
-    HTTP: "HTTP/1", RESP: "RESP (Redis)", MEMCACHE: "memcache", TLS: "TLS", "http2": "HTTP/2",
-    "ssh": "SSH", "smtp": "SMTP or FTP", "imap": "IMAP", "mysql": "MySQL",
+    HTTP: "HTTP/1",
+    RESP: "RESP (Redis)",
+    MEMCACHE: "memcache",
+    TLS: "TLS",
+    "http2": "HTTP/2",
+    "ssh": "SSH",
+    "smtp": "SMTP or FTP",
+    "imap": "IMAP",
+    "mysql": "MySQL",
     "postgres": "PostgreSQL",
-}  # fmt: skip
+}
 #: Of several addresses that cannot be reached, which error says most: nobody listens there, no
 #: port of this machine is free, it did not answer in time; others say only that there is no way.
 _TELLING = {errno.ECONNREFUSED: 0, errno.EADDRNOTAVAIL: 1, errno.EMFILE: 2, 0: 3}
@@ -118,8 +125,13 @@ def classified(heard: bytes) -> str:  # noqa: PLR0911  # a table of first bytes
 def recognise(where: Where) -> tuple[str, bytes]:
     """What is spoken there, and the first bytes that were heard; ("", …) if it cannot be told."""
     first = b""
-    for words, within_s in ((b"", GREETS_S), (GET, ANSWERS_S), (PING, ANSWERS_S),
-                            (VERSION, ANSWERS_S), (_client_hello(), ANSWERS_S)):  # fmt: skip
+    for words, within_s in (
+        (b"", GREETS_S),
+        (GET, ANSWERS_S),
+        (PING, ANSWERS_S),
+        (VERSION, ANSWERS_S),
+        (_client_hello(), ANSWERS_S),
+    ):
         heard = say(where, words, within_s)
         first = first or heard
         if name := classified(heard):

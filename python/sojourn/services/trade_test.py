@@ -53,10 +53,21 @@ def fake(monkeypatch: pytest.MonkeyPatch, **bent: Any) -> Trade:
     monkeypatch.setattr(Fake, "company", Company(1, SCALE))
     monkeypatch.setattr(Fake, "bent", bent)
     return Fake(
-        path=Path("/nowhere/java"), threads=1, queries=60, seed=1, port=0, why=(), warehouses=2,
-        items=1000, batch=5, jar=Path("/nowhere"), is_fetched=False, heap_mb=64,
-        collector="serial", warm_s=1.0,
-    )  # fmt: skip
+        path=Path("/nowhere/java"),
+        threads=1,
+        queries=60,
+        seed=1,
+        port=0,
+        why=(),
+        warehouses=2,
+        items=1000,
+        batch=5,
+        jar=Path("/nowhere"),
+        is_fetched=False,
+        heap_mb=64,
+        collector="serial",
+        warm_s=1.0,
+    )
 
 
 def test_one_number_at_a_time_is_the_same_stream() -> None:

@@ -39,8 +39,15 @@ PARAMS = (
         default="",
         type=str,
     ),
-    Param(name="ready_s", unit="s", about="time limit for that", default=30.0, type=float,
-          lo=0.1, hi=3600),
+    Param(
+        name="ready_s",
+        unit="s",
+        about="time limit for that",
+        default=30.0,
+        type=float,
+        lo=0.1,
+        hi=3600,
+    ),
     Param(
         name="threads",
         about='number of serving threads or processes, for {threads}; "cpus", "cpus+1": by the '
@@ -71,8 +78,12 @@ PARAMS = (
         default="",
         type=str,
     ),
-    Param(name="folder", about="working folder; empty: the folder in which sojourn was started",
-          default="", type=str),
+    Param(
+        name="folder",
+        about="working folder; empty: the folder in which sojourn was started",
+        default="",
+        type=str,
+    ),
     Param(
         name="user",
         about="user that it runs as: self (whoever runs the lab), or nobody if the lab is root: a "
@@ -82,13 +93,26 @@ PARAMS = (
         choices=(SELF, SERVERS),
     ),
     Param(name="stop", about="the signal that ends it", default="TERM", type=str, choices=SIGNALS),
-    Param(name="stop_s", unit="s", about="time from this signal to SIGKILL",
-          default=5.0, type=float, lo=0, hi=600),
-    Param(name="memory_bytes", unit="bytes", about="memory that it needs, in a place of its own",
-          default=1 << 30, lo=1 << 20, hi=1 << 42),
+    Param(
+        name="stop_s",
+        unit="s",
+        about="time from this signal to SIGKILL",
+        default=5.0,
+        type=float,
+        lo=0,
+        hi=600,
+    ),
+    Param(
+        name="memory_bytes",
+        unit="bytes",
+        about="memory that it needs, in a place of its own",
+        default=1 << 30,
+        lo=1 << 20,
+        hi=1 << 42,
+    ),
     Param(name="port", about="the port; 0: a free one", default=0, lo=0, hi=65_535),
     *asked.PARAMS,
-)  # fmt: skip
+)
 
 
 def split(name: str, got: Mapping[str, Value], fix: str) -> tuple[str, ...]:

@@ -17,13 +17,24 @@ from sojourn.errors import SpecFault
 
 #: Other names of the generator's schemes, as people know them.
 ALIASES = {
-    "redis": "resp", "valkey": "resp", "memcached": "memcache", "postgresql": "postgres",
-}  # fmt: skip
+    "redis": "resp",
+    "valkey": "resp",
+    "memcached": "memcache",
+    "postgresql": "postgres",
+}
 #: Ports where none is given.
 PORTS = {
-    "http": 80, "https": 443, "h2c": 80, "h2": 443, "grpc": 50051, "grpcs": 443, "memcache": 11211,
-    "memcache+udp": 11211, "resp": 6379, "postgres": 5432,
-}  # fmt: skip
+    "http": 80,
+    "https": 443,
+    "h2c": 80,
+    "h2": 443,
+    "grpc": 50051,
+    "grpcs": 443,
+    "memcache": 11211,
+    "memcache+udp": 11211,
+    "resp": 6379,
+    "postgres": 5432,
+}
 #: Ports that a URL may leave out, and that no Host names (RFC 9110, 4.2 and 7.2).
 USUAL = {"http": 80, "h2c": 80, "https": 443, "h2": 443, "grpcs": 443}
 #: What pages are asked in; the second half in HTTP/2.

@@ -125,8 +125,15 @@ def test_a_slow_service_has_time_to_answer(fake: Words) -> None:
 def test_the_stages_of_a_pipeline_go_with_their_worker(fake: Words) -> None:
     del fake
     moses = built("moses", threads=2)
-    lines = ["sojourn-moses", "sojourn-moses", "sojourn-moses", "worker-1/lt-proc -z a",
-             "worker-0/lt-proc -z a", "worker-0/apertium-tagger", "worker-7/lt-proc"]  # fmt: skip
+    lines = [
+        "sojourn-moses",
+        "sojourn-moses",
+        "sojourn-moses",
+        "worker-1/lt-proc -z a",
+        "worker-0/lt-proc -z a",
+        "worker-0/apertium-tagger",
+        "worker-7/lt-proc",
+    ]
     names = ["sojourn-moses", "worker-1", "worker-0", *["lt-proc"] * 4]
     tasks = [
         Task(pid=nth, tid=nth, name=name, command=line)

@@ -55,8 +55,9 @@ def test_a_key_of_each_service_is_one_factor_that_all_feel() -> None:
     for label in ("memcached", "nginx"):
         cells = study.combinations(label)
         assert [dict(cell) for cell in cells] == [
-            {"services.each.cores": "1"}, {"services.each.cores": "2"},
-        ]  # fmt: skip
+            {"services.each.cores": "1"},
+            {"services.each.cores": "2"},
+        ]
         assert [study.under(cell).service(label).cores for cell in cells] == ["1", "2"]
     with pytest.raises(SpecFault, match="cannot be varied"):
         load("services.each.label=a,b")
@@ -105,8 +106,9 @@ def test_a_service_time_is_that_of_one_thread() -> None:
 def test_a_service_feels_its_own_factors_and_those_of_all() -> None:
     study = load(f"{THREADS}=1,2", "run.measure_s=2,3")
     assert [dict(cell) for cell in study.combinations("nginx")] == [
-        {"run.measure_s": 2}, {"run.measure_s": 3},
-    ]  # fmt: skip
+        {"run.measure_s": 2},
+        {"run.measure_s": 3},
+    ]
     assert load().combinations("nginx") == ({},)
     assert load().under({}) == load()
 
@@ -122,8 +124,9 @@ def test_factors_of_a_file_are_read_quoted_or_not_and_survive_being_written(tmp_
     assert "properties" not in spec.to_toml(load())  # records of before are resumed by their text
     assert "papers" not in spec.to_toml(spec.load("key_size"))
     assert dict(spec.load(put(tmp_path, TOML), varied=["trace=true,false"]).factors) == {
-        **study.factors, "trace": (True, False),
-    }  # fmt: skip
+        **study.factors,
+        "trace": (True, False),
+    }
 
 
 def test_load_is_varied_by_every_sweep() -> None:
@@ -265,8 +268,10 @@ def test_skipped_combinations_are_left_out_with_their_reason() -> None:
     skip = f'design.skip=[{{levels={{"{THREADS}"=2,trace=true}},reason="no CPU is left for it"}}]'
     study = load(f"{THREADS}=1,2", "trace=true,false", sets=(skip,))
     assert [tuple(c.values()) for c in study.combinations("memcached")] == [
-        (1, True), (1, False), (2, False),
-    ]  # fmt: skip
+        (1, True),
+        (1, False),
+        (2, False),
+    ]
     assert study.design.left_out(study.factors) == (
         ({THREADS: 2, "trace": True}, "no CPU is left for it"),
     )

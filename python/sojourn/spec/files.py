@@ -34,10 +34,13 @@ _WHOLE = re.compile(r"^()(.+)$", re.DOTALL)
 _FOLDER = re.compile(r"(?<=[:,])(\s*folder\s*=\s*)([^,]+)")  # in the text of a neighbour
 #: Keys whose value holds the name of a file among other words.
 _WITHIN = {
-    ("load", "auth"): _SECRET, ("load", "arrivals"): _TRACE, ("load", "header"): _HEADER,
+    ("load", "auth"): _SECRET,
+    ("load", "arrivals"): _TRACE,
+    ("load", "header"): _HEADER,
     ("params", "environment"): _VARIABLE,
-    ("neighbour",): _FOLDER, ("blame", "neighbours"): _FOLDER,
-}  # fmt: skip
+    ("neighbour",): _FOLDER,
+    ("blame", "neighbours"): _FOLDER,
+}
 
 
 def resolve(table: MutableMapping[str, Any], folder: Path, typed: Mapping[Key, str]) -> None:

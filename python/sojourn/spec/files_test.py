@@ -105,8 +105,10 @@ neighbour = ["none", "fio:folder=a", "fio:folder=b"]
     study = loaded(tmp_path / "own.toml", text)
     assert study.services[0].params["folder"] == f"{tmp_path}/app"
     assert study.factors["neighbour"] == (
-        "none", f"fio:folder={tmp_path}/a", f"fio:folder={tmp_path}/b",
-    )  # fmt: skip
+        "none",
+        f"fio:folder={tmp_path}/a",
+        f"fio:folder={tmp_path}/b",
+    )
     assert study.factors["services.command.load.paths_file"] == (f"{tmp_path}/x", f"{tmp_path}/y")
     assert study.factors["services.command.load.connections"] == (1, 2)
     cell = study.combinations("command")[-1]
@@ -134,9 +136,14 @@ def test_a_record_means_the_same_files_wherever_it_lies(
 
 @pytest.mark.parametrize(
     "text",
-    ["services = 3", "services = [1]", "[[services]]\nload = 3", "factors = 3",
-     '[[services]]\nload = { option = 3, auth = 4, paths_file = ["a", 1] }'],
-)  # fmt: skip
+    [
+        "services = 3",
+        "services = [1]",
+        "[[services]]\nload = 3",
+        "factors = 3",
+        '[[services]]\nload = { option = 3, auth = 4, paths_file = ["a", 1] }',
+    ],
+)
 def test_what_has_the_wrong_form_is_left_to_the_model(tmp_path: Path, text: str) -> None:
     with pytest.raises(SpecFault):
         loaded(tmp_path / "own.toml", text)

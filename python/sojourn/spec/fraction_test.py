@@ -13,9 +13,23 @@ from sojourn.spec.fraction import Fraction, Word
 
 @pytest.mark.parametrize(
     ("k", "p", "resolution"),
-    [(3, 1, 3), (4, 1, 4), (5, 1, 5), (5, 2, 3), (6, 1, 6), (6, 2, 4), (6, 3, 3), (7, 1, 7),
-     (7, 2, 4), (7, 3, 4), (7, 4, 3), (8, 2, 5), (8, 3, 4), (8, 4, 4)],
-)  # fmt: skip
+    [
+        (3, 1, 3),
+        (4, 1, 4),
+        (5, 1, 5),
+        (5, 2, 3),
+        (6, 1, 6),
+        (6, 2, 4),
+        (6, 3, 3),
+        (7, 1, 7),
+        (7, 2, 4),
+        (7, 3, 4),
+        (7, 4, 3),
+        (8, 2, 5),
+        (8, 3, 4),
+        (8, 4, 4),
+    ],
+)
 def test_the_best_fraction_has_the_resolution_of_the_textbook(
     k: int, p: int, resolution: int
 ) -> None:
@@ -40,8 +54,10 @@ def column(found: Fraction, bits: int) -> np.ndarray[tuple[int], np.dtype[np.int
     return np.asarray(np.prod(levels[:, chosen], axis=1))
 
 
-@pytest.mark.parametrize("found", [fraction.best(6, 2), fraction.named(4, ["D=-ABC"]),
-                                   fraction.named(5, ["D=AB", "E=-AC"])])  # fmt: skip
+@pytest.mark.parametrize(
+    "found",
+    [fraction.best(6, 2), fraction.named(4, ["D=-ABC"]), fraction.named(5, ["D=AB", "E=-AC"])],
+)
 def test_aliases_are_the_columns_that_are_equal(found: Fraction) -> None:
     effects = [1 << n for n in range(found.k)]
     effects += [a | b for a, b in itertools.combinations(effects, 2)]
@@ -66,12 +82,15 @@ def test_generators_are_read_and_said() -> None:
 @pytest.mark.parametrize(
     ("texts", "what"),
     [
-        (["D=ABE"], "not a generator of 4"), (["ABC"], "not a generator"),
+        (["D=ABE"], "not a generator of 4"),
+        (["ABC"], "not a generator"),
         (["D=A"], "resolution II"),
-        (["D=AB", "C=AD"], "generated factor"), (["D=AB", "D=AC"], "two generators"),
-        (["D=AA"], "generated factor"), (["C=AB", "D=AB"], "resolution II"),
+        (["D=AB", "C=AD"], "generated factor"),
+        (["D=AB", "D=AC"], "two generators"),
+        (["D=AA"], "generated factor"),
+        (["C=AB", "D=AB"], "resolution II"),
     ],
-)  # fmt: skip
+)
 def test_what_generates_nothing_is_refused(texts: list[str], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         fraction.named(4, texts)

@@ -106,8 +106,10 @@ def names(keys: Iterable[str]) -> dict[str, str]:
 'services.b.params.threads': 'b.params.threads', 'neighbour': 'neighbour'}
     """
     known = list(keys)
-    return {key: next(n for n in _ends(key) if sum(n in _ends(k) for k in known) == 1 or n == key)
-            for key in known}  # fmt: skip
+    return {
+        key: next(n for n in _ends(key) if sum(n in _ends(k) for k in known) == 1 or n == key)
+        for key in known
+    }
 
 
 def _ends(key: str) -> list[str]:

@@ -306,8 +306,11 @@ def _wrong_tables(given: object) -> Sequence[tuple[tuple[str, ...], str]]:
         return [((), f"{BY_PROFILE} is a table")]
     known = ", ".join(PROFILES)
     unlike = [((n,), f"there is no profile '{n}': {known}") for n in given if n not in PROFILES]
-    flat = [((n,), f"{BY_PROFILE}.{n} is a table") for n, of in given.items()
-            if n in PROFILES and not isinstance(of, dict)]  # fmt: skip
+    flat = [
+        ((n,), f"{BY_PROFILE}.{n} is a table")
+        for n, of in given.items()
+        if n in PROFILES and not isinstance(of, dict)
+    ]
     return unlike + flat
 
 

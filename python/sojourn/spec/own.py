@@ -17,13 +17,15 @@ FRACTIONS = (0.2, 0.4, 0.6, 0.8, 0.95)
 #: Half a minute has to answer on any machine: a client that is late by what such a service does not
 #: notice is on time.
 LOAD = {"timely_within": "500us"}
+# fmt: off
 QUICK = {
     "profile": "quick", "measure_s": 1.5, "warmup_s": 0.2, "repeats": 1, "peak_s": 1.5,
     "peak_repeats": 1, "check_s": 1.0, "check_repeats": 1, "retries": 2, "budget_s": 40.0,
     "raw_max": 0, "shield": "none",
     "search": {"probe_s": 1.5, "resolution": 0.1, "budget_s": 9.0, "confirm_s": 1.5,
                "confirm_repeats": 1},
-}  # fmt: skip
+}
+# fmt: on
 
 
 def glance(
@@ -58,14 +60,16 @@ def glance(
         **({"qos": qos} if qos else {}),
     }
     loads = {"rates": list(rates), "fractions": ()} if rates else {"fractions": FRACTIONS}
-    return Study.model_validate({
-        "name": "try",
-        "question": f"How much load does {params.get('target')} take?",
-        "aa": False,
-        "probe": "0",
-        "run": {**QUICK, **loads},
-        "services": [service],
-    })  # fmt: skip
+    return Study.model_validate(
+        {
+            "name": "try",
+            "question": f"How much load does {params.get('target')} take?",
+            "aa": False,
+            "probe": "0",
+            "run": {**QUICK, **loads},
+            "services": [service],
+        }
+    )
 
 
 def name_of(target: str) -> str:
@@ -80,9 +84,15 @@ def name_of(target: str) -> str:
 
 
 def written(
-    *, name: str, target: str, command: str, has_items: bool,
-    facts: Sequence[tuple[str, str]] = (), stretch: float = 1.0, load: Mapping[str, str] = NOTHING,
-) -> str:  # fmt: skip
+    *,
+    name: str,
+    target: str,
+    command: str,
+    has_items: bool,
+    facts: Sequence[tuple[str, str]] = (),
+    stretch: float = 1.0,
+    load: Mapping[str, str] = NOTHING,
+) -> str:
     """A commented study file about a service.
 
     Args:
@@ -96,17 +106,28 @@ def written(
     """
     who = command or target
     found = "".join(f"# {what}: {how}\n" for what, how in facts)
-    return _HEAD.format(
-        name=name, who=_plain(who), named=json.dumps(name), found=found,
-        question=json.dumps(f"How do mean and tail latency of {who} grow with load, and how much "
-                            "load fits within the QoS target?", ensure_ascii=False),
-    ) + (_COMMAND if command else _EXTERNAL).format(
-        target=json.dumps(target, ensure_ascii=False),
-        argv=json.dumps(command, ensure_ascii=False),
-        items=_ITEMS if has_items else _REPLIES,
-        preload=_PRELOAD if has_items and not command else "",
-        stretch=_STRETCH.format(stretch=stretch) if stretch > 1 else "",
-    ) + _TAIL + "".join(f"{key} = {value}\n" for key, value in load.items())  # fmt: skip
+    return (
+        _HEAD.format(
+            name=name,
+            who=_plain(who),
+            named=json.dumps(name),
+            found=found,
+            question=json.dumps(
+                f"How do mean and tail latency of {who} grow with load, and how much "
+                "load fits within the QoS target?",
+                ensure_ascii=False,
+            ),
+        )
+        + (_COMMAND if command else _EXTERNAL).format(
+            target=json.dumps(target, ensure_ascii=False),
+            argv=json.dumps(command, ensure_ascii=False),
+            items=_ITEMS if has_items else _REPLIES,
+            preload=_PRELOAD if has_items and not command else "",
+            stretch=_STRETCH.format(stretch=stretch) if stretch > 1 else "",
+        )
+        + _TAIL
+        + "".join(f"{key} = {value}\n" for key, value in load.items())
+    )
 
 
 def _plain(text: str) -> str:

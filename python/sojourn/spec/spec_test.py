@@ -132,10 +132,16 @@ def test_all_mistakes_are_named_at_once_in_file_order(tmp_path: Path) -> None:
     each = caught.value.each
     found = [fault.at.replace(str(tmp_path / "mine.toml"), "") for fault in each]
     assert found == [
-        "--set nothing", "--profile", "--set seed=0", ":6  run.repeats", ":7  run.rounds",
-        ":14  services[0].qos.bound", ":17  services[0].load.conections",
-        ":18  services[0].load.arrivals", ":21  services[1].kind",
-    ]  # fmt: skip
+        "--set nothing",
+        "--profile",
+        "--set seed=0",
+        ":6  run.repeats",
+        ":7  run.rounds",
+        ":14  services[0].qos.bound",
+        ":17  services[0].load.conections",
+        ":18  services[0].load.arrivals",
+        ":21  services[1].kind",
+    ]
     assert all(fault.what and fault.fix for fault in each)
     assert caught.value.what.startswith(each[0].what)
     assert "8 more mistakes" in caught.value.what

@@ -77,8 +77,11 @@ class Contrast:
         pairs = [(a, b) for a, b in self.pairs() if a in measured and b in measured]
         if pairs:
             share = 1 / len(pairs)
-            return {cell: sign * share for pair in pairs
-                    for cell, sign in zip(pair, (-1, 1), strict=True)}  # fmt: skip
+            return {
+                cell: sign * share
+                for pair in pairs
+                for cell, sign in zip(pair, (-1, 1), strict=True)
+            }
         if not self.is_fraction or any(cell not in measured for cell in self.cells):
             return None
         low = [cell for cell in self.cells if _is(cell, self.factor, self.base)]
@@ -111,8 +114,9 @@ class Contrast:
         sides = set()
         for measured in values.values():
             weights = self.weights(measured) or {}
-            under = {sign: [measured[c] for c, w in weights.items() if w * sign > 0]
-                     for sign in (1, -1)}  # fmt: skip
+            under = {
+                sign: [measured[c] for c, w in weights.items() if w * sign > 0] for sign in (1, -1)
+            }
             if weights:
                 sides.add(tuple(_ends(under[sign]) for sign in (1, -1)))
         return {(True, False): 1, (False, True): -1}.get(sides.pop(), 0) if len(sides) == 1 else 0

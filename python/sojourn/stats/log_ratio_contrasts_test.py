@@ -32,11 +32,13 @@ def by_block(
         drift = rng.normal(0, 1)
         values[block] = {
             cell: math.exp(
-                5 + drift + sd * rng.standard_normal()
+                5
+                + drift
+                + sd * rng.standard_normal()
                 + sum(effect[f] for f in cell if cell[f] == FACTORS[f][1])
             )
             for cell in cells
-        }  # fmt: skip
+        }
     return values
 
 
@@ -127,8 +129,10 @@ def test_intervals_of_their_own_carry_over_as_variances_do() -> None:
     known = cells(Design(), "a", "b")
     rng = np.random.default_rng(3)
     contrast = Contrast(known, "a", 1, 2, is_fraction=False)
-    truth = {cell: 100.0 * (2 if cell["a"] == 2 else 1) * (3 if cell["b"] == "y" else 1)
-             for cell in known}  # fmt: skip
+    truth = {
+        cell: 100.0 * (2 if cell["a"] == 2 else 1) * (3 if cell["b"] == "y" else 1)
+        for cell in known
+    }
     sds = dict(zip(known, (0.05, 0.2, 0.1, 0.3), strict=True))
     times, held = 2000, 0
     for _ in range(times):

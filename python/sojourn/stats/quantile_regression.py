@@ -165,12 +165,16 @@ def judged(
     corrected = holm(p)
     return tuple(
         Term(
-            factors=name, q=q, ratio=math.exp(mean[n]),
+            factors=name,
+            q=q,
+            ratio=math.exp(mean[n]),
             interval=Interval(lo=math.exp(mean[n] - width[n]), hi=math.exp(mean[n] + width[n])),
-            p=float(p[n]), p_holm=float(corrected[n]), said=_word(p[n], corrected[n]),
+            p=float(p[n]),
+            p_holm=float(corrected[n]),
+            said=_word(p[n], corrected[n]),
         )
         for n, name in enumerate(names)
-    )  # fmt: skip
+    )
 
 
 def _word(p: float, corrected: float) -> str:

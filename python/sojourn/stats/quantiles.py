@@ -95,9 +95,14 @@ def estimate(
     lower, upper = ranks(effective, q, confidence=confidence)
     if times.n < needed or effective * (1 - q) < EXCEEDANCES_MIN:
         return Estimate(
-            q=q, value=None, interval=None, across_restarts=None,
-            requests=times.n, effective=effective, refused=_too_few(times.n, effective, q, needed),
-        )  # fmt: skip
+            q=q,
+            value=None,
+            interval=None,
+            across_restarts=None,
+            requests=times.n,
+            effective=effective,
+            refused=_too_few(times.n, effective, q, needed),
+        )
     stretch = times.n / effective
     first = max(1, math.floor(lower * stretch + _ROUNDING))
     last = times.n + 1 if effective < needed else math.ceil(upper * stretch - _ROUNDING)
@@ -141,9 +146,14 @@ def mean_estimate(
         )
     if refused or moments is None:
         return Estimate(
-            q=None, value=None, interval=None, across_restarts=None,
-            requests=times.n, effective=effective, refused=refused,
-        )  # fmt: skip
+            q=None,
+            value=None,
+            interval=None,
+            across_restarts=None,
+            requests=times.n,
+            effective=effective,
+            refused=refused,
+        )
     mean, variance = moments
     half = float(stats.t.ppf((1 + confidence) / 2, effective - 1)) * math.sqrt(variance / effective)
     return Estimate(

@@ -186,10 +186,13 @@ def test_a_wander_has_to_matter() -> None:
     """The same walk, once over a tenth of its level and once over all of it."""
     rng = np.random.default_rng(0)
     walk = next(
-        walk for _ in range(50)
-        if steady.wanders(walk := rng.standard_normal(120).cumsum()) and not steady.trend(
-            np.array([part.mean() for part in np.array_split(walk - walk.min() + 1, 8)]))
-    )  # fmt: skip
+        walk
+        for _ in range(50)
+        if steady.wanders(walk := rng.standard_normal(120).cumsum())
+        and not steady.trend(
+            np.array([part.mean() for part in np.array_split(walk - walk.min() + 1, 8)])
+        )
+    )
     share = (walk - walk.min()) / np.ptp(walk)
     near = [from_values(np.repeat([100 + 10 * x, 300.0], [90, 10])) for x in share]
     far = [from_values(np.repeat([100 + 300 * x, 900.0], [90, 10])) for x in share]

@@ -66,12 +66,18 @@ def test_moments_are_those_of_the_bins_middles() -> None:
 
 def test_a_quantile_is_the_upper_edge_at_its_rank_rounded_up() -> None:
     times = Times(
-        lo_ns=np.array([1.0, 11.0, 21.0]), hi_ns=np.array([2.0, 12.0, 22.0]),
+        lo_ns=np.array([1.0, 11.0, 21.0]),
+        hi_ns=np.array([2.0, 12.0, 22.0]),
         count=np.array([94, 1, 5]),
-    )  # fmt: skip
+    )
     assert [times.quantile(q) for q in (0.0, 0.94, 0.941, 0.95, 0.951, 1.0)] == [
-        2.0, 2.0, 12.0, 12.0, 22.0, 22.0,
-    ]  # fmt: skip
+        2.0,
+        2.0,
+        12.0,
+        12.0,
+        22.0,
+        22.0,
+    ]
     # 0.07 · 100 is 7.000000000000001 in floating point: rank 7 all the same.
     assert from_values(np.arange(1.0, 101)).quantile(0.07) == 7.0
     assert times.at_rank(101) == (math.inf, math.inf)

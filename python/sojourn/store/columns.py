@@ -67,10 +67,12 @@ SCHEMA = pa.schema(
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
 
+# fmt: off
 _MEASURED = (
     "offered_rps", "achieved_rps", "requests", "over_bound", "lost", "mean_ns", "p50_ns",
     "p95_ns", "p99_ns", "correlation", "wall_s", "folder",
-)  # fmt: skip
+)
+# fmt: on
 _PLANNED = ("key", "service", "repeat", "fraction", "measure_s", "warmup_s", "seed")
 
 

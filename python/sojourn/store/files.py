@@ -14,9 +14,14 @@ from sojourn.errors import Fault, StoreFault
 
 #: What Python raises at values that nobody wrote down.
 DAMAGE = (
-    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
     MemoryError,
-)  # fmt: skip
+)
 SPARE_BYTES = 256 * 1024**2  # a long point at high load writes some 100 MB
 
 

@@ -226,8 +226,11 @@ def left_out_of(path: Path) -> tuple[LeftOut, ...]:
 def keep_answer(path: Path, verdict: str, answer: str, state: str = "") -> None:
     """Keep what a record's report says in short, and how far its question is answered."""
     table = {
-        "schema": "sojourn.answer/1", "verdict": verdict, "answer": answer, "state": state,
-    }  # fmt: skip
+        "schema": "sojourn.answer/1",
+        "verdict": verdict,
+        "answer": answer,
+        "state": state,
+    }
     files.write_text(path / ANSWER, _text(table))
 
 

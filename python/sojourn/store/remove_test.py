@@ -130,8 +130,10 @@ def test_links_inside_a_record_are_removed_and_not_followed(
     remove(results, path)
     assert not path.exists()
     assert {f.name: f.stat().st_size for f in elsewhere.iterdir()} == {
-        "raw.parquet": 5000, "lock": 5000, "precious": 5000,
-    }  # fmt: skip
+        "raw.parquet": 5000,
+        "lock": 5000,
+        "precious": 5000,
+    }
 
 
 @pytest.mark.parametrize("name", ["/etc", "..", ".", "selfcheck", "selfcheck/vm/../../.."])

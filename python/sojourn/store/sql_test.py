@@ -71,7 +71,7 @@ def test_sql_has_a_column_per_factor_of_the_type_of_its_levels(
             (0.125, 2, "cfs", True, None, "own", None),
             (0.5, None, "true", None, "few", None, None),
             (1, 4, "a 'b'", False, "1", None, None),
-        ]  # fmt: skip
+        ]
     _, rows = store.query(tmp_path, "select max(setting['threads']) from points")
     assert rows == [("4",)]
 
@@ -163,12 +163,17 @@ def test_sql_answers_what_the_tables_are(tmp_path: Path, statement: str) -> None
 
 
 USED = {
-    "schema": "sojourn.resources/1", "period_s": 1.0, "cpus": 2,
+    "schema": "sojourn.resources/1",
+    "period_s": 1.0,
+    "cpus": 2,
     "probe": {"cpu_s": 0.01, "wall_s": 5.0, "is_apart": True},
-    "end_unix_ns": [10**9 * s for s in (2, 3, 4, 9)], "length_s": [1.0] * 4, "is_late": [False] * 4,
+    "end_unix_ns": [10**9 * s for s in (2, 3, 4, 9)],
+    "length_s": [1.0] * 4,
+    "is_late": [False] * 4,
     "columns": {"service_cpu_share": [0.25, 0.5, None, 0.9], "disk_read_bytes_per_s": [None] * 4},
-    "capacity": {"service_cpu_share": 0.5}, "measured_unix_ns": [10**9, 4 * 10**9],
-}  # fmt: skip
+    "capacity": {"service_cpu_share": 0.5},
+    "measured_unix_ns": [10**9, 4 * 10**9],
+}
 
 
 def test_sql_has_median_and_most_of_each_resource_of_each_point(
@@ -183,11 +188,17 @@ def test_sql_has_median_and_most_of_each_resource_of_each_point(
     names, rows = store.query(tmp_path, statement)
     assert [dict(zip(names, row, strict=True)) for row in rows] == [
         {
-            "machine": "a", "key": record.outcomes()[0].point.key, "service": "memcached",
-            "resource": "service_cpu_share", "unit": "share", "samples": 2, "median": 0.375,
-            "max": 0.5, "capacity": 0.5,
+            "machine": "a",
+            "key": record.outcomes()[0].point.key,
+            "service": "memcached",
+            "resource": "service_cpu_share",
+            "unit": "share",
+            "samples": 2,
+            "median": 0.375,
+            "max": 0.5,
+            "capacity": 0.5,
         }
-    ]  # fmt: skip
+    ]
     joined = "select count(*) from outcomes join resources using (study, machine, record, key)"
     assert store.query(tmp_path, joined)[1] == [(1,)]
     (folder / "resources.json").write_text("{")

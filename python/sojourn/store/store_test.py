@@ -62,18 +62,34 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
     point = next_point(study, [], PLANS)
     assert point is not None
     outcome = replace(
-        imagine(point), verdict=Verdict.UNKNOWN, reasons=("a", "b"), mean_ns=None, p99_ns=None,
-        over_bound=None, folder="points/1",
-    )  # fmt: skip
+        imagine(point),
+        verdict=Verdict.UNKNOWN,
+        reasons=("a", "b"),
+        mean_ns=None,
+        p99_ns=None,
+        over_bound=None,
+        folder="points/1",
+    )
     undisturbed = Misses(requests=7, over=3, clusters=(2, 1))
     levels: dict[str, Level] = {
-        "load": 0.125, "tracer": True, "size": "2", "policy": "a 'b', \"c\"", "threads": 2,
-    }  # fmt: skip
+        "load": 0.125,
+        "tracer": True,
+        "size": "2",
+        "policy": "a 'b', \"c\"",
+        "threads": 2,
+    }
     under = replace(point, setting=Setting.of(levels))
     shielded = replace(
-        outcome, point=under, over_bound=5, clusters=(2, 3), undisturbed=undisturbed,
-        shield="priority", neighbour_per_s=3.5, neighbour_of_alone=0.5, course=Course.COLD,
-    )  # fmt: skip
+        outcome,
+        point=under,
+        over_bound=5,
+        clusters=(2, 3),
+        undisturbed=undisturbed,
+        shield="priority",
+        neighbour_per_s=3.5,
+        neighbour_of_alone=0.5,
+        course=Course.COLD,
+    )
     for one in (outcome, shielded):
         pq.write_table(to_table(one), tmp_path / "x.parquet")
         assert read(tmp_path / "x.parquet") == one

@@ -16,9 +16,17 @@ from sojourn.actors.clients import KINDS, hdr, logs, merge, replies, sessions, t
 from sojourn.errors import SpecFault
 
 JOB = {
-    "target": "memcache://h:1", "connections": 7, "threads": 3, "rate": "9000", "cpus": "2-4",
-    "wait": "spin", "seed": 5, "hlog": "/p/load.hlog", "raw_max": 10, "server_pid": 9,
-}  # fmt: skip
+    "target": "memcache://h:1",
+    "connections": 7,
+    "threads": 3,
+    "rate": "9000",
+    "cpus": "2-4",
+    "wait": "spin",
+    "seed": 5,
+    "hlog": "/p/load.hlog",
+    "raw_max": 10,
+    "server_pid": 9,
+}
 RESULT = Path(__file__).parents[2] / "schema" / "load-result.json"
 HOUR = hdr.MAX_NS
 
@@ -39,10 +47,14 @@ def result(sojourn_ns: list[float], **changes: Any) -> dict[str, Any]:
         total.record_value(int(ns), int(count))
     lost = len(sojourn_ns) - len(finite)
     span = {
-        "mean": float(np.mean(finite)) if finite else None, "count": len(sojourn_ns), "lost": lost,
-        "max": finite[-1] if finite else None, "hdr": total.encode().decode(),
+        "mean": float(np.mean(finite)) if finite else None,
+        "count": len(sojourn_ns),
+        "lost": lost,
+        "max": finite[-1] if finite else None,
+        "hdr": total.encode().decode(),
         **{name: hdr.quantile(total, q, lost) for name, q in hdr.QUANTILES.items()},
-    }  # fmt: skip
+    }
+    # fmt: off
     table = {
         "schema": "sojourn.load.result/1", "program": "p", "started_unix_ns": 1, "start_ns": 2,
         "job": {"connections": 4, "threads": 1, "wait": "sleep", "cpus": "0"},
@@ -54,7 +66,8 @@ def result(sojourn_ns: list[float], **changes: Any) -> dict[str, Any]:
         "checks": dict.fromkeys(merge.CHECKS, 0.0), "cost": dict.fromkeys(merge.COST, 1.0),
         "outages": {"count": 0, "total_ns": 0, "longest_ns": 0, "share_time": 0.0,
                     "share_excluded": 0.0, "log": []},
-    }  # fmt: skip
+    }
+    # fmt: on
     return {**table, **changes}
 
 
@@ -124,11 +137,17 @@ def test_bodies_and_handshakes_of_many_are_those_of_all() -> None:
     def part(count: int, length: int, failed: int, changed: int | None) -> dict[str, Any]:
         of = dict.fromkeys(("bytes_mean", "bytes_min", "bytes_max"), length if count else None)
         return {
-            "count": count, **of, "empty": 1, "changed": changed, "checked": 300, "too_long": 0,
-            "checked_every": count // 300 or 1, "rows": 2 * count,
+            "count": count,
+            **of,
+            "empty": 1,
+            "changed": changed,
+            "checked": 300,
+            "too_long": 0,
+            "checked_every": count // 300 or 1,
+            "rows": 2 * count,
             "example": '"x"' if failed else None,
             "failed": {"expect_regex": failed} if failed else {},
-        }  # fmt: skip
+        }
 
     found = replies.merged([part(600, 10, 0, 2), part(1200, 40, 5, 3), part(0, 0, 0, 0)])
     assert found is not None
@@ -191,8 +210,16 @@ def test_windows_add_up_and_what_is_disturbed_for_one_is_for_all() -> None:
 def test_an_outage_that_stopped_two_is_one_time() -> None:
     def out(*log: tuple[int, int]) -> dict[str, Any]:
         total = sum(length for _, length in log)
-        return {"outages": {"count": len(log), "total_ns": total, "share_time": total / 2e9,
-                            "longest_ns": 1, "share_excluded": 0.0, "log": list(log)}}  # fmt: skip
+        return {
+            "outages": {
+                "count": len(log),
+                "total_ns": total,
+                "share_time": total / 2e9,
+                "longest_ns": 1,
+                "share_excluded": 0.0,
+                "log": list(log),
+            }
+        }
 
     both = (out((0, 10**7)), out((5 * 10**6, 10**7), (10**9, 10**7)))
     merged = clients.merged([result(times(1), **one) for one in both], {})
@@ -226,12 +253,20 @@ def test_sessions_of_all_clients_are_those_of_one() -> None:
     def of(chunks: int, late: int) -> dict[str, object]:
         span = result(times(1, chunks))["sojourn_ns"]
         return {
-            "begun": chunks // 10, "under_way": chunks / 10, "play_list_ns": span, "chunk_ns": span,
-            "chunks": chunks, "late_chunks": late, "lost_chunks": 0, "stalled_ns": late * 10**9,
-            "longest_stall_ns": 10**9 * bool(late), "watched": chunks // 10, "stalled": late // 10,
+            "begun": chunks // 10,
+            "under_way": chunks / 10,
+            "play_list_ns": span,
+            "chunk_ns": span,
+            "chunks": chunks,
+            "late_chunks": late,
+            "lost_chunks": 0,
+            "stalled_ns": late * 10**9,
+            "longest_stall_ns": 10**9 * bool(late),
+            "watched": chunks // 10,
+            "stalled": late // 10,
             "stalls_per_session": 10.0 * late / chunks,
             "stalled_s_per_session": 10.0 * late / chunks,
-        }  # fmt: skip
+        }
 
     found = sessions.merged([of(200, 0), of(100, 100)])
     assert found is not None

@@ -26,7 +26,7 @@ SPANS = (
     "first_byte_ns",
     "send_lag_ns",
     "pick_up_ns",
-)  # fmt: skip
+)
 CPU_MAX = 0.8  # of a CPU that several processes share, as a generator that sleeps may use alone
 UNKNOWN, HOLDS, VIOLATED = "unknown", "holds", "violated"
 

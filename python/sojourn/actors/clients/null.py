@@ -5,11 +5,13 @@ from __future__ import annotations
 from sojourn.actors.clients.client import ClientKind, Job
 
 NOWHERE = "null:"
+# fmt: off
 ASKS = (
     "set_share", "multiget_share", "preload", "server_pid", "instrument_cpus", "option", "method",
     "paths_file", "header", "body", "body_file", "auth", "ca_file", "server_name", "insecure",
     "cert", "key", "expect_status", "expect_sha256", "expect_regex", "allow_empty",
-)  # of a service  # fmt: skip
+)  # of a service
+# fmt: on
 
 
 def share(job: Job, n: int) -> tuple[Job, ...]:

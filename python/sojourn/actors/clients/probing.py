@@ -25,8 +25,15 @@ AUTO, AUTO_RPS = "auto", 100.0
 SHARE_MAX = 0.05  # of the load
 REQUESTS_MIN = 20  # in the measured part; fewer have no interval worth a word
 NOT_ITS_OWN = (
-    "hlog", "raw", "raw_max", "seconds", "server_pid", "qos_bound", "qos_quantile", "depth",
-)  # fmt: skip
+    "hlog",
+    "raw",
+    "raw_max",
+    "seconds",
+    "server_pid",
+    "qos_bound",
+    "qos_quantile",
+    "depth",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,13 @@ from sojourn.actors.clients import probing
 from sojourn.actors.clients.probing import Probe, probe_of
 from sojourn.host import Placement
 
+# fmt: off
 JOB: dict[str, Any] = {
     "target": "memcache://h:1", "rate": "10000", "duration": "2s", "connections": 64, "seed": 5,
     "threads": 2, "cpus": "2-3", "wait": "spin", "hlog": "/p/load.hlog", "server_pid": 9,
     "qos_bound": "1ms", "qos_quantile": 0.99, "items": 100,
-}  # fmt: skip
+}
+# fmt: on
 PROBE = Probe(rate_rps=100.0, cpus=(0,))
 
 

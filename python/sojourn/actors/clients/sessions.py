@@ -9,9 +9,15 @@ from sojourn.actors.clients import hdr
 
 Table = Mapping[str, Any]
 COUNTS = (
-    "begun", "under_way", "chunks", "late_chunks", "lost_chunks", "stalled_ns", "watched",
+    "begun",
+    "under_way",
+    "chunks",
+    "late_chunks",
+    "lost_chunks",
+    "stalled_ns",
+    "watched",
     "stalled",
-)  # fmt: skip
+)
 
 
 def merged(parts: Sequence[Table | None]) -> dict[str, Any] | None:

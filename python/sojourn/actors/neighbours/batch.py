@@ -96,60 +96,73 @@ for _ in sys.stdin:
     print(flush=True)
 """  # noqa: S608  # of numbers that stand above
 #: Encoding of a picture that ffmpeg draws itself; never asks a terminal (`-nostdin`).
+# fmt: off
 MOVIE = (
     "-nostdin", "-v", "error", "-progress", "pipe:1", "-stats_period", "0.2",
     "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25", "-c:v", "mpeg4", "-threads", "1",
     "-f", "null", "-",
-)  # fmt: skip
+)
+# fmt: on
 
 #: By name, in reading order.
 PROGRAMS: Mapping[str, Program] = {
     "xz": Program(
         about="compresses 93 KiB of prose at -6",
-        needs="xz", mend="apt install xz-utils", footprint_bytes=96 * MIB,
+        needs="xz",
+        mend="apt install xz-utils",
+        footprint_bytes=96 * MIB,
         work=_command("files", "-6", "-T1", "-c", size=MIB // 11),
     ),
     "zstd": Program(
         about="compresses 1 MiB of prose at -9, one thread",
-        needs="zstd", mend="apt install zstd",
+        needs="zstd",
+        mend="apt install zstd",
         work=_command("files", "-9", "--single-thread", "-q", "-c", size=MIB),
     ),
     "g++": Program(
         about="compiles 1.5 kB of C++ at -O2",
-        needs="g++", mend="apt install g++", footprint_bytes=96 * MIB,
+        needs="g++",
+        mend="apt install g++",
+        footprint_bytes=96 * MIB,
         # never to an object file: as root an assembler may replace /dev/null
-        work=_command(
-            "files", "-O2", "-S", "-o", "-", "-x", "c++", "-", text="source", size=1_500
-        ),
+        work=_command("files", "-O2", "-S", "-o", "-", "-x", "c++", "-", text="source", size=1_500),
     ),
     "ffmpeg": Program(
         about="encodes a moving test picture of 320 x 240 as MPEG-4",
-        needs="ffmpeg", mend="apt install ffmpeg", footprint_bytes=96 * MIB,
-        work=lambda path: Work(
-            unit="frames", how="followed", argv=(path, *MOVIE), reader="frames"
-        ),
+        needs="ffmpeg",
+        mend="apt install ffmpeg",
+        footprint_bytes=96 * MIB,
+        work=lambda path: Work(unit="frames", how="followed", argv=(path, *MOVIE), reader="frames"),
     ),
     "duckdb": Program(
         about="joins, groups and sorts generated tables of 150,000 rows",
-        needs="", mend="pip install duckdb", footprint_bytes=192 * MIB,
+        needs="",
+        mend="pip install duckdb",
+        footprint_bytes=192 * MIB,
         work=_python("queries", QUERY),
     ),
     "numpy": Program(
         about="trains a perceptron of three layers, four steps of 256 pictures",
-        needs="", mend="pip install numpy", footprint_bytes=96 * MIB,
+        needs="",
+        mend="pip install numpy",
+        footprint_bytes=96 * MIB,
         work=_python("rounds", TRAIN),
     ),
-}  # fmt: skip
+}
 
 PARAMS = (
     Param(name=KIND_OF, about="which program", default="xz", type=str, choices=tuple(PROGRAMS)),
     Param(
-        name=INTENSITY, about="share of its pace alone that it is asked for", default="100%",
-        type=str, pattern=SHARE, allowed="0.1% to 100%",
+        name=INTENSITY,
+        about="share of its pace alone that it is asked for",
+        default="100%",
+        type=str,
+        pattern=SHARE,
+        allowed="0.1% to 100%",
     ),
     where_param(SERVER),
     *COMMON,
-)  # fmt: skip
+)
 
 
 def build(params: Mapping[str, str]) -> Driven:

@@ -37,9 +37,14 @@ def test_one_copy_has_a_thread_and_two_have_both_of_a_core_that_nobody_has(fake_
 
 @pytest.mark.parametrize(
     ("machine", "is_there"),
-    [("four_smt", True), ("big_server", True), ("two_cpus", False), ("one_cpu", False),
-     ("two_siblings", False)],
-)  # fmt: skip
+    [
+        ("four_smt", True),
+        ("big_server", True),
+        ("two_cpus", False),
+        ("one_cpu", False),
+        ("two_siblings", False),
+    ],
+)
 def test_a_machine_without_hyper_threads_to_spare_is_refused_before_the_run(
     machine: str, *, is_there: bool, fake_host: Host
 ) -> None:

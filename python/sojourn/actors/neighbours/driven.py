@@ -28,14 +28,23 @@ COMMON = (
     NICE_PARAM,
     POLICY_PARAM,
     Param(
-        name=TOLERANCE, about="largest missing share of its rate, apart from waiting for a CPU",
-        default="10%", type=str, pattern=PERCENT, allowed="0% to 100%",
+        name=TOLERANCE,
+        about="largest missing share of its rate, apart from waiting for a CPU",
+        default="10%",
+        type=str,
+        pattern=PERCENT,
+        allowed="0% to 100%",
     ),
     Param(
-        name=ALONE_S, about="length of the measurement of its pace alone, s", default="1",
-        type=str, pattern=r"\d{1,3}(\.\d+)?", allowed="0 to 999", unit="s",
+        name=ALONE_S,
+        about="length of the measurement of its pace alone, s",
+        default="1",
+        type=str,
+        pattern=r"\d{1,3}(\.\d+)?",
+        allowed="0 to 999",
+        unit="s",
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

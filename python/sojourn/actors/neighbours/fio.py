@@ -28,25 +28,40 @@ BYTES = r"[1-9]\d*(KiB|MiB|GiB)"
 PARAMS = (
     Param(name=OP, about="what it does", default="randwrite", type=str, choices=OPS),
     Param(
-        name=HELD, about="rate to hold", default="50MB/s", type=str, pattern=RATE,
+        name=HELD,
+        about="rate to hold",
+        default="50MB/s",
+        type=str,
+        pattern=RATE,
         allowed="a rate such as 50MB/s",
     ),
     where_param(FREE),
     Param(
-        name=SIZE, about="of its file", default="64MiB", type=str, pattern=BYTES,
+        name=SIZE,
+        about="of its file",
+        default="64MiB",
+        type=str,
+        pattern=BYTES,
         allowed="a size such as 64MiB",
     ),
     Param(
-        name=BLOCK, about="of one read or write", default="64KiB", type=str, pattern=BYTES,
+        name=BLOCK,
+        about="of one read or write",
+        default="64KiB",
+        type=str,
+        pattern=BYTES,
         allowed="a size such as 4KiB",
     ),
     Param(name=FOLDER, about="where its file lies", default="/var/tmp", type=str),  # noqa: S108
     Param(
-        name=DIRECT, about="past the page cache", default="true", type=str,
+        name=DIRECT,
+        about="past the page cache",
+        default="true",
+        type=str,
         choices=("true", "false"),
     ),
     *COMMON,
-)  # fmt: skip
+)
 
 
 class Fio(Driven):
@@ -88,16 +103,33 @@ def work_of(params: Mapping[str, str]) -> Work:
     rate = int(params[HELD].removesuffix("MB/s"))
     size, block = (units.parse_bytes(params[name]) for name in (SIZE, BLOCK))
     words = (
-        str(programs.find(PROGRAM, fix=MEND)), "--name=neighbour", "--filename={file}",
-        f"--rw={params[OP]}", f"--size={size}", f"--bs={block}", f"--rate={rate * 1_000_000}",
-        f"--direct={int(params[DIRECT] == 'true')}", "--ioengine=psync", "--thread",
-        "--time_based", "--runtime=86400", "--status-interval=1", "--output-format=json",
-        "--randrepeat=1", "--rate_process=linear",
-    )  # fmt: skip
+        str(programs.find(PROGRAM, fix=MEND)),
+        "--name=neighbour",
+        "--filename={file}",
+        f"--rw={params[OP]}",
+        f"--size={size}",
+        f"--bs={block}",
+        f"--rate={rate * 1_000_000}",
+        f"--direct={int(params[DIRECT] == 'true')}",
+        "--ioengine=psync",
+        "--thread",
+        "--time_based",
+        "--runtime=86400",
+        "--status-interval=1",
+        "--output-format=json",
+        "--randrepeat=1",
+        "--rate_process=linear",
+    )
     return Work(
-        unit="MB", how="followed", argv=words, reader="fio", file_bytes=size,
-        folder=params[FOLDER], is_cpu=False, per_s=float(rate),
-    )  # fmt: skip
+        unit="MB",
+        how="followed",
+        argv=words,
+        reader="fio",
+        file_bytes=size,
+        folder=params[FOLDER],
+        is_cpu=False,
+        per_s=float(rate),
+    )
 
 
 KIND = NamedKind(

@@ -23,12 +23,16 @@ BY, HELD = "by", "rate"
 PARAMS = (
     Param(name=BY, about="protocol", default="tcp", type=str, choices=("tcp", "udp")),
     Param(
-        name=HELD, about="rate to hold; default: full speed", default="", type=str,
-        pattern=f"({RATE})?", allowed="a rate such as 100MB/s",
+        name=HELD,
+        about="rate to hold; default: full speed",
+        default="",
+        type=str,
+        pattern=f"({RATE})?",
+        allowed="a rate such as 100MB/s",
     ),
     where_param(SERVER),
     *COMMON,
-)  # fmt: skip
+)
 
 
 def build(params: Mapping[str, str]) -> Driven:
@@ -53,13 +57,27 @@ def work_of(params: Mapping[str, str]) -> Work:
     by = ("--udp",) if params[BY] == "udp" else ()
     held = ("--bitrate", str(int(rate * 8e6))) if rate else ()
     return Work(
-        unit="MB", how="followed", reader="iperf3", is_cpu=not rate, per_s=rate,
+        unit="MB",
+        how="followed",
+        reader="iperf3",
+        is_cpu=not rate,
+        per_s=rate,
         host=(path, "--server", "--one-off", "--bind", "127.0.0.1", "--port", "{port}"),
         argv=(
-            path, "--client", "127.0.0.1", "--port", "{port}", "--time", "86400",
-            "--interval", "0.5", "--forceflush", *by, *held,
+            path,
+            "--client",
+            "127.0.0.1",
+            "--port",
+            "{port}",
+            "--time",
+            "86400",
+            "--interval",
+            "0.5",
+            "--forceflush",
+            *by,
+            *held,
         ),
-    )  # fmt: skip
+    )
 
 
 KIND = NamedKind(

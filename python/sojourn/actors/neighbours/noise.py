@@ -32,15 +32,24 @@ from sojourn.services.params import Param
 
 PROGRAM = "sojourn-noise"
 #: As `sojourn-noise --list` has them; a test holds the two against each other.
+# fmt: off
 ANTAGONISTS = (
     "cpu", "l1d", "l1i", "l2", "llc", "membw", "memcap", "tlb", "disk", "network", "wakeups",
     "syscalls", "locks", "wave",
-)  # fmt: skip
+)
+# fmt: on
 LABELS = {
-    "cpu": "CPU hog", "l1d": "L1 data cache", "l1i": "L1 code cache", "l2": "L2 cache",
-    "llc": "last-level cache", "membw": "memory bandwidth", "memcap": "memory size", "tlb": "TLB",
-    "syscalls": "system calls", "wakeups": "wake-ups",
-}  # fmt: skip
+    "cpu": "CPU hog",
+    "l1d": "L1 data cache",
+    "l1i": "L1 code cache",
+    "l2": "L2 cache",
+    "llc": "last-level cache",
+    "membw": "memory bandwidth",
+    "memcap": "memory size",
+    "tlb": "TLB",
+    "syscalls": "system calls",
+    "wakeups": "wake-ups",
+}
 KIND_OF, INTENSITY, TOLERANCE = "kind", "intensity", "tolerance"
 CHECK_S_MAX = 60.0  # of a footprint that is mapped, a file that is written
 SHARE = r"(100|\d{1,2}(\.\d+)?)%"
@@ -67,18 +76,26 @@ def _text(name: str, about: str) -> Param:
 PARAMS = (
     Param(name=KIND_OF, about="which antagonist", default="cpu", type=str, choices=ANTAGONISTS),
     Param(
-        name=INTENSITY, about="share of its pace alone, or a rate", default="100%", type=str,
-        pattern=f"{SHARE}|{RATE}", allowed="0% to 100%, or a rate such as 500MB/s or 20k/s",
+        name=INTENSITY,
+        about="share of its pace alone, or a rate",
+        default="100%",
+        type=str,
+        pattern=f"{SHARE}|{RATE}",
+        allowed="0% to 100%, or a rate such as 500MB/s or 20k/s",
     ),
     where_param(SERVER),
     NICE_PARAM,
     POLICY_PARAM,
     Param(
-        name=TOLERANCE, about="largest missing share of it, apart from waiting for a CPU",
-        default="10%", type=str, pattern=SHARE, allowed="0% to 100%",
+        name=TOLERANCE,
+        about="largest missing share of it, apart from waiting for a CPU",
+        default="10%",
+        type=str,
+        pattern=SHARE,
+        allowed="0% to 100%",
     ),
     *(_text(name, about) for name, about in OTHERS.items()),
-)  # fmt: skip
+)
 
 
 class Noise(Neighbour):
@@ -88,9 +105,13 @@ class Noise(Neighbour):
         """`params`: all of `PARAMS`, as texts; nothing is started yet."""
         tolerance = float(params[TOLERANCE].removesuffix("%")) / 100
         super().__init__(
-            KIND.name, params[WHERE], lambda: argv(params), speaks=True,
-            called=f"{params[KIND_OF]} at {params[INTENSITY]}", tolerance=tolerance,
-        )  # fmt: skip
+            KIND.name,
+            params[WHERE],
+            lambda: argv(params),
+            speaks=True,
+            called=f"{params[KIND_OF]} at {params[INTENSITY]}",
+            tolerance=tolerance,
+        )
         self._params = params
 
     def check(self, facts: Facts) -> None:
@@ -131,9 +152,12 @@ def argv(params: Mapping[str, str]) -> tuple[str, ...]:
     given = [f"--param={name}={params[name]}" for name in OTHERS if params[name]]
     program = str(programs.find(PROGRAM, fix="run `make build`"))
     words = (
-        program, params[KIND_OF], f"--intensity={params[INTENSITY]}",
-        f"--tolerance={params[TOLERANCE]}", *given,
-    )  # fmt: skip
+        program,
+        params[KIND_OF],
+        f"--intensity={params[INTENSITY]}",
+        f"--tolerance={params[TOLERANCE]}",
+        *given,
+    )
     return command(params, words)
 
 

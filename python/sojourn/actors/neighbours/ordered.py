@@ -15,9 +15,13 @@ OTHER = "other"
 POLICIES = (OTHER, "batch", "idle")
 
 NICE_PARAM = Param(
-    name=NICE, about="nice value of its tasks", default="0", type=str,
-    pattern=r"-?1?\d|-20", allowed="-20 to 19",
-)  # fmt: skip
+    name=NICE,
+    about="nice value of its tasks",
+    default="0",
+    type=str,
+    pattern=r"-?1?\d|-20",
+    allowed="-20 to 19",
+)
 POLICY_PARAM = Param(
     name=POLICY,
     about="scheduling policy of its tasks; idle: only when no other task wants the CPU",

@@ -21,16 +21,25 @@ def told(
         for n, p in enumerate(per_s)
     )
     return Told(
-        unit="blocks", alone_per_s=1000.0, per_wait_s=1000.0, is_flat_out=is_flat_out,
+        unit="blocks",
+        alone_per_s=1000.0,
+        per_wait_s=1000.0,
+        is_flat_out=is_flat_out,
         seconds=seconds,
-    )  # fmt: skip
+    )
 
 
 def test_a_log_is_read_past_what_is_for_people(tmp_path: Path) -> None:
     log = tmp_path / "neighbour-0.log"
     first = {"unit": "lines", "alone_per_s": 9.0, "asked_per_s": 3.0, "is_flat_out": False}
-    second = {"unit": "lines", "at_ns": 7, "length_s": 1.0, "achieved_per_s": 2.0,
-              "asked_per_s": 3.0, "runq_wait_s": None}  # fmt: skip
+    second = {
+        "unit": "lines",
+        "at_ns": 7,
+        "length_s": 1.0,
+        "achieved_per_s": 2.0,
+        "asked_per_s": 3.0,
+        "runq_wait_s": None,
+    }
     last = {"is_summary": True, **second}
     lines = ["warming up", json.dumps(first), json.dumps(second), json.dumps(last), '{"unit": "li']
     log.write_text("\n".join(lines))
@@ -88,8 +97,9 @@ def test_a_loss_by_waiting_is_a_loss_and_any_other_a_doubt(
 def test_a_long_piece_of_work_counts_for_as_long_as_it_took() -> None:
     """A second of 4 units and three of none together: 1 unit/s, not the mean of 4 and 0."""
     seconds = (
-        Second(at_ns=1 * S, length_s=1.0, per_s=4.0), Second(at_ns=4 * S, length_s=3.0, per_s=0.0)
-    )  # fmt: skip
+        Second(at_ns=1 * S, length_s=1.0, per_s=4.0),
+        Second(at_ns=4 * S, length_s=3.0, per_s=0.0),
+    )
     found = within([Told(unit="files", seconds=seconds)], 0, 9 * S, tolerance=0.1)
     assert found is not None
     assert found.per_s == 1.0

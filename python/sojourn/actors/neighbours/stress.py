@@ -68,16 +68,23 @@ STRESSORS: Mapping[str, Stressor] = {
 
 PARAMS = (
     Param(
-        name=STRESSOR, about="which stressor", default="matrixprod", type=str,
+        name=STRESSOR,
+        about="which stressor",
+        default="matrixprod",
+        type=str,
         choices=tuple(STRESSORS),
     ),
     Param(
-        name=CAP, about="limit per second, for stressors that have one", default="",
-        type=str, pattern=f"({RATE})?", allowed="a rate such as 500MB/s",
+        name=CAP,
+        about="limit per second, for stressors that have one",
+        default="",
+        type=str,
+        pattern=f"({RATE})?",
+        allowed="a rate such as 500MB/s",
     ),
     where_param(SERVER),
     *COMMON,
-)  # fmt: skip
+)
 
 
 def build(params: Mapping[str, str]) -> Driven:

@@ -22,9 +22,17 @@ WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="spin
 
 def culprit(name: str, longest_ns: int | None = 8_000_000) -> Culprit:
     return Culprit(
-        name=name, tid=77, pid=77, is_kernel=True, runs=9, run_ns=10, share=0.02,
-        long_runs_per_s=2.6, longest_ns=longest_ns, is_exact=longest_ns is not None,
-    )  # fmt: skip
+        name=name,
+        tid=77,
+        pid=77,
+        is_kernel=True,
+        runs=9,
+        run_ns=10,
+        share=0.02,
+        long_runs_per_s=2.6,
+        longest_ns=longest_ns,
+        is_exact=longest_ns is not None,
+    )
 
 
 def stage() -> Any:
@@ -69,9 +77,13 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
     assert os.getpid() in out
     kdamond, worker = found["culprits"]
     assert kdamond == {
-        "task": "kdamond.0", "tid": 77, "runs_over_0_3ms_per_s": 2.6, "longest_ms": 8.0,
-        "cpu_share": 0.02, "is_exact": True,
-    }  # fmt: skip
+        "task": "kdamond.0",
+        "tid": 77,
+        "runs_over_0_3ms_per_s": 2.6,
+        "longest_ms": 8.0,
+        "cpu_share": 0.02,
+        "is_exact": True,
+    }
     assert worker["longest_ms"] is None
     assert found["culprits_source"] == "scheduler"
 

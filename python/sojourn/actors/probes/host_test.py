@@ -42,9 +42,15 @@ def test_a_worker_is_told_by_what_it_used_between_and_one_that_came_is_left_out(
         server=(1,), client=(0,), housekeeping=(0,), client_wait="spin", shared=()
     )
     before = counters.Moment(
-        at_s=0.0, ticks={0: (0,) * 8, 1: (0,) * 8}, totals={}, load_1min=0.0, free_bytes=0,
-        server_cpu_ns=0, server_switches=(0, 0), workers_cpu_ns={7: 5_000_000_000, 8: 0},
-    )  # fmt: skip
+        at_s=0.0,
+        ticks={0: (0,) * 8, 1: (0,) * 8},
+        totals={},
+        load_1min=0.0,
+        free_bytes=0,
+        server_cpu_ns=0,
+        server_switches=(0, 0),
+        workers_cpu_ns={7: 5_000_000_000, 8: 0},
+    )
     used = {7: 5_500_000_000, 8: 250_000_000, 9: 1}
     after = replace(before, at_s=1.0, workers_cpu_ns=used)
     assert counters.between(before, after, where)["worker_cpu_s"] == [0.5, 0.25]
@@ -57,9 +63,14 @@ def test_what_the_points_own_neighbours_use_is_not_that_of_others() -> None:
 
     # From one moment to the next, 60 ticks of the 100 in 1 s go to tasks that are nice: 50 to ours.
     before = counters.Moment(
-        at_s=0.0, ticks={0: (0,) * 8, 1: (0,) * 8}, totals={}, load_1min=0.0, free_bytes=0,
-        server_cpu_ns=0, server_switches=(0, 0),
-    )  # fmt: skip
+        at_s=0.0,
+        ticks={0: (0,) * 8, 1: (0,) * 8},
+        totals={},
+        load_1min=0.0,
+        free_bytes=0,
+        server_cpu_ns=0,
+        server_switches=(0, 0),
+    )
     ticks: dict[int, tuple[int, ...]] = {0: (0,) * 8, 1: (30, 60, 0, 10, 0, 0, 0, 0)}
     after = replace(before, at_s=1.0, ticks=ticks, neighbours_cpu_ns=500_000_000)
     got = counters.between(before, after, where)

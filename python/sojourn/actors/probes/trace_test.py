@@ -34,9 +34,15 @@ def test_one_cpu_is_all_there_is() -> None:
 
 def point(offered_rps: float = 1e3, **levels: str | float) -> Point:
     return Point(
-        key="k", service="memcached", phase=Phase.TRACE, offered_rps=offered_rps, measure_s=16.0,
-        warmup_s=0.0, seed=1, setting=Setting.of({"neighbour": "none", "load": 0.9, **levels}),
-    )  # fmt: skip
+        key="k",
+        service="memcached",
+        phase=Phase.TRACE,
+        offered_rps=offered_rps,
+        measure_s=16.0,
+        warmup_s=0.0,
+        seed=1,
+        setting=Setting.of({"neighbour": "none", "load": 0.9, **levels}),
+    )
 
 
 def test_culprits_are_asked_for_where_requests_meet_others() -> None:

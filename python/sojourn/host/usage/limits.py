@@ -11,13 +11,17 @@ from sojourn.host.usage.moment import THREADS_MAX, Places, interfaces
 RESCTRL = "/sys/fs/resctrl"
 LOOPBACK = "lo"
 NETWORK = (
-    "network_rx_bytes_per_s", "network_tx_bytes_per_s",
-    "network_rx_packets_per_s", "network_tx_packets_per_s",
-)  # fmt: skip
+    "network_rx_bytes_per_s",
+    "network_tx_bytes_per_s",
+    "network_rx_packets_per_s",
+    "network_tx_packets_per_s",
+)
 THREADS = (
-    "thread_cpu_share_max", "runq_delay_share", "switches_voluntary_per_s",
+    "thread_cpu_share_max",
+    "runq_delay_share",
+    "switches_voluntary_per_s",
     "switches_involuntary_per_s",
-)  # fmt: skip
+)
 
 
 def places(tree: Tree, leader: int, cpus: Sequence[int]) -> Places:

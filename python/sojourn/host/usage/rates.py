@@ -112,9 +112,12 @@ class _Work:
         """What /proc tells of whole processes, threads and children that ended included."""
         passed_s = self._seconds("processes", self.before.processes, self.after.processes)
         names = (
-            "service_user_share", "service_system_share", "major_faults_per_s",
-            "disk_read_bytes_per_s", "disk_write_bytes_per_s",
-        )  # fmt: skip
+            "service_user_share",
+            "service_system_share",
+            "major_faults_per_s",
+            "disk_read_bytes_per_s",
+            "disk_write_bytes_per_s",
+        )
         values: dict[str, float | None] = dict.fromkeys(names)
         new = self.after.processes.of
         values["resident_bytes"] = (
@@ -132,8 +135,12 @@ class _Work:
         read = self._bytes("bytes read", lambda p: p.read_bytes)
         written = self._bytes("bytes written", lambda p: p.write_bytes)
         each = (
-            user and user / cpus, system and system / cpus, faults, read, written,
-        )  # fmt: skip
+            user and user / cpus,
+            system and system / cpus,
+            faults,
+            read,
+            written,
+        )
         return values | {
             name: None if value is None else value / passed_s
             for name, value in zip(names, each, strict=True)
@@ -237,9 +244,11 @@ class _Work:
         finer than the ticks of whole processes; but not where short-lived children used more.
         """
         names = (
-            "runq_delay_share", "switches_voluntary_per_s", "switches_involuntary_per_s",
+            "runq_delay_share",
+            "switches_voluntary_per_s",
+            "switches_involuntary_per_s",
             "thread_cpu_share_max",
-        )  # fmt: skip
+        )
         passed_s = self.threads_s
         known = list(threads.values())
         if not known or not passed_s:
@@ -261,9 +270,11 @@ class _Work:
     def network(self) -> dict[str, float | None]:
         """Bytes and packets of the interfaces that are the service's."""
         names = (
-            "network_rx_bytes_per_s", "network_rx_packets_per_s",
-            "network_tx_bytes_per_s", "network_tx_packets_per_s",
-        )  # fmt: skip
+            "network_rx_bytes_per_s",
+            "network_rx_packets_per_s",
+            "network_tx_bytes_per_s",
+            "network_tx_packets_per_s",
+        )
         none: dict[str, float | None] = dict.fromkeys(names)
         old, new = self.before.network.of, self.after.network.of
         if not old and not new:

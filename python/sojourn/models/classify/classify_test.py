@@ -57,9 +57,14 @@ def test_a_global_lock_has_the_exponent_of_the_utilisation_law() -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "trend"),
-    [(0.2, Trend.SHARP), (0.3, Trend.UNKNOWN), (0.5, Trend.FALLS), (1.0, Trend.FLAT),
-     (1.5, Trend.RISES)],
-)  # fmt: skip
+    [
+        (0.2, Trend.SHARP),
+        (0.3, Trend.UNKNOWN),
+        (0.5, Trend.FALLS),
+        (1.0, Trend.FLAT),
+        (1.5, Trend.RISES),
+    ],
+)
 def test_a_drop_is_sharp_where_eight_threads_do_less_than_twice_the_work(
     ratio: float, trend: Trend
 ) -> None:

@@ -70,11 +70,17 @@ def held(record: Record, classes: Sequence[Class]) -> tuple[Held, ...]:
         for answer in one.answers if label in does else ():
             truth = TRUTH[does[label]].get(answer.question)
             if truth is not None:
-                found.append(Held(
-                    service=one.service, does=does[label], question=answer.question, truth=truth,
-                    told=answer.word, how=how(truth, answer.word, one),
-                    load_s=_load_s(record, label),
-                ))  # fmt: skip
+                found.append(
+                    Held(
+                        service=one.service,
+                        does=does[label],
+                        question=answer.question,
+                        truth=truth,
+                        told=answer.word,
+                        how=how(truth, answer.word, one),
+                        load_s=_load_s(record, label),
+                    )
+                )
     return tuple(found)
 
 

@@ -36,12 +36,17 @@ def classify(service: str, scenarios: Sequence[Scenario]) -> Class:
         keeps=_kept(scenarios),
         unseen=_unseen(scenarios),
         scenarios=tuple(
-            Seen(name=one.name, load_rps=one.load_rps, where=one.where,
-                 nearness=one.nearness, runs=one.runs,
-                 samples=one.samples)
+            Seen(
+                name=one.name,
+                load_rps=one.load_rps,
+                where=one.where,
+                nearness=one.nearness,
+                runs=one.runs,
+                samples=one.samples,
+            )
             for one in sorted(scenarios, key=lambda one: (one.threads, one.is_packed))
         ),
-    )  # fmt: skip
+    )
 
 
 Number = tuple[Said, Ends, str]
@@ -89,9 +94,14 @@ def _answer(question: str, inferred: Said, measured: Number | None) -> Answer:
     said, number, what = measured
     lead, other = (said, inferred) if said.word != Word.UNDECIDED else (inferred, said)
     return Answer(
-        question=question, word=lead.word, why=lead.why, by=lead.by, number=number,
-        number_is=what, others=(other,),
-    )  # fmt: skip
+        question=question,
+        word=lead.word,
+        why=lead.why,
+        by=lead.by,
+        number=number,
+        number_is=what,
+        others=(other,),
+    )
 
 
 def threads_help(found: Ends, threads: float, names: tuple[str, str], what: str) -> Number:

@@ -84,17 +84,28 @@ TABLE: tuple[Known, ...] = (
     _known("… sharded by 32", Planted(serial=1 / 32), _YES, _YES, rules.CPU_YES),
     _known("… that spins", Planted(serial=1.0, spins=True), _OPEN, _OPEN, rules.CPU),
     _known("memory streamer", _STREAM, _NO, _NO, rules.BANDWIDTH),
-    _known("… with 32 times of it there", Planted(memory=2e7, memory_max=2.88e11), _YES, _YES,
-           rules.CPU_YES),
+    _known(
+        "… with 32 times of it there",
+        Planted(memory=2e7, memory_max=2.88e11),
+        _YES,
+        _YES,
+        rules.CPU_YES,
+    ),
     _known("disk writer", _DISK, _YES, _NO, rules.DISK_WRITE),
-    _known("… that reads", Planted(cpu_s=1e-4, wait_s=1e-3, reads=65536), _YES, _NO,
-           rules.DISK_READ),
-    _known("… now and then", Planted(cpu_s=1e-4, wait_s=1e-3, writes=65536, is_peaky=True), _YES,
-           _NO, _OPEN),
+    _known(
+        "… that reads", Planted(cpu_s=1e-4, wait_s=1e-3, reads=65536), _YES, _NO, rules.DISK_READ
+    ),
+    _known(
+        "… now and then",
+        Planted(cpu_s=1e-4, wait_s=1e-3, writes=65536, is_peaky=True),
+        _YES,
+        _NO,
+        _OPEN,
+    ),
     _known("perfect scaler", Planted(), _YES, _YES, rules.CPU_YES),
     _known("… that mostly waits", Planted(cpu_s=1e-4, wait_s=1e-3), _YES, _NO, _OPEN),
     _known("… that streams", Planted(sends=1e6), _YES, _YES, rules.NETWORK),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +131,13 @@ def use(service: Planted, threads: int, *, is_packed: bool = False) -> Use:
     return Use(
         rps=rps,
         rates={
-            CPU: cpu, MEMORY: rps * service.memory, NETWORK: rps * service.sends,
-            READ: rps * service.reads, WRITE: rps * service.writes,
+            CPU: cpu,
+            MEMORY: rps * service.memory,
+            NETWORK: rps * service.sends,
+            READ: rps * service.reads,
+            WRITE: rps * service.writes,
         },
-    )  # fmt: skip
+    )
 
 
 @functools.lru_cache

@@ -45,9 +45,13 @@ def _row(service: str, row: tuple[Level, Trend, Trend, Level, Level], *found: st
     cpu, cpu_trend, memory_trend, network, disk = row
     scalable, smt, group, category = found
     signs = Signs(
-        cpu=cpu, cpu_trend=cpu_trend, memory_trend=memory_trend, network=network, disk=disk,
+        cpu=cpu,
+        cpu_trend=cpu_trend,
+        memory_trend=memory_trend,
+        network=network,
+        disk=disk,
         is_reader={"read": True, "write": False}.get(category),
-    )  # fmt: skip
+    )
     return Published(
         service=service, signs=signs, scalable=scalable, smt=smt, group=(group, category)
     )
@@ -79,11 +83,15 @@ Blind = Callable[[Signs], Signs]
 SIGHTS: tuple[tuple[str, Blind], ...] = (
     ("all counters", lambda signs: signs),
     ("no memory bandwidth", lambda signs: replace(signs, memory_trend=UNKNOWN_TREND)),
-    ("no disk, no network",
-     lambda signs: replace(signs, disk=UNKNOWN_LEVEL, network=UNKNOWN_LEVEL)),
-    ("one scenario only",
-     lambda signs: replace(signs, cpu_trend=UNKNOWN_TREND, memory_trend=UNKNOWN_TREND)),
-)  # fmt: skip
+    (
+        "no disk, no network",
+        lambda signs: replace(signs, disk=UNKNOWN_LEVEL, network=UNKNOWN_LEVEL),
+    ),
+    (
+        "one scenario only",
+        lambda signs: replace(signs, cpu_trend=UNKNOWN_TREND, memory_trend=UNKNOWN_TREND),
+    ),
+)
 """What a host may be able to see, and what is left of a row then."""
 
 Simple = Callable[[Signs], bool]

@@ -114,9 +114,12 @@ def _placed(
         where=where,
         carried=_carried(found),
         capacity=_capacity(runs, memory_max),
-        unseen={n: why for run in runs for n, why in (run.resources.not_counted.items()
-                                                      if run.resources else ())},
-    )  # fmt: skip
+        unseen={
+            n: why
+            for run in runs
+            for n, why in (run.resources.not_counted.items() if run.resources else ())
+        },
+    )
     return _Placed(_title(part), threads, len(cpus), scenario)
 
 
@@ -173,8 +176,11 @@ def _told(runs: Sequence[Measured]) -> Iterator[tuple[str, Floats]]:
         own = run.resources
         if own is None:
             continue
-        rows = {name: np.asarray(own.values[own.names.index(name)], float)
-                for name in SEEN if name in own.names}  # fmt: skip
+        rows = {
+            name: np.asarray(own.values[own.names.index(name)], float)
+            for name in SEEN
+            if name in own.names
+        }
         both = [rows.pop(name) for name in (READ, WRITE) if name in rows]
         for name, values in rows.items():
             yield name, values[~np.isnan(values)]

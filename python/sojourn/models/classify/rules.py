@@ -143,30 +143,46 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
     """
     found = []
     if scales == Word.NO:
-        found.append(Action(
-            what="confine it to two logical CPUs, and give the others away",
-            why="it does not scale", source="section 5.3, cloud provider actions",
-        ))  # fmt: skip
+        found.append(
+            Action(
+                what="confine it to two logical CPUs, and give the others away",
+                why="it does not scale",
+                source="section 5.3, cloud provider actions",
+            )
+        )
     if smt == Word.NO:
-        found.append(Action(
-            what="pack its threads in pairs on the siblings of a core: half the cores will do",
-            why="it is not SMT-sensitive", source="section 5.3, finding 2",
-        ))  # fmt: skip
+        found.append(
+            Action(
+                what="pack its threads in pairs on the siblings of a core: half the cores will do",
+                why="it is not SMT-sensitive",
+                source="section 5.3, finding 2",
+            )
+        )
     if resource == BANDWIDTH or (scales == Word.YES and signs.memory_trend is Trend.RISES):
-        found.append(Action(
-            what="give it more ways of the last-level cache, and memory bandwidth enough",
-            why="memory bandwidth is used up" if resource == BANDWIDTH else
-            "it scales, and its memory bandwidth grows", source="sections 7.2 and 7.3",
-        ))  # fmt: skip
+        found.append(
+            Action(
+                what="give it more ways of the last-level cache, and memory bandwidth enough",
+                why="memory bandwidth is used up"
+                if resource == BANDWIDTH
+                else "it scales, and its memory bandwidth grows",
+                source="sections 7.2 and 7.3",
+            )
+        )
     if resource in {DISK_READ, DISK_WRITE}:
         loss = "it loses more load than bandwidth" if resource == DISK_WRITE else "it loses less"
-        found.append(Action(
-            what="place it on a machine with a lightly loaded disk",
-            why=f"it is a disk service; beside writers {loss}", source="section 7.4",
-        ))  # fmt: skip
+        found.append(
+            Action(
+                what="place it on a machine with a lightly loaded disk",
+                why=f"it is a disk service; beside writers {loss}",
+                source="section 7.4",
+            )
+        )
     if resource == NETWORK:
-        found.append(Action(
-            what="keep the network over-provisioned: it comes in peaks",
-            why="it streams", source="section 6.4",
-        ))  # fmt: skip
+        found.append(
+            Action(
+                what="keep the network over-provisioned: it comes in peaks",
+                why="it streams",
+                source="section 6.4",
+            )
+        )
     return tuple(found)

@@ -156,9 +156,12 @@ def _memory_trend(signs: Signs, first: Scenario, last: Scenario) -> Signs:
         trend = Trend.FLAT
     why = last.unseen.get(MEMORY) or first.unseen.get(MEMORY)
     told = _reading(
-        f"memory bandwidth, {first.name} → {last.name}", grown, "times",
-        why if grown is None and why else trend, "P16",
-    )  # fmt: skip
+        f"memory bandwidth, {first.name} → {last.name}",
+        grown,
+        "times",
+        why if grown is None and why else trend,
+        "P16",
+    )
     return _read(signs, told, memory_trend=trend)
 
 
@@ -211,9 +214,12 @@ def _reader(signs: Signs, reads: Sequence[Floats], whole: Sequence[Floats], at: 
     share = sum(float(run.sum()) for run in reads) / total if total else 0.0
     is_reader = share >= READER
     told = _reading(
-        f"disk bytes that are read, {at.name}", Ends(value=share, lo=share, hi=share), "share",
-        "reads" if is_reader else "writes", "P20, section 7.4",
-    )  # fmt: skip
+        f"disk bytes that are read, {at.name}",
+        Ends(value=share, lo=share, hi=share),
+        "share",
+        "reads" if is_reader else "writes",
+        "P20, section 7.4",
+    )
     return _read(signs, told, is_reader=is_reader)
 
 

@@ -42,10 +42,14 @@ def leave(
     holds = offered <= use.rps
     times = rng.exponential(1e5 if holds else 2e6, 2_000)
     load = made.result(
-        times, job={"qos_bound": "1ms", "qos_quantile": 0.99, **dict(point.overrides)},
-        offered_rps=offered, achieved_rps=offered, measured_s=float(SECONDS),
-        started_unix_ns=0, verdict="holds" if holds else "violated",
-    )  # fmt: skip
+        times,
+        job={"qos_bound": "1ms", "qos_quantile": 0.99, **dict(point.overrides)},
+        offered_rps=offered,
+        achieved_rps=offered,
+        measured_s=float(SECONDS),
+        started_unix_ns=0,
+        verdict="holds" if holds else "violated",
+    )
     made.put(folder, point, load)
     table = {"workers": threads, "setup": [["items", "few"]]}
     (folder / "service.json").write_text(json.dumps(table))
@@ -54,14 +58,19 @@ def leave(
     columns = {name: list(runs[0] * load_share) for name, runs in seen.series.items()}
     columns[CPU] = [share * threads / cpus for share in columns[CPU]]
     resources = {
-        "schema": FORM, "period_s": 1.0, "server_cpus": list(range(cpus)), "cpus": 16,
+        "schema": FORM,
+        "period_s": 1.0,
+        "server_cpus": list(range(cpus)),
+        "cpus": 16,
         "probe": {"cpu_s": 0.1, "wall_s": 30.0, "cpus": [15], "is_apart": True},
-        "end_unix_ns": [(at + 1) * S for at in range(SECONDS)], "length_s": [1.0] * SECONDS,
-        "is_late": [False] * SECONDS, "measured_unix_ns": [0, SECONDS * S],
+        "end_unix_ns": [(at + 1) * S for at in range(SECONDS)],
+        "length_s": [1.0] * SECONDS,
+        "is_late": [False] * SECONDS,
+        "measured_unix_ns": [0, SECONDS * S],
         "columns": columns,
         "capacity": {"service_cpu_share": 1.0},
         "not_counted": dict.fromkeys(unseen, "no resctrl here"),
-    }  # fmt: skip
+    }
     (folder / "resources.json").write_text(json.dumps(resources))
 
 
@@ -93,10 +102,13 @@ def record(
         spec = spec.model_copy(update={"kind": "planted", "params": {"does": does}})
     few = {"fractions": (0.3, 0.6, 0.9), "repeats": 1, "peak_repeats": 2}
     study = Study(
-        name="planted", question="Does it scale?", run=PROFILES["quick"].model_copy(update=few),
-        services=(spec,), aa=False,
+        name="planted",
+        question="Does it scale?",
+        run=PROFILES["quick"].model_copy(update=few),
+        services=(spec,),
+        aa=False,
         factors={key: values} if len(levels) > 1 else {},
-    )  # fmt: skip
+    )
     with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:
         while (point := next_point(study, kept.outcomes(), PLANS)) is not None:
             folder = kept.folder(point)

@@ -69,21 +69,34 @@ def run(simulator: Simulator, share: float) -> Replica:
         parameters=(
             Parameter(name="IRQ cores", value="8", source="C3"),
             Parameter(name="one thread", value="144 k requests/s within QoS", source="C11"),
-            Parameter(name="softIRQ, least", value=f"{LEAST.softirq_us:.2f} µs per request",
-                      source=f"L11: {SOFTIRQ_SHARE:.1%} of CPU time (another paper's machine)"),
-            Parameter(name="softIRQ, most", value=f"{NETWORK_US:g} µs per request",
-                      source="C8: all of the stage Network at 10 % load, waiting included"),
+            Parameter(
+                name="softIRQ, least",
+                value=f"{LEAST.softirq_us:.2f} µs per request",
+                source=f"L11: {SOFTIRQ_SHARE:.1%} of CPU time (another paper's machine)",
+            ),
+            Parameter(
+                name="softIRQ, most",
+                value=f"{NETWORK_US:g} µs per request",
+                source="C8: all of the stage Network at 10 % load, waiting included",
+            ),
             Parameter(name="locks", value="none", source="the paper states no cost: not modelled"),
         ),
         curves=tuple(
-            Curve(name=case.name, x_label="threads", y_label="max load in QoS over 1 thread",
-                  x=tuple(map(float, THREADS)), y=values)
+            Curve(
+                name=case.name,
+                x_label="threads",
+                y_label="max load in QoS over 1 thread",
+                x=tuple(map(float, THREADS)),
+                y=values,
+            )
             for case, values in scaled.items()
         ),
         marks=(Mark(x=PAPER_LINEAR, text="linear to here"), Mark(x=PAPER_STOP, text="hard stop")),
         checks=(
             within(
-                min(at_4), 0.9 * PAPER_LINEAR, 1.1 * PAPER_LINEAR,
+                min(at_4),
+                0.9 * PAPER_LINEAR,
+                1.1 * PAPER_LINEAR,
                 what=f"linear up to {PAPER_LINEAR} threads",
                 paper="linear",
                 ours=" and ".join(f"{value:.2f}×" for value in at_4) + " at 4 threads",
@@ -105,13 +118,17 @@ def run(simulator: Simulator, share: float) -> Replica:
             ),
         ),
         notes=(
-            ("Full interrupt cores explain the stop. They do not explain that the line bends from "
-             "4 threads on: that takes locks or uneven connections, whose cost the paper does not "
-             "state and this model does not invent. To be measured on 24 CPUs or more."),
-            ("The paper's own numbers differ here: 144 k requests/s for one thread would make "
-             "1,008 k for seven, yet seven sustain 672 k (C5; in a container, another rule)."),
+            (
+                "Full interrupt cores explain the stop. They do not explain that the line bends "
+                "from 4 threads on: that takes locks or uneven connections, whose cost the paper "
+                "does not state and this model does not invent. To be measured on 24 CPUs or more."
+            ),
+            (
+                "The paper's own numbers differ here: 144 k requests/s for one thread would make "
+                "1,008 k for seven, yet seven sustain 672 k (C5; in a container, another rule)."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _scaling(simulator: Simulator, case: Case, share: float) -> tuple[float, ...]:
@@ -135,20 +152,31 @@ def _linear_to(scaled: tuple[float, ...]) -> int:
 
 def _stops_at(scaled: tuple[float, ...]) -> int:
     """Fewest threads after which more bring nothing."""
-    return next((n for n, value in zip(THREADS, scaled, strict=True)
-                 if max(scaled) < GROWS * value), THREADS[-1])  # fmt: skip
+    return next(
+        (n for n, value in zip(THREADS, scaled, strict=True) if max(scaled) < GROWS * value),
+        THREADS[-1],
+    )
 
 
 def _job(n: int, rate: float, case: Case, share: float) -> dict[str, object]:
     service = {
-        "rate": str(rate), "service": f"exponential:{service_us()}", "workers": n,
-        "connections": 100 * n * IRQ_CORES, "cpus": list(range(n)),
+        "rate": str(rate),
+        "service": f"exponential:{service_us()}",
+        "workers": n,
+        "connections": 100 * n * IRQ_CORES,
+        "cpus": list(range(n)),
         "softirq": f"exponential:{case.softirq_us}",
         "softirq_cpus": list(range(n, n + IRQ_CORES)),
-    }  # fmt: skip
-    return {"cpus": n + IRQ_CORES, "policy": "fifo", "services": [service],
-            "duration": f"{max(200, round(600 * share))}ms", "warmup": "100ms",
-            "allow_overload": True, "in_flight_max": 5_000}  # fmt: skip
+    }
+    return {
+        "cpus": n + IRQ_CORES,
+        "policy": "fifo",
+        "services": [service],
+        "duration": f"{max(200, round(600 * share))}ms",
+        "warmup": "100ms",
+        "allow_overload": True,
+        "in_flight_max": 5_000,
+    }
 
 
 EXPERIMENT = Experiment(

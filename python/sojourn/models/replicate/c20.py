@@ -52,8 +52,9 @@ def run(simulator: Simulator, share: float) -> Replica:
     p99 = [_p99(result) for result in simulator.runs("sched", jobs)]
     curves, checks = [], []
     for at, app in enumerate(APPS):
-        seven, one_each = (p99[(2 * at + k) * len(CORES) : (2 * at + k + 1) * len(CORES)]
-                           for k in (0, 1))  # fmt: skip
+        seven, one_each = (
+            p99[(2 * at + k) * len(CORES) : (2 * at + k + 1) * len(CORES)] for k in (0, 1)
+        )
         curves += [_curve(app, "7 threads", seven), _curve(app, "threads = cores", one_each)]
         checks += _checks(app, seven, one_each)
     return Replica(
@@ -62,37 +63,52 @@ def run(simulator: Simulator, share: float) -> Replica:
         label="simulated",
         parameters=(
             *(
-                Parameter(name=app.name, source="C4, C5",
-                          value=f"exponential, mean {app.service_us:.1f} µs; p99 ≤ "
-                          f"{app.qos_ns / 1e6:g} ms")
+                Parameter(
+                    name=app.name,
+                    source="C4, C5",
+                    value=f"exponential, mean {app.service_us:.1f} µs; p99 ≤ "
+                    f"{app.qos_ns / 1e6:g} ms",
+                )
                 for app in APPS
             ),
-            Parameter(name="load", value="60 % of max RPS: 4.2 cores' worth",
-                      source="section V-B1; the paper's aggregate is below 500 %"),
-            Parameter(name="threads on cores", value="dealt in turn, and stay",
-                      source="assumed: mistakes of placement last for 100s of ms (L15)"),
+            Parameter(
+                name="load",
+                value="60 % of max RPS: 4.2 cores' worth",
+                source="section V-B1; the paper's aggregate is below 500 %",
+            ),
+            Parameter(
+                name="threads on cores",
+                value="dealt in turn, and stay",
+                source="assumed: mistakes of placement last for 100s of ms (L15)",
+            ),
             KERNEL,
         ),
         curves=tuple(curves),
         checks=tuple(checks),
-        notes=(("Two of seven threads on one core offer it 2/7 of 4.2 cores' work, 1.2 of what it "
+        notes=(
+            (
+                "Two of seven threads on one core offer it 2/7 of 4.2 cores' work, 1.2 of what it "
                 "can do, although six cores are 70 % busy. A scheduler that moved threads at once "
-                "would not fail; Linux moves them in 100s of ms."),),
-    )  # fmt: skip
+                "would not fail; Linux moves them in 100s of ms."
+            ),
+        ),
+    )
 
 
 def _checks(app: App, seven: list[float | None], one_each: list[float | None]) -> list[Check]:
     def fits(p99: float | None) -> bool:
         return p99 is not None and p99 <= app.qos_ns
 
-    short = [cores for cores, value in zip(CORES, seven, strict=True)
-             if cores < THREADS and fits(value)]  # fmt: skip
+    short = [
+        cores for cores, value in zip(CORES, seven, strict=True) if cores < THREADS and fits(value)
+    ]
     enough = [cores for cores, value in zip(CORES, one_each, strict=True) if fits(value)]
     return [
         arithmetic(
             what=f"{app.name}: fewer cores than threads violate the target (2/7 of 4.2 > 1)",
             paper="violate",
-            ours=f"7 threads meet it on {', '.join(map(str, short))} cores" if short
+            ours=f"7 threads meet it on {', '.join(map(str, short))} cores"
+            if short
             else "7 threads meet it on 7 cores alone",
             is_right=not short,
         ),
@@ -102,14 +118,18 @@ def _checks(app: App, seven: list[float | None], one_each: list[float | None]) -
             ours=f"met on {', '.join(map(str, enough))} cores" if enough else "met nowhere",
             is_right=min(enough, default=99) == 5,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _curve(app: App, name: str, p99: list[float | None]) -> Curve:
     return Curve(
-        name=name, x_label="cores", y_label="p99 µs", x=tuple(map(float, CORES)),
-        y=tuple(None if value is None else value / 1e3 for value in p99), group=app.name,
-    )  # fmt: skip
+        name=name,
+        x_label="cores",
+        y_label="p99 µs",
+        x=tuple(map(float, CORES)),
+        y=tuple(None if value is None else value / 1e3 for value in p99),
+        group=app.name,
+    )
 
 
 def _p99(result: Result) -> float | None:
@@ -118,11 +138,21 @@ def _p99(result: Result) -> float | None:
 
 
 def _job(app: App, threads: int, cores: int, share: float) -> dict[str, object]:
-    service = {"rate": str(LOAD * app.max_rps), "service": f"exponential:{app.service_us:.6g}",
-               "workers": threads, "connections": 100 * threads}  # fmt: skip
-    return {"cpus": cores, "policy": "cfs", "services": [service], "allow_overload": True,
-            "duration": f"{max(0.5, 2 * share):g}s", "warmup": "200ms",
-            "in_flight_max": 20_000}  # fmt: skip
+    service = {
+        "rate": str(LOAD * app.max_rps),
+        "service": f"exponential:{app.service_us:.6g}",
+        "workers": threads,
+        "connections": 100 * threads,
+    }
+    return {
+        "cpus": cores,
+        "policy": "cfs",
+        "services": [service],
+        "allow_overload": True,
+        "duration": f"{max(0.5, 2 * share):g}s",
+        "warmup": "200ms",
+        "in_flight_max": 20_000,
+    }
 
 
 EXPERIMENT = Experiment(

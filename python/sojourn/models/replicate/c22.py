@@ -45,56 +45,80 @@ def run(simulator: Simulator, share: float) -> Replica:
         label="simulated",
         parameters=(
             *(
-                Parameter(name=app.name, source="C4, C5",
-                          value=f"exponential, mean {app.service_us:.1f} µs; p99 ≤ "
-                          f"{app.qos_ns / 1e6:g} ms")
+                Parameter(
+                    name=app.name,
+                    source="C4, C5",
+                    value=f"exponential, mean {app.service_us:.1f} µs; p99 ≤ "
+                    f"{app.qos_ns / 1e6:g} ms",
+                )
                 for app in APPS
             ),
-            Parameter(name="hyper-threads", source="assumed: not stated",
-                      value=f"two busy siblings are {SMT_SLOWDOWN:g} times slower each"),
+            Parameter(
+                name="hyper-threads",
+                source="assumed: not stated",
+                value=f"two busy siblings are {SMT_SLOWDOWN:g} times slower each",
+            ),
             Parameter(name="context switch, caches", value="no cost", source="not stated"),
             LATENCY,
             KERNEL,
         ),
         matrices=tuple(matrices.values()),
         checks=_checks(matrices),
-        notes=(("With no cost of switches, caches and interrupts two services share a core to far "
+        notes=(
+            (
+                "With no cost of switches, caches and interrupts two services share a core to far "
                 "higher loads than the paper's: queueing and the scheduler alone do not explain "
-                "Fig. 11a, where 50 % together is the end."),),
-    )  # fmt: skip
+                "Fig. 11a, where 50 % together is the end."
+            ),
+        ),
+    )
 
 
 def _checks(matrices: dict[tuple[str, str], Matrix]) -> tuple[Check, ...]:
     found = []
     for name in (SAME, OTHER):
         ours, paper = matrices[name, "simulated"], matrices[name, "paper"]
-        differ = sum(a != b for left, right in zip(ours.cells, paper.cells, strict=True)
-                     for a, b in zip(left, right, strict=True))  # fmt: skip
+        differ = sum(
+            a != b
+            for left, right in zip(ours.cells, paper.cells, strict=True)
+            for a, b in zip(left, right, strict=True)
+        )
         found.append(
             within(
-                differ, 0, CELLS,
+                differ,
+                0,
+                CELLS,
                 what=f"{name}: who meets the target, cell by cell",
                 paper=f"{_both(paper)} cells good for both",
                 ours=f"{differ} of {len(LOADS) ** 2} cells differ; {_both(ours)} good for both",
             )
-        )  # fmt: skip
+        )
     tops = {who: _together(matrices[SAME, who]) for who in ("simulated", "paper")}
-    gained = {who: _both(matrices[OTHER, who]) / max(1, _both(matrices[SAME, who]))
-              for who in ("simulated", "paper")}  # fmt: skip
+    gained = {
+        who: _both(matrices[OTHER, who]) / max(1, _both(matrices[SAME, who]))
+        for who in ("simulated", "paper")
+    }
     top, gain = tops["paper"], gained["paper"]
     return (
         *found,
         within(
-            tops["simulated"], top - ALIKE, top + ALIKE, form="{:.0%}",
+            tops["simulated"],
+            top - ALIKE,
+            top + ALIKE,
+            form="{:.0%}",
             what="same logical cores: both are good up to this load together",
-            paper=f"{top:.0%}", ours=f"{tops['simulated']:.0%}",
+            paper=f"{top:.0%}",
+            ours=f"{tops['simulated']:.0%}",
         ),
         within(
-            gained["simulated"], 1.2, float("inf"),
+            gained["simulated"],
+            1.2,
+            float("inf"),
             what="hyper-threads of their own are better: cells good for both, over the same cores",
-            paper=f"{gain:.1f} times", ours=f"{gained['simulated']:.2f} times",
+            paper=f"{gain:.1f} times",
+            ours=f"{gained['simulated']:.2f} times",
         ),
-    )  # fmt: skip
+    )
 
 
 def _both(matrix: Matrix) -> int:
@@ -116,27 +140,46 @@ def _adds_to(total: float, a: float, b: float) -> bool:
 
 
 def _matrix(name: str, cells: tuple[tuple[str, ...], ...]) -> Matrix:
-    return Matrix(name=name, row_label="load of memcached", column_label="load of NGINX",
-                  rows=LOADS, columns=LOADS, cells=cells)  # fmt: skip
+    return Matrix(
+        name=name,
+        row_label="load of memcached",
+        column_label="load of NGINX",
+        rows=LOADS,
+        columns=LOADS,
+        cells=cells,
+    )
 
 
 def _cell(services: list[dict[str, Any]]) -> str:
     good = [service["sojourn_ns"]["p99"] for service in services]
-    letters = [letter for letter, app, p99 in zip("MN", APPS, good, strict=True)
-               if p99 is not None and p99 <= app.qos_ns]  # fmt: skip
+    letters = [
+        letter
+        for letter, app, p99 in zip("MN", APPS, good, strict=True)
+        if p99 is not None and p99 <= app.qos_ns
+    ]
     return "".join(letters) or "-"
 
 
 def _job(name: str, m: float, n: float, share: float) -> dict[str, Any]:
     services = [
-        {"name": app.name, "rate": str(load * app.max_rps / THREADS),
-         "service": f"exponential:{app.service_us:.6g}", "connections": 100,
-         "cpus": [0 if name == SAME else at]}
+        {
+            "name": app.name,
+            "rate": str(load * app.max_rps / THREADS),
+            "service": f"exponential:{app.service_us:.6g}",
+            "connections": 100,
+            "cpus": [0 if name == SAME else at],
+        }
         for at, (app, load) in enumerate(zip(APPS, (m, n), strict=True))
-    ]  # fmt: skip
-    return {"cpus": 1 if name == SAME else 2, "policy": "cfs", "services": services,
-            "smt_slowdown": 1.0 if name == SAME else SMT_SLOWDOWN, "allow_overload": True,
-            "duration": seconds(6, share), "in_flight_max": 20_000}  # fmt: skip
+    ]
+    return {
+        "cpus": 1 if name == SAME else 2,
+        "policy": "cfs",
+        "services": services,
+        "smt_slowdown": 1.0 if name == SAME else SMT_SLOWDOWN,
+        "allow_overload": True,
+        "duration": seconds(6, share),
+        "in_flight_max": 20_000,
+    }
 
 
 EXPERIMENT = Experiment(

@@ -42,10 +42,12 @@ def test_l5_a_quantile_that_is_an_atom_is_as_wide_as_a_bin() -> None:
 
 def agreement(*misses: float) -> tuple[bool | None, str]:
     """Quantities that lie so many half-widths of 0.1 from the closed form's 10."""
+    # fmt: off
     part = [{"agreement": [
         {"quantity": "p999" if at == 0 else "p99", "closed": 10.0, "error": -0.01 * at,
          "interval": {"lo": 9.9 + miss / 10, "mid": 10 + miss / 10, "hi": 10.1 + miss / 10}}
-        for at, miss in enumerate(misses)]}]  # fmt: skip
+        for at, miss in enumerate(misses)]}]
+    # fmt: on
     check = l5._agreement(l5.QUEUES[0], part)
     return check.holds, check.ours
 
@@ -93,8 +95,10 @@ def loop(ratio: float, waiting: float) -> Any:
         )
         wait = 100e3 * waiting * load / l12.LOADS[-1]
         epoll = wait / (1 + ratio)
+        # fmt: off
         return {"epoll_ns_mean": epoll, "dispatch_ns_mean": wait - epoll,
-                "sojourn_ns": {"mean": 100e3}}  # fmt: skip
+                "sojourn_ns": {"mean": 100e3}}
+        # fmt: on
 
     return answer
 
@@ -162,8 +166,10 @@ def dealt(job: Mapping[str, Any]) -> Result:
 def test_l15_two_threads_on_a_core_are_full_at_54_percent_and_twelve_hold_to_90() -> None:
     found = l15.run(fed(dealt), 0.5)
     assert [check.ours for check in found.checks] == [
-        "above 1 ms from 55%", "p50 0.91 times that of 12 threads there", "up to 95%",
-    ]  # fmt: skip
+        "above 1 ms from 55%",
+        "p50 0.91 times that of 12 threads there",
+        "up to 95%",
+    ]
     assert verdicts(found) == [Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS]
     assert found.checks[2].tolerance == "85% to 95%"
     many, even = curve(found, "13 on 12, p95"), curve(found, "12 on 12, p95")
@@ -191,8 +197,10 @@ def test_l15_a_tail_that_never_breaks_or_is_seen_in_the_median_is_told() -> None
 
     late = l15.run(fed(seen), 1.0)
     assert [check.ours for check in late.checks] == [
-        "above 1 ms from 10%", "p50 1.60 times that of 12 threads there", "nowhere",
-    ]  # fmt: skip
+        "above 1 ms from 10%",
+        "p50 1.60 times that of 12 threads there",
+        "nowhere",
+    ]
     assert verdicts(late) == [Word.VIOLATED] * 3
 
 
@@ -206,8 +214,10 @@ def test_l7_each_probe_breaks_the_tail_early_and_leaves_the_median() -> None:
     def answer(job: Mapping[str, Any]) -> Result:
         (service,) = job["services"]
         load = float(service["rate"]) / 1.1e6
+        # fmt: off
         which = "many" if service["workers"] == 13 else "sibling" if job["smt_slowdown"] > 1 else (
-            "shared" if job["neighbours"] else "")  # fmt: skip
+            "shared" if job["neighbours"] else "")
+        # fmt: on
         late = load > full.get(which, 0.93)
         median = 1.2e3 if which == "shared" and load == 0.9 else 1e3
         return {"services": [{"sojourn_ns": {"p95": 2e6 if late else 1e6, "p50": median}}]}
@@ -222,14 +232,20 @@ def test_l7_each_probe_breaks_the_tail_early_and_leaves_the_median() -> None:
         "p50 at most 1.20 times that without, up to there",
     ]
     assert verdicts(found) == [
-        Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS, Word.ARITHMETIC, Word.VIOLATED,
         Word.ARITHMETIC,
-    ]  # fmt: skip
+        Word.ARITHMETIC,
+        Word.HOLDS,
+        Word.ARITHMETIC,
+        Word.VIOLATED,
+        Word.ARITHMETIC,
+    ]
     assert found.checks[2].tolerance == "0% to 80%"
     assert [c.name for c in found.curves[:4]] == [
-        "no probe, p95", "no probe, p50", "13 threads on 12 cores, p95",
+        "no probe, p95",
+        "no probe, p50",
+        "13 threads on 12 cores, p95",
         "13 threads on 12 cores, p50",
-    ]  # fmt: skip
+    ]
     assert found.curves[0].y[0] == 1_000.0
 
 
@@ -266,8 +282,10 @@ def test_l17_ratios_are_of_what_a_client_sees() -> None:
 def test_l17_the_farthest_ratio_decides_on_either_side_and_a_missing_tail_is_infinite() -> None:
     def lines(*y: float | None) -> list[Curve]:
         known = {"x_label": "", "y_label": "", "x": (0.1, 0.2)}
-        return [Curve(name=l17.ALONE.name, y=(100.0, 100.0), **known),  # type: ignore[arg-type]
-                Curve(name=l17.NICED.name, y=y, **known)]  # type: ignore[arg-type]  # fmt: skip
+        return [
+            Curve(name=l17.ALONE.name, y=(100.0, 100.0), **known),  # type: ignore[arg-type]
+            Curve(name=l17.NICED.name, y=y, **known),
+        ]  # type: ignore[arg-type]
 
     assert l17._alike(lines(104.0, 100.0)).holds
     assert not l17._alike(lines(100.0, 94.0)).holds
@@ -280,8 +298,10 @@ def test_l21_the_tail_breaks_where_interrupts_leave_no_room() -> None:
         own, *heavy = job["services"]
         mean = sum(float(own[k].removeprefix("exponential:")) for k in ("service", "softirq"))
         rate = float(own["rate"])
+        # fmt: off
         stolen = sum(float(h["rate"]) * float(h["softirq"].removeprefix("exponential:")) / 2e6
-                     for h in heavy if 0 in h["softirq_cpus"])  # fmt: skip
+                     for h in heavy if 0 in h["softirq_cpus"])
+        # fmt: on
         return {"services": [{"sojourn_ns": tails((1 - stolen) * 1e6 / mean - rate)}]}
 
     found = l21.run(fed(answer), 1.0)

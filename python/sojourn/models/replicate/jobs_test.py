@@ -33,15 +33,23 @@ def test_c11_threads_have_a_cpu_each_and_eight_more_take_the_interrupts() -> Non
     job: dict[str, Any] = c11._job(4, 5e5, c11.MOST, 1.0)
     (service,) = job.pop("services")
     assert job == {
-        "cpus": 12, "policy": "fifo", "duration": "600ms", "warmup": "100ms",
-        "allow_overload": True, "in_flight_max": 5_000,
-    }  # fmt: skip
+        "cpus": 12,
+        "policy": "fifo",
+        "duration": "600ms",
+        "warmup": "100ms",
+        "allow_overload": True,
+        "in_flight_max": 5_000,
+    }
     # 144 k/s leave ln 100 / 1 ms of μ free.
     assert mean_us(service.pop("service")) == pytest.approx(1e6 / (144e3 + 4605.17))
     assert service == {
-        "rate": "500000.0", "workers": 4, "connections": 3_200, "cpus": [0, 1, 2, 3],
-        "softirq": "exponential:6.0", "softirq_cpus": [4, 5, 6, 7, 8, 9, 10, 11],
-    }  # fmt: skip
+        "rate": "500000.0",
+        "workers": 4,
+        "connections": 3_200,
+        "cpus": [0, 1, 2, 3],
+        "softirq": "exponential:6.0",
+        "softirq_cpus": [4, 5, 6, 7, 8, 9, 10, 11],
+    }
     assert [c11._job(1, 1.0, c11.MOST, s)["duration"] for s in (0.5, 0.01)] == ["300ms", "200ms"]
 
 
@@ -63,26 +71,45 @@ def test_c20_sixty_percent_of_what_seven_cores_carry() -> None:
     assert memcached.service_us == pytest.approx(7 / 0.672)
     assert nginx.busy == pytest.approx(4.2)
     assert c20._job(memcached, 7, 4, 1.0) == {
-        "cpus": 4, "policy": "cfs", "allow_overload": True, "duration": "2s", "warmup": "200ms",
+        "cpus": 4,
+        "policy": "cfs",
+        "allow_overload": True,
+        "duration": "2s",
+        "warmup": "200ms",
         "in_flight_max": 20_000,
-        "services": [{"rate": "403200.0", "service": "exponential:10.4167", "workers": 7,
-                      "connections": 700}],
-    }  # fmt: skip
+        "services": [
+            {"rate": "403200.0", "service": "exponential:10.4167", "workers": 7, "connections": 700}
+        ],
+    }
     assert c20._job(memcached, 7, 4, 0.1)["duration"] == "0.5s"
 
 
 def test_c22_a_seventh_of_each_service_on_one_core_or_on_its_two_threads() -> None:
     job = c22._job(c22.OTHER, 0.3, 0.7, 1.0)
     assert job == {
-        "cpus": 2, "policy": "cfs", "smt_slowdown": 1.5, "allow_overload": True, "duration": "6s",
+        "cpus": 2,
+        "policy": "cfs",
+        "smt_slowdown": 1.5,
+        "allow_overload": True,
+        "duration": "6s",
         "in_flight_max": 20_000,
         "services": [
-            {"name": "memcached", "rate": str(0.3 * 672e3 / 7), "service": "exponential:10.4167",
-             "connections": 100, "cpus": [0]},
-            {"name": "NGINX", "rate": str(0.7 * 420e3 / 7), "service": "exponential:16.6667",
-             "connections": 100, "cpus": [1]},
+            {
+                "name": "memcached",
+                "rate": str(0.3 * 672e3 / 7),
+                "service": "exponential:10.4167",
+                "connections": 100,
+                "cpus": [0],
+            },
+            {
+                "name": "NGINX",
+                "rate": str(0.7 * 420e3 / 7),
+                "service": "exponential:16.6667",
+                "connections": 100,
+                "cpus": [1],
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def test_l7_workers_sit_on_the_first_threads_and_the_probe_beside_or_on_one() -> None:
@@ -93,9 +120,15 @@ def test_l7_workers_sit_on_the_first_threads_and_the_probe_beside_or_on_one() ->
     assert service["cpus"] == list(range(0, 24, 2))
     rest = {key: value for key, value in alone.items() if key != "services"}
     assert rest == {
-        "cpus": 24, "policy": "cfs", "neighbours": [], "smt_slowdown": 1.0, "allow_overload": True,
-        "duration": "2s", "warmup": "500ms", "in_flight_max": 20_000,
-    }  # fmt: skip
+        "cpus": 24,
+        "policy": "cfs",
+        "neighbours": [],
+        "smt_slowdown": 1.0,
+        "allow_overload": True,
+        "duration": "2s",
+        "warmup": "500ms",
+        "in_flight_max": 20_000,
+    }
     many, sibling, shared = (l7._job(probe, 0.5, 1.0) for probe in l7.PROBES)
     assert (many["services"][0]["workers"], many["neighbours"]) == (13, [])
     assert (many["smt_slowdown"], shared["smt_slowdown"], sibling["smt_slowdown"]) == (1, 1, 1.5)
@@ -109,31 +142,45 @@ def test_l17_a_nice_one_weighs_87_times_a_fair_one() -> None:
     (service,) = niced["services"]
     assert float(service["rate"]) == pytest.approx(0.5e6 / MEAN_US)
     assert [job["services"][0]["grant"]["weight"] for job in (niced, dear, fair)] == [
-        88_761, 88_761, 1_024,
-    ]  # fmt: skip
+        88_761,
+        88_761,
+        1_024,
+    ]
     assert [job["switch"] for job in jobs.values()] == ["0us", "0us", "2us", "0us"]
     assert alone["neighbours"] == []
     assert niced["neighbours"] == dear["neighbours"] == fair["neighbours"] == [{"kind": "spin"}]
     rest = {key: niced[key] for key in ("policy", "duration", "allow_overload", "in_flight_max")}
     assert rest == {
-        "policy": "cfs", "duration": "8s", "allow_overload": True, "in_flight_max": 20_000,
-    }  # fmt: skip
+        "policy": "cfs",
+        "duration": "8s",
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
 
 
 def test_l18_cases_and_warps_are_those_of_the_text_and_the_kernel() -> None:
     told = [(case.policy, case.warp_ms, bool(case.tuning), case.has_wave) for case in l18.CASES]
     assert told == [
-        ("cfs", 0, False, False), ("cfs", 0, True, True), ("bvt", 12.1, True, True),
-        ("cfs", 0, False, True), ("bvt", 16.1, False, True), ("bvt", 20, False, True),
-        ("bvt", 24, False, True), ("eevdf", 0, False, True),
-    ]  # fmt: skip
+        ("cfs", 0, False, False),
+        ("cfs", 0, True, True),
+        ("bvt", 12.1, True, True),
+        ("cfs", 0, False, True),
+        ("bvt", 16.1, False, True),
+        ("bvt", 20, False, True),
+        ("bvt", 24, False, True),
+        ("eevdf", 0, False, True),
+    ]
     job = l18._job(l18.CASES[2], 0.5, 1.0)
     assert float(job["services"][0]["rate"]) == pytest.approx(0.5e6 / MEAN_US)
     assert job["services"][0]["grant"] == {"warp": "12.1ms"}
     assert {key: value for key, value in job.items() if key != "services"} == {
-        "policy": "bvt", "tuning": paper.TEXT_TUNING, "neighbours": [{}], "duration": "40s",
-        "allow_overload": True, "in_flight_max": 20_000,
-    }  # fmt: skip
+        "policy": "bvt",
+        "tuning": paper.TEXT_TUNING,
+        "neighbours": [{}],
+        "duration": "40s",
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
     bare = l18._job(l18.CASES[0], 0.5, 1.0)
     assert (bare["neighbours"], bare["tuning"]) == ([], {})
 
@@ -151,9 +198,12 @@ def test_l21_a_neighbour_s_packets_interrupt_its_own_core_or_both() -> None:
         assert mean_us(own["softirq"]) == pytest.approx(softirq)
         assert (own["name"], own["cpus"], own["softirq_cpus"]) == ("memcached", [0], [0])
         assert {key: value for key, value in job.items() if key != "services"} == {
-            "cpus": 2, "policy": "fifo", "duration": "6s", "allow_overload": True,
+            "cpus": 2,
+            "policy": "fifo",
+            "duration": "6s",
+            "allow_overload": True,
             "in_flight_max": 20_000,
-        }  # fmt: skip
+        }
     assert len(alone["services"]) == 1
     for job, cpus in ((flow, [1]), (rss, [0, 1])):
         heavy = job["services"][1]
@@ -172,16 +222,21 @@ def test_l29_a_worker_wakes_up_at_a_price_beside_a_batch_program() -> None:
     assert mean_us(service["service"]) == pytest.approx(24 / 1.1)
     assert (service["wake"], service["grant"]) == ("4.250us", {"weight": 88_761})
     assert job == {
-        "policy": "cfs", "duration": "10s", "allow_overload": True,
+        "policy": "cfs",
+        "duration": "10s",
+        "allow_overload": True,
         "neighbours": [{"name": "batch", "kind": "spin"}],
-    }  # fmt: skip
+    }
 
 
 def test_p10_a_grid_of_loads_by_steps_of_two_percent() -> None:
     assert pytest.approx([0.30 + 0.02 * k for k in range(35)]) == p10.STEPS
     assert p10._job("fixed", 8, 0.5, 1.0) == {
-        "rate": "4.0", "service": "fixed:1", "servers": 8, "requests": "1500000",
-    }  # fmt: skip
+        "rate": "4.0",
+        "service": "fixed:1",
+        "servers": 8,
+        "requests": "1500000",
+    }
     assert p10._job("fixed", 1, 0.5, 0.5)["requests"] == "750000"
     assert p10._job("fixed", 1, 0.5, 0.01)["requests"] == "375000"  # a quarter at the least
 
@@ -195,8 +250,12 @@ def test_l5_fifty_seeds_of_one_load() -> None:
     jobs = l5._seeds(Asks("unused", 1), 0.8, 4e6)
     assert [job["seed"] for job in jobs] == list(range(1, 51))
     assert dict(jobs[0]) == {
-        "rate": "0.8", "service": "exponential:1", "servers": 1, "requests": "4000000", "seed": 1,
-    }  # fmt: skip
+        "rate": "0.8",
+        "service": "exponential:1",
+        "servers": 1,
+        "requests": "4000000",
+        "seed": 1,
+    }
     assert l5.COVERED == ((0.5, 1e6), (0.8, 4e6))
 
 
@@ -228,14 +287,21 @@ def test_pairs_jobs_have_both_loads_priorities_quotas_and_less_time_above_100_pe
     assert a["grant"] == {"priority": 2, "warp": "12.1ms", "quota": "9000000ns"}
     assert b["grant"] == {"priority": 1, "quota": "15000000ns"}  # 24 ms in the loads' proportion
     assert mean_us(b["service"]) == pytest.approx(costs.b_us, rel=1e-5)
-    assert job == {"policy": "rt", "tuning": {}, "duration": "12s", "allow_overload": True,
-                   "in_flight_max": 20_000}  # fmt: skip
+    assert job == {
+        "policy": "rt",
+        "tuning": {},
+        "duration": "12s",
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
     assert "quota" not in asked(0.3, 0.5)["services"][0]["grant"]
     assert asked(0.3, 0.5)["services"][0]["grant"]["warp"] == "0ms"
     assert asked(0.3, 0.5, tuning={"x": "1"})["tuning"] == {"x": "1"}
     assert [asked(*ab)["duration"] for ab in ((0.4, 0.5), (0.4, 0.6), (0.9, 0.9))] == [
-        "12s", "4s", "4s",
-    ]  # fmt: skip
+        "12s",
+        "4s",
+        "4s",
+    ]
     assert asked(0.3, 0.5, 0.5)["duration"] == "6s"
 
 
@@ -256,9 +322,15 @@ def test_pairs_bounds_are_five_times_the_tail_alone_seen_from_outside() -> None:
 
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
-    [(90.0, 290.0, "AB"), (91.0, 290.0, "B"), (90.0, 291.0, "A"), (None, 290.0, "B"),
-     (90.0, None, "A"), (91.0, None, "-")],
-)  # fmt: skip
+    [
+        (90.0, 290.0, "AB"),
+        (91.0, 290.0, "B"),
+        (90.0, 291.0, "A"),
+        (None, 290.0, "B"),
+        (90.0, None, "A"),
+        (91.0, None, "-"),
+    ],
+)
 def test_pairs_who_meets_a_bound_with_the_time_outside(
     a: float | None, b: float | None, verdict: str
 ) -> None:

@@ -122,18 +122,27 @@ class Check:
 
 
 def within(
-    value: float | None, low: float, high: float, *, what: str, paper: str, ours: str,
+    value: float | None,
+    low: float,
+    high: float,
+    *,
+    what: str,
+    paper: str,
+    ours: str,
     form: str = "{:g}",
-) -> Check:  # fmt: skip
+) -> Check:
     """A statement that holds while `value` lies from `low` to `high`; None never does.
 
     >>> within(13.0, 10, 15, what="a", paper="12", ours="13").tolerance
     '10 to 15'
     """
     return Check(
-        what=what, paper=paper, ours=ours, tolerance=f"{form.format(low)} to {form.format(high)}",
+        what=what,
+        paper=paper,
+        ours=ours,
+        tolerance=f"{form.format(low)} to {form.format(high)}",
         holds=value is not None and low <= value <= high,
-    )  # fmt: skip
+    )
 
 
 def arithmetic(what: str, paper: str, ours: str, *, is_right: bool) -> Check:

@@ -23,8 +23,9 @@ LOADS = (0.5, 0.7, 0.9, 0.95, 0.99, 0.997)
 def run(simulator: Simulator, share: float) -> Replica:
     """Simulate one worker's event loop up to near its peak."""
     loaded = _sweep(simulator, LOADED_US, share)
-    epoll, dispatch = (tuple(r[key] / 1e3 for r in loaded)
-                       for key in ("epoll_ns_mean", "dispatch_ns_mean"))  # fmt: skip
+    epoll, dispatch = (
+        tuple(r[key] / 1e3 for r in loaded) for key in ("epoll_ns_mean", "dispatch_ns_mean")
+    )
     means = [r["sojourn_ns"]["mean"] / 1e3 for r in loaded]
     waiting = [(e + d) / m for e, d, m in zip(epoll, dispatch, means, strict=True)]
     return Replica(
@@ -32,8 +33,11 @@ def run(simulator: Simulator, share: float) -> Replica:
         title="Where the time goes in an event loop under load (Table 1)",
         label="simulated",
         parameters=(
-            Parameter(name="work per request", value=f"{LOADED_US} µs, exponential",
-                      source="L12, column Loaded; the distribution is assumed"),
+            Parameter(
+                name="work per request",
+                value=f"{LOADED_US} µs, exponential",
+                source="L12, column Loaded; the distribution is assumed",
+            ),
             Parameter(name="connections", value="100 on one worker", source="METHOD M4"),
         ),
         curves=(
@@ -50,28 +54,37 @@ def run(simulator: Simulator, share: float) -> Replica:
             balance(dispatch[-1] / epoll[-1]),
         ),
         notes=(
-            ("A batch as long as the last gives a ratio of 1: half of it is left on arrival, half "
-             "of the next one comes first. More needs batches that grow, or clients that send "
-             "together; the paper does not say which."),
-            ("Latency at peak depends on how many requests the clients keep in flight, which "
-               "the paper does not state: only shares are compared."),
+            (
+                "A batch as long as the last gives a ratio of 1: half of it is left on arrival, "
+                "half of the next one comes first. More needs batches that grow, or clients that "
+                "send together; the paper does not say which."
+            ),
+            (
+                "Latency at peak depends on how many requests the clients keep in flight, which "
+                "the paper does not state: only shares are compared."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def balance(ratio: float) -> Check:
     """The second statement, of the waiting behind the batch over that for the loop to be back."""
     return within(
-        ratio, *(round(edge, 2) for edge in (LOADED * (1 - OFF), INTERFERED * (1 + OFF))),
+        ratio,
+        *(round(edge, 2) for edge in (LOADED * (1 - OFF), INTERFERED * (1 + OFF))),
         what="libevent over epoll at peak",
         paper=f"{LOADED:.2f} (loaded), {INTERFERED:.2f} (L3)",
         ours=f"{ratio:.2f}",
-    )  # fmt: skip
+    )
 
 
 def _sweep(simulator: Simulator, service_us: float, share: float) -> list[Result]:
-    job = {"service": f"exponential:{service_us}", "unit": "us", "discipline": "epoll:100,0,0",
-           "requests": str(int(4e6 * share))}  # fmt: skip
+    job = {
+        "service": f"exponential:{service_us}",
+        "unit": "us",
+        "discipline": "epoll:100,0,0",
+        "requests": str(int(4e6 * share)),
+    }
     jobs = [{**job, "rate": str(load / service_us * 1e6)} for load in LOADS]
     return simulator.runs("queue", jobs)
 

@@ -36,14 +36,18 @@ def run(simulator: Simulator, share: float) -> Replica:
         label="simulated",
         parameters=(
             MEMCACHED,
-            Parameter(name="slow-down", value=f"{INTERFERED_US}/{LOADED_US} = {SLOWDOWN:.2f}",
-                      source="L12, columns Loaded and L3 int, work stages only"),
+            Parameter(
+                name="slow-down",
+                value=f"{INTERFERED_US}/{LOADED_US} = {SLOWDOWN:.2f}",
+                source="L12, columns Loaded and L3 int, work stages only",
+            ),
             Parameter(name="connections", value="placed, 1200 on 12 workers", source="L16, M4"),
         ),
         curves=(
             Curve(name="alone", x_label="load", y_label="p95 µs", x=LOADS, y=tuple(alone)),
-            Curve(name="L3 interference", x_label="load", y_label="p95 µs", x=stable,
-                  y=tuple(beside)),
+            Curve(
+                name="L3 interference", x_label="load", y_label="p95 µs", x=stable, y=tuple(beside)
+            ),
         ),
         marks=(Mark(x=0.3, text="hardly any effect"),),
         checks=(
@@ -54,7 +58,10 @@ def run(simulator: Simulator, share: float) -> Replica:
                 is_right=1 / SLOWDOWN < 1,
             ),
             within(
-                seen, -SIMILAR, SIMILAR, form="{:+.0%}",
+                seen,
+                -SIMILAR,
+                SIMILAR,
+                form="{:+.0%}",
                 what="at 30 % of peak the interference is hardly measurable by a client",
                 paper="quite similar",
                 ours=f"p95 {seen:+.0%}, {alone[at_30] + outside:.0f} to "
@@ -62,16 +69,25 @@ def run(simulator: Simulator, share: float) -> Replica:
                 f"service {SLOWDOWN - 1:+.0%}",
             ),
         ),
-        notes=(("A client sees the server's time and 88 µs outside it (L19: that split gives Table "
-               "2's p95 alone within 10 %). The slow-down at peak makes more difference at 30 % "
-               "than the paper saw: a server at 30 % disturbs its neighbour's cache, and is "
-               "disturbed, less than at peak."),),
-    )  # fmt: skip
+        notes=(
+            (
+                "A client sees the server's time and 88 µs outside it (L19: that split gives Table "
+                "2's p95 alone within 10 %). The slow-down at peak makes more difference at 30 % "
+                "than the paper saw: a server at 30 % disturbs its neighbour's cache, and is "
+                "disturbed, less than at peak."
+            ),
+        ),
+    )
 
 
 def _sweep(sim: Simulator, slow: float, loads: tuple[float, ...], share: float) -> list[float]:
-    job = {"service": f"exponential:{SERVICE_US * slow}", "unit": "us", "servers": CORES,
-           "discipline": f"placed:{100 * CORES}", "requests": str(int(2e6 * share))}  # fmt: skip
+    job = {
+        "service": f"exponential:{SERVICE_US * slow}",
+        "unit": "us",
+        "servers": CORES,
+        "discipline": f"placed:{100 * CORES}",
+        "requests": str(int(2e6 * share)),
+    }
     jobs = [{**job, "rate": str(load * CORES / SERVICE_US * 1e6)} for load in loads]
     return [result["sojourn_ns"]["p95"] / 1e3 for result in sim.runs("queue", jobs)]
 

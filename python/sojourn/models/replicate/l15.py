@@ -44,13 +44,20 @@ def run(simulator: Simulator, share: float) -> Replica:
             MEMCACHED,
             LATENCY,
             KERNEL,
-            Parameter(name="placement", value="worker 13 shares core 0 for the whole run",
-                      source="L15: mistakes of placement last for 100s of ms; always is assumed"),
+            Parameter(
+                name="placement",
+                value="worker 13 shares core 0 for the whole run",
+                source="L15: mistakes of placement last for 100s of ms; always is assumed",
+            ),
         ),
         curves=tuple(
             Curve(name=name, x_label="load", y_label="µs", x=LOADS, y=y)
-            for name, y in (("13 on 12, p95", p95_many), ("13 on 12, p50", p50_many),
-                            ("12 on 12, p95", p95_even), ("12 on 12, p50", p50_even))
+            for name, y in (
+                ("13 on 12, p95", p95_many),
+                ("13 on 12, p50", p50_many),
+                ("12 on 12, p95", p95_even),
+                ("12 on 12, p50", p50_even),
+            )
         ),
         marks=(Mark(x=0.5, text="13 on 12: spike"), Mark(x=0.9, text="12 pinned: 1 ms")),
         checks=(
@@ -67,23 +74,41 @@ def run(simulator: Simulator, share: float) -> Replica:
                 is_right=hidden,
             ),
             within(
-                last_good, 0.85, 0.95, form="{:.0%}",
+                last_good,
+                0.85,
+                0.95,
+                form="{:.0%}",
                 what="12 pinned threads keep p95 below 1 ms up to near 90 % (L23)",
                 paper="≈ 90 %",
                 ours=f"up to {last_good:.0%}" if last_good else "nowhere",
             ),
         ),
-        notes=(("By arithmetic: two of 13 threads share a core, which then carries 2/13 of "
-               "the load and is full at (13/2)/12 = 54 % of peak; 15 % of requests are on it, "
-               "more than the 5 % that p95 leaves out."),),
-    )  # fmt: skip
+        notes=(
+            (
+                "By arithmetic: two of 13 threads share a core, which then carries 2/13 of "
+                "the load and is full at (13/2)/12 = 54 % of peak; 15 % of requests are on it, "
+                "more than the 5 % that p95 leaves out."
+            ),
+        ),
+    )
 
 
 def _job(load: float, workers: int, share: float) -> dict[str, object]:
-    service = {"rate": str(load * PEAK_RPS), "service": f"exponential:{SERVICE_US}",
-               "workers": workers, "connections": 100 * workers}  # fmt: skip
-    return {"cpus": CORES, "policy": "cfs", "services": [service], "allow_overload": True,
-            "duration": seconds(4, share), "warmup": "1s", "in_flight_max": 20_000}  # fmt: skip
+    service = {
+        "rate": str(load * PEAK_RPS),
+        "service": f"exponential:{SERVICE_US}",
+        "workers": workers,
+        "connections": 100 * workers,
+    }
+    return {
+        "cpus": CORES,
+        "policy": "cfs",
+        "services": [service],
+        "allow_overload": True,
+        "duration": seconds(4, share),
+        "warmup": "1s",
+        "in_flight_max": 20_000,
+    }
 
 
 def _us(results: list[Result], key: str) -> tuple[float | None, ...]:

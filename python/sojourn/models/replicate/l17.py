@@ -55,50 +55,71 @@ def run(simulator: Simulator, share: float) -> Replica:
             MEMCACHED,
             LATENCY,
             KERNEL,
-            Parameter(name="context switch", value="0; 2 µs beside it",
-                      source="L12, columns Unl and Ctx Sw: the second is shorter; 2 µs is assumed"),
+            Parameter(
+                name="context switch",
+                value="0; 2 µs beside it",
+                source="L12, columns Unl and Ctx Sw: the second is shorter; 2 µs is assumed",
+            ),
             Parameter(name="outside the core", value=f"{outside_us:.0f} µs", source="L19"),
         ),
         curves=tuple(curves),
         checks=(_alike(curves), _waits(curves)),
-        notes=(("Caches and TLBs are not in the model: that they do not matter is the paper's "
-                "measurement. What is simulated is that the scheduler adds no wait at nice −20."),),
-    )  # fmt: skip
+        notes=(
+            (
+                "Caches and TLBs are not in the model: that they do not matter is the paper's "
+                "measurement. What is simulated is that the scheduler adds no wait at nice −20."
+            ),
+        ),
+    )
 
 
 def _ratios(curves: list[Curve], name: str) -> list[float]:
     found = {curve.name: curve.y for curve in curves}
-    return [y / alone if y and alone else float("inf")
-            for y, alone in zip(found[name], found[ALONE.name], strict=True)]  # fmt: skip
+    return [
+        y / alone if y and alone else float("inf")
+        for y, alone in zip(found[name], found[ALONE.name], strict=True)
+    ]
 
 
 def _alike(curves: list[Curve]) -> Check:
     ratios = _ratios(curves, NICED.name)
     return within(
-        max(ratios, key=lambda ratio: abs(ratio - 1)), 1 - ALIKE, 1 + ALIKE,
+        max(ratios, key=lambda ratio: abs(ratio - 1)),
+        1 - ALIKE,
+        1 + ALIKE,
         what="at nice −20 p95 is that alone, at loads of 10 to 90 %",
         paper="affected so little",
         ours=f"{min(ratios):.2f} to {max(ratios):.2f} times",
-    )  # fmt: skip
+    )
 
 
 def _waits(curves: list[Curve]) -> Check:
     worst = max(_ratios(curves, FAIR.name))
     return within(
-        worst, 2.0, float("inf"),
+        worst,
+        2.0,
+        float("inf"),
         what="what delays memcached is waiting for the CPU: at nice 0 its p95 explodes",
         paper="almost entirely due to wait time",
         ours=f"up to {worst:.0f} times that alone",
-    )  # fmt: skip
+    )
 
 
 def _job(case: Case, load: float, share: float) -> dict[str, Any]:
-    service = {"rate": str(load / SERVICE_US * 1e6), "service": f"exponential:{SERVICE_US}",
-               "grant": {"weight": case.weight}}  # fmt: skip
-    return {"policy": "cfs", "services": [service], "switch": f"{case.switch_us:g}us",
-            "neighbours": [{"kind": "spin"}] if case.is_shared else [],
-            "duration": seconds(8, share), "allow_overload": True,
-            "in_flight_max": 20_000}  # fmt: skip
+    service = {
+        "rate": str(load / SERVICE_US * 1e6),
+        "service": f"exponential:{SERVICE_US}",
+        "grant": {"weight": case.weight},
+    }
+    return {
+        "policy": "cfs",
+        "services": [service],
+        "switch": f"{case.switch_us:g}us",
+        "neighbours": [{"kind": "spin"}] if case.is_shared else [],
+        "duration": seconds(8, share),
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
 
 
 EXPERIMENT = Experiment(

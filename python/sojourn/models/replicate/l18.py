@@ -28,21 +28,26 @@ from sojourn.models.replicate.paper import (
 )
 from sojourn.models.simulator import Simulator
 
+# fmt: off
 LOADS = (0.04, 0.06, 0.08, 0.10, 0.11, 0.12, 0.13, 0.14, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45,
-         0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)  # fmt: skip
+         0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95)
+# fmt: on
 # "As good as if there were no interference" ends where p95 is this many times that alone.
 DEPARTS = 2.0
 BVT_AT = (0.45, 0.55)  # the loads at which its break counts as the paper's 50 %
 BY_TEXT, BY_KERNEL = "rules as in the paper's text", "rules as in the kernel"
 
 
-WARPS_MS = {BY_TEXT: (11.5, 12.1, 12.5, 13.0, 14.0, 16.0, 20.0),
-            BY_KERNEL: (15.5, 16.1, 16.5, 17.0, 18.0, 20.0, 24.0)}  # fmt: skip
+WARPS_MS = {
+    BY_TEXT: (11.5, 12.1, 12.5, 13.0, 14.0, 16.0, 20.0),
+    BY_KERNEL: (15.5, 16.1, 16.5, 17.0, 18.0, 20.0, 24.0),
+}
 RANGE_LOADS = (0.12, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 BVT = Parameter(
-    name="BVT", value="effective vruntime = vruntime − warp, on top of CFS",
+    name="BVT",
+    value="effective vruntime = vruntime − warp, on top of CFS",
     source="the authors' patch to CFS (L26, gist 5913713), not the BVT of Duda and Cheriton 1999",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +83,38 @@ def run(simulator: Simulator, share: float) -> Replica:
         title="A square-wave neighbour on memcached's CPU: CFS and BVT (Fig. 5)",
         label="simulated",
         parameters=(
-            MEMCACHED, WAVE, LATENCY, TEXT, KERNEL, BVT,
-            Parameter(name="warp", value="12.1 ms; 16.1, 20 and 24 ms beside it",
-                      source="Fig. 10: larger than L; its value is not stated, so it is varied"),
+            MEMCACHED,
+            WAVE,
+            LATENCY,
+            TEXT,
+            KERNEL,
+            BVT,
+            Parameter(
+                name="warp",
+                value="12.1 ms; 16.1, 20 and 24 ms beside it",
+                source="Fig. 10: larger than L; its value is not stated, so it is varied",
+            ),
         ),
         curves=tuple(curves.values()),
-        marks=(Mark(x=0.12, text="CFS breaks"), Mark(x=0.5, text="BVT breaks"),
-               Mark(x=0.87, text="cap")),
+        marks=(
+            Mark(x=0.12, text="CFS breaks"),
+            Mark(x=0.5, text="BVT breaks"),
+            Mark(x=0.87, text="cap"),
+        ),
         checks=tuple(_checks(curves)),
         notes=(
             *(_said(group, breaks) for group, breaks in ranges.items()),
-            ("With the kernel's wake-up granularity g a warp must exceed L + g, not L, to keep the "
-            "wave out."),
-            ("The wave sleeps 42 ms after its 6 ms are done, so under BVT it comes less often when "
-            "it is made to wait, and the cap lies a little above 87.5 %."),
+            (
+                "With the kernel's wake-up granularity g a warp must exceed L + g, not L, to keep "
+                "the wave out."
+            ),
+            (
+                "The wave sleeps 42 ms after its 6 ms are done, so under BVT it comes less often "
+                "when it is made to wait, and the cap lies a little above 87.5 %."
+            ),
             "EEVDF protects a runner for its slice, so the wave delays memcached at any load.",
         ),
-    )  # fmt: skip
+    )
 
 
 def sweep(
@@ -143,13 +163,20 @@ def _said(group: str, breaks: Mapping[float, float | None]) -> str:
 
 
 def _job(case: Case, load: float, share: float) -> dict[str, Any]:
-    service = {"rate": str(load / SERVICE_US * 1e6), "service": f"exponential:{SERVICE_US}",
-               "grant": {"warp": f"{case.warp_ms:g}ms"}}  # fmt: skip
+    service = {
+        "rate": str(load / SERVICE_US * 1e6),
+        "service": f"exponential:{SERVICE_US}",
+        "grant": {"warp": f"{case.warp_ms:g}ms"},
+    }
     return {
-        "policy": case.policy, "tuning": dict(case.tuning or {}), "services": [service],
-        "neighbours": [{}] if case.has_wave else [], "duration": seconds(40, share),
-        "allow_overload": True, "in_flight_max": 20_000,
-    }  # fmt: skip
+        "policy": case.policy,
+        "tuning": dict(case.tuning or {}),
+        "services": [service],
+        "neighbours": [{}] if case.has_wave else [],
+        "duration": seconds(40, share),
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
 
 
 def departs(curve: Curve, alone: Curve) -> float | None:
@@ -178,20 +205,33 @@ def _break(name: str, paper: str, found: float | None, low: float, high: float) 
     before = max((x for x in LOADS if found is not None and x < found), default=0.0)
     ours = "never" if found is None else f"between {before:.0%} and {found:.0%}"
     return within(
-        found, low, high, form="{:.0%}",
-        what=f"{name}: p95 departs from that alone", paper=paper, ours=ours,
-    )  # fmt: skip
+        found,
+        low,
+        high,
+        form="{:.0%}",
+        what=f"{name}: p95 departs from that alone",
+        paper=paper,
+        ours=ours,
+    )
 
 
 def _cap(name: str, most: float) -> Check:
     """The wave's 12.5 % are its own; the last per cent is its waiting."""
     return within(
-        most, 0.86, 0.895, form="{:.1%}",
-        what=f"{name}: throughput is capped", paper="≈ 87 %", ours=f"{most:.1%}",
-    )  # fmt: skip
+        most,
+        0.86,
+        0.895,
+        form="{:.1%}",
+        what=f"{name}: throughput is capped",
+        paper="≈ 87 %",
+        ours=f"{most:.1%}",
+    )
 
 
 EXPERIMENT = Experiment(
-    ids=("L18", "L20", "L26"), title="square wave under CFS and BVT", label="simulated",
-    seconds=120, run=run,
-)  # fmt: skip
+    ids=("L18", "L20", "L26"),
+    title="square wave under CFS and BVT",
+    label="simulated",
+    seconds=120,
+    run=run,
+)

@@ -66,8 +66,11 @@ def run(simulator: Simulator, share: float) -> Replica:
 def _split() -> Check:
     """Table 2 was not used to split A's latency, so it can judge the split: M/M/1 + outside."""
     costs = pair("exponential")
-    paper = {load: row.tail_ns / 1e3 for load in L28.loads
-             if (row := L28.at("none", load)) and row.tail_ns}  # fmt: skip
+    paper = {
+        load: row.tail_ns / 1e3
+        for load in L28.loads
+        if (row := L28.at("none", load)) and row.tail_ns
+    }
     ours = {load: costs.outside_us + math.log(20) * costs.a_us / (1 - load) for load in paper}
     return Check(
         what=f"memcached alone: {costs.a_us:.1f} µs on the core and {costs.outside_us:.1f} µs "

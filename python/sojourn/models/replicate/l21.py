@@ -49,17 +49,26 @@ def run(simulator: Simulator, share: float) -> Replica:
         label="simulated",
         parameters=(
             MEMCACHED,
-            Parameter(name="neighbour", value=f"{PACKETS_RPS / 1e3:.0f} k packets/s per core",
-                      source="10 GbE full of 1,500-byte packets on 12 cores (L8)"),
-            Parameter(name="softIRQ", value=f"{SOFTIRQ_US:.2f} µs per packet",
-                      source=f"L11: {SOFTIRQ_SHARE:.1%} of a request's CPU time"),
-            Parameter(name="placement", value="memcached on one core, the neighbour on another",
-                      source="assumed, as in L33"),
+            Parameter(
+                name="neighbour",
+                value=f"{PACKETS_RPS / 1e3:.0f} k packets/s per core",
+                source="10 GbE full of 1,500-byte packets on 12 cores (L8)",
+            ),
+            Parameter(
+                name="softIRQ",
+                value=f"{SOFTIRQ_US:.2f} µs per packet",
+                source=f"L11: {SOFTIRQ_SHARE:.1%} of a request's CPU time",
+            ),
+            Parameter(
+                name="placement",
+                value="memcached on one core, the neighbour on another",
+                source="assumed, as in L33",
+            ),
         ),
         curves=tuple(curves.values()),
         checks=_checks(curves),
         notes=("Not simulated of L21: client floods, many SETs (locks), mixes of request sizes.",),
-    )  # fmt: skip
+    )
 
 
 def _checks(curves: dict[str, Curve]) -> tuple[Check, ...]:
@@ -79,26 +88,46 @@ def _checks(curves: dict[str, Curve]) -> tuple[Check, ...]:
             is_right=flow == alone,
         ),
         within(
-            rss / alone, 0, EARLIER, form="{:.0%}",
+            rss / alone,
+            0,
+            EARLIER,
+            form="{:.0%}",
             what="with plain RSS it is a problem: the tail breaks at a lower load",
             paper="indeed a problem",
             ours=f"p95 above 1 ms from {rss:.0%}, alone from {alone:.0%}",
         ),
-    )  # fmt: skip
+    )
 
 
 def _job(case: str, load: float, share: float) -> dict[str, Any]:
     own_us = SERVICE_US - SOFTIRQ_US
-    memcached = {"name": "memcached", "rate": str(load / SERVICE_US * 1e6), "cpus": [0],
-                 "service": f"exponential:{own_us}", "softirq": f"exponential:{SOFTIRQ_US}",
-                 "softirq_cpus": [0]}  # fmt: skip
+    memcached = {
+        "name": "memcached",
+        "rate": str(load / SERVICE_US * 1e6),
+        "cpus": [0],
+        "service": f"exponential:{own_us}",
+        "softirq": f"exponential:{SOFTIRQ_US}",
+        "softirq_cpus": [0],
+    }
     # The neighbour only takes packets: its own work fills what is left of its core.
-    heavy = {"name": "network", "rate": str(2 * PACKETS_RPS), "cpus": [1], "connections": 64,
-             "service": "fixed:0.1", "softirq": f"exponential:{SOFTIRQ_US}",
-             "softirq_cpus": [0, 1] if case == RSS else [1]}  # fmt: skip
+    heavy = {
+        "name": "network",
+        "rate": str(2 * PACKETS_RPS),
+        "cpus": [1],
+        "connections": 64,
+        "service": "fixed:0.1",
+        "softirq": f"exponential:{SOFTIRQ_US}",
+        "softirq_cpus": [0, 1] if case == RSS else [1],
+    }
     services = [memcached] if case == ALONE else [memcached, heavy]
-    return {"cpus": 2, "policy": "fifo", "services": services, "duration": seconds(6, share),
-            "allow_overload": True, "in_flight_max": 20_000}  # fmt: skip
+    return {
+        "cpus": 2,
+        "policy": "fifo",
+        "services": services,
+        "duration": seconds(6, share),
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
 
 
 EXPERIMENT = Experiment(

@@ -19,10 +19,12 @@ def run(simulator: Simulator, share: float) -> Replica:
         for setting in (
             Setting(f"CFS, {shape}", "cfs", shape, tuning=TEXT_TUNING),
             Setting(f"RT + quota, {shape}", "rt", shape, has_quota=True),
-            *(Setting(f"BVT warp {warp:g} ms, {shape}", "bvt", shape, warp, tuning=TEXT_TUNING)
-              for warp in WARPS_MS),
+            *(
+                Setting(f"BVT warp {warp:g} ms, {shape}", "bvt", shape, warp, tuning=TEXT_TUNING)
+                for warp in WARPS_MS
+            ),
         )
-    ]  # fmt: skip
+    ]
     found = matrices(simulator, settings, share)
     each = len(found) // 2
     checks = [check for part in (found[:each], found[each:]) for check in _checks(part)]
@@ -31,23 +33,35 @@ def run(simulator: Simulator, share: float) -> Replica:
         title="Three schedulers for two latency-critical services (Fig. 9)",
         label="simulated",
         parameters=(
-            *PARAMETERS, LATENCY, TEXT,
-            Parameter(name="RT", value="A above B; quota ∝ offered load; period 24 ms",
-                      source="L24: e.g. 30 %/30 % gives 50 % each"),
-            Parameter(name="warp of A", value=", ".join(f"{w:g} ms" for w in WARPS_MS),
-                      source="rate-monotonic (L26), larger than L; not stated, so varied"),
+            *PARAMETERS,
+            LATENCY,
+            TEXT,
+            Parameter(
+                name="RT",
+                value="A above B; quota ∝ offered load; period 24 ms",
+                source="L24: e.g. 30 %/30 % gives 50 % each",
+            ),
+            Parameter(
+                name="warp of A",
+                value=", ".join(f"{w:g} ms" for w in WARPS_MS),
+                source="rate-monotonic (L26), larger than L; not stated, so varied",
+            ),
         ),
         matrices=tuple(found),
         checks=tuple(checks),
         notes=(
-            ("Service times follow from peak QPS, latencies from the text (see A and B). If all "
-             "of the 100 µs were spent on the core, RT with quota would be no better than CFS: "
-             "few long requests fill a quota more unevenly than many short ones."),
-            ("A bound for any work-conserving policy that always prefers A: B's mean is then "
-            "S/(1 − a − b), so 5 × its p95 at 10 % load is passed at a + b = 1 − 0.9/5 = 82 % for "
-            "exponential service times. The paper's 80 to 90 % lies around it."),
+            (
+                "Service times follow from peak QPS, latencies from the text (see A and B). If all "
+                "of the 100 µs were spent on the core, RT with quota would be no better than CFS: "
+                "few long requests fill a quota more unevenly than many short ones."
+            ),
+            (
+                "A bound for any work-conserving policy that always prefers A: B's mean is then "
+                "S/(1 − a − b), so 5 × its p95 at 10 % load is passed at a + b = 1 − 0.9/5 = 82 % "
+                "for exponential service times. The paper's 80 to 90 % lies around it."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _checks(part: list[Matrix]) -> list[Check]:

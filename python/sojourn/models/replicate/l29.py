@@ -43,18 +43,25 @@ def run(simulator: Simulator, share: float) -> Replica:
     parts = {
         name: results[at * len(LOADS) : (at + 1) * len(LOADS)] for at, name in enumerate(PROGRAMS)
     }
-    left = {name: tuple(r["neighbours"][0]["cpu_share"] for r in part)
-            for name, part in parts.items()}  # fmt: skip
+    left = {
+        name: tuple(r["neighbours"][0]["cpu_share"] for r in part) for name, part in parts.items()
+    }
     return Replica(
         id="L29",
         title="What memcached leaves to a batch program, by load (Table 2)",
         label="simulated",
         parameters=(
-            Parameter(name="service", value=f"exponential, mean {SERVICE_US:.1f} µs of a thread",
-                      source="L8, Table 2: 1.1 M QPS on 24 hardware threads"),
-            Parameter(name="cost per wake-up", source="from the number at 10 % load alone (L28)",
-                      value=", ".join(f"{n} {w / SERVICE_US:.2f}" for n, w in wakes.items())
-                      + " service times"),
+            Parameter(
+                name="service",
+                value=f"exponential, mean {SERVICE_US:.1f} µs of a thread",
+                source="L8, Table 2: 1.1 M QPS on 24 hardware threads",
+            ),
+            Parameter(
+                name="cost per wake-up",
+                source="from the number at 10 % load alone (L28)",
+                value=", ".join(f"{n} {w / SERVICE_US:.2f}" for n, w in wakes.items())
+                + " service times",
+            ),
             Parameter(name="scheduler", value="CFS, memcached at nice −20", source="L17, L24"),
         ),
         curves=tuple(
@@ -62,21 +69,29 @@ def run(simulator: Simulator, share: float) -> Replica:
             for name in PROGRAMS
             for curve in (
                 _curve(name, LOADS, left[name]),
-                _curve(name, PAPER_LOADS,
-                       tuple(dict(L28.throughputs(name))[x] for x in PAPER_LOADS), is_paper=True),
+                _curve(
+                    name,
+                    PAPER_LOADS,
+                    tuple(dict(L28.throughputs(name))[x] for x in PAPER_LOADS),
+                    is_paper=True,
+                ),
             )
         ),
         checks=tuple(_checks(left, parts["perlbench"])),
         notes=(
-            ("The cost per wake-up explains 10 to 70 %: the program loses most per request where "
-             "each request wakes memcached up. It also explains the fewer context switches at "
-             "90 %. It does not explain more throughput there."),
-            ("No throttling of interrupts can: if peak means a busy CPU, load 0.9 leaves at most "
-             "10 % of it. perlbench is given 14 %, omnetpp 39 %. So the 90 % of Table 2 were not "
-             "90 % of a CPU-bound peak, or the programs run faster beside memcached than beside "
-             "23 copies of themselves (memory-bound ones do: they gain most)."),
+            (
+                "The cost per wake-up explains 10 to 70 %: the program loses most per request "
+                "where each request wakes memcached up. It also explains the fewer context "
+                "switches at 90 %. It does not explain more throughput there."
+            ),
+            (
+                "No throttling of interrupts can: if peak means a busy CPU, load 0.9 leaves at "
+                "most 10 % of it. perlbench is given 14 %, omnetpp 39 %. So the 90 % of Table 2 "
+                "were not 90 % of a CPU-bound peak, or the programs run faster beside memcached "
+                "than beside 23 copies of themselves (memory-bound ones do: they gain most)."
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def wake_us(left: float, load: float = 0.1) -> float:
@@ -108,11 +123,13 @@ def better(at_70: float, at_90: float) -> Check:
     """The paper's oddity, of what the mean neighbour is left."""
     paper = dict(L28.throughputs("mean"))
     return within(
-        at_90 / at_70, 1.0, float("inf"),
+        at_90 / at_70,
+        1.0,
+        float("inf"),
         what="the neighbour does better at 90 % than at 70 % (L29): the second over the first",
         paper=f"{paper[0.9]:.0%} against {paper[0.7]:.0%}",
         ours=f"{at_90:.0%} against {at_70:.0%}",
-    )  # fmt: skip
+    )
 
 
 def _prediction(name: str, left: tuple[float, ...]) -> Check:
@@ -131,19 +148,36 @@ def _curve(
     name: str, x: tuple[float, ...], y: tuple[float, ...], *, is_paper: bool = False
 ) -> Curve:
     return Curve(
-        name=f"{name}, {'paper' if is_paper else 'simulated'}", is_paper=is_paper,
-        x_label="load of memcached", y_label="throughput, alone = 1", x=x, y=y, group=name,
-    )  # fmt: skip
+        name=f"{name}, {'paper' if is_paper else 'simulated'}",
+        is_paper=is_paper,
+        x_label="load of memcached",
+        y_label="throughput, alone = 1",
+        x=x,
+        y=y,
+        group=name,
+    )
 
 
 def _job(load: float, wake: float, share: float) -> dict[str, object]:
-    service = {"rate": str(load / SERVICE_US * 1e6), "service": f"exponential:{SERVICE_US}",
-               "wake": f"{wake:.3f}us", "grant": {"weight": NICE}}  # fmt: skip
-    return {"policy": "cfs", "services": [service], "duration": seconds(10, share),
-            "neighbours": [{"name": "batch", "kind": "spin"}], "allow_overload": True}  # fmt: skip
+    service = {
+        "rate": str(load / SERVICE_US * 1e6),
+        "service": f"exponential:{SERVICE_US}",
+        "wake": f"{wake:.3f}us",
+        "grant": {"weight": NICE},
+    }
+    return {
+        "policy": "cfs",
+        "services": [service],
+        "duration": seconds(10, share),
+        "neighbours": [{"name": "batch", "kind": "spin"}],
+        "allow_overload": True,
+    }
 
 
 EXPERIMENT = Experiment(
-    ids=("L29", "L27"), title="what is left to a batch program", label="simulated", seconds=10,
+    ids=("L29", "L27"),
+    title="what is left to a batch program",
+    label="simulated",
+    seconds=10,
     run=run,
-)  # fmt: skip
+)

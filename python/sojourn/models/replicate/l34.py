@@ -73,6 +73,9 @@ def run(_simulator: Simulator, _share: float) -> Replica:
 
 
 EXPERIMENT = Experiment(
-    ids=("L34", "L22", "L30", "L33"), title="provisioning and Table 3", label="computed",
-    seconds=0, run=run,
-)  # fmt: skip
+    ids=("L34", "L22", "L30", "L33"),
+    title="provisioning and Table 3",
+    label="computed",
+    seconds=0,
+    run=run,
+)

@@ -35,8 +35,11 @@ SEEDS = 50
 # Load and requests of each seed: 16 M at .9 and more are in bench/sim/coverage.py.
 COVERED = ((0.5, 1e6), (0.8, 4e6))
 
-QUEUES = (Queue("M/M/1", "exponential:1", 1), Queue("M/D/1", "fixed:1", 1),
-          Queue("M/M/4", "exponential:1", 4))  # fmt: skip
+QUEUES = (
+    Queue("M/M/1", "exponential:1", 1),
+    Queue("M/D/1", "fixed:1", 1),
+    Queue("M/M/4", "exponential:1", 4),
+)
 
 
 def run(simulator: Simulator, share: float) -> Replica:
@@ -44,11 +47,15 @@ def run(simulator: Simulator, share: float) -> Replica:
     # At a load of .95 sections of fewer requests are not independent.
     requests = str(int(4e6 * max(1.0, share)))
     jobs = [
-        {"rate": repr(rho * queue.servers), "service": queue.service, "servers": queue.servers,
-         "requests": requests}
+        {
+            "rate": repr(rho * queue.servers),
+            "service": queue.service,
+            "servers": queue.servers,
+            "requests": requests,
+        }
         for queue in QUEUES
         for rho in LOADS
-    ]  # fmt: skip
+    ]
     results = simulator.runs("queue", jobs)
     parts = {
         queue: results[at * len(LOADS) : (at + 1) * len(LOADS)] for at, queue in enumerate(QUEUES)

@@ -60,10 +60,12 @@ def run(simulator: Simulator, share: float) -> Replica:
     results = simulator.runs("sched", [_job(p, load, share) for p in cases for load in LOADS])
     curves: list[Curve] = []
     for at, probe in enumerate(cases):
-        spans = [r["services"][0]["sojourn_ns"]
-                 for r in results[at * len(LOADS) : (at + 1) * len(LOADS)]]  # fmt: skip
-        curves += [_curve(f"{probe.name}, {q}", [span[q] for span in spans])
-                   for q in ("p95", "p50")]  # fmt: skip
+        spans = [
+            r["services"][0]["sojourn_ns"] for r in results[at * len(LOADS) : (at + 1) * len(LOADS)]
+        ]
+        curves += [
+            _curve(f"{probe.name}, {q}", [span[q] for span in spans]) for q in ("p95", "p50")
+        ]
     return Replica(
         id="L7",
         title="Three probes for a service that does not balance its threads (section 3.1)",
@@ -72,14 +74,20 @@ def run(simulator: Simulator, share: float) -> Replica:
             MEMCACHED,
             LATENCY,
             KERNEL,
-            Parameter(name="hyper-thread", source="assumed: not stated",
-                      value=f"two busy siblings are {SMT_SLOWDOWN:g} times slower each"),
-            Parameter(name="placement", value="pinned for the whole run",
-                      source="L15: mistakes last for 100s of ms; always is assumed"),
+            Parameter(
+                name="hyper-thread",
+                source="assumed: not stated",
+                value=f"two busy siblings are {SMT_SLOWDOWN:g} times slower each",
+            ),
+            Parameter(
+                name="placement",
+                value="pinned for the whole run",
+                source="L15: mistakes last for 100s of ms; always is assumed",
+            ),
         ),
         curves=tuple(curves),
         checks=tuple(check for k in range(len(PROBES)) for check in _checks(curves, k)),
-    )  # fmt: skip
+    )
 
 
 def _checks(curves: list[Curve], k: int) -> list[Check]:
@@ -98,7 +106,8 @@ def _checks(curves: list[Curve], k: int) -> list[Check]:
     early = found / without
     return [
         # As in L15: two threads on one core are full at (13/2)/12 of peak, whatever they serve.
-        arithmetic(**tail, is_right=early <= EARLIER) if probe.workers > CORES
+        arithmetic(**tail, is_right=early <= EARLIER)
+        if probe.workers > CORES
         else within(early, 0, EARLIER, form="{:.0%}", **tail),
         arithmetic(
             what=f"{probe.name}: the median does not show it, one thread in twelve is slow",
@@ -106,7 +115,7 @@ def _checks(curves: list[Curve], k: int) -> list[Check]:
             ours=f"p50 at most {worst:.2f} times that without, up to there",
             is_right=worst < 1.25,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _curve(name: str, values_ns: list[float | None]) -> Curve:
@@ -117,14 +126,24 @@ def _curve(name: str, values_ns: list[float | None]) -> Curve:
 def _job(probe: Probe, load: float, share: float) -> dict[str, Any]:
     """Workers on the first hyper-thread of each core; odd CPUs are the second ones."""
     service = {
-        "rate": str(load * PEAK_RPS), "service": f"exponential:{SERVICE_US}",
-        "workers": probe.workers, "connections": 100 * probe.workers,
+        "rate": str(load * PEAK_RPS),
+        "service": f"exponential:{SERVICE_US}",
+        "workers": probe.workers,
+        "connections": 100 * probe.workers,
         "cpus": list(range(0, 2 * CORES, 2)),
-    }  # fmt: skip
+    }
     beside = [] if probe.neighbour_on is None else [{"kind": "spin", "cpus": [probe.neighbour_on]}]
-    return {"cpus": 2 * CORES, "policy": "cfs", "services": [service], "neighbours": beside,
-            "smt_slowdown": probe.smt_slowdown, "allow_overload": True,
-            "duration": seconds(2, share), "warmup": "500ms", "in_flight_max": 20_000}  # fmt: skip
+    return {
+        "cpus": 2 * CORES,
+        "policy": "cfs",
+        "services": [service],
+        "neighbours": beside,
+        "smt_slowdown": probe.smt_slowdown,
+        "allow_overload": True,
+        "duration": seconds(2, share),
+        "warmup": "500ms",
+        "in_flight_max": 20_000,
+    }
 
 
 EXPERIMENT = Experiment(

@@ -144,9 +144,11 @@ def test_l15_threads_with_varied_requests_do_not_hold_to_90_percent() -> None:
 @needs_sim
 @pytest.mark.parametrize(
     ("words", "bend"),
-    [("hyper-thread", lambda job: {**_short(job), "smt_slowdown": 1.05}),
-     ("time-shared", lambda job: _services(_short(job), grant={"weight": l29.NICE}))],
-)  # fmt: skip
+    [
+        ("hyper-thread", lambda job: {**_short(job), "smt_slowdown": 1.05}),
+        ("time-shared", lambda job: _services(_short(job), grant={"weight": l29.NICE})),
+    ],
+)
 def test_l7_a_probe_that_hardly_disturbs_does_not_break_the_tail(words: str, bend: Bend) -> None:
     assert _one(find("L7").run(_bent(bend), 0.01), words).holds is False
 
@@ -221,8 +223,10 @@ def test_l19_strict_priority_for_one_of_them_is_not_cfs(
     monkeypatch: pytest.MonkeyPatch, first: int, words: str
 ) -> None:
     def strict(job: dict[str, Any]) -> dict[str, Any]:
-        ranked = [{**s, "grant": {"priority": 2 if at == first else 1}}
-                  for at, s in enumerate(job["services"])]  # fmt: skip
+        ranked = [
+            {**s, "grant": {"priority": 2 if at == first else 1}}
+            for at, s in enumerate(job["services"])
+        ]
         return {**_short(job), "policy": "rt", "services": ranked}
 
     # B has requests of 1 ms: beside them, served first, A is late even at a low load.
@@ -243,8 +247,14 @@ def test_l19_another_split_does_not_give_the_tails_of_table_2(
 
 def _good_to(name: str, top: float) -> Matrix:
     cells = tuple(tuple(BOTH if a + b < top + 1e-6 else "A" for a in STEPS) for b in STEPS)
-    return Matrix(name=f"{name}, exponential", row_label="", column_label="", rows=STEPS,
-                  columns=STEPS, cells=cells)  # fmt: skip
+    return Matrix(
+        name=f"{name}, exponential",
+        row_label="",
+        column_label="",
+        rows=STEPS,
+        columns=STEPS,
+        cells=cells,
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,22 @@ def run(simulator: Simulator, share: float) -> Replica:
         title="Load within LQoS by threads: one queue with 1, 2 and 8 servers",
         label="simulated",
         parameters=(
-            Parameter(name="service", value="exponential, and fixed beside it",
-                      source="assumed; its mean cancels out (P8)"),
+            Parameter(
+                name="service",
+                value="exponential, and fixed beside it",
+                source="assumed; its mean cancels out (P8)",
+            ),
             Parameter(name="queue", value="one for all threads", source="TailBench's harness"),
         ),
         curves=tuple(
-            Curve(name=name, x_label="threads", y_label="load in LQoS over 1 thread", x=x, y=y,
-                  is_paper=name in PAPER)
+            Curve(
+                name=name,
+                x_label="threads",
+                y_label="load in LQoS over 1 thread",
+                x=x,
+                y=y,
+                is_paper=name in PAPER,
+            )
             for name, y in (*scaled.items(), *paper.items())
         ),
         checks=(
@@ -56,10 +65,14 @@ def run(simulator: Simulator, share: float) -> Replica:
                 if k
             ),
         ),
-        notes=(("More threads on one queue carry more than their number, because a request finds "
+        notes=(
+            (
+                "More threads on one queue carry more than their number, because a request finds "
                 "one free. img-dnn does so at 2 threads; at 8 it stays far below: that limit is "
-                "not queueing. specjbb's is not from the start (P11: fixed warehouses)."),),
-    )  # fmt: skip
+                "not queueing. specjbb's is not from the start (P11: fixed warehouses)."
+            ),
+        ),
+    )
 
 
 def crossing(p95: list[float]) -> float:
@@ -75,28 +88,40 @@ def crossing(p95: list[float]) -> float:
 
 def closed_form(limits: list[float]) -> Check:
     """The simulator against Erlang C at the loads that it found."""
-    found = [mmn_quantile(0.95, n, limit / n, 1.0)
-             for n, limit in zip(SERVERS, limits, strict=True)]  # fmt: skip
+    found = [
+        mmn_quantile(0.95, n, limit / n, 1.0) for n, limit in zip(SERVERS, limits, strict=True)
+    ]
     return within(
-        max(found, key=lambda value: abs(value - LQOS)), 0.97 * LQOS, 1.03 * LQOS, form="{:.2f}",
+        max(found, key=lambda value: abs(value - LQOS)),
+        0.97 * LQOS,
+        1.03 * LQOS,
+        form="{:.2f}",
         what="at the simulated limits the closed form of M/M/n is at LQoS",
         paper=f"{LQOS:g} service times",
         ours="/".join(f"{value:.2f}" for value in found),
-    )  # fmt: skip
+    )
 
 
 def scaling(name: str, threads: int, theirs: float, ours: float, fixed: float) -> Check:
     """One ratio of the paper against the queue's."""
     return within(
-        ours, theirs * (1 - OFF), theirs * (1 + OFF), form="{:.2f}",
+        ours,
+        theirs * (1 - OFF),
+        theirs * (1 + OFF),
+        form="{:.2f}",
         what=f"{name}: load in LQoS at {threads} threads over that at 1",
-        paper=f"{theirs:.2f}×", ours=f"{ours:.2f}× (fixed service times {fixed:.2f}×)",
-    )  # fmt: skip
+        paper=f"{theirs:.2f}×",
+        ours=f"{ours:.2f}× (fixed service times {fixed:.2f}×)",
+    )
 
 
 def _job(shape: str, servers: int, rho: float, share: float) -> dict[str, object]:
-    return {"rate": repr(rho * servers), "service": SHAPES[shape], "servers": servers,
-            "requests": str(int(1.5e6 * max(0.25, share)))}  # fmt: skip
+    return {
+        "rate": repr(rho * servers),
+        "service": SHAPES[shape],
+        "servers": servers,
+        "requests": str(int(1.5e6 * max(0.25, share))),
+    }
 
 
 EXPERIMENT = Experiment(

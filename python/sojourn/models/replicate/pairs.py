@@ -25,18 +25,30 @@ QOS_FACTOR = 5.0  # L19
 BOTH, ONLY_A, ONLY_B, NONE = "AB", "A", "B", "-"
 
 PARAMETERS = (
-    Parameter(name="A (memcached)", value=f"{SERVICE_US:.1f} µs of the core per request",
-              source="L8: 1.1 M QPS on 12 cores"),
-    Parameter(name="A's mean latency at low load", value="100 µs; what is not on the core is "
-              "spent outside it, by both services, and is not delayed",
-              source="section 3.2.5: on the order of 100 µs; L12: 19 of 50 µs on the server"),
-    Parameter(name="B (1-ms service)", value="mean latency 1 ms at low load, the same time outside",
-              source="section 3.2.5: on the order of 1 ms"),
-    Parameter(name="service times", value="exponential, and fixed beside it",
-              source="not stated (fixed value size, L9): assumed, so varied"),
+    Parameter(
+        name="A (memcached)",
+        value=f"{SERVICE_US:.1f} µs of the core per request",
+        source="L8: 1.1 M QPS on 12 cores",
+    ),
+    Parameter(
+        name="A's mean latency at low load",
+        value="100 µs; what is not on the core is "
+        "spent outside it, by both services, and is not delayed",
+        source="section 3.2.5: on the order of 100 µs; L12: 19 of 50 µs on the server",
+    ),
+    Parameter(
+        name="B (1-ms service)",
+        value="mean latency 1 ms at low load, the same time outside",
+        source="section 3.2.5: on the order of 1 ms",
+    ),
+    Parameter(
+        name="service times",
+        value="exponential, and fixed beside it",
+        source="not stated (fixed value size, L9): assumed, so varied",
+    ),
     Parameter(name="QoS", value="p95 ≤ 5 × p95 alone at 10 % load", source="L19"),
     Parameter(name="shares", value="equal", source="assumed, as in L18"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +96,15 @@ def matrices(simulator: Simulator, settings: list[Setting], share: float) -> lis
         names = [_verdict(r["services"], bounds[setting.shape], outside_ns) for r in part]
         rows = tuple(tuple(names[row * 10 : row * 10 + 10]) for row in range(10))
         found.append(
-            Matrix(name=setting.name, row_label="load of B", column_label="load of A",
-                   rows=STEPS, columns=STEPS, cells=rows)
-        )  # fmt: skip
+            Matrix(
+                name=setting.name,
+                row_label="load of B",
+                column_label="load of A",
+                rows=STEPS,
+                columns=STEPS,
+                cells=rows,
+            )
+        )
     return found
 
 
@@ -102,35 +120,48 @@ def where(matrix: Matrix, test: Callable[[float, float], bool]) -> list[str]:
 
 def _job(setting: Setting, a: float, b: float, share: float) -> dict[str, Any]:
     """L24: priorities rate-monotonic; quotas proportional to the offered loads."""
-    grants: list[dict[str, Any]] = [{"priority": 2, "warp": f"{setting.warp_ms:g}ms"},
-                                    {"priority": 1}]  # fmt: skip
+    grants: list[dict[str, Any]] = [
+        {"priority": 2, "warp": f"{setting.warp_ms:g}ms"},
+        {"priority": 1},
+    ]
     if setting.has_quota:
         for grant, load in zip(grants, (a, b), strict=True):
             grant["quota"] = f"{PERIOD_NS * load / (a + b):.0f}ns"
     costs = pair(setting.shape)
     services = [
-        {"name": name, "rate": str(load / mean * 1e6), "service": f"{setting.shape}:{mean:.6g}",
-         "grant": grant}
+        {
+            "name": name,
+            "rate": str(load / mean * 1e6),
+            "service": f"{setting.shape}:{mean:.6g}",
+            "grant": grant,
+        }
         for name, load, mean, grant in zip(
             "AB", (a, b), (costs.a_us, costs.b_us), grants, strict=True
         )
-    ]  # fmt: skip
+    ]
     # Above 100 % one of them fails whatever the scheduler does: less time shows which.
     base_s = 12.0 if a + b < 1 - 1e-9 else 4.0
     return {
-        "policy": setting.policy, "tuning": dict(setting.tuning or {}), "services": services,
-        "duration": seconds(base_s, share), "allow_overload": True, "in_flight_max": 20_000,
-    }  # fmt: skip
+        "policy": setting.policy,
+        "tuning": dict(setting.tuning or {}),
+        "services": services,
+        "duration": seconds(base_s, share),
+        "allow_overload": True,
+        "in_flight_max": 20_000,
+    }
 
 
 def _bounds(simulator: Simulator, shape: str, share: float) -> tuple[float, float]:
     """5 × p95 of each service alone at 10 % load, ns."""
     costs = pair(shape)
     jobs = [
-        {"policy": "fifo", "duration": seconds(60, share),
-         "services": [{"rate": str(LOW / mean * 1e6), "service": f"{shape}:{mean:.6g}"}]}
+        {
+            "policy": "fifo",
+            "duration": seconds(60, share),
+            "services": [{"rate": str(LOW / mean * 1e6), "service": f"{shape}:{mean:.6g}"}],
+        }
         for mean in (costs.a_us, costs.b_us)
-    ]  # fmt: skip
+    ]
     a, b = (r["services"][0]["sojourn_ns"]["p95"] for r in simulator.runs("sched", jobs))
     outside_ns = costs.outside_us * 1e3
     return QOS_FACTOR * (a + outside_ns), QOS_FACTOR * (b + outside_ns)

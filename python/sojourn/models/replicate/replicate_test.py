@@ -13,8 +13,11 @@ needs_sim = pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="ne
 
 
 def test_every_id_of_the_papers_is_listed_once() -> None:
-    wanted = [*(f"L{n}" for n in range(1, 35)), *(f"C{n}" for n in range(1, 27)),
-              *(f"P{n}" for n in range(1, 23))]  # fmt: skip
+    wanted = [
+        *(f"L{n}" for n in range(1, 35)),
+        *(f"C{n}" for n in range(1, 27)),
+        *(f"P{n}" for n in range(1, 23)),
+    ]
     assert [entry.id for entry in replicate.ids()] == wanted
 
 
@@ -93,8 +96,11 @@ def test_arithmetic_is_counted_apart_and_is_no_agreement() -> None:
     assert replica(sure).verdict == "arithmetic"
     assert replica(sure, judged).verdict == "holds"
     assert dict(replica(sure, judged).counts) == {
-        "holds": 1, "violated": 0, "arithmetic": 1, "unknown": 0,
-    }  # fmt: skip
+        "holds": 1,
+        "violated": 0,
+        "arithmetic": 1,
+        "unknown": 0,
+    }
     assert replica(wrong).verdict == "violated"
     assert within(None, 0, 2, what="", paper="", ours="").holds is False
 
@@ -121,9 +127,15 @@ def test_computed_experiments_hold_or_are_arithmetic(name: str) -> None:
 @needs_sim
 @pytest.mark.parametrize(
     ("name", "verdict"),
-    [("L5", "holds"), ("L12", "violated"), ("L14", "violated"), ("L17", "holds"),
-     ("L21", "holds"), ("C26", "arithmetic")],
-)  # fmt: skip
+    [
+        ("L5", "holds"),
+        ("L12", "violated"),
+        ("L14", "violated"),
+        ("L17", "holds"),
+        ("L21", "holds"),
+        ("C26", "arithmetic"),
+    ],
+)
 def test_quick_simulated_experiments_come_out_as_published(name: str, verdict: str) -> None:
     share = 0.5 if name == "L5" else 0.25  # L5 shortens no run, but at 1 covers a second load
     found = replicate.find(name).run(Simulator.find(), share)

@@ -58,8 +58,12 @@ def test_l18_a_break_lies_between_two_loads_and_the_cap_in_a_few_percent() -> No
     assert l18._break("x", "50 %", None, 0.45, 0.55).ours == "never"
     assert l18._break("x", "50 %", 0.04, 0.0, 0.1).ours == "between 0% and 4%"
     assert [l18._cap("x", most).holds for most in (0.855, 0.86, 0.875, 0.895, 0.9)] == [
-        False, True, True, True, False,
-    ]  # fmt: skip
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def good_to(top: float) -> Any:
@@ -76,8 +80,12 @@ def good_to(top: float) -> Any:
         ]
         in_time = [sum(loads) < top + 1e-6 or loads[0] < loads[1] - 1e-6, sum(loads) < top + 1e-6]
         most = [5e3 * (3 * mean + costs.outside_us) - 1e3 * costs.outside_us for mean in means]
-        return {"services": [{"sojourn_ns": {"p95": 0.99 * m if ok else 1.01 * m}}
-                             for m, ok in zip(most, in_time, strict=True)]}  # fmt: skip
+        return {
+            "services": [
+                {"sojourn_ns": {"p95": 0.99 * m if ok else 1.01 * m}}
+                for m, ok in zip(most, in_time, strict=True)
+            ]
+        }
 
     return answer
 
@@ -110,13 +118,15 @@ def test_l19_table_2_s_tails_are_those_of_the_split() -> None:
 def test_l25_a_matrix_for_every_scheduler_and_shape() -> None:
     found = l25.run(fed(good_to(0.8)), 1.0)
     assert [m.name for m in found.matrices] == [
-        f"{name}, {shape}" for shape in ("exponential", "fixed") for name in
-        ("CFS", "RT + quota", "BVT warp 12.1 ms", "BVT warp 24 ms", "BVT warp 48 ms")
-    ]  # fmt: skip
+        f"{name}, {shape}"
+        for shape in ("exponential", "fixed")
+        for name in ("CFS", "RT + quota", "BVT warp 12.1 ms", "BVT warp 24 ms", "BVT warp 48 ms")
+    ]
     # 28 cells are good for both; of the 15 cells at 80 and 90 % the eight of 90 % fail.
     assert [check.ours for check in found.checks[:2]] == [
-        "8 of the 15 cells above 70 and below 100 % fail", "28 cells good for both, CFS 28",
-    ]  # fmt: skip
+        "8 of the 15 cells above 70 and below 100 % fail",
+        "28 cells good for both, CFS 28",
+    ]
     assert found.checks[3].ours == "80% (BVT warp 48 ms, exponential); at 70 %: 100%, 100%, 100%"
     assert [check.holds for check in found.checks] == [False, False, False, True] * 2
 
@@ -128,35 +138,48 @@ def test_c22_cells_lie_by_row_and_column_in_both_matrices() -> None:
     """Both meet their targets up to a sum of 0.5 on one core, memcached alone up to 0.9 on two."""
 
     def answer(job: Mapping[str, Any]) -> Result:
-        m, n = (float(s["rate"]) * float(s["service"].partition(":")[2]) / 1e6
-                for s in job["services"])  # fmt: skip
+        m, n = (
+            float(s["rate"]) * float(s["service"].partition(":")[2]) / 1e6 for s in job["services"]
+        )
         one = m + n < 0.501, m + n < 0.501
         fits = one if job["cpus"] == 1 else (m + n < 0.901, m < 0.2)
         limits = (1e6, 20e6)
-        return {"services": [{"sojourn_ns": {"p99": limit if ok else limit + 1}}
-                             for limit, ok in zip(limits, fits, strict=True)]}  # fmt: skip
+        return {
+            "services": [
+                {"sojourn_ns": {"p99": limit if ok else limit + 1}}
+                for limit, ok in zip(limits, fits, strict=True)
+            ]
+        }
 
     found = c22.run(fed(answer), 1.0)
     same, other, *paper = found.matrices
     assert [m.name for m in found.matrices] == [
         f"{name}, {who}" for who in ("simulated", "paper") for name in (c22.SAME, c22.OTHER)
-    ]  # fmt: skip
+    ]
     for m, row, right in zip(same.rows, same.cells, other.cells, strict=True):
         for n, left, cell in zip(same.columns, row, right, strict=True):
             assert left == ("MN" if m + n < 0.501 else "-")
             letters = ("M" if m + n < 0.901 else "") + ("N" if m < 0.15 else "")
             assert cell == (letters or "-")
     assert paper[0].cells[3] == ("MN", "N", "-", "-", "-", "-", "-")
-    differ = [sum(a != b for x, y in zip(left.cells, right.cells, strict=True)
-                  for a, b in zip(x, y, strict=True))
-              for left, right in ((same, paper[0]), (other, paper[1]))]  # fmt: skip
+    differ = [
+        sum(
+            a != b
+            for x, y in zip(left.cells, right.cells, strict=True)
+            for a, b in zip(x, y, strict=True)
+        )
+        for left, right in ((same, paper[0]), (other, paper[1]))
+    ]
     assert [check.ours.partition(" ")[0] for check in found.checks[:2]] == list(map(str, differ))
     assert found.checks[0].ours.endswith("of 49 cells differ; 10 good for both")
     assert (found.checks[2].paper, found.checks[2].ours) == ("50%", "50%")
     assert found.checks[3].ours == "0.70 times"
     assert [check.tolerance for check in found.checks] == [
-        "0 to 5", "0 to 5", "45% to 55%", "1.2 to inf",
-    ]  # fmt: skip
+        "0 to 5",
+        "0 to 5",
+        "45% to 55%",
+        "1.2 to inf",
+    ]
     assert [check.holds for check in found.checks] == [True, False, True, False]
     assert c22._cell([{"sojourn_ns": {"p99": None}}, {"sojourn_ns": {"p99": 1.0}}]) == "N"
 
@@ -166,8 +189,10 @@ def fanned(five: float) -> Any:
         (level,) = job["tree"]
         n = level["fanout"]
         assert {k: v for k, v in job.items() if k != "tree"} == {
-            "servers": 500, "load_by_hour": [0.7], "roots": 21_000,
-        }  # fmt: skip
+            "servers": 500,
+            "load_by_hour": [0.7],
+            "roots": 21_000,
+        }
         assert (level["name"], level["scale"]) == ("leaf", 1.0)
         root = {"p50": 1e3 * n, "p95": five * 1e5 if n == 5 else 2e3 * n}
         return {"root_ns": root, "server_ns": {"p99": 1e5 if n == 1 else 9e9}}

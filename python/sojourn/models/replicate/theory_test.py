@@ -138,8 +138,13 @@ def test_p10_the_limits_are_those_of_erlang_c() -> None:
 def test_l34_our_figures_are_the_papers() -> None:
     found = find("L34").run(Simulator("unused", 1), 1.0)
     assert [check.ours for check in found.checks] == [
-        "60%", "3,600", "17.19%", "7,200", "up to 90%", "lbm at 90%",
-    ]  # fmt: skip
+        "60%",
+        "3,600",
+        "17.19%",
+        "7,200",
+        "up to 90%",
+        "lbm at 90%",
+    ]
 
 
 def test_l32_and_p8_our_figures_are_the_papers() -> None:

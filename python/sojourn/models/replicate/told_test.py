@@ -18,13 +18,18 @@ def answered(*, share: float = 1.0) -> dict[str, Replica]:
     interval = {"lo": 0.9, "mid": 1.0, "hi": 1.1}
     numbers = ("mean", "p50", "p90", "p95", "p99", "p999")
     result = {
-        "services": [{"sojourn_ns": span, "achieved_rps": 8e4}] * 2, "sojourn_ns": span,
-        "epoll_ns_mean": 1e4, "dispatch_ns_mean": 1.1e4, "root_ns": span, "server_ns": span,
-        "neighbours": [{"cpu_share": 0.5}], "switches_rps": [1e3],
+        "services": [{"sojourn_ns": span, "achieved_rps": 8e4}] * 2,
+        "sojourn_ns": span,
+        "epoll_ns_mean": 1e4,
+        "dispatch_ns_mean": 1.1e4,
+        "root_ns": span,
+        "server_ns": span,
+        "neighbours": [{"cpu_share": 0.5}],
+        "switches_rps": [1e3],
         "agreement": [{"quantity": "mean", "closed": 1.0, "error": 0.0, "interval": interval}],
         "intervals": dict.fromkeys(numbers, interval),
         "closed": [{"exact": True, **dict.fromkeys(numbers, 1.0)}],
-    }  # fmt: skip
+    }
 
     class Same(Simulator):
         def run(self, command: Command, job: Job, *options: str) -> Result:
@@ -42,8 +47,11 @@ def _replicas() -> dict[str, Replica]:
 def test_marks_stand_where_the_papers_have_them(replicas: dict[str, Replica]) -> None:
     marks = {name: [mark.x for mark in found.marks] for name, found in replicas.items()}
     assert {name: at for name, at in marks.items() if at} == {
-        "L14": [0.3], "L15": [0.5, 0.9], "L18": [0.12, 0.5, 0.87], "C11": [4, 16],
-    }  # fmt: skip
+        "L14": [0.3],
+        "L15": [0.5, 0.9],
+        "L18": [0.12, 0.5, 0.87],
+        "C11": [4, 16],
+    }
 
 
 @pytest.mark.parametrize(
@@ -74,9 +82,13 @@ def test_the_papers_own_curves_are_marked_as_such(replicas: dict[str, Replica]) 
         f"{name} {c.name}" for name, found in replicas.items() for c in found.curves if c.is_paper
     }
     assert own == {
-        "L29 mean, paper", "L29 perlbench, paper", "L29 bwaves, paper", "L32 paper",
-        "P10 img-dnn", "P10 specjbb",
-    }  # fmt: skip
+        "L29 mean, paper",
+        "L29 perlbench, paper",
+        "L29 bwaves, paper",
+        "L32 paper",
+        "P10 img-dnn",
+        "P10 specjbb",
+    }
 
 
 def test_each_result_goes_to_the_curve_of_its_case(replicas: dict[str, Replica]) -> None:

@@ -118,9 +118,14 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
         )
     try:
         done = subprocess.run(
-            ["ldd", program], capture_output=True, text=True, check=False, timeout=LDD_S_MAX,
-            stdin=subprocess.DEVNULL, **_without_rights(program, user),
-        )  # fmt: skip
+            ["ldd", program],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LDD_S_MAX,
+            stdin=subprocess.DEVNULL,
+            **_without_rights(program, user),
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFault(
             f"the libraries of {program.name} are not known: {error}",

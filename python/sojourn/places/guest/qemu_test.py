@@ -11,10 +11,17 @@ from sojourn.places.guest.qemu import KVM, TCG, Machine
 from sojourn.places.users import User
 
 MACHINE = Machine(
-    at=Path("/run/sojourn-0123456789/1"), kernel=Path("/k"), initrd=Path("/i"), accelerator=TCG,
-    cpus=2, memory_mb=512, channel=Path("/run/sojourn-0123456789/1/agent"), tap="sojourn-012345t",
-    mac="02:00:00:00:00:01", user=User("nobody", 65_534, 65_533),
-)  # fmt: skip
+    at=Path("/run/sojourn-0123456789/1"),
+    kernel=Path("/k"),
+    initrd=Path("/i"),
+    accelerator=TCG,
+    cpus=2,
+    memory_mb=512,
+    channel=Path("/run/sojourn-0123456789/1/agent"),
+    tap="sojourn-012345t",
+    mac="02:00:00:00:00:01",
+    user=User("nobody", 65_534, 65_533),
+)
 PANIC = """\
 [    0.5] ACPI: bla
 \x1b[31m[    1.2] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)

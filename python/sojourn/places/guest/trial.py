@@ -71,9 +71,13 @@ def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
     at.mkdir(mode=0o700)
     initrd.write_bare(at / "initrd", made, SCRIPT)
     machine = Machine(
-        at=at, kernel=made.at / KERNEL, initrd=at / "initrd",
-        accelerator=KVM, cpus=1, memory_mb=MEMORY_MB,
-    )  # fmt: skip
+        at=at,
+        kernel=made.at / KERNEL,
+        initrd=at / "initrd",
+        accelerator=KVM,
+        cpus=1,
+        memory_mb=MEMORY_MB,
+    )
     try:
         guest = process.start(
             "a trial of KVM",

@@ -146,9 +146,14 @@ def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
     fits = tuple(quantile_regression.fit(whole, factors, q, seed=seed) for q in QUANTILES)
     text = sentence(label, rate, next(one for one in fits if one.q == TOLD), levels)
     return Attributed(
-        headline=text, answer=text, verdict=Verdict.HOLDS, service=label, rate=rate,
-        levels=levels, fits=fits,
-    )  # fmt: skip
+        headline=text,
+        answer=text,
+        verdict=Verdict.HOLDS,
+        service=label,
+        rate=rate,
+        levels=levels,
+        fits=fits,
+    )
 
 
 def _samples(sojourn: Any) -> Floats:
@@ -162,9 +167,14 @@ def _unknown(
 ) -> Attributed:
     text = f"{label}: which factor moves p99 is unknown."
     return Attributed(
-        headline=text, answer=text, verdict=Verdict.UNKNOWN, reasons=(f"{label}: {why}",),
-        service=label, rate=rate, levels=levels,
-    )  # fmt: skip
+        headline=text,
+        answer=text,
+        verdict=Verdict.UNKNOWN,
+        reasons=(f"{label}: {why}",),
+        service=label,
+        rate=rate,
+        levels=levels,
+    )
 
 
 def sentence(label: str, rate: str, found: Fit, levels: Sequence[tuple[str, str, str]]) -> str:

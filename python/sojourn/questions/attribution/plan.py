@@ -41,9 +41,12 @@ class Attribution(Question):
             tried = done.at(block, cell.setting)
             if make.is_open(tried, retries):
                 point = make.point(
-                    study, cell, len(tried), measure_s=study.run.measure_s,
+                    study,
+                    cell,
+                    len(tried),
+                    measure_s=study.run.measure_s,
                     offered_rps=units.parse_count(service.attribution.rate),
-                )  # fmt: skip
+                )
                 return make.longer(point, tried)
         return None
 

@@ -14,10 +14,12 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.report.section import Shown
 from sojourn.stats.quantile_regression import MOVES, NOT_SHOWN, SEEMS
 
+# fmt: off
 COLUMNS = (
     "service", "term", "quantile", "times", "lo", "hi", "p", "p_holm", "said", "blocks",
     "pseudo_r2",
-)  # fmt: skip
+)
+# fmt: on
 LOOKS = {MOVES: "violated", SEEMS: "crossing", NOT_SHOWN: "unknown"}
 
 

@@ -25,17 +25,31 @@ def attribution(*, moves: bool = True) -> Findings:
     }
     terms = [
         _term(("threads",), 2.04 if moves else 1.01, MOVES if moves else NOT_SHOWN),
-        _term(("policy",), 0.95, SEEMS), _term(("thp",), 1.01, NOT_SHOWN),
+        _term(("policy",), 0.95, SEEMS),
+        _term(("thp",), 1.01, NOT_SHOWN),
         _term(("threads", "policy"), 1.02, NOT_SHOWN),
-    ]  # fmt: skip
+    ]
     levels = tuple((name, _text(low), _text(high)) for name, (_, low, high) in keys.items())
-    one = Attributed(service="memcached", rate="8k", levels=levels,
-                     fits=(Fit(q=0.99, blocks=4, terms=tuple(terms), pseudo_r2=0.2),))  # fmt: skip
+    one = Attributed(
+        service="memcached",
+        rate="8k",
+        levels=levels,
+        fits=(Fit(q=0.99, blocks=4, terms=tuple(terms), pseudo_r2=0.2),),
+    )
     point = PointRow(
-        key="a", service="memcached", levels=tuple((key, low) for key, low, _ in keys.values()),
-        phase="attribution", repeat=0, fraction=None, offered_rps=8e3, achieved_rps=8e3,
-        p50_ns=1e5, p99_ns=1e6, verdict=Verdict.HOLDS, reasons=(),
-    )  # fmt: skip
+        key="a",
+        service="memcached",
+        levels=tuple((key, low) for key, low, _ in keys.values()),
+        phase="attribution",
+        repeat=0,
+        fraction=None,
+        offered_rps=8e3,
+        achieved_rps=8e3,
+        p50_ns=1e5,
+        p99_ns=1e6,
+        verdict=Verdict.HOLDS,
+        reasons=(),
+    )
     found = replace(testing.findings(), services=(), sections={}, points=(point,))
     return found.having("attribution", Attributions(of=(one,)))
 
@@ -45,8 +59,15 @@ def _text(level: str) -> str:
 
 
 def _term(factors: tuple[str, ...], ratio: float, said: str) -> Term:
-    return Term(factors=factors, q=0.99, ratio=ratio, p=0.01, p_holm=0.02, said=said,
-                interval=Interval(lo=0.97 * ratio, hi=1.03 * ratio))  # fmt: skip
+    return Term(
+        factors=factors,
+        q=0.99,
+        ratio=ratio,
+        p=0.01,
+        p_holm=0.02,
+        said=said,
+        interval=Interval(lo=0.97 * ratio, hi=1.03 * ratio),
+    )
 
 
 CASES: Mapping[str, Case] = {

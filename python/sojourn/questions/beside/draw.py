@@ -31,10 +31,14 @@ def tail(records: Sequence[Record], breaks: Sequence[Record], *, tail: str, titl
     ends = [number(r[key]) for r in records for key in ("lo_ns", "hi_ns")]
     axis = time_axis(ends, dots=[number(r["value_ns"]) for r in records])
     rows: list[Record] = [
-        r | {"y": axis.place(number(r["value_ns"])), "low": axis.place(number(r["lo_ns"])),
-             "high": axis.place(number(r["hi_ns"]))}
+        r
+        | {
+            "y": axis.place(number(r["value_ns"])),
+            "low": axis.place(number(r["lo_ns"])),
+            "high": axis.place(number(r["hi_ns"])),
+        }
         for r in records
-    ]  # fmt: skip
+    ]
     broken: list[Record] = [r | {"y": axis.place(number(r["value_ns"]))} for r in breaks]
     x, y, look = _x(records), axis.y("y", f"{tail} sojourn time"), _look(records)
     base = sheet.chart("tails", rows).encode(x=x, color=look)
@@ -102,6 +106,12 @@ def _look(records: Sequence[Record]) -> alt.Color:
     return alt.Color(
         "setting:N",
         scale=alt.Scale(domain=names, range=[series(n % SERIES) for n in range(len(names))]),
-        legend=alt.Legend(title=None, orient="top", columns=3, symbolType="stroke",
-                          symbolOpacity=1, symbolStrokeWidth=3),
-    )  # fmt: skip
+        legend=alt.Legend(
+            title=None,
+            orient="top",
+            columns=3,
+            symbolType="stroke",
+            symbolOpacity=1,
+            symbolStrokeWidth=3,
+        ),
+    )

@@ -17,10 +17,12 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.stats.interval import Estimate
 
 TAIL, KEPT = "beside-tail", "beside-kept"
+# fmt: off
 COLUMNS = (
     "service", "setting", "neighbour", "who", "fraction", "value_ns", "lo_ns", "hi_ns",
     "kept", "kept_lo", "kept_hi",
-)  # fmt: skip
+)
+# fmt: on
 Points = Mapping[tuple[str, str], Mapping[float, LoadPoint]]
 
 

@@ -134,9 +134,13 @@ class BesideAnswer(Answer):
             )
         said = " ".join(_said(each))
         return BesideSection(
-            headline=said, answer=said, found=each, paper=tuple(_paper(each)),
-            reasons=tuple(_reasons(each)), leads=True,
-        )  # fmt: skip
+            headline=said,
+            answer=said,
+            found=each,
+            paper=tuple(_paper(each)),
+            reasons=tuple(_reasons(each)),
+            leads=True,
+        )
 
     def counted(self, found: Findings) -> Counted | None:
         """Loads at which the tail is as alone or is not, or at which its ratio is known."""
@@ -261,8 +265,9 @@ def _said(each: Sequence[Beside]) -> Iterator[str]:
             yield from cost_words(mine[0])
         else:
             tail = percentile(mine[0].q)
-            parts = "; ".join(f"{_called(one)} {break_words(one.breaks)}{_left(one)}"
-                              for one in mine)  # fmt: skip
+            parts = "; ".join(
+                f"{_called(one)} {break_words(one.breaks)}{_left(one)}" for one in mine
+            )
             yield f"Beside {neighbour} the {tail} of {service} is twice that alone: {parts}."
     if text := _others_words(each):
         yield text

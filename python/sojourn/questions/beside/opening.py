@@ -209,8 +209,12 @@ def _times(row: Row | None) -> str:
 def _plot(mine: Sequence[Beside], width: int) -> Iterator[str]:
     """Tails beside the neighbour by the letter of their setting, dots alone."""
     yield f"{show.quantile(mine[0].q)} beside the neighbour, by letter; . alone"
-    alone = [plot.Mark(x=row.load, y=row.alone_ns, sign=".") for one in mine for row in one.rows
-             if row.alone_ns is not None]  # fmt: skip
+    alone = [
+        plot.Mark(x=row.load, y=row.alone_ns, sign=".")
+        for one in mine
+        for row in one.rows
+        if row.alone_ns is not None
+    ]
     marks = [
         plot.Mark(x=row.load, y=row.beside_ns, sign=sign)
         for sign, one in zip(SIGNS, mine, strict=False)

@@ -117,9 +117,16 @@ def _costs(found: BesideSection) -> Table:
     )
     tail = percentile(found.found[0].q) if found.found else "tail"
     columns = (
-        "setting", "neighbour", "load", f"{tail}_alone", f"{tail}_beside", "times",
-        "mean_more", f"{tail}_more", "kept",
-    )  # fmt: skip
+        "setting",
+        "neighbour",
+        "load",
+        f"{tail}_alone",
+        f"{tail}_beside",
+        "times",
+        "mean_more",
+        f"{tail}_more",
+        "kept",
+    )
     return Table(columns=columns, rows=rows)
 
 

@@ -32,9 +32,16 @@ EXTRA_NS = {0.1: 5e3, 0.3: 5e3, 0.6: 3e6}  # what the neighbour costs a request,
 
 def row(load: float, state: interference.State, ratio: float = 1.0) -> Row:
     return Row(
-        load=load, rps=0.0, alone_ns=1.0, beside_ns=ratio, ratio=Number(ratio), mean_ns=None,
-        tail_ns=None, kept=None, state=state,
-    )  # fmt: skip
+        load=load,
+        rps=0.0,
+        alone_ns=1.0,
+        beside_ns=ratio,
+        ratio=Number(ratio),
+        mean_ns=None,
+        tail_ns=None,
+        kept=None,
+        state=state,
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,9 +129,15 @@ def played(name: str, policies: list[str]) -> Findings:
             times = times + (EXTRA_NS[point.fraction or 0.1] if is_kept else 5e3)
         one = measured(point, times, seconds=2)
         did = Pace(
-            called="noise", unit="ops", per_s=9.0, error_per_s=None, alone_per_s=10.0,
-            alone_error_per_s=None, asked_per_s=None, seconds=2,
-        )  # fmt: skip
+            called="noise",
+            unit="ops",
+            per_s=9.0,
+            error_per_s=None,
+            alone_per_s=10.0,
+            alone_error_per_s=None,
+            asked_per_s=None,
+            seconds=2,
+        )
         others = (("kworker", 0.02), ("tiny", 0.0001))
         done.append(replace(one, pace=did if is_beside else None, others=others))
     given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS)
@@ -175,9 +188,17 @@ def test_a_study_without_anybody_beside_has_no_such_section() -> None:
 def test_what_was_kept_is_of_believed_runs_and_of_no_twin() -> None:
     def run(block: int, kept: float, verdict: Verdict = Verdict.HOLDS, **more: bool) -> Any:
         point = Point(
-            key="k", service="s", phase=Phase.SWEEP, offered_rps=1e3, fraction=0.3, measure_s=1.0,
-            warmup_s=0.0, seed=1, repeat=block, setting=Setting.of(load=0.3, **more),
-        )  # fmt: skip
+            key="k",
+            service="s",
+            phase=Phase.SWEEP,
+            offered_rps=1e3,
+            fraction=0.3,
+            measure_s=1.0,
+            warmup_s=0.0,
+            seed=1,
+            repeat=block,
+            setting=Setting.of(load=0.3, **more),
+        )
         did = SimpleNamespace(kept=kept)
         return SimpleNamespace(outcome=SimpleNamespace(point=point, verdict=verdict), pace=did)
 

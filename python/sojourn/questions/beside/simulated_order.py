@@ -146,9 +146,12 @@ def terms(setting: str, base: str) -> dict[str, Any] | None:
     real_time = {"policy": "rt", "grant": {"priority": 1}}
     fair: dict[str, Any] = {"policy": base, "grant": {}}
     found: dict[str, dict[str, Any]] = {
-        "other": fair, "batch": fair, "idle": {**fair, "grant": {"weight": IDLE_WEIGHT}},
-        "fifo": real_time, "rr": real_time,
-    }  # fmt: skip
+        "other": fair,
+        "batch": fair,
+        "idle": {**fair, "grant": {"weight": IDLE_WEIGHT}},
+        "fifo": real_time,
+        "rr": real_time,
+    }
     if word == "nice":
         found[word] = {**fair, "grant": {"weight": max(1, round(WEIGHT * STEP ** -int(value)))}}
     if word == "slice" and base == "eevdf":
@@ -225,15 +228,20 @@ def _loads(asked: Asked) -> list[float]:
 
 def _job(asked: Asked, part: Mapping[str, Any] | None, load: float) -> dict[str, Any]:
     of = part or {"policy": asked.base, "grant": {}}
-    service = {"rate": str(load / asked.service_us * 1e6),
-               "service": f"exponential:{asked.service_us:.6g}", "grant": of["grant"]}  # fmt: skip
+    service = {
+        "rate": str(load / asked.service_us * 1e6),
+        "service": f"exponential:{asked.service_us:.6g}",
+        "grant": of["grant"],
+    }
     off_ns = units.parse_ns(asked.period) - units.parse_ns(asked.busy)
     wave = {"on": asked.busy, "off": f"{off_ns}ns"}
+    # fmt: off
     return {
         "policy": of["policy"], "tuning": of.get("tuning", {}), "services": [service],
         "neighbours": [wave] if part else [], "duration": DURATION,
         "allow_overload": True, "in_flight_max": IN_FLIGHT_MAX,
-    }  # fmt: skip
+    }
+    # fmt: on
 
 
 def pairs_of(found: Sequence[Beside], at: Mapping[str, float]) -> list[Simulated]:
@@ -257,10 +265,13 @@ def pairs_of(found: Sequence[Beside], at: Mapping[str, float]) -> list[Simulated
                 verdict = REVERSED
         pairs.append(
             Simulated(
-                one=setting_of(first), other=setting_of(second), simulated=loads, verdict=verdict,
+                one=setting_of(first),
+                other=setting_of(second),
+                simulated=loads,
+                verdict=verdict,
                 measured=(break_words(first.breaks), break_words(second.breaks)),
             )
-        )  # fmt: skip
+        )
     return pairs
 
 

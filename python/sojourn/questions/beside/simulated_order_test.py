@@ -17,9 +17,16 @@ from sojourn.questions.beside.judge import Beside
 from sojourn.questions.beside.simulated_order import Asked
 
 ASKED = Asked(
-    settings=("other", "nice:-20", "fifo:1", "deadline:1ms/2ms"), service_us=10.0, busy="6ms",
-    period="48ms", most=0.5, alone_us=60.0, alone_load=0.1, base="cfs", q="p95",
-)  # fmt: skip
+    settings=("other", "nice:-20", "fifo:1", "deadline:1ms/2ms"),
+    service_us=10.0,
+    busy="6ms",
+    period="48ms",
+    most=0.5,
+    alone_us=60.0,
+    alone_load=0.1,
+    base="cfs",
+    q="p95",
+)
 KEY = "services.memcached.knobs.policy"
 
 
@@ -36,9 +43,15 @@ class Fake(Simulator):
 
 def measured(setting: str, lo: float, hi: float) -> Beside:
     return Beside(
-        service="memcached", setting=setting, levels=((KEY, setting),), neighbour="noise:wave",
-        q=0.95, rows=(), breaks=Break(lo=lo, hi=hi, most=0.5), kept=None,
-    )  # fmt: skip
+        service="memcached",
+        setting=setting,
+        levels=((KEY, setting),),
+        neighbour="noise:wave",
+        q=0.95,
+        rows=(),
+        breaks=Break(lo=lo, hi=hi, most=0.5),
+        kept=None,
+    )
 
 
 def test_each_setting_breaks_where_its_simulated_tail_is_twice_that_alone() -> None:

@@ -17,11 +17,13 @@ def found() -> Made:
         return made(Row, load=load, state=state, ratio=Number(1.5, interval) if interval else None)
 
     broken = made(
-        beside.Beside, breaks=Break(0.1, 0.3, 0.6),
+        beside.Beside,
+        breaks=Break(0.1, 0.3, 0.6),
         rows=(row(0.1, "alone"), row(0.3, "departed"), row(0.6, "open")),
-    )  # fmt: skip
+    )
     open_ = made(
-        beside.Beside, breaks=Break(0.0, math.inf, 0.6),
+        beside.Beside,
+        breaks=Break(0.0, math.inf, 0.6),
         rows=(row(0.1, "open", NARROW), row(0.3, "open", WIDE), row(0.6, "open")),
-    )  # fmt: skip
+    )
     return Made(of_study("beside", beside.BesideSection(found=(broken, open_))), 4, 6, "loads")

@@ -131,13 +131,17 @@ def draw(findings: Findings) -> list[Figure]:
             alt=_alt(found),
             table=table,
             chart=dots.ratios(
-                drawn, looks=LOOKS, hollow=UNDECIDED, title=title, across="times as long",
+                drawn,
+                looks=LOOKS,
+                hollow=UNDECIDED,
+                title=title,
+                across="times as long",
                 tooltip=("title", "verdict", "resource", "words", "doubt"),
                 lines_at={matters: "matters"} if matters > 1 else None,
             ),
             is_wide=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _alt(found: Sequence[Accused]) -> str:
@@ -150,13 +154,21 @@ def _record(one: Accused) -> Record:
     row, told = one.row, one.row.told
     ends = told.interval if told.ratio else None
     return {
-        "service": one.service, "condition": one.beside, "suspect": row.name, "verdict": row.word,
-        "resource": row.resource, "ratio": told.ratio, "lo": ends.lo if ends else None,
-        "hi": ends.hi if ends else None, "doubt": row.doubt or told.refused,
-        "row": one.title, "title": one.title, "look": row.word,
+        "service": one.service,
+        "condition": one.beside,
+        "suspect": row.name,
+        "verdict": row.word,
+        "resource": row.resource,
+        "ratio": told.ratio,
+        "lo": ends.lo if ends else None,
+        "hi": ends.hi if ends else None,
+        "doubt": row.doubt or told.refused,
+        "row": one.title,
+        "title": one.title,
+        "look": row.word,
         "words": _words(one),
         "shown": f"{told.ratio:.2g}, on {row.resource}" if row.resource else "",
-    }  # fmt: skip
+    }
 
 
 def _words(one: Accused) -> str:

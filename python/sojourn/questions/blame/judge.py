@@ -102,9 +102,12 @@ class BlameAnswer(Answer):
         if not windows:
             text = f"{found.service}: who is to blame is unknown."
             return replace(
-                section, headline=text, answer=text, verdict=Verdict.UNKNOWN,
+                section,
+                headline=text,
+                answer=text,
+                verdict=Verdict.UNKNOWN,
                 reasons=reasons or ("no window of the experiment had requests",),
-            )  # fmt: skip
+            )
         looks = [m for m in given.of(spec.label) if m.outcome.point.phase is LOOK]
         seed = make.seed_of(given.study, f"{spec.label}/{NAME}")
         section = _found(
@@ -241,9 +244,12 @@ def _said(section: Blames, label: str, reasons: tuple[str, ...]) -> Blames:
         verdict = Verdict.UNKNOWN
     text = sentence(section, label)
     return replace(
-        section, headline=text, answer=text, verdict=verdict,
+        section,
+        headline=text,
+        answer=text,
+        verdict=verdict,
         reasons=tuple(more) if verdict is not Verdict.HOLDS else reasons,
-    )  # fmt: skip
+    )
 
 
 def sentence(section: Blames, label: str) -> str:

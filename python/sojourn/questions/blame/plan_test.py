@@ -50,8 +50,9 @@ def test_each_combination_is_looked_at_once_and_then_put_to_the_test() -> None:
         (o.point.phase, o.point.setting["neighbour"]) for o in play(of, imagine, PLANS)
     )
     levels = [levels["neighbour"] for levels in of.combinations("memcached")]
-    assert phases == {(phase, level): 2 if phase is PHASE else 1
-                      for phase in (LOOK, PHASE) for level in levels}  # fmt: skip
+    assert phases == {
+        (phase, level): 2 if phase is PHASE else 1 for phase in (LOOK, PHASE) for level in levels
+    }
     without = play(study(f"{KEY}.trace=false"), imagine, PLANS)
     assert {o.point.phase for o in without} == {PHASE}
 

@@ -154,12 +154,15 @@ class Blame(Actor):
         to_ns, after = time.time_ns(), self._read()
         self._windows.append(
             {
-                "block": block, "stopped": sorted(stopped), "from_ns": from_ns, "to_ns": to_ns,
+                "block": block,
+                "stopped": sorted(stopped),
+                "from_ns": from_ns,
+                "to_ns": to_ns,
                 "applied_ns": applied_ns,
                 "service": _less(after[0], before[0]),
                 "suspects": [_less(b, a) for a, b in zip(before[1], after[1], strict=True)],
             }
-        )  # fmt: skip
+        )
 
     def _read(self) -> tuple[Served, list[Use]]:
         assert self._counters is not None  # noqa: S101  # it has entered

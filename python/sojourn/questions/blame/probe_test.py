@@ -125,9 +125,11 @@ def test_a_load_that_never_begins_stops_nobody(
         process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
     )
     stage = SimpleNamespace(
-        services={"it": live}, folder=tmp_path, book=None,
+        services={"it": live},
+        folder=tmp_path,
+        book=None,
         point=SimpleNamespace(service="it", measure_s=9.0, warmup_s=1.0, seed=5),
-    )  # fmt: skip
+    )
     actor = Blame(window_s=0.5, settle_s=0.1)
     actor.enter(stage)
     actor.second({"t_s": 0.9})  # of the warm-up, whose requests stand in no log

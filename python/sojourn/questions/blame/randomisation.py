@@ -110,9 +110,14 @@ def contrast(pairs: Pairs, q: float, *, seed: int) -> Contrast:
     without_ns = [pair[1] for pair in pairs if pair[0].size and pair[1].size]
     least = min(sum(map(len, with_ns)), sum(map(len, without_ns)))
     found = Contrast(
-        with_ns=pooled(with_ns, q), without_ns=pooled(without_ns, q), ratio=None, interval=None,
-        p=1.0, blocks=len(with_ns), requests=least,
-    )  # fmt: skip
+        with_ns=pooled(with_ns, q),
+        without_ns=pooled(without_ns, q),
+        ratio=None,
+        interval=None,
+        p=1.0,
+        blocks=len(with_ns),
+        requests=least,
+    )
     if len(with_ns) < BLOCKS_MIN:
         return replace(found, refused=f"{len(with_ns)} blocks are whole, {BLOCKS_MIN} are needed")
     if least * (1 - q) < ABOVE_MIN:
@@ -123,12 +128,16 @@ def contrast(pairs: Pairs, q: float, *, seed: int) -> Contrast:
     test = _Test(_finite([*with_ns, *without_ns]), q, seed)
     ratio = math.exp(test.statistic(0.0))
     return Contrast(
-        with_ns=found.with_ns, without_ns=found.without_ns, ratio=ratio, p=test.p(0.0),
+        with_ns=found.with_ns,
+        without_ns=found.without_ns,
+        ratio=ratio,
+        p=test.p(0.0),
         interval=Interval(lo=math.exp(test.end(-1)), hi=math.exp(test.end(1))),
-        blocks=len(with_ns), requests=least,
+        blocks=len(with_ns),
+        requests=least,
         with_interval=spread(with_ns, q, seed=seed),
         without_interval=spread(without_ns, q, seed=seed),
-    )  # fmt: skip
+    )
 
 
 def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:

@@ -124,9 +124,15 @@ def test_too_few_blocks_or_requests_are_refused_with_what_is_needed() -> None:
 def told(lo: float, hi: float, p_holm: float = 0.001) -> Contrast:
     """A comparison with this interval."""
     return Contrast(
-        with_ns=2e6, without_ns=1e6, ratio=math.sqrt(lo * hi), interval=Interval(lo=lo, hi=hi),
-        p=p_holm, p_holm=p_holm, blocks=8, requests=5000,
-    )  # fmt: skip
+        with_ns=2e6,
+        without_ns=1e6,
+        ratio=math.sqrt(lo * hi),
+        interval=Interval(lo=lo, hi=hi),
+        p=p_holm,
+        p_holm=p_holm,
+        blocks=8,
+        requests=5000,
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,9 +169,18 @@ def row_of(wait: float, soft: float, own: float, others: float, disk: float = 0.
         for name, v in values.items()
     )
     return Row(
-        name="it", word=GUILTY, resource="", stop=told(2, 4), alone=None, costs=costs,
-        cpu_share=0.5, still_share=0.0, disk_bytes_per_s=disk, traced_share=None, matters=1.25,
-    )  # fmt: skip
+        name="it",
+        word=GUILTY,
+        resource="",
+        stop=told(2, 4),
+        alone=None,
+        costs=costs,
+        cpu_share=0.5,
+        still_share=0.0,
+        disk_bytes_per_s=disk,
+        traced_share=None,
+        matters=1.25,
+    )
 
 
 @pytest.mark.parametrize(

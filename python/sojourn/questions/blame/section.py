@@ -20,11 +20,13 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.report.section import Number, Shown
 from sojourn.stats.interval import Interval
 
+# fmt: off
 COLUMNS = (
     "suspect", "verdict", "resource", "comparison", "with_ns", "with_lo_ns", "with_hi_ns",
     "without_ns", "without_lo_ns", "without_hi_ns", "ratio", "lo", "hi", "p", "p_holm", "blocks",
     "requests", "refused",
-)  # fmt: skip
+)
+# fmt: on
 STOPPED, ALONE = "all run against it stopped", "it alone against none"
 RUNS, STOPS = "it runs", "it is stopped"
 AS_IS, REST = "as it is", "all of them stopped"
@@ -53,16 +55,29 @@ def _records(row: Row) -> Iterator[Record]:
         lo, hi = (one.interval.lo, one.interval.hi) if one.interval else (None, None)
         told = f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if one.ratio and one.interval else ""
         yield {
-            "suspect": row.name, "verdict": row.word, "resource": row.resource,
-            "comparison": what, "ratio": one.ratio, "lo": lo, "hi": hi, "p": one.p,
-            "p_holm": one.p_holm, "blocks": one.blocks, "requests": one.requests,
-            "refused": one.refused, "with_ns": one.with_ns, "without_ns": one.without_ns,
-            **_ends("with", one.with_interval), **_ends("without", one.without_interval),
-            "with": show.time(one.with_ns), "without": show.time(one.without_ns),
+            "suspect": row.name,
+            "verdict": row.word,
+            "resource": row.resource,
+            "comparison": what,
+            "ratio": one.ratio,
+            "lo": lo,
+            "hi": hi,
+            "p": one.p,
+            "p_holm": one.p_holm,
+            "blocks": one.blocks,
+            "requests": one.requests,
+            "refused": one.refused,
+            "with_ns": one.with_ns,
+            "without_ns": one.without_ns,
+            **_ends("with", one.with_interval),
+            **_ends("without", one.without_interval),
+            "with": show.time(one.with_ns),
+            "without": show.time(one.without_ns),
             "with_sure": show.times(one.with_interval),
             "without_sure": show.times(one.without_interval),
-            "said": told or one.refused, "chance": "" if one.refused else f"{one.p_holm:.2g}",
-        }  # fmt: skip
+            "said": told or one.refused,
+            "chance": "" if one.refused else f"{one.p_holm:.2g}",
+        }
 
 
 def _ends(name: str, found: Interval | None) -> Record:
@@ -162,11 +177,13 @@ def _drawn(found: Blames, records: list[Record]) -> list[Record]:
         more = {"verdict": record["verdict"], "said": record["said"]}
         for state, side in ((RUNS, "with"), (STOPS, "without")):
             ends = record[f"{side}_lo_ns"], record[f"{side}_hi_ns"]
+            # fmt: off
             mark = {
                 "what": record["suspect"], "state": state, "ns": record[f"{side}_ns"],
                 "lo": ends[0], "hi": ends[1], "shown": record[side],
                 "sure": record[f"{side}_sure"],
-            }  # fmt: skip
+            }
+            # fmt: on
             marked.append({**mark, **more})
     if len(found.rows) > 1:
         marked.append(_mark(REST, REST, found.rest_ns, found.rest))
@@ -174,11 +191,13 @@ def _drawn(found: Blames, records: list[Record]) -> list[Record]:
 
 
 def _mark(what: str, state: str, ns: float | None, interval: Interval | None) -> Record:
+    # fmt: off
     return {
         "what": what, "state": state, "ns": ns, "lo": interval.lo if interval else None,
         "hi": interval.hi if interval else None, "shown": show.time(ns),
         "sure": show.times(interval), "verdict": "", "said": "",
-    }  # fmt: skip
+    }
+    # fmt: on
 
 
 _EXPR = (

@@ -41,9 +41,14 @@ def window(rng: np.random.Generator, block: int, stopped: frozenset[int], harm: 
     )
     used = [UseTable(cpu_ns=0 if n in stopped else 250_000_000, disk_bytes=0) for n in (0, 1)]
     kept = WindowTable(
-        block=block, stopped=sorted(stopped), from_ns=0, to_ns=400_000_000, applied_ns=1000,
-        service=served, suspects=used,
-    )  # fmt: skip
+        block=block,
+        stopped=sorted(stopped),
+        from_ns=0,
+        to_ns=400_000_000,
+        applied_ns=1000,
+        service=served,
+        suspects=used,
+    )
     return Window((0, block), stopped, times, 0.4, kept)
 
 

@@ -101,10 +101,17 @@ def judged(name: str, stop: Contrast, alone: Contrast | None, matters: float) ->
     return Row(
         name=name,
         word=GUILTY if is_guilty else CLEARED if is_cleared else UNDECIDED,
-        resource="", stop=stop, alone=alone, costs=(), cpu_share=0.0, still_share=0.0,
-        disk_bytes_per_s=0.0, traced_share=None, matters=matters,
+        resource="",
+        stop=stop,
+        alone=alone,
+        costs=(),
+        cpu_share=0.0,
+        still_share=0.0,
+        disk_bytes_per_s=0.0,
+        traced_share=None,
+        matters=matters,
         doubt=next((one.refused for one in both if one.refused), ""),
-    )  # fmt: skip
+    )
 
 
 def told(

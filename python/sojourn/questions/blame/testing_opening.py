@@ -32,8 +32,13 @@ def blame(*words: str) -> Findings:
     for name, word in zip(names, words, strict=False):
         rows = (_suspect(name, word), _suspect("noise:syscalls@1%,where=one", CLEARED))
         section = Blames(bound_ns=1e6, rows=rows, as_is_ns=2e6, as_is=Interval(lo=1.5e6, hi=3e6))
-        base = replace(testing.memcached(), label="memcached", levels=(("neighbour", name),),
-                       service=f"memcached, neighbour = {name}", points=())  # fmt: skip
+        base = replace(
+            testing.memcached(),
+            label="memcached",
+            levels=(("neighbour", name),),
+            service=f"memcached, neighbour = {name}",
+            points=(),
+        )
         services.append(base.having("blame", section))
     return replace(testing.findings(), services=tuple(services), sections={})
 
@@ -46,14 +51,29 @@ def _change(cost: str) -> Change:
 def _suspect(name: str, word: str) -> Suspect:
     at = {GUILTY: 23.0, CLEARED: 1.02, UNDECIDED: 1.4}[word]
     wide = 3.0 if word == UNDECIDED else 1.15
-    stop = Contrast(ratio=at, interval=Interval(lo=at / wide, hi=at * wide), p=0.01, p_holm=0.02,
-                    blocks=8, requests=999, with_ns=2e6, without_ns=1e6)  # fmt: skip
+    stop = Contrast(
+        ratio=at,
+        interval=Interval(lo=at / wide, hi=at * wide),
+        p=0.01,
+        p_holm=0.02,
+        blocks=8,
+        requests=999,
+        with_ns=2e6,
+        without_ns=1e6,
+    )
     return Suspect(
-        name=name, word=word, resource=CPU if word == GUILTY else "", stop=stop, alone=None,
+        name=name,
+        word=word,
+        resource=CPU if word == GUILTY else "",
+        stop=stop,
+        alone=None,
         costs=tuple(map(_change, (WAIT, SOFTIRQ, OWN, OTHERS))),
-        cpu_share=0.5, still_share=0.0, disk_bytes_per_s=0.0, traced_share=None,
+        cpu_share=0.5,
+        still_share=0.0,
+        disk_bytes_per_s=0.0,
+        traced_share=None,
         matters=1.25,
-    )  # fmt: skip
+    )
 
 
 CASES: Mapping[str, Case] = {

@@ -68,9 +68,19 @@ def pooled(measured: Sequence[Measured]) -> Culprits | None:
 
 def _none(q: float, answer: str, reasons: tuple[str, ...]) -> Culprits:
     return Culprits(
-        q=q, answer=answer, runs=0, requests=0, others=0, tail_ns=0.0, body_ns=0.0, suspects=(),
-        unexplained_share=0.0, stacks=(), verdict=Verdict.UNKNOWN, reasons=reasons,
-    )  # fmt: skip
+        q=q,
+        answer=answer,
+        runs=0,
+        requests=0,
+        others=0,
+        tail_ns=0.0,
+        body_ns=0.0,
+        suspects=(),
+        unexplained_share=0.0,
+        stacks=(),
+        verdict=Verdict.UNKNOWN,
+        reasons=reasons,
+    )
 
 
 def _suspects(blames: Sequence[Blame], asked: int) -> tuple[Suspect, ...]:

@@ -24,21 +24,47 @@ def suspect(about: str, tail_ns: float, body_ns: float, **more: Any) -> dict[str
 def blame(tail: int, tail_ns: float, *suspects: dict[str, Any], **more: Any) -> Blame:
     """A run whose 900 other requests take 10 µs each; of the tail's excess a tenth is unknown."""
     usual = {
-        "q": 0.99, "tail_requests": tail, "body_requests": 900, "tail_mean_ns": tail_ns,
-        "body_mean_ns": 10e3, "verdict": "holds", "reasons": (), "suspects": suspects,
-        "answer": "p99: as the tracer says", "unexplained_share": 0.1,
-    }  # fmt: skip
+        "q": 0.99,
+        "tail_requests": tail,
+        "body_requests": 900,
+        "tail_mean_ns": tail_ns,
+        "body_mean_ns": 10e3,
+        "verdict": "holds",
+        "reasons": (),
+        "suspects": suspects,
+        "answer": "p99: as the tracer says",
+        "unexplained_share": 0.1,
+    }
     return Blame.model_validate({**usual, **more})
 
 
 def pooled(*blames: Blame, stacks: Folded = ()) -> Culprits:
-    point = Point(key="m/trace/b0/loaded-f0.90/with", service="m", phase=Phase.TRACE,
-                  offered_rps=1.0, measure_s=1.0, warmup_s=0.0, seed=1)  # fmt: skip
+    point = Point(
+        key="m/trace/b0/loaded-f0.90/with",
+        service="m",
+        phase=Phase.TRACE,
+        offered_rps=1.0,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     outcome = Outcome(
-        point=point, verdict=Verdict.HOLDS, reasons=(), offered_rps=1.0, achieved_rps=1.0,
-        requests=1, over_bound=None, lost=0, mean_ns=1.0, p50_ns=1.0, p95_ns=1.0, p99_ns=1.0,
-        correlation=1.0, wall_s=1.0, folder="",
-    )  # fmt: skip
+        point=point,
+        verdict=Verdict.HOLDS,
+        reasons=(),
+        offered_rps=1.0,
+        achieved_rps=1.0,
+        requests=1,
+        over_bound=None,
+        lost=0,
+        mean_ns=1.0,
+        p50_ns=1.0,
+        p95_ns=1.0,
+        p99_ns=1.0,
+        correlation=1.0,
+        wall_s=1.0,
+        folder="",
+    )
     runs = [
         Measured(outcome=outcome, traced=trace(1.0).model_copy(update={"blame": b}), stacks=stacks)
         for b in blames

@@ -24,14 +24,20 @@ MEAN, TAIL = WHO = ("all", "≥ p99")
 ABOVE = 1.35  # of the axis: room for the totals, upright
 # What takes a stage's time (C10), and its colour.
 PARTS = {
-    "RX": ("IRQ", "stage-irq-0"), "TCP/IP": ("IRQ", "stage-irq-1"),
-    "EPoll": ("queuing delay", "stage-wait-0"), "libevent": ("queuing delay", "stage-wait-1"),
-    "Read": ("system call", "stage-call-0"), "Open": ("system call", "stage-call-1"),
-    "Send": ("system call", "stage-call-2"), "application": ("user", "stage-user"),
+    "RX": ("IRQ", "stage-irq-0"),
+    "TCP/IP": ("IRQ", "stage-irq-1"),
+    "EPoll": ("queuing delay", "stage-wait-0"),
+    "libevent": ("queuing delay", "stage-wait-1"),
+    "Read": ("system call", "stage-call-0"),
+    "Open": ("system call", "stage-call-1"),
+    "Send": ("system call", "stage-call-2"),
+    "application": ("user", "stage-user"),
     "waiting": ("for others", "stage-wait-2"),
-    "client": ("not sent yet", "stage-rest-0"), "stopped": ("signal", "stage-rest-1"),
+    "client": ("not sent yet", "stage-rest-0"),
+    "stopped": ("signal", "stage-rest-1"),
     "residual": ("not explained", "stage-rest-2"),
-}  # fmt: skip
+}
+# fmt: off
 OVERVIEW = (
     "condition", "requests", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "residual_ns",
     "wire_p50_ns", "gap_p50_ns", "wire_p99_ns", "gap_p99_ns",
@@ -39,7 +45,8 @@ OVERVIEW = (
     "windows", "asked_share", "measured_share", "measured_lo_share", "measured_hi_share",
     "in_window_share", "p99_lo_ns", "p99_hi_ns", "slowed_mean_ratio", "slowed_tail_ratio",
     "verdict",
-)  # fmt: skip
+)
+# fmt: on
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
@@ -118,8 +125,12 @@ def _chart(records: list[Record], columns: Sequence[Stages], title: str) -> Spec
         "condition:N", title=None, sort=[named(c) for c in columns], axis=alt.Axis(labelAngle=-40)
     )
     side = alt.XOffset("of:N", sort=list(WHO))
-    y = alt.Y("time_share:Q", title="share of the time", scale=alt.Scale(domain=[0, ABOVE]),
-              axis=alt.Axis(format="~%", values=[0, 0.2, 0.4, 0.6, 0.8, 1]))  # fmt: skip
+    y = alt.Y(
+        "time_share:Q",
+        title="share of the time",
+        scale=alt.Scale(domain=[0, ABOVE]),
+        axis=alt.Axis(format="~%", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+    )
     bars = (
         sheet.chart("stages", records)
         .mark_bar(stroke=palette.role("paper"), strokeWidth=0.5)

@@ -162,11 +162,18 @@ def _chart(found: Culprits, title: str) -> Spec | None:
 
 def _box(frame: Frame, of: str, each_ns: float) -> Record:
     return {
-        "of": of, "frame": frame.name, "kind": frame.kind, "wide": frame.wide,
-        "x": frame.x, "x2": frame.x + frame.wide,
-        "low": frame.level, "y": frame.level + 0.5, "top": frame.level + 1,
-        "time": f"{show.time(frame.wide * each_ns)} a request", "share": show.share(frame.wide),
-    }  # fmt: skip
+        "of": of,
+        "frame": frame.name,
+        "kind": frame.kind,
+        "wide": frame.wide,
+        "x": frame.x,
+        "x2": frame.x + frame.wide,
+        "low": frame.level,
+        "y": frame.level + 0.5,
+        "top": frame.level + 1,
+        "time": f"{show.time(frame.wide * each_ns)} a request",
+        "share": show.share(frame.wide),
+    }
 
 
 def _drawn(boxes: list[Record], heads: list[Record], rows: int, title: str) -> Spec:

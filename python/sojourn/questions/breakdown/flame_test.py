@@ -207,8 +207,9 @@ def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
     assert rows["p99, 95 %"] == ["≥ 25.0 µs"] * 3
 
 
-@pytest.mark.parametrize(("wait", "words"), [("spin", "no wake-up"), ("sleep", "its wake-up"),
-                                             ("", "is not known")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wait", "words"), [("spin", "no wake-up"), ("sleep", "its wake-up"), ("", "is not known")]
+)
 def test_the_gap_says_whether_the_client_slept(wait: str, words: str) -> None:
     breakdown = breakdown_of(found(wait=wait))
     assert breakdown is not None

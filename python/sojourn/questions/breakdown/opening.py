@@ -121,10 +121,15 @@ def lines(found: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator
             :width
         ]
         rows = [
-            (c.name if not is_tail else "", "slowest" if is_tail else "all",
-             show.time(c.tail_mean_ns if is_tail else c.mean_ns), _words(c, is_tail=is_tail))
-            for c in stage_loads.shown(one) for is_tail in (False, True)
-        ]  # fmt: skip
+            (
+                c.name if not is_tail else "",
+                "slowest" if is_tail else "all",
+                show.time(c.tail_mean_ns if is_tail else c.mean_ns),
+                _words(c, is_tail=is_tail),
+            )
+            for c in stage_loads.shown(one)
+            for is_tail in (False, True)
+        ]
         wide = max(len(row[0]) for row in rows)
         for name, of, total, said in rows:
             yield f"{name:<{wide}}  {of:<7} {total:>9}  {said}"[:width].rstrip()

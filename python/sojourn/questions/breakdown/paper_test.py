@@ -71,16 +71,33 @@ def test_where_the_tail_leaves_the_ideal_queue() -> None:
 
 
 def stages(under: paper_stages.Under, fraction: float, **change: float) -> Stages:
+    # fmt: off
     ours = {"RX": 1e3, "TCP/IP": 2e3, "EPoll": 3e3, "libevent": 4e3, "Read": 5e3,
-            "application": 6e3, "Open": 500.0, "Send": 7e3, "other": 9e9, **change}  # fmt: skip
+            "application": 6e3, "Open": 500.0, "Send": 7e3, "other": 9e9, **change}
+    # fmt: on
     return Stages(
-        name=f"{fraction:g}", neighbour=under[1], is_alone=under[2], fraction=fraction,
-        offered_rps=1.0, requests=9,
-        unmatched_share=0.0, runs=1, stages=tuple(ours.items()), tail=(), mean_ns=30e3,
-        tail_mean_ns=None, residual_ns=None, quantiles=(), causes=(), tail_causes=(), cpu=(),
-        gaps=(), cost=Cost(pairs=0, throughput=None, mean=None, p99=None, cpu=None),
-        verdict=Verdict.HOLDS, reasons=(),
-    )  # fmt: skip
+        name=f"{fraction:g}",
+        neighbour=under[1],
+        is_alone=under[2],
+        fraction=fraction,
+        offered_rps=1.0,
+        requests=9,
+        unmatched_share=0.0,
+        runs=1,
+        stages=tuple(ours.items()),
+        tail=(),
+        mean_ns=30e3,
+        tail_mean_ns=None,
+        residual_ns=None,
+        quantiles=(),
+        causes=(),
+        tail_causes=(),
+        cpu=(),
+        gaps=(),
+        cost=Cost(pairs=0, throughput=None, mean=None, p99=None, cpu=None),
+        verdict=Verdict.HOLDS,
+        reasons=(),
+    )
 
 
 def test_a_column_of_the_papers_has_our_stages_added_up_as_theirs_are() -> None:
@@ -102,8 +119,9 @@ def test_a_column_of_the_papers_has_our_stages_added_up_as_theirs_are() -> None:
         for c in (paper_stages.CONTEXT_SWITCH, paper_stages.INTERFERENCE)
     )
     assert switched[1].endswith("Write 3.9 · total 18.7")
-    assert interfered[1].endswith("EPoll 3780 · libevent 4545 · Read 7 · memcached 4 · Write 5"
-                                  " · total 8349")  # fmt: skip
+    assert interfered[1].endswith(
+        "EPoll 3780 · libevent 4545 · Read 7 · memcached 4 · Write 5 · total 8349"
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,5 +159,8 @@ def test_a_network_of_the_second_paper_is_interrupt_and_protocol() -> None:
 
 def test_times_of_a_stage_have_three_digits_and_whole_microseconds_from_a_millisecond() -> None:
     assert [paper_stages._us(ns) for ns in (None, 999_499.0, 1_234_567.0, 12.0)] == [
-        "–", "999", "1235", "0.012",
-    ]  # fmt: skip
+        "–",
+        "999",
+        "1235",
+        "0.012",
+    ]

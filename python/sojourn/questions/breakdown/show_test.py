@@ -52,8 +52,12 @@ def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
 def test_columns_stand_in_the_order_of_the_papers_and_stages_add_to_the_total() -> None:
     finding, breakdown = found()
     assert [c.name for c in breakdown.columns] == [
-        "unloaded", "context switch", "10 % load", "90 % load", "interference",
-    ]  # fmt: skip
+        "unloaded",
+        "context switch",
+        "10 % load",
+        "90 % load",
+        "interference",
+    ]
     for column in breakdown.columns:
         assert column.mean_ns == pytest.approx(15e3)  # two restarts, 10 µs and 20 µs
         assert sum(ns for _, ns in column.stages) == pytest.approx(column.mean_ns)
@@ -78,8 +82,9 @@ def test_cost_and_gap_are_measured_not_assumed() -> None:
     assert column.cost.cpu == pytest.approx(9 / 8)
     assert column.cost.pairs == 2
     assert {gap.q: gap.wire_ns - gap.server_ns for gap in column.gaps} == {
-        0.5: pytest.approx(5e3), 0.99: pytest.approx(5e3),
-    }  # fmt: skip
+        0.5: pytest.approx(5e3),
+        0.99: pytest.approx(5e3),
+    }
 
 
 def test_a_trace_that_does_not_believe_itself_gives_no_numbers() -> None:

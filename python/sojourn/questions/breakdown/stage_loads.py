@@ -102,15 +102,26 @@ def _chart(records: Sequence[Record], found: dict[str, tuple[Stages, ...]], titl
     names = list(dict.fromkeys(str(r["stage"]) for r in drawn))
     colours = [role(PARTS[name][1] if name in PARTS else "series-5") for name in names]
     totals: list[Record] = [
-        {"service": service, "condition": named(c), "of": of, "time_share": 1.0,
-         "total": _total(c, of)}
-        for service, columns in found.items() for c in columns for of in OF
-    ]  # fmt: skip
+        {
+            "service": service,
+            "condition": named(c),
+            "of": of,
+            "time_share": 1.0,
+            "total": _total(c, of),
+        }
+        for service, columns in found.items()
+        for c in columns
+        for of in OF
+    ]
     conditions = list(dict.fromkeys(named(c) for columns in found.values() for c in columns))
     y = alt.Y("condition:N", title=None, sort=conditions, axis=alt.Axis(labelLimit=62, tickSize=0))
     offset = alt.YOffset("of:N", sort=list(OF))
-    x = alt.X("time_share:Q", title="share of the time", scale=alt.Scale(domain=[0, ABOVE]),
-              axis=alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1]))  # fmt: skip
+    x = alt.X(
+        "time_share:Q",
+        title="share of the time",
+        scale=alt.Scale(domain=[0, ABOVE]),
+        axis=alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1]),
+    )
     rows = [r | {"total": ""} for r in drawn] + [r | {"order": 0} for r in totals]
     base = alt.Chart().encode(y=y, yOffset=offset)
     bars = base.transform_filter("isValid(datum.stage)").mark_bar(

@@ -42,39 +42,72 @@ def trace(requests: int, scale: float, **change: Any) -> TraceResult:
         return [{"name": n, "mean_ns": scale * ns * 1e3} for n, ns in found]
 
     shape = {
-        "requests": requests + 5, "matched": requests, "unmatched_share": 0.01 * scale,
-        "dropped": 0, "verdict": {"verdict": "holds", "reasons": []}, "answer": "",
-        "total": times(scale * 5e3, scale * 4e3), "residual": times(scale * 1e3),
+        "requests": requests + 5,
+        "matched": requests,
+        "unmatched_share": 0.01 * scale,
+        "dropped": 0,
+        "verdict": {"verdict": "holds", "reasons": []},
+        "answer": "",
+        "total": times(scale * 5e3, scale * 4e3),
+        "residual": times(scale * 1e3),
         "groups": groups(1, 3, 1),
         "causes": [{"cause": "work", "share": 0.2 * scale}, {"cause": "queuing", "share": 0.1}],
-        "tail": {"q": 0.99, "requests": requests // 10, "total": times(scale * 10e3),
-                 "groups": groups(1, 8, 1), "causes": [{"cause": "queuing", "share": 0.7}]},
+        "tail": {
+            "q": 0.99,
+            "requests": requests // 10,
+            "total": times(scale * 10e3),
+            "groups": groups(1, 8, 1),
+            "causes": [{"cause": "queuing", "share": 0.7}],
+        },
         "cpu": {"user_share": 0.2 * scale, "kernel_share": None, "softirq_share_of_kernel": 0.5},
-    }  # fmt: skip
+    }
     return TraceResult.model_validate({**shape, **change})
 
 
 def run(
-    seen: TraceResult | None, *, p99_ns: float = 30e3, verdict: str = "holds", reason: str = "",
+    seen: TraceResult | None,
+    *,
+    p99_ns: float = 30e3,
+    verdict: str = "holds",
+    reason: str = "",
     rps: float = 9_000.0,
-) -> Measured:  # fmt: skip
+) -> Measured:
     """A traced point (`seen`), or its twin."""
     which = "with" if seen else "without"
     point = Point(
-        key=f"s/trace/b0/{which}", service="s", setting=Setting.of(LOADED, tracer=bool(seen)),
-        phase=Phase.TRACE, offered_rps=rps,
-        fraction=0.9, measure_s=1.0, warmup_s=0.0, seed=1,
-    )  # fmt: skip
+        key=f"s/trace/b0/{which}",
+        service="s",
+        setting=Setting.of(LOADED, tracer=bool(seen)),
+        phase=Phase.TRACE,
+        offered_rps=rps,
+        fraction=0.9,
+        measure_s=1.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     outcome = Outcome(
-        point=point, verdict=Verdict(verdict), reasons=(reason,) if reason else (),
-        offered_rps=rps, achieved_rps=rps - 1_000 if seen else rps, requests=1_000,
-        over_bound=None, lost=0, mean_ns=p99_ns / 4, p50_ns=None, p95_ns=None, p99_ns=p99_ns,
-        correlation=1.0, wall_s=1.0, folder="",
-    )  # fmt: skip
+        point=point,
+        verdict=Verdict(verdict),
+        reasons=(reason,) if reason else (),
+        offered_rps=rps,
+        achieved_rps=rps - 1_000 if seen else rps,
+        requests=1_000,
+        over_bound=None,
+        lost=0,
+        mean_ns=p99_ns / 4,
+        p50_ns=None,
+        p95_ns=None,
+        p99_ns=p99_ns,
+        correlation=1.0,
+        wall_s=1.0,
+        folder="",
+    )
     return Measured(
-        outcome=outcome, traced=seen, cpu_ns_per_request=10e3 if seen else 8e3,
+        outcome=outcome,
+        traced=seen,
+        cpu_ns_per_request=10e3 if seen else 8e3,
         wire_ns=(("mean", 9e3), ("p50", None), ("p99", p99_ns)),
-    )  # fmt: skip
+    )
 
 
 def column(*measured: Measured) -> Stages:
@@ -118,8 +151,9 @@ def test_the_gap_is_the_client_s_time_beside_the_server_s() -> None:
     found = column(run(trace(1_000, 1.0)), run(trace(1_000, 3.0), p99_ns=60e3))
     # Of p50 the client's is not known, of p95 neither; the twin's times play no part.
     assert found.gaps == (
-        Gap(q=None, wire_ns=9e3, server_ns=10e3), Gap(q=0.99, wire_ns=45e3, server_ns=24e3),
-    )  # fmt: skip
+        Gap(q=None, wire_ns=9e3, server_ns=10e3),
+        Gap(q=0.99, wire_ns=45e3, server_ns=24e3),
+    )
     assert column(run(None)).gaps == ()
 
 

@@ -31,19 +31,54 @@ def breakdown() -> Findings:
 def _stages(name: str, times: float, *, is_alone: bool, is_accused: bool) -> Stages:
     parts = (("RX", 2e3), ("EPoll", 5e3 * times), ("application", 3e3), ("residual", 1e3))
     tail = (("RX", 4e3), ("EPoll", 30e3 * times), ("application", 5e3), ("residual", 2e3))
-    seen = Seen(kind="task", about="run-queue delay behind `xz`", tail_ns=1e5, body_ns=1e3,
-                share=0.6, share_low=0.5, named=2, is_named=is_accused)  # fmt: skip
-    culprits = Culprits(q=0.99, answer="", runs=2, requests=99, others=999, tail_ns=1e5,
-                        body_ns=1e3, suspects=(seen,), unexplained_share=0.1, stacks=(),
-                        verdict=Verdict.HOLDS, reasons=())  # fmt: skip
+    seen = Seen(
+        kind="task",
+        about="run-queue delay behind `xz`",
+        tail_ns=1e5,
+        body_ns=1e3,
+        share=0.6,
+        share_low=0.5,
+        named=2,
+        is_named=is_accused,
+    )
+    culprits = Culprits(
+        q=0.99,
+        answer="",
+        runs=2,
+        requests=99,
+        others=999,
+        tail_ns=1e5,
+        body_ns=1e3,
+        suspects=(seen,),
+        unexplained_share=0.1,
+        stacks=(),
+        verdict=Verdict.HOLDS,
+        reasons=(),
+    )
     return Stages(
-        name=name, neighbour="none", is_alone=is_alone, fraction=0.1, offered_rps=1e4,
-        requests=9999, unmatched_share=0.0, runs=2, stages=parts, tail=tail,
-        mean_ns=sum(ns for _, ns in parts), tail_mean_ns=sum(ns for _, ns in tail),
-        residual_ns=1e3, quantiles=((0.99, 1e5),), causes=(), tail_causes=(), cpu=(), gaps=(),
-        cost=Price(pairs=2, throughput=1.0, mean=1.0, p99=1.0, cpu=1.0), verdict=Verdict.HOLDS,
-        reasons=(), culprits=None if is_alone else culprits,
-    )  # fmt: skip
+        name=name,
+        neighbour="none",
+        is_alone=is_alone,
+        fraction=0.1,
+        offered_rps=1e4,
+        requests=9999,
+        unmatched_share=0.0,
+        runs=2,
+        stages=parts,
+        tail=tail,
+        mean_ns=sum(ns for _, ns in parts),
+        tail_mean_ns=sum(ns for _, ns in tail),
+        residual_ns=1e3,
+        quantiles=((0.99, 1e5),),
+        causes=(),
+        tail_causes=(),
+        cpu=(),
+        gaps=(),
+        cost=Price(pairs=2, throughput=1.0, mean=1.0, p99=1.0, cpu=1.0),
+        verdict=Verdict.HOLDS,
+        reasons=(),
+        culprits=None if is_alone else culprits,
+    )
 
 
 CASES: Mapping[str, Case] = {

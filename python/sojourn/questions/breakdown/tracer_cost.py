@@ -78,8 +78,12 @@ def _widest(prices: Sequence[Price]) -> tuple[float | None, float | None]:
 def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
     """The client's wire time less the server's total: mean, and quantile against quantile."""
     found: list[Gap] = []
-    for q, name, field in ((None, "mean", "mean_ns"), (0.5, "p50", "p50_ns"),
-                           (0.95, "p95", "p95_ns"), (0.99, "p99", "p99_ns")):  # fmt: skip
+    for q, name, field in (
+        (None, "mean", "mean_ns"),
+        (0.5, "p50", "p50_ns"),
+        (0.95, "p95", "p95_ns"),
+        (0.99, "p99", "p99_ns"),
+    ):
         pairs = [
             (float(wire), inside)
             for m in measured

@@ -15,9 +15,17 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records, is_finite
 
 COLUMNS = (
-    "system", "rho", "quantity", "theory_ns", "measured_ns", "lo_ns", "hi_ns", "ratio", "verdict",
+    "system",
+    "rho",
+    "quantity",
+    "theory_ns",
+    "measured_ns",
+    "lo_ns",
+    "hi_ns",
+    "ratio",
+    "verdict",
     "reason",
-)  # fmt: skip
+)
 NAME = "against-theory"
 PANEL_MIN = 210
 _COLOURS = ("curve", "violated", "theory", "band", "crossing", "qos")

@@ -26,12 +26,18 @@ def test_the_null_service_shows_what_the_instrument_costs() -> None:
 
 
 def row(verdict: str, name: str = "p99", *, theory_ns: float = 1.0, reason: str = "") -> CheckRow:
-    number = Estimate(q=0.99, value=None, interval=None, across_restarts=None, requests=0,
-                      effective=0)  # fmt: skip
+    number = Estimate(
+        q=0.99, value=None, interval=None, across_restarts=None, requests=0, effective=0
+    )
     return CheckRow(
-        system="M/M/1", rho=0.8, quantity=name, theory_ns=theory_ns, estimate=number,
-        verdict=Verdict(verdict), reasons=(reason, "more") if reason else (),
-    )  # fmt: skip
+        system="M/M/1",
+        rho=0.8,
+        quantity=name,
+        theory_ns=theory_ns,
+        estimate=number,
+        verdict=Verdict(verdict),
+        reasons=(reason, "more") if reason else (),
+    )
 
 
 def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_told() -> None:
@@ -53,8 +59,10 @@ def test_doubts_are_the_first_reasons_of_rows_that_do_not_hold() -> None:
 
 def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None:
     """Constant service is asked first; without it each system has its own path."""
-    specs = [ideal("M/M/1", service_time="50us", rho=(0.5,)),
-             ideal("M/D/1", service_time="50us", rho=(0.5,))]  # fmt: skip
+    specs = [
+        ideal("M/M/1", service_time="50us", rho=(0.5,)),
+        ideal("M/D/1", service_time="50us", rho=(0.5,)),
+    ]
     both = run_oracle(study_of(*specs, name="selfcheck"), seed=4, path_ns=30_000)
     alone = run_oracle(study_of(specs[0], name="selfcheck"), seed=4, path_ns=30_000)
     (mm1, md1), (own,) = (check.compared(g)[::3] for g in (both, alone))

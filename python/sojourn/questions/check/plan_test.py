@@ -40,8 +40,9 @@ def test_every_load_is_made_once_per_repeat_in_orders_that_differ() -> None:
     of = study()
     points = [o.point for o in play(of, imagine, PLANS)]
     label = next(s.label for s in of.services if s.check and s.check.system != "null")
-    blocks = [[p.offered_rps for p in points if (p.service, p.repeat) == (label, n)]
-              for n in range(3)]  # fmt: skip
+    blocks = [
+        [p.offered_rps for p in points if (p.service, p.repeat) == (label, n)] for n in range(3)
+    ]
     assert blocks[0]
     assert all(sorted(block) == sorted(blocks[0]) for block in blocks)  # type: ignore[type-var]
     assert len(set(map(tuple, blocks))) > 1

@@ -15,10 +15,12 @@ from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records
 
+# fmt: off
 COLUMNS = (
     "fraction", "restart", "run", "verdict", "timely_ratio", "send_lag_p99_ns", "pick_up_p99_ns",
     "outage_share", "excluded_share", "steal_share", "reason",
-)  # fmt: skip
+)
+# fmt: on
 
 MEASURES = ("timely", "lag", "pick-up", "outage", "excl.", "steal")
 ROW = 19  # px per run
@@ -31,7 +33,7 @@ _WORST: tuple[Callable[[tuple[float, Run]], float | None], ...] = (  # greater i
     lambda at: at[1].excluded_share,
     lambda at: at[1].steal_share,
     lambda at: float(not at[1].is_believed),
-)  # fmt: skip
+)
 
 _GROUND = {"undecided": "transparent", marks.DOUBTED: role("unknown")}
 

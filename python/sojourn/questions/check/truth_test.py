@@ -103,8 +103,15 @@ def test_comparisons_are_three_for_each_load_and_none_of_the_null_service() -> N
 
 def estimated(lo: float | None, hi: float, value: float = 100.0) -> Estimate:
     interval = None if lo is None else Interval(lo=lo, hi=hi)
-    return Estimate(q=0.99, value=None if lo is None else value, interval=interval,
-                    across_restarts=None, requests=9, effective=9, refused="few")  # fmt: skip
+    return Estimate(
+        q=0.99,
+        value=None if lo is None else value,
+        interval=interval,
+        across_restarts=None,
+        requests=9,
+        effective=9,
+        refused="few",
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,9 +141,15 @@ def test_theory_has_to_lie_in_an_interval_that_could_have_seen_an_error(
 def point(rho: float, *, verdict: str = "holds", reason: str = "") -> Measured:
     """A run of M/M/1 at 1 ms a request, ten seconds of it, on a path of 20 µs."""
     planned = Point(
-        key=f"mm1/check/f{rho}", service="mm1", phase=Phase.CHECK, offered_rps=rho * 1e3,
-        fraction=rho, measure_s=200.0, warmup_s=0.0, seed=1,
-    )  # fmt: skip
+        key=f"mm1/check/f{rho}",
+        service="mm1",
+        phase=Phase.CHECK,
+        offered_rps=rho * 1e3,
+        fraction=rho,
+        measure_s=200.0,
+        warmup_s=0.0,
+        seed=1,
+    )
     times = 1e6 * mg1(np.random.default_rng(3), rho, 100_000) + 20e3
     reasons = (reason,) if reason else ()
     return measured(planned, times, verdict=Verdict(verdict), reasons=reasons, seconds=20)
@@ -178,8 +191,9 @@ def test_the_path_is_what_the_tenth_that_waited_least_shows_at_the_lowest_load()
     quick = replace(point(0.5), sojourn=from_values(np.full(10, 5.0)))
     assert truth.path(system, [quick]).ns == 0.0
     assert truth.path(system, [late]) == truth.path(system, []) == truth.Path()
-    both = truth.path(system, [point(0.5), replace(quick, sojourn=from_values(
-        np.full(10, p10[0] + 8e3)))])  # fmt: skip
+    both = truth.path(
+        system, [point(0.5), replace(quick, sojourn=from_values(np.full(10, p10[0] + 8e3)))]
+    )
     assert both.ns == pytest.approx(found + 4e3)
 
 

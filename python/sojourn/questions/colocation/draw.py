@@ -33,10 +33,14 @@ def tail(
     ends = [number(r[key]) for r in drawn for key in ("tail_lo_ns", "tail_hi_ns")]
     axis = time_axis([*ends, 1.2 * bound_ns], dots=[number(r["tail_ns"]) for r in drawn])
     rows: list[Record] = [
-        r | {"y": axis.place(number(r["tail_ns"])), "low": axis.place(number(r["tail_lo_ns"])),
-             "high": axis.place(number(r["tail_hi_ns"]))}
+        r
+        | {
+            "y": axis.place(number(r["tail_ns"])),
+            "low": axis.place(number(r["tail_lo_ns"])),
+            "high": axis.place(number(r["tail_hi_ns"])),
+        }
         for r in drawn
-    ]  # fmt: skip
+    ]
     look = _look(records)
     base = alt.Chart(sheet.data("cells", rows)).encode(x=_x(records), color=look)
     y = alt.datum(bound_ns)
@@ -105,11 +109,9 @@ def _layers(base: alt.Chart, y: alt.Y, look: alt.Color) -> list[alt.Chart]:
             y=y,
             tooltip=_tip(*FIELDS),
             fill=look,
-            fillOpacity=alt.condition(
-                "datum.cell === 'unknown'", alt.value(0), alt.value(1)
-            ),
+            fillOpacity=alt.condition("datum.cell === 'unknown'", alt.value(0), alt.value(1)),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _admitted(sheet: Sheet, admitted: Sequence[Record], *, x: alt.X, look: alt.Color) -> alt.Chart:

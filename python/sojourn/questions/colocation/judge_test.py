@@ -102,9 +102,15 @@ def played(
 def beside(share: float) -> Pace:
     """A neighbour that keeps this share of 100 lines/s."""
     return Pace(
-        called="noise", unit="lines", per_s=100 * share, error_per_s=1.0, alone_per_s=100.0,
-        alone_error_per_s=0.5, asked_per_s=None, seconds=9,
-    )  # fmt: skip
+        called="noise",
+        unit="lines",
+        per_s=100 * share,
+        error_per_s=1.0,
+        alone_per_s=100.0,
+        alone_error_per_s=0.5,
+        asked_per_s=None,
+        seconds=9,
+    )
 
 
 def section_of(findings: Findings) -> Colocation:
@@ -164,12 +170,17 @@ SMALL = TEXT.replace(', "noise:cpu,where=server,policy=idle"]', "]").replace("0.
     ("tail_of", "kept_of", "noise", "verdict", "said"),
     [
         (lambda *_: FAST_NS, kept, 0.01, Verdict.HOLDS, "no higher load was measured"),
-        (lambda n, _: FAST_NS if n == "none" else SLOW_NS, kept, 0.01, Verdict.VIOLATED,
-         "no load is admitted; not at 10 %: p99"),
+        (
+            lambda n, _: FAST_NS if n == "none" else SLOW_NS,
+            kept,
+            0.01,
+            Verdict.VIOLATED,
+            "no load is admitted; not at 10 %: p99",
+        ),
         (lambda *_: FAST_NS, lambda *_: 0.3, 0.01, Verdict.VIOLATED, "40 % is the least"),
         (lambda *_: FAST_NS, kept, 0.5, Verdict.UNKNOWN, "40 % is the least"),
     ],
-)  # fmt: skip
+)
 def test_a_verdict_comes_out_each_way(
     tail_of: Tail, kept_of: Kept, noise: float, verdict: Verdict, said: str
 ) -> None:
@@ -196,8 +207,9 @@ def test_a_cell_whose_neighbour_died_is_unknown_and_stops_its_rule_alone() -> No
 def test_on_cpus_of_its_own_another_loss_may_be_and_the_share_of_them_is_told() -> None:
     text = SMALL.replace("where=server", "where=apart")
     given = played(tail_of=lambda *_: FAST_NS, kept_of=lambda *_: 0.97, text=text)
-    own = tuple(replace(m, pace=m.pace and replace(m.pace, core_share=0.25))
-                for m in given.measured)  # fmt: skip
+    own = tuple(
+        replace(m, pace=m.pace and replace(m.pace, core_share=0.25)) for m in given.measured
+    )
     found = section_of(find(replace(given, measured=own), answers()))
     alone, apart = found.shared
     assert (apart.place, apart.loss_max, apart.core_share) == ("separate CPUs", 0.1, 0.25)

@@ -15,13 +15,27 @@ from sojourn.stats.interval import Interval
 
 def cell(asked_per_s: float | None) -> SharedCell:
     kept = Kept(
-        neighbour="noise:cpu", fraction=0.3, share=0.98, interval=Interval(0.96, 1.01),
-        per_s=49.0, asked_per_s=asked_per_s, alone_per_s=100.0, runs=3,
-    )  # fmt: skip
+        neighbour="noise:cpu",
+        fraction=0.3,
+        share=0.98,
+        interval=Interval(0.96, 1.01),
+        per_s=49.0,
+        asked_per_s=asked_per_s,
+        alone_per_s=100.0,
+        runs=3,
+    )
     return SharedCell(
-        load=0.3, offered_rps=1e3, tail_ns=1e6, tail=Interval(9e5, 1.1e6), meets=Verdict.HOLDS,
-        kept=kept, verdict=Verdict.HOLDS, why="", runs=3, lost=0,
-    )  # fmt: skip
+        load=0.3,
+        offered_rps=1e3,
+        tail_ns=1e6,
+        tail=Interval(9e5, 1.1e6),
+        meets=Verdict.HOLDS,
+        kept=kept,
+        verdict=Verdict.HOLDS,
+        why="",
+        runs=3,
+        lost=0,
+    )
 
 
 def test_a_table_has_shares_of_the_pace_alone_also_of_one_that_was_held_to_less() -> None:

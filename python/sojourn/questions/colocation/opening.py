@@ -77,9 +77,10 @@ def _sentences(rules: Sequence[Ruled], target: str) -> Iterator[str]:
         yield short(f"{stays}{keeps}.", f"{stays}.")
     refused = [pair for pair in rules if pair[1].verdict is Verdict.VIOLATED]
     lower = [
-        pair for pair in rules
+        pair
+        for pair in rules
         if pair != best and pair[1].verdict is Verdict.HOLDS and pair[1].load is not None
-    ]  # fmt: skip
+    ]
     if refused:
         names = show.listed([name for name, _ in refused], 2)
         why = {_why(rule.stop) for _, rule in refused}
@@ -136,8 +137,15 @@ def _table(rules: Sequence[Ruled]) -> Table:
         is_open = rule.verdict is Verdict.UNKNOWN
         stop = f"{show.load(rule.stop.load)}: {_why(rule.stop)}" if rule.stop else _why(None)
         keeps = _keeps(rule.kept) if rule.kept else "–"
-        rows.append((name, f"{load}{' or more' if is_open else ''}", keeps,
-                     show.share(1 - rule.loss_max), stop))  # fmt: skip
+        rows.append(
+            (
+                name,
+                f"{load}{' or more' if is_open else ''}",
+                keeps,
+                show.share(1 - rule.loss_max),
+                stop,
+            )
+        )
     columns = ("beside", "may stay up to", "keeps there", "must keep", "ends at")
     return Table(columns=columns, rows=tuple(rows))
 
@@ -156,8 +164,9 @@ def _plot(findings: Findings, found: Colocation, width: int) -> Iterator[str]:
         ]
     target = f"{show.quantile(found.q)} <= {show.time(found.bound_ns)}"
     alone_first = sorted(marks, key=lambda mark: mark.sign != ".")
-    yield from plot.draw(alone_first, bound_ns=found.bound_ns, bound=target, width=width,
-                         height=HEIGHT)  # fmt: skip
+    yield from plot.draw(
+        alone_first, bound_ns=found.bound_ns, bound=target, width=width, height=HEIGHT
+    )
 
 
 KIND = ColocationOpens()

@@ -19,10 +19,12 @@ from sojourn.report.people import Doubt
 from sojourn.report.section import Number, Shown
 
 NAME = "colocation"
+# fmt: off
 COLUMNS = (
     "neighbour", "setting", "load", "offered_rps", "tail_ns", "tail_lo_ns", "tail_hi_ns", "meets",
     "kept", "kept_lo", "kept_hi", "cell", "why", "runs", "lost", "paper_tail_ns", "paper_kept",
-)  # fmt: skip
+)
+# fmt: on
 ALONE = "alone"
 TAIL, PACE = "colocation-tail", "colocation-pace"
 
@@ -145,8 +147,9 @@ def _said(found: Colocation) -> str:
     return found.answer
 
 
-FIGURE = Kind(name=NAME, about="tail and a neighbour's pace against load (L27 to L30)",
-              of_study=figures)  # fmt: skip
+FIGURE = Kind(
+    name=NAME, about="tail and a neighbour's pace against load (L27 to L30)", of_study=figures
+)
 
 
 class ColocationShown(Shown):
@@ -243,9 +246,13 @@ class ColocationShown(Shown):
             )
         if lost:
             doubts.append(
-                Doubt(what="runs were not valid", where=_loads(lost), times=len(lost),
-                      detail=next((cell.why for cell in lost if cell.why), ""))
-            )  # fmt: skip
+                Doubt(
+                    what="runs were not valid",
+                    where=_loads(lost),
+                    times=len(lost),
+                    detail=next((cell.why for cell in lost if cell.why), ""),
+                )
+            )
         return tuple(doubts)
 
 

@@ -21,12 +21,19 @@ from sojourn.report.files import pictures
 def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
     findings = usual()
     drawn = section.figures(findings)
-    whole = page.html(findings, of_services={s.service: () for s in findings.services},
-                      of_study=drawn)  # fmt: skip
+    whole = page.html(
+        findings, of_services={s.service: () for s in findings.services}, of_study=drawn
+    )
     for figure in drawn:
         assert [suffix for suffix, _ in islice(pictures(figure), 2)] == ["csv", "svg"]
-    for said in ("Co-location", "What the job keeps of its pace alone", "Up to 30 % load",
-                 "gain at 30 % load", "29 %", "17 %"):  # fmt: skip
+    for said in (
+        "Co-location",
+        "What the job keeps of its pace alone",
+        "Up to 30 % load",
+        "gain at 30 % load",
+        "29 %",
+        "17 %",
+    ):
         assert said in whole
     text = terminal.text(findings, parts(), 100)
     assert "beside cpu (same CPUs), which keeps 63 %" in text
@@ -39,8 +46,9 @@ def test_a_record_gives_a_table_for_each_setting_with_the_cells_own_intervals(
 ) -> None:
     found = measured_table.tables(usual(), source="here")
     assert [table.setting for table in found] == [
-        "same CPUs", "same CPUs, neighbour's policy = idle",
-    ]  # fmt: skip
+        "same CPUs",
+        "same CPUs, neighbour's policy = idle",
+    ]
     table = found[0]
     assert (table.label, table.service, table.q, table.missing) == (
         "measured",

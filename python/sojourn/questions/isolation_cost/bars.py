@@ -21,10 +21,15 @@ def rows(records: Sequence[Record]) -> list[Record]:
     known = [record for record in records if record.get("mean_ns")]
     shown = [record for record in known if record["host"] in (IDLE, LOADED)]
     return [
-        record | {"row": called(str(record["mechanism"])), "ns": record["mean_ns"],
-                  "lo": record["mean_lo_ns"], "hi": record["mean_hi_ns"]}
+        record
+        | {
+            "row": called(str(record["mechanism"])),
+            "ns": record["mean_ns"],
+            "lo": record["mean_lo_ns"],
+            "hi": record["mean_hi_ns"],
+        }
         for record in shown or known
-    ]  # fmt: skip
+    ]
 
 
 def called(mechanism: str) -> str:
@@ -49,24 +54,30 @@ def chart(drawn: Sequence[Record], theirs: Sequence[Record], title: str) -> Spec
     """Bars from the axis' left end, their intervals, and the paper's numbers as diamonds."""
     sheet = Sheet()
     every = order(drawn)
-    axis = time_axis([number(r[key]) for r in (*drawn, *theirs) for key in ("ns", "lo", "hi")
-                      if r.get(key)])  # fmt: skip
+    axis = time_axis(
+        [number(r[key]) for r in (*drawn, *theirs) for key in ("ns", "lo", "hi") if r.get(key)]
+    )
     hosts = [host for host in (IDLE, LOADED) if any(r["host"] == host for r in drawn)]
     papers = list(dict.fromkeys(str(r["host"]) for r in theirs))
     inks = {IDLE: "series-0", LOADED: "series-1"}
     colours = [role(inks[host]) for host in hosts] + [
         role(f"series-{2 + n % 4}") for n in range(len(papers))
     ]
-    colour = alt.Color("host:N", legend=alt.Legend(title=None),
-                       scale=alt.Scale(domain=[*hosts, *papers], range=colours))  # fmt: skip
+    colour = alt.Color(
+        "host:N",
+        legend=alt.Legend(title=None),
+        scale=alt.Scale(domain=[*hosts, *papers], range=colours),
+    )
     y = alt.Y("row:N", title=None, sort=every, axis=alt.Axis(labelLimit=150, tickSize=0))
     offset = alt.YOffset("host:N", sort=hosts)
     x = alt.X(
-        "ns:Q", title="mean time of one application",
+        "ns:Q",
+        title="mean time of one application",
         scale=alt.Scale(type="log", domain=[axis.lo, axis.hi], nice=False),
-        axis=alt.Axis(values=list(axis.ticks), labelExpr=TIME_LABEL, labelOverlap="greedy",
-                      labelSeparation=6),
-    )  # fmt: skip
+        axis=alt.Axis(
+            values=list(axis.ticks), labelExpr=TIME_LABEL, labelOverlap="greedy", labelSeparation=6
+        ),
+    )
     own = sheet.chart("costs", [record | {"start": axis.lo} for record in drawn])
     fields = marks.tooltip("row", "host", "mean", "mean_sure", "p50", "p99", "max")
     layers = [

@@ -125,9 +125,14 @@ def _mean(values: Floats) -> Estimate:
         mean = float(values.mean()) if values.size else None
         why = "measured once" if values.size else "not measured"
         return Estimate(
-            q=None, value=mean, interval=None, across_restarts=None, requests=values.size,
-            effective=float(values.size), refused="" if values.size else why,
-        )  # fmt: skip
+            q=None,
+            value=mean,
+            interval=None,
+            across_restarts=None,
+            requests=values.size,
+            effective=float(values.size),
+            refused="" if values.size else why,
+        )
     half = float(stats.t.ppf((1 + LEVEL) / 2, batches.size - 1)) * float(
         batches.std(ddof=1) / math.sqrt(batches.size)
     )
@@ -164,9 +169,14 @@ def felt(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
         refused = f"p99 needs {REQUESTS_MIN} requests, there are {least} around all changes"
     if refused:
         return Felt(
-            changes=len(changes), requests=least, before_ns=None, after_ns=None, ratio=None,
-            interval=None, refused=refused,
-        )  # fmt: skip
+            changes=len(changes),
+            requests=least,
+            before_ns=None,
+            after_ns=None,
+            ratio=None,
+            interval=None,
+            refused=refused,
+        )
     edges = _edges([*before, *after])
     counts = [
         np.array([_counted(part, edges) for part in side], np.float64) for side in (before, after)
@@ -180,9 +190,14 @@ def felt(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
     is_finite = np.isfinite(both[0]) & np.isfinite(both[1])
     if not np.isfinite(p99s).all() or is_finite.mean() < LEVEL:
         return Felt(
-            changes=len(changes), requests=least, before_ns=p99s[0], after_ns=p99s[1], ratio=None,
-            interval=None, refused="requests that never completed decide p99",
-        )  # fmt: skip
+            changes=len(changes),
+            requests=least,
+            before_ns=p99s[0],
+            after_ns=p99s[1],
+            ratio=None,
+            interval=None,
+            refused="requests that never completed decide p99",
+        )
     ratios = both[1][is_finite] / both[0][is_finite]
     lo, hi = (float(np.quantile(ratios, p)) for p in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     shared = float(np.quantile(ratios, (1 - LEVEL) / 2 / max(1, mechanisms)))

@@ -44,11 +44,13 @@ class Paper:
 
 XEON, THUNDERX = "Intel Xeon E5-2699 v4", "Cavium ThunderX"
 #: Mechanism of the lab → what the paper has for its kind of isolation.
+# fmt: off
 COLUMNS: Mapping[str, str] = {
     "cpuset": "CPU", "cpuset_cgroup": "CPU", "llc_ways": "Cache", "memory_limit": "Memory",
     "egress": "Network", "restart_lxc": "Container Restart", "restart_runc": "Container Restart",
     "restart_nspawn": "Container Restart",
-}  # fmt: skip
+}
+# fmt: on
 TABLE_IV: tuple[Paper, ...] = tuple(
     Paper(column=column, machine=machine, mean_ns=ms * 1e6)
     for machine, each in (
@@ -238,8 +240,10 @@ def _number(found: Cost) -> str:
 
 def _where(host: str) -> str:
     return {
-        IDLE: "on the idle host", BUSY: "on a busy host", LOADED: "beside the service under load",
-    }[host]  # fmt: skip
+        IDLE: "on the idle host",
+        BUSY: "on a busy host",
+        LOADED: "beside the service under load",
+    }[host]
 
 
 def _longer(row: Row) -> str:

@@ -28,12 +28,14 @@ IDLE, BUSY, LOADED = "idle", "busy", "loaded"
 HOSTS = (IDLE, BUSY, LOADED)
 
 #: Every mechanism, in reading order; `mechanisms` has a kind for each.
+# fmt: off
 MECHANISMS = (
     "empty", "cpuset", "cpuset_cgroup", "cpu_quota", "cpu_weight", "policy",
     "memory_limit", "io_limit", "egress", "llc_ways", "memory_bandwidth", "irq", "rps",
     "frequency", "cstates", "thp",
     "restart_runc", "restart_nspawn", "restart_lxc", "restart_vm",
-)  # fmt: skip
+)
+# fmt: on
 
 USUAL = 0.5  # load that is taken of those that the study has
 AFTER_S = 0.5  # load after the applications, which shows that the service still answers

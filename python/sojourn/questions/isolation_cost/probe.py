@@ -64,10 +64,13 @@ class IsolationCost(Actor):
         if live.turned is None:
             return
         given = Given(
-            on=live.turned, facts=stage.facts, place=stage.spec.place, folder=stage.folder,
+            on=live.turned,
+            facts=stage.facts,
+            place=stage.spec.place,
+            folder=stage.folder,
             set_already={name: str(level) for name, level in stage.spec.knobs.items()},
             cpus=stage.cpus[Role.PROBE],
-        )  # fmt: skip
+        )
         self._every = timing.looked(KINDS, given)
         if self._host == LOADED:
             work = partial(self._under_load, given, stage.point.seed)
@@ -94,9 +97,13 @@ class IsolationCost(Actor):
             if self._end.is_set():
                 return
         timing.under_load(
-            self._every, given, self._counts,
-            length_s=max(0.0, self._left_s), seed=seed, stop=self._end.is_set,
-        )  # fmt: skip
+            self._every,
+            given,
+            self._counts,
+            length_s=max(0.0, self._left_s),
+            seed=seed,
+            stop=self._end.is_set,
+        )
 
     def _burn(self, stage: Stage) -> None:
         """A task that wants all of each CPU, at the usual priority."""

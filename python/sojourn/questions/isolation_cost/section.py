@@ -18,16 +18,20 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Cell, Record, from_records
 from sojourn.report.section import Number, Shown
 
+# fmt: off
 COST_COLUMNS = (
     "mechanism", "host", "applications", "mean_ns", "mean_lo_ns", "mean_hi_ns",
     "p50_ns", "p50_lo_ns", "p50_hi_ns", "p99_ns", "p99_lo_ns", "p99_hi_ns", "max_ns",
     "cpu_ns", "child_cpu_ns", "by_lab_ns", "missing", "mend", "doubts", "one",
-)  # fmt: skip
+)
+# fmt: on
 PAPER_COLUMNS = ("column", "machine", "mean_ns", "source")
+# fmt: off
 FELT_COLUMNS = (
     "mechanism", "changes", "requests", "before_ns", "after_ns", "times", "lo", "hi",
     "is_longer", "refused",
-)  # fmt: skip
+)
+# fmt: on
 ROW_PX = 26
 
 
@@ -61,12 +65,15 @@ def _cost(row: Row, host: str, cost: Cost | None) -> Record:
             show.times(found.interval) if found.interval else _short(found.refused)
         )
     cells |= {
-        "max_ns": cost.max_ns, "cpu_ns": cost.cpu_ns, "child_cpu_ns": cost.child_ns,
+        "max_ns": cost.max_ns,
+        "cpu_ns": cost.cpu_ns,
+        "child_cpu_ns": cost.child_ns,
         "by_lab_ns": cost.lab_ns,
-        "max": show.time(cost.max_ns), "cpu": show.time(cost.cpu_ns),
+        "max": show.time(cost.max_ns),
+        "cpu": show.time(cost.cpu_ns),
         "child": show.time(cost.child_ns) if cost.child_ns else "–",
         "lab": show.time(cost.lab_ns),
-    }  # fmt: skip
+    }
     return cells
 
 
@@ -89,13 +96,15 @@ def _felt(row: Row) -> Record:
     assert felt is not None  # noqa: S101  # those without were left out
     lo, hi = (felt.interval.lo, felt.interval.hi) if felt.interval else (None, None)
     said = f"{felt.ratio:.2f} ({lo:.2f} to {hi:.2f})" if felt.ratio and felt.interval else "refused"
+    # fmt: off
     return {
         "mechanism": row.name, "changes": felt.changes, "requests": felt.requests,
         "before_ns": felt.before_ns, "after_ns": felt.after_ns, "times": felt.ratio,
         "lo": lo, "hi": hi, "is_longer": int(felt.is_longer), "refused": felt.refused,
         "said": said, "before": show.time(felt.before_ns), "after": show.time(felt.after_ns),
         "word": "longer" if felt.is_longer else felt.refused or "not shown",
-    }  # fmt: skip
+    }
+    # fmt: on
 
 
 def paper_rows() -> list[Record]:
@@ -130,9 +139,13 @@ def _costs(service: ServiceFinding, records: list[Record], found: IsolationCosts
     drawn = bars.rows(records)
     if not drawn:
         return Figure(
-            name=name, title=title, caption="", alt="", table=table,
+            name=name,
+            title=title,
+            caption="",
+            alt="",
+            table=table,
             missing="No mechanism could be applied.",
-        )  # fmt: skip
+        )
     return Figure(
         name=name,
         title=title,
@@ -151,12 +164,14 @@ def _costs(service: ServiceFinding, records: list[Record], found: IsolationCosts
 
 
 def _theirs(found: IsolationCosts) -> list[Record]:
+    # fmt: off
     return [
         {"row": bars.called(row.name), "ns": one.mean_ns, "host": f"paper, {one.machine}",
          "mean": show.time(one.mean_ns)}
         for row in found.rows if row.costs
         for one in TABLE_IV if one.column == COLUMNS.get(row.name)
-    ]  # fmt: skip
+    ]
+    # fmt: on
 
 
 def _paper() -> Figure:
@@ -260,10 +275,12 @@ class IsolationCostShown(Shown):
         form = "{:<16} {:<6} {:>5} {:>8} {:<14} {:>8} {:>8} {:>8}"  # 80 columns
         yield form.format("mechanism", "host", "times", "mean", "95 %", "p50", "p99", "max")
         for row in self.costs(found):
+            # fmt: off
             cells: list[Cell] = [
                 row["mechanism"], row["host"], row["applications"], row["mean"],
                 row["mean_sure"], row["p50"], row["p99"], row["max"],
-            ]  # fmt: skip
+            ]
+            # fmt: on
             yield form.format(*cells)[:width].rstrip()
         for lack in self.lacking(found):
             why = f"{lack.missing} is missing" if lack.missing else show.sentences(lack.doubts)

@@ -24,10 +24,21 @@ from sojourn.stats import quantile_regression
 
 def _table(name: str, ns: list[int], **changes: object) -> CostTable:
     table = {
-        "name": name, "about": "a change", "is_restart": False, "one": "a write",
-        "levels": ("a", "b"), "missing": "", "mend": "", "failed": "", "ns": ns,
-        "runs": [(len(ns), 1000, 0)], "changes": [], "lab_ns": [], "amiss": [], "checks": 4,
-    }  # fmt: skip
+        "name": name,
+        "about": "a change",
+        "is_restart": False,
+        "one": "a write",
+        "levels": ("a", "b"),
+        "missing": "",
+        "mend": "",
+        "failed": "",
+        "ns": ns,
+        "runs": [(len(ns), 1000, 0)],
+        "changes": [],
+        "lab_ns": [],
+        "amiss": [],
+        "checks": 4,
+    }
     return CostTable.model_validate(table | changes)
 
 

@@ -18,7 +18,12 @@ def found() -> Made:
         plain = {"name": "x", "missing": "", "doubts": (), "costs": {"idle": cost}}
         return made(isolation_cost.Row, **{**plain, **more})
 
-    rows = (row(NARROW), row(WIDE), row(None), row(NARROW, doubts=("not in force",)),
-            row(None, missing="no resctrl", costs={}))  # fmt: skip
+    rows = (
+        row(NARROW),
+        row(WIDE),
+        row(None),
+        row(NARROW, doubts=("not in force",)),
+        row(None, missing="no resctrl", costs={}),
+    )
     whole = of_service("isolation_cost", isolation_cost.IsolationCosts(rows=rows))
     return Made(whole, 1, 4, "costs")

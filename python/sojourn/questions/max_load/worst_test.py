@@ -162,10 +162,15 @@ def test_stalls_rarer_than_a_third_of_the_time_near_the_border_cannot_be_exclude
 
 def border(lo: float, hi: float) -> Border:
     return Border(
-        estimate_rps=1_000.0, interval_rps=Interval(lo=lo, hi=hi), level=0.9,
-        fraction=Interval(lo=lo / 2_000, hi=hi / 2_000), runs=9, starts=9, measured_s=30.0,
+        estimate_rps=1_000.0,
+        interval_rps=Interval(lo=lo, hi=hi),
+        level=0.9,
+        fraction=Interval(lo=lo / 2_000, hi=hi / 2_000),
+        runs=9,
+        starts=9,
+        measured_s=30.0,
         curve=((100.0, 1.0), (4_000.0, 0.0)),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,9 +239,13 @@ def test_what_is_typed_is_stretched_again_for_a_slow_service() -> None:
 
 @pytest.mark.parametrize(
     ("over", "verdict", "word"),
-    [(100, "holds", "pass"), (101, "holds", "fail"), (0, "unknown", "unknown"),
-     (None, "holds", "unknown")],
-)  # fmt: skip
+    [
+        (100, "holds", "pass"),
+        (101, "holds", "fail"),
+        (0, "unknown", "unknown"),
+        (None, "holds", "unknown"),
+    ],
+)
 def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
     run = play(quick(), imagine, PLANS)[-1]
     # A hundredth of 10,000 may miss; 1 − 0.99 is a little more than it in floating point.
@@ -399,8 +408,10 @@ def test_the_time_near_the_border_is_that_within_15_percent() -> None:
     search = search_of(progress(of, of.services[0], play(of, imagine, PLANS), PLANS))
     assert search
     trial = search.trials[0]
-    trials = [replace(trial, rps=rps, seconds=s) for rps, s in
-              ((1_149.0, 1.0), (1_151.0, 10.0), (871.0, 100.0), (868.0, 1e3))]  # fmt: skip
+    trials = [
+        replace(trial, rps=rps, seconds=s)
+        for rps, s in ((1_149.0, 1.0), (1_151.0, 10.0), (871.0, 100.0), (868.0, 1e3))
+    ]
     found = worst._stall_s(replace(search, trials=tuple(trials)), border(900, 1_100))
     assert found == pytest.approx(101 / 3)
     far = replace(search, trials=tuple(trials[1::2]))

@@ -120,9 +120,13 @@ class MatrixAnswer(Answer):
         reasons = tuple(dict.fromkeys(why for m in found for why in m.reasons))
         verdict = Verdict.HOLDS if is_told else Verdict.UNKNOWN
         return QosMatrix(
-            headline=said, answer=said, verdict=verdict, reasons=reasons, matrices=found,
+            headline=said,
+            answer=said,
+            verdict=verdict,
+            reasons=reasons,
+            matrices=found,
             paper=tuple(_paper(found)),
-        )  # fmt: skip
+        )
 
     def counted(self, found: Findings) -> Counted | None:
         """Pairs of loads of which it is known who meets the target."""
@@ -143,9 +147,10 @@ def matrices(given: StudyData) -> Iterator[Matrix]:
     for combination in study.combinations(*labels) if labels else ():
         levels = Setting.of(combination)
         mine = [
-            o for o in outcomes
+            o
+            for o in outcomes
             if o.point.phase is plan.PHASE and design.levels_of(study, o.point) == levels
-        ]  # fmt: skip
+        ]
         felt = {label: design.felt(study, label, levels).text for label in labels}
         known = {label: found for label in labels if (found := by_label[label].get(felt[label]))}
         if mine and len(known) == len(labels):
@@ -279,8 +284,9 @@ def in_words(matrix: Matrix) -> str:
     said = f"{first} and {second}{under} both meet their targets in {whole}; {', '.join(parts)}."
     best = max(
         (cell for cell in matrix.cells if cell.meets == BOTH),
-        key=lambda cell: (cell.row + cell.column, cell.row), default=None,
-    )  # fmt: skip
+        key=lambda cell: (cell.row + cell.column, cell.row),
+        default=None,
+    )
     if best:
         most = f"{first} at {load_share(best.row)} with {second} at {load_share(best.column)}"
         said += f" The most that fits is {most}."

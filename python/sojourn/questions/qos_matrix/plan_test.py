@@ -189,8 +189,9 @@ def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path
     again = found(study, play(study, at_first_wrong, PLANS))
     assert again.runs[pair] > 1
     assert (again.chances[stands.labels[0]][pair], again.against(0.99)) == (
-        pytest.approx(1, abs=0.05), (),
-    )  # fmt: skip
+        pytest.approx(1, abs=0.05),
+        (),
+    )
 
 
 def test_a_machine_that_believes_nothing_comes_to_an_end(tmp_path: Path) -> None:

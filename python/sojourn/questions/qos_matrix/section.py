@@ -17,16 +17,27 @@ from sojourn.report.section import Shown
 NAME = "qos_matrix"
 DRAWN = "qos-matrix"
 COLUMNS = (
-    "matrix", "row", "column", "who", "chance_row", "chance_column",
-    "p99_row_ns", "p99_column_ns", "runs", "lost",
-)  # fmt: skip
+    "matrix",
+    "row",
+    "column",
+    "who",
+    "chance_row",
+    "chance_column",
+    "p99_row_ns",
+    "p99_column_ns",
+    "runs",
+    "lost",
+)
 TOOLTIP = ("matrix", "place", "who", "evidence", "p99")
 PAPERS = f"{DRAWN}-paper"
 ONLY_ROW, ONLY_COLUMN = "only the row's", "only the column's"
 LOOKS = {
-    BOTH: ("band", 0.5), ONLY_ROW: ("holds", 0.25), ONLY_COLUMN: ("crossing", 0.25),
-    NONE: ("unknown", 0.12), OPEN: ("unknown", 0.0),
-}  # fmt: skip
+    BOTH: ("band", 0.5),
+    ONLY_ROW: ("holds", 0.25),
+    ONLY_COLUMN: ("crossing", 0.25),
+    NONE: ("unknown", 0.12),
+    OPEN: ("unknown", 0.0),
+}
 LETTERS = {BOTH: "✓", ONLY_ROW: "A", ONLY_COLUMN: "B", NONE: "✗", OPEN: "?"}
 SURE = 0.95  # that a service meets its target, for its frontier to lie beyond the cell
 SMALL = 200  # least width of a panel, where there are many, px
@@ -58,9 +69,12 @@ def _figure(name: str, title: str, first: Matrix, records: list[Record]) -> Figu
         f"{name}: {sum(r['who'] == BOTH for r in records if r['matrix'] == name)}" for name in names
     )
     called = {
-        BOTH: "✓ both", ONLY_ROW: f"A: only {row}", ONLY_COLUMN: f"B: only {column}",
-        NONE: "✗ neither", OPEN: "? not settled",
-    }  # fmt: skip
+        BOTH: "✓ both",
+        ONLY_ROW: f"A: only {row}",
+        ONLY_COLUMN: f"B: only {column}",
+        NONE: "✗ neither",
+        OPEN: "? not settled",
+    }
     shown: list[Record] = [record | {"who": called[str(record["who"])]} for record in records]
     is_few = len(names) <= FEW
     return Figure(
@@ -74,15 +88,19 @@ def _figure(name: str, title: str, first: Matrix, records: list[Record]) -> Figu
         alt=f"{len(names)} matrices of {row} by {column}. Pairs good for both: {fits}.",
         table=from_records(COLUMNS, shown),
         chart=draw_matrix.chart(
-            shown, {called[who]: look for who, look in LOOKS.items()}, names=names,
-            axes=(f"load of {row}", f"load of {column}"), tooltip=TOOLTIP, title=title,
+            shown,
+            {called[who]: look for who, look in LOOKS.items()},
+            names=names,
+            axes=(f"load of {row}", f"load of {column}"),
+            tooltip=TOOLTIP,
+            title=title,
             frontiers=tuple(f"up to here {each} keeps its target" for each in first.services),
             height=LARGE if is_few else draw_matrix.HEIGHT,
         ),
         facet_min=draw_matrix.PANEL_MIN if is_few else SMALL,
         panels=len(names),
         is_wide=not is_few,
-    )  # fmt: skip
+    )
 
 
 def records_of(matrix: Matrix) -> list[Record]:
@@ -166,8 +184,9 @@ def _sides(who: str) -> tuple[bool, bool]:
     return who in {BOTH, ONLY_ROW}, who in {BOTH, ONLY_COLUMN}
 
 
-FIGURE = Kind(name=NAME, about="who meets its target at every pair of loads (L19, C22)",
-              of_study=draw)  # fmt: skip
+FIGURE = Kind(
+    name=NAME, about="who meets its target at every pair of loads (L19, C22)", of_study=draw
+)
 
 
 class MatrixShown(Shown):

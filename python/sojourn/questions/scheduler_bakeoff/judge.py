@@ -96,14 +96,18 @@ class BakeoffAnswer(Answer):
         seen = _seen(given)
         found = [
             replace(
-                _candidate(_levels(given, combination, labels), seen.get(levels.text, ()), matrices,
-                           qos_matrix.under_words(given.study, levels)),
+                _candidate(
+                    _levels(given, combination, labels),
+                    seen.get(levels.text, ()),
+                    matrices,
+                    qos_matrix.under_words(given.study, levels),
+                ),
                 levels=levels.levels,
             )
             for combination in given.study.combinations(*labels)
             if (levels := Setting.of(combination)).text in seen
             or qos_matrix.under_words(given.study, levels) in matrices
-        ]  # fmt: skip
+        ]
         if not found:
             return None
         ranked = tuple(sorted(found, key=lambda one: (-(one.fits or 0), one.open)))
@@ -118,10 +122,14 @@ class BakeoffAnswer(Answer):
             one.properties and all(p.verdict != UNDECIDED for p in one.properties) for one in ranked
         )
         return Bakeoff(
-            headline=said, answer=said, candidates=ranked, disagreements=against, leads=True,
+            headline=said,
+            answer=said,
+            candidates=ranked,
+            disagreements=against,
+            leads=True,
             verdict=Verdict.HOLDS if is_told else Verdict.UNKNOWN,
             reasons=tuple(_open(ranked)),
-        )  # fmt: skip
+        )
 
     def counted(self, found: Findings) -> Counted | None:
         """Pairs of loads under all settings, and properties of each."""

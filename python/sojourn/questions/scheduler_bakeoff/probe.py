@@ -43,9 +43,12 @@ class Properties(Actor):
         _let(services, {})
         try:
             given = what.Given(
-                labels=labels, on=on, offered=offered, cpu=cpus[0],
+                labels=labels,
+                on=on,
+                offered=offered,
+                cpu=cpus[0],
                 levels={one.label: one.levels for one in services},
-            )  # fmt: skip
+            )
             table = {"schema": FORM, **what.measured(given)}
         finally:
             _let(services, offered)

@@ -16,12 +16,20 @@ from sojourn.questions.scheduler_bakeoff.properties import UNDECIDED
 def seen(**change: Any) -> Properties:
     """Two that have what they asked for, a work-conserving CPU, and a parameter that matters."""
     table: dict[str, Any] = {
-        "labels": ("a", "b"), "levels": {"a": {}, "b": {}}, "cpu": 0, "window_s": 0.1,
+        "labels": ("a", "b"),
+        "levels": {"a": {}, "b": {}},
+        "cpu": 0,
+        "window_s": 0.1,
         "share": {"got": [[0.5, 0.52, 0.48], [0.5, 0.48, 0.52]], "asked": [0.5, 0.5], "others": 0},
         "sleeps": {"got": [0.99, 0.98, 0.99], "others": 0.0},
-        "wake": {"runs": [{"level": "slice:100ms", "late_ns": [3_000_000] * 300},
-                          {"level": "slice:0.1ms", "late_ns": [100_000] * 300}], "hog": "other"},
-    }  # fmt: skip
+        "wake": {
+            "runs": [
+                {"level": "slice:100ms", "late_ns": [3_000_000] * 300},
+                {"level": "slice:0.1ms", "late_ns": [100_000] * 300},
+            ],
+            "hog": "other",
+        },
+    }
     for key, value in change.items():
         table[key] = {**table[key], **value}
     return Properties.model_validate(table)
@@ -45,14 +53,31 @@ QUOTA = {"got": [[0.45, 0.44, 0.45], [0.45, 0.45, 0.44]], "asked": [0.45, 0.45],
         ({"share": {"got": []}}, (UNDECIDED, YES, YES)),
         ({"sleeps": {"got": [0.3, 0.9, 0.6]}}, (YES, UNDECIDED, YES)),
         ({"wake": {"runs": [{"level": "other", "late_ns": [1] * 300}]}}, (YES, YES, NO)),
-        ({"wake": {"runs": [{"level": "fifo:9", "late_ns": [100] * 300},
-                            {"level": "fifo:11", "late_ns": [110] * 300}]}}, (YES, YES, NO)),
-        ({"wake": {"runs": [{"level": "a", "late_ns": [*[10] * 150, *[7_000] * 150]},
-                            {"level": "b", "late_ns": [*[10] * 150, *[5_000] * 150]}]}},
-         (YES, YES, UNDECIDED)),  # near each other, and so wide that they may be far apart
+        (
+            {
+                "wake": {
+                    "runs": [
+                        {"level": "fifo:9", "late_ns": [100] * 300},
+                        {"level": "fifo:11", "late_ns": [110] * 300},
+                    ]
+                }
+            },
+            (YES, YES, NO),
+        ),
+        (
+            {
+                "wake": {
+                    "runs": [
+                        {"level": "a", "late_ns": [*[10] * 150, *[7_000] * 150]},
+                        {"level": "b", "late_ns": [*[10] * 150, *[5_000] * 150]},
+                    ]
+                }
+            },
+            (YES, YES, UNDECIDED),
+        ),  # near each other, and so wide that they may be far apart
         ({"wake": {"runs": [], "refused": "not here"}}, (YES, YES, UNDECIDED)),
     ],
-)  # fmt: skip
+)
 def test_each_is_judged_by_its_number(change: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert verdicts(seen(**change)) == expected
 
@@ -88,6 +113,8 @@ def test_windows_of_several_measurements_are_taken_together() -> None:
 def test_a_setting_is_the_papers_kind_of_scheduler_or_none(
     policies: tuple[str, str], budget: str, kind: str
 ) -> None:
-    levels = {label: {"policy": policy, "rt_quota": budget}
-              for label, policy in zip("ab", policies, strict=True)}  # fmt: skip
+    levels = {
+        label: {"policy": policy, "rt_quota": budget}
+        for label, policy in zip("ab", policies, strict=True)
+    }
     assert paper_schedulers.kind_of(levels) == kind

@@ -42,9 +42,10 @@ def played() -> Findings:
     lacking = [c for c in memcached if "deadline" in str(c) or "apart" in str(c)]
     study = study.without(("memcached", levels) for levels in lacking)
     given = run_study(
-        study, capacity_rps=2e3,
+        study,
+        capacity_rps=2e3,
         of_phase={qos_matrix.PHASE: world, plan.PHASE: imagine},
-    )  # fmt: skip
+    )
     measured = []
     for one in given.measured:
         if one.outcome.point.phase is plan.PHASE:

@@ -164,10 +164,16 @@ def pair_of(program: str, blocks: Blocks) -> Pair:
         sum(min(one.seconds, two.seconds) - 1 for one, two in each),
     )
     return Pair(
-        program=called, unit=first.unit, speed_up=value, interval=interval, core_per_s=alone,
-        pair_per_s=together, blocks=len(each), is_across_blocks=len(each) >= pace.RUNS_MIN,
+        program=called,
+        unit=first.unit,
+        speed_up=value,
+        interval=interval,
+        core_per_s=alone,
+        pair_per_s=together,
+        blocks=len(each),
+        is_across_blocks=len(each) >= pace.RUNS_MIN,
         reason=reason,
-    )  # fmt: skip
+    )
 
 
 def _error(one: Pace, two: Pace) -> float | None:

@@ -16,8 +16,16 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.report.section import Shown
 
 COLUMNS = (
-    "program", "speed_up", "lo", "hi", "core_per_s", "pair_per_s", "unit", "blocks", "reason",
-)  # fmt: skip
+    "program",
+    "speed_up",
+    "lo",
+    "hi",
+    "core_per_s",
+    "pair_per_s",
+    "unit",
+    "blocks",
+    "reason",
+)
 TITLE = "Two copies on the hyper-threads of a core, over one alone on it"
 ROW_PX = 34
 

@@ -17,9 +17,15 @@ from sojourn.samples.pace import Pace
 
 def ran(called: str, per_s: float, error: float = 0.05) -> Pace:
     return Pace(
-        called=called, unit="files", per_s=per_s, error_per_s=error, alone_per_s=10.0,
-        alone_error_per_s=0.1, asked_per_s=None, seconds=11,
-    )  # fmt: skip
+        called=called,
+        unit="files",
+        per_s=per_s,
+        error_per_s=error,
+        alone_per_s=10.0,
+        alone_error_per_s=0.1,
+        asked_per_s=None,
+        seconds=11,
+    )
 
 
 def test_the_speed_up_is_that_of_the_paces_block_by_block() -> None:
@@ -47,10 +53,23 @@ def played(paces: dict[str, tuple[float, float]]) -> StudyData:
     measured: list[Measured] = []
     while point := next_point(study, outcomes, PLANS):
         outcome = Outcome(
-            point=point, verdict=Verdict.HOLDS, reasons=(), offered_rps=100, achieved_rps=100,
-            requests=400, over_bound=None, lost=0, mean_ns=1e4, p50_ns=1e4, p95_ns=1e4, p99_ns=1e4,
-            correlation=1, wall_s=4, folder="", neighbour_per_s=1.0,
-        )  # fmt: skip
+            point=point,
+            verdict=Verdict.HOLDS,
+            reasons=(),
+            offered_rps=100,
+            achieved_rps=100,
+            requests=400,
+            over_bound=None,
+            lost=0,
+            mean_ns=1e4,
+            p50_ns=1e4,
+            p95_ns=1e4,
+            p99_ns=1e4,
+            correlation=1,
+            wall_s=4,
+            folder="",
+            neighbour_per_s=1.0,
+        )
         name, _, where = str(point.setting["neighbour"]).removeprefix("batch:").partition(",where=")
         pace = paces[name][where == "pair"]
         outcomes.append(outcome)

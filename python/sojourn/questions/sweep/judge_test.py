@@ -25,17 +25,29 @@ from sojourn.spec import MaxRps, QosRule, ServiceSpec
 from sojourn.stats import lowess
 from sojourn.stats.interval import Interval
 
-AXIS = Axis(rps=10_000.0, lo_rps=9_000.0, hi_rps=11_000.0, rule=MaxRps.ACHIEVED_PEAK, runs=3,
-            is_valid=True)  # fmt: skip
+AXIS = Axis(
+    rps=10_000.0, lo_rps=9_000.0, hi_rps=11_000.0, rule=MaxRps.ACHIEVED_PEAK, runs=3, is_valid=True
+)
 TARGET = Target(q=0.99, bound_ns=1e6, rule=QosRule.GIVEN)
-POINT = Point(key="s/sweep/b0/f0.50", service="s", phase=Phase.SWEEP, offered_rps=5_000.0,
-              fraction=0.5, measure_s=1.0, warmup_s=0.0, seed=1)  # fmt: skip
+POINT = Point(
+    key="s/sweep/b0/f0.50",
+    service="s",
+    phase=Phase.SWEEP,
+    offered_rps=5_000.0,
+    fraction=0.5,
+    measure_s=1.0,
+    warmup_s=0.0,
+    seed=1,
+)
 
 
 def verdict(
-    *points: LoadPoint, axis: Axis | None = AXIS, target: Target | None = TARGET,
-    following: Point | None = None, most: MaxLoad | None = None,
-) -> tuple[Verdict, tuple[str, ...]]:  # fmt: skip
+    *points: LoadPoint,
+    axis: Axis | None = AXIS,
+    target: Target | None = TARGET,
+    following: Point | None = None,
+    most: MaxLoad | None = None,
+) -> tuple[Verdict, tuple[str, ...]]:
     stands = Progress(axis=axis, target=target, next=following, reasons=("said before",))
     found = replace(memcached(*points, max_load=most), reasons=service._doubts(stands, points))
     swept = Section(verdict=sweep.judged(stands, found))
@@ -87,8 +99,9 @@ def test_loads_that_are_unknown_are_named_by_why() -> None:
 
 
 def test_a_search_has_the_last_word_on_the_verdict() -> None:
-    most = MaxLoad(verdict=VIOLATED, reasons=("said before", "too wide"), border=None, probes=(),
-                   wall_s=1)  # fmt: skip
+    most = MaxLoad(
+        verdict=VIOLATED, reasons=("said before", "too wide"), border=None, probes=(), wall_s=1
+    )
     found = verdict(load(0.5, HOLDS), load(0.8, VIOLATED), most=most)
     assert found == (VIOLATED, ("said before", "too wide"))
 
@@ -110,8 +123,10 @@ def test_loads_are_gathered_by_share_ascending_or_by_rate() -> None:
     of = [judged(0.7, 2e5), judged(0.2, 1e5), judged(0.7, 2e5, seed=1), judged(None, 1e5)]
     points = service._points(of, None, 1e4, None)
     assert [(round(p.offered_rps), len(p.runs)) for p in points] == [
-        (2_000, 1), (7_000, 2), (3_300, 1),
-    ]  # fmt: skip
+        (2_000, 1),
+        (7_000, 2),
+        (3_300, 1),
+    ]
     assert [p.fraction for p in points] == pytest.approx([0.2, 0.7, 0.33])
 
 
@@ -159,8 +174,9 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
         answers(),
     )
     assert [(p.offered_rps, p.fraction, len(p.runs)) for p in found.points] == [
-        (1e3, 0.25, 2), (4e3, 1.0, 1),
-    ]  # fmt: skip
+        (1e3, 0.25, 2),
+        (4e3, 1.0, 1),
+    ]
     assert (found.max_rps, found.verdict, found.reasons) == (4e3, HOLDS, ())
     doubted = StudyData(
         study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)), questions=PLANS
@@ -179,8 +195,10 @@ def test_a_load_is_judged_by_what_all_runs_say_of_it() -> None:
 
 def test_where_the_tail_leaves_theory_is_told_of_the_ideal_line_not_of_the_smooth_one() -> None:
     """Ten times the ideal tail from 50 % load up: the smooth line through it knows of no gap."""
-    points = [replace(load(f, HOLDS), quantiles=(estimate(0.99, ns),))
-              for f, ns in ((0.2, 1e4), (0.5, 1e5), (0.8, 1e6))]  # fmt: skip
+    points = [
+        replace(load(f, HOLDS), quantiles=(estimate(0.99, ns),))
+        for f, ns in ((0.2, 1e4), (0.5, 1e5), (0.8, 1e6))
+    ]
     x = (0.0, 1.0)
     smooth = Line(name="lowess p99", about="", fraction=x, value_ns=(1e6, 1e6))
     ideal = Line(name="M/M/1 p99", about="", fraction=x, value_ns=(1e4, 1e4))

@@ -14,8 +14,12 @@ from sojourn.questions import PLANS
 from sojourn.questions.sweep import plan
 from sojourn.spec import MaxRps, QosRule
 
-OF = study("run.fractions=[0.2, 0.5, 0.8]", "run.repeats=3", "run.retries=2",
-           'services.memcached.measure=["sweep"]')  # fmt: skip
+OF = study(
+    "run.fractions=[0.2, 0.5, 0.8]",
+    "run.repeats=3",
+    "run.retries=2",
+    'services.memcached.measure=["sweep"]',
+)
 SERVICE = OF.service("memcached")
 AXIS = Axis(rps=1e5, lo_rps=1e5, hi_rps=1e5, rule=MaxRps.ACHIEVED_PEAK, runs=1, is_valid=True)
 TARGET = Target(q=0.99, bound_ns=2e6, rule=QosRule.GIVEN)
@@ -56,8 +60,11 @@ def test_a_load_is_repeated_at_the_end_of_its_block_as_often_as_the_study_says()
 
 
 def test_loads_that_differ_by_little_are_points_of_their_own() -> None:
-    of = study("run.fractions=[0.901, 0.904, 0.125]", "run.repeats=2",
-               'services.memcached.measure=["sweep"]')  # fmt: skip
+    of = study(
+        "run.fractions=[0.901, 0.904, 0.125]",
+        "run.repeats=2",
+        'services.memcached.measure=["sweep"]',
+    )
     made = [o.point for o in play(of, imagine, PLANS) if o.point.phase is Phase.SWEEP]
     found = sorted((p.repeat, p.setting["load"]) for p in made)
     assert found == [(block, load) for block in (0, 1) for load in (0.125, 0.901, 0.904)]
@@ -75,8 +82,12 @@ def courses(*each: Course, blocks: int = 3, is_late: bool = False) -> list[tuple
 
     The last course is that of all runs after it.
     """
-    of = study("run.fractions=[0.2, 0.5, 0.8]", f"run.repeats={blocks}", "run.retries=2",
-               'services.memcached.measure=["sweep"]')  # fmt: skip
+    of = study(
+        "run.fractions=[0.2, 0.5, 0.8]",
+        f"run.repeats={blocks}",
+        "run.retries=2",
+        'services.memcached.measure=["sweep"]',
+    )
     outcomes: list[Outcome] = []
     while point := plan.next_run(of, SERVICE, outcomes, AXIS, TARGET, is_late=is_late):
         half = sum(o.point.fraction == 0.5 for o in outcomes)
@@ -126,11 +137,17 @@ def test_the_plan_is_the_same_after_the_outcomes_were_read_back() -> None:
 
 def twins(seed: int, blocks: int = 1) -> list[list[Point]]:
     """By block, in order: the points of the load that is measured twice."""
-    of = study("aa=true", f"seed={seed}", f"run.repeats={blocks}", "run.fractions=[0.2, 0.5, 0.8]",
-               'services.memcached.measure=["sweep"]')  # fmt: skip
+    of = study(
+        "aa=true",
+        f"seed={seed}",
+        f"run.repeats={blocks}",
+        "run.fractions=[0.2, 0.5, 0.8]",
+        'services.memcached.measure=["sweep"]',
+    )
     found: list[Point] = []
-    while point := plan.next_run(of, SERVICE, [imagine(p) for p in found], AXIS, TARGET,
-                                  is_late=False):  # fmt: skip
+    while point := plan.next_run(
+        of, SERVICE, [imagine(p) for p in found], AXIS, TARGET, is_late=False
+    ):
         found.append(point)
     by_block = [[p for p in found if p.repeat == block] for block in range(blocks)]
     assert [len(block) for block in by_block] == [4] * blocks

@@ -17,9 +17,15 @@ from sojourn.report.section import Number, Shown
 
 AT_MOST, NOTHING = "v", "!"  # signs in the plot
 SIGNS = {
-    "o": "holds", "#": "violated", "?": "undecided", ".": "one run", "x": "not valid",
-    AT_MOST: "at most that", "^": "at least that", NOTHING: "nothing measured",
-}  # fmt: skip
+    "o": "holds",
+    "#": "violated",
+    "?": "undecided",
+    ".": "one run",
+    "x": "not valid",
+    AT_MOST: "at most that",
+    "^": "at least that",
+    NOTHING: "nothing measured",
+}
 
 
 class SweepShown(Shown):

@@ -108,14 +108,19 @@ class TogetherAnswer(Answer):
         said = " ".join(
             [*effects, *filter(None, map(missed, met))] if effects else map(in_words, met)
         )
-        doubts = (f"{', '.join(filter(None, (m.service, m.under)))}: {why}"
-                  for m in met for why in m.reasons)  # fmt: skip
+        doubts = (
+            f"{', '.join(filter(None, (m.service, m.under)))}: {why}"
+            for m in met
+            for why in m.reasons
+        )
         reasons = tuple(dict.fromkeys(doubts))
         verdicts = [m.qos for m in met if m.qos is not None]
+        # fmt: off
         return Together(
             headline=said, answer=said, verdict=worst(verdicts) if verdicts else None,
             reasons=reasons, met=met, factors=factors,
-        )  # fmt: skip
+        )
+        # fmt: on
 
     def counted(self, found: Findings) -> Counted | None:
         """Ratios of tails beside the others to tails alone."""
@@ -162,8 +167,11 @@ def _met(seen: Seen, label: str, shares: Mapping[str, float], levels: Setting) -
         targets.judged([of[n] for n in blocks], target) if target else None
         for of in (beside, alone)
     )
-    why = (f"{said.reason}{where}" for said, where in ((qos, ""), (alone_qos, ", alone"))
-           if said and said.reason)  # fmt: skip
+    why = (
+        f"{said.reason}{where}"
+        for said, where in ((qos, ""), (alone_qos, ", alone"))
+        if said and said.reason
+    )
     return Met(
         service=label,
         fraction=shares[label],

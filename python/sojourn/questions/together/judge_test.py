@@ -143,8 +143,11 @@ def test_a_service_is_compared_where_those_beside_it_were_believed_too(tmp_path:
 
     def split(outcome: Outcome) -> Outcome:
         is_lost = outcome.point.service == "synthetic"
-        return replace(outcome, verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS,
-                       reasons=("client late",) if is_lost else ())  # fmt: skip
+        return replace(
+            outcome,
+            verdict=Verdict.UNKNOWN if is_lost else Verdict.HOLDS,
+            reasons=("client late",) if is_lost else (),
+        )
 
     met, _ = meetings(changed(given, split))
     assert (met.ratio, met.blocks) == (None, 0)

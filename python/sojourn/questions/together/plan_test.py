@@ -66,9 +66,12 @@ def shares(point: Point) -> tuple[tuple[str, float], ...]:
 def test_a_block_holds_every_combination_and_every_load_alone(study: Study) -> None:
     made = groups(play(study, imagine, PLANS))
     wanted = {
-        (("memcached", 0.3),), (("memcached", 0.6),), (("synthetic", 0.3),),
-        (("memcached", 0.3), ("synthetic", 0.3)), (("memcached", 0.6), ("synthetic", 0.3)),
-    }  # fmt: skip
+        (("memcached", 0.3),),
+        (("memcached", 0.6),),
+        (("synthetic", 0.3),),
+        (("memcached", 0.3), ("synthetic", 0.3)),
+        (("memcached", 0.6), ("synthetic", 0.3)),
+    }
     for block in range(3):
         assert sorted(shares(p) for p in made if p.repeat == block) == sorted(wanted)
     orders = [[shares(p) for p in made if p.repeat == block] for block in range(3)]

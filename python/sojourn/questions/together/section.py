@@ -17,10 +17,12 @@ from sojourn.report.draw.table import Cell, Record, Table, from_records
 from sojourn.report.section import Shown
 
 NAME = "together"
+# fmt: off
 COLUMNS = (
     "service", "load", "beside", "under",
     "ratio", "lo", "hi", "p99_ns", "alone_ns", "blocks", "qos", "target", "chance",
-)  # fmt: skip
+)
+# fmt: on
 ROW_PX = 34
 
 
@@ -156,9 +158,14 @@ class TogetherShown(Shown):
             under = met.under
             row = _record(met)
             yield form.format(
-                met.service, row["load"], row["beside"], row["p99"], row["alone"], row["times"],
+                met.service,
+                row["load"],
+                row["beside"],
+                row["p99"],
+                row["alone"],
+                row["times"],
                 show.verdict(met.qos) if met.qos else "",
-            ).rstrip()  # fmt: skip
+            ).rstrip()
         yield from factors.lines(found.factors, width)
 
 

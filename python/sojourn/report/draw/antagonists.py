@@ -26,17 +26,26 @@ def chart(records: Sequence[Record], *, panels: Sequence[str], title: str) -> Sp
         title: of the whole.
     """
     sheet = Sheet()
-    names, amounts = ([*dict.fromkeys(str(r[key]) for r in records)] for key in
-                      ("antagonist", "intensity"))  # fmt: skip
+    names, amounts = (
+        [*dict.fromkeys(str(r[key]) for r in records)] for key in ("antagonist", "intensity")
+    )
     states = [state for state in _LOOKS if any(r["state"] == state for r in records)]
     key = alt.Legend(title=None)
     base = alt.Chart().encode(
-        x=alt.X("intensity:O", title="intensity, of what it can do alone", sort=amounts,
-                axis=alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False)),
-        y=alt.Y("antagonist:N", title=None, sort=names,
-                axis=alt.Axis(grid=False, domain=False, ticks=False, labelLimit=200)),
+        x=alt.X(
+            "intensity:O",
+            title="intensity, of what it can do alone",
+            sort=amounts,
+            axis=alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False),
+        ),
+        y=alt.Y(
+            "antagonist:N",
+            title=None,
+            sort=names,
+            axis=alt.Axis(grid=False, domain=False, ticks=False, labelLimit=200),
+        ),
         tooltip=marks.tooltip("antagonist", "intensity", "panel", "times", "why"),
-    )  # fmt: skip
+    )
     cells = base.mark_rect(stroke=role("paper"), strokeWidth=2).encode(
         fill=alt.Fill(
             "state:N",

@@ -15,11 +15,13 @@ from sojourn.report.draw.figure import Figure, Sheet, finish
 from sojourn.report.draw.lookup import lines_of, of_point, slug
 from sojourn.report.draw.table import Record, from_records, number
 
+# fmt: off
 COLUMNS = (
     "what", "fraction", "offered_rps", "achieved_rps", "restart", "run", "known", "value_ns",
     "lo_ns", "hi_ns", "restarts_lo_ns", "restarts_hi_ns", "least_ns", "not_believed_ns",
     "requests", "effective", "verdict", "reason",
-)  # fmt: skip
+)
+# fmt: on
 
 
 def draw(service: ServiceFinding, q: float | None) -> Figure:
@@ -37,9 +39,13 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
     )
     if not service.points:
         return Figure(
-            name=name, title=title, caption="", alt="", table=table,
+            name=name,
+            title=title,
+            caption="",
+            alt="",
+            table=table,
             missing="No load was swept.",
-        )  # fmt: skip
+        )
     sheet = Sheet()
     return Figure(
         name=name,

@@ -51,9 +51,13 @@ def ratios(
     rows = list(dict.fromkeys(str(record["row"]) for record in records))
     base = alt.Chart(sheet.data(name, [_placed(record) for record in records]))
     on: dict[str, object] = {
-        "y": alt.Y("row:N", title=None, sort=rows,
-                   axis=alt.Axis(labelLimit=LABEL_PX, grid=True, tickSize=0)),
-    }  # fmt: skip
+        "y": alt.Y(
+            "row:N",
+            title=None,
+            sort=rows,
+            axis=alt.Axis(labelLimit=LABEL_PX, grid=True, tickSize=0),
+        ),
+    }
     if len(kinds) > 1:
         on["yOffset"] = alt.YOffset("what:N", sort=list(kinds))
     seen = [look for look in looks if any(record["look"] == look for record in records)]
@@ -61,13 +65,16 @@ def ratios(
     colour = alt.Color("look:N", legend=alt.Legend(title=None), scale=scale)
     fields = marks.tooltip(*tooltip)
     ends = (number(record[key]) for record in records for key in ("ratio", "lo", "hi"))
-    x = alt.X("x:Q", title=across, axis=axis(ends),
-              scale=alt.Scale(type="log", nice=False, padding=16))  # fmt: skip
+    x = alt.X(
+        "x:Q", title=across, axis=axis(ends), scale=alt.Scale(type="log", nice=False, padding=16)
+    )
     dots: dict[str, object] = {
-        "x": x, "color": colour, "tooltip": fields,
+        "x": x,
+        "color": colour,
+        "tooltip": fields,
         "fill": alt.Fill("look:N", scale=scale, legend=None),
         "fillOpacity": alt.condition(f"datum.look === '{hollow}'", alt.value(0), alt.value(1)),
-    }  # fmt: skip
+    }
     if len(kinds) > 1:
         dots["shape"] = _shape(kinds)
     floor = base.transform_filter("isValid(datum.floor_high)").mark_bar(
@@ -112,9 +119,12 @@ def _placed(record: Record) -> Record:
     """A record with its places on the axis; what lies beyond it is put at its edge."""
     floor = _inside(record.get("floor"))
     return record | {
-        "x": _inside(record["ratio"]), "low": _inside(record["lo"]), "high": _inside(record["hi"]),
-        "floor_low": 1 / floor if floor else None, "floor_high": floor,
-    }  # fmt: skip
+        "x": _inside(record["ratio"]),
+        "low": _inside(record["lo"]),
+        "high": _inside(record["hi"]),
+        "floor_low": 1 / floor if floor else None,
+        "floor_high": floor,
+    }
 
 
 def _inside(cell: Cell) -> float | None:

@@ -54,9 +54,11 @@ class Look:
     def of(self, base: alt.Chart) -> alt.Chart:
         """A base in this look."""
         return base.encode(
-            x=self.x, color=self.colour, opacity=self.opacity,
+            x=self.x,
+            color=self.colour,
+            opacity=self.opacity,
             tooltip=marks.tooltip(*self.tooltip),
-        )  # fmt: skip
+        )
 
 
 def axis(records: Sequence[Record], more: Sequence[float | None] = ()) -> TimeAxis:
@@ -124,9 +126,12 @@ def _mark(record: Record, axis: TimeAxis) -> Record:
     ns, low, high = (number(record[key]) for key in ("mark_ns", "lo_ns", "hi_ns"))
     sort = Sort(str(record["known"]))
     found: Record = {
-        **record, "layer": MARK, "y": axis.lo if ns is None else axis.place(ns),
-        "is_sure": int(sort in SURE), "is_endless": 0,
-    }  # fmt: skip
+        **record,
+        "layer": MARK,
+        "y": axis.lo if ns is None else axis.place(ns),
+        "is_sure": int(sort in SURE),
+        "is_endless": 0,
+    }
     if sort in SURE and low is not None and high is not None and ns is not None:
         found |= {"low": axis.place(low), "is_endless": int(math.isinf(high))}
         found["high"] = axis.place(SHORT * ns if math.isinf(high) else high)
@@ -157,26 +162,27 @@ def layers(base: alt.Chart, look: Look) -> list[alt.Chart]:
     up = f"datum.known === '{Sort.AT_LEAST}' || datum.known === '{Sort.ENDLESS}'"
     return [
         line.encode(
-            y=y, x2="to:Q", y2="end:Q", strokeWidth=look.broad,
+            y=y,
+            x2="to:Q",
+            y2="end:Q",
+            strokeWidth=look.broad,
             strokeDash=alt.condition("datum.is_sure", alt.value([1, 0]), alt.value(DASHES)),
         ),
-        interval.mark_rule(clip=True).encode(
-            y=alt.Y("low:Q"), y2="high:Q", strokeWidth=look.thin
-        ),
+        interval.mark_rule(clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", strokeWidth=look.thin),
         _head(interval.transform_filter("datum.is_endless"), alt.Y("high:Q")),
         arrow.mark_rule(clip=True, strokeDash=[2, 2]).encode(
             y=alt.Y("begin:Q"), y2="tip:Q", strokeWidth=look.thin
         ),
         _head(arrow.transform_filter(up), tip),
         _head(arrow.transform_filter(f"!({up})"), tip, is_down=True),
-        of.transform_filter(up).mark_tick(orient="horizontal", size=9, thickness=1.5).encode(
-            y=alt.Y("begin:Q")
-        ),
-        of.transform_filter(f"datum.known === '{Sort.NOTHING}'").mark_point(
-            shape=marks.CROSS, size=40, strokeWidth=2
-        ).encode(y=y),
+        of.transform_filter(up)
+        .mark_tick(orient="horizontal", size=9, thickness=1.5)
+        .encode(y=alt.Y("begin:Q")),
+        of.transform_filter(f"datum.known === '{Sort.NOTHING}'")
+        .mark_point(shape=marks.CROSS, size=40, strokeWidth=2)
+        .encode(y=y),
         _points(of, look),
-    ]  # fmt: skip
+    ]
 
 
 def _head(base: alt.Chart, y: alt.Y, *, is_down: bool = False) -> alt.Chart:

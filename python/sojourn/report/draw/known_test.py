@@ -112,8 +112,12 @@ def test_the_curve_goes_through_what_is_known_and_never_through_what_is_not() ->
     pieces = [r for r in rows if r["layer"] == known_layers.PIECE]
     ends = [(r["fraction"], r["to"], r["is_sure"]) for r in pieces]
     assert ends == [
-        (0.1, 0.3, 0), (0.3, 0.4, 1), (0.4, 0.5, 1), (0.5, 0.6, 1), (0.6, 0.8, 0),
-    ]  # fmt: skip
+        (0.1, 0.3, 0),
+        (0.3, 0.4, 1),
+        (0.4, 0.5, 1),
+        (0.5, 0.6, 1),
+        (0.6, 0.8, 0),
+    ]
     marks = [r for r in rows if r["layer"] == known_layers.MARK]
     assert [r["fraction"] for r in marks] == [p.fraction for p in points]
     assert [r["is_sure"] for r in marks] == [1, 0, 1, 1, 1, 1, 0, 1]

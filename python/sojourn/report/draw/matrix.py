@@ -49,12 +49,14 @@ def chart(
     scale = alt.Scale(domain=present, range=[role(looks[who][0]) for who in present])
     opacity = alt.Scale(domain=present, range=[looks[who][1] for who in present])
     base = alt.Chart().encode(
-        x=alt.X("column:O", title=axes[1], axis=alt.Axis(format="~%", labelAngle=0,
-                labelOverlap="parity", grid=False)),
-        y=alt.Y("row:O", title=axes[0], sort="descending",
-                axis=alt.Axis(format="~%", grid=False)),
+        x=alt.X(
+            "column:O",
+            title=axes[1],
+            axis=alt.Axis(format="~%", labelAngle=0, labelOverlap="parity", grid=False),
+        ),
+        y=alt.Y("row:O", title=axes[0], sort="descending", axis=alt.Axis(format="~%", grid=False)),
         tooltip=marks.tooltip(*tooltip),
-    )  # fmt: skip
+    )
     key = alt.Legend(title=None)
     cells = base.mark_rect(stroke=role("paper"), strokeWidth=1).encode(
         fill=alt.Fill("who:N", scale=scale, legend=key),
@@ -89,12 +91,23 @@ def _frontiers(base: alt.Chart, names: Sequence[str]) -> list[alt.Chart]:
     for whose, name, looks in zip(WHOSE, names, ((4, [1, 0]), (2.5, [7, 4])), strict=True):
         width, dash = looks
         for edge, ends in (
-            ("above", {"x": alt.X(at["x"], bandPosition=0), "x2": alt.X2("column", bandPosition=1),
-                       "y": alt.Y(at["y"], bandPosition=0, sort="descending")}),
-            ("right", {"x": alt.X(at["x"], bandPosition=1),
-                       "y": alt.Y(at["y"], bandPosition=0, sort="descending"),
-                       "y2": alt.Y2("row", bandPosition=1)}),
-        ):  # fmt: skip
+            (
+                "above",
+                {
+                    "x": alt.X(at["x"], bandPosition=0),
+                    "x2": alt.X2("column", bandPosition=1),
+                    "y": alt.Y(at["y"], bandPosition=0, sort="descending"),
+                },
+            ),
+            (
+                "right",
+                {
+                    "x": alt.X(at["x"], bandPosition=1),
+                    "y": alt.Y(at["y"], bandPosition=0, sort="descending"),
+                    "y2": alt.Y2("row", bandPosition=1),
+                },
+            ),
+        ):
             layers.append(
                 base.transform_filter(f"datum.{whose}_{edge}")
                 .transform_calculate(line=json.dumps(name))

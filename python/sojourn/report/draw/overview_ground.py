@@ -46,17 +46,23 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
         color=frame.colour, tooltip=tooltip("service", "shown")
     )
     rect = base.mark_rect(clip=True).encode(
-        x=alt.X("lo:Q"), x2="hi:Q", y=alt.Y("bottom:Q"), y2="top:Q",
+        x=alt.X("lo:Q"),
+        x2="hi:Q",
+        y=alt.Y("bottom:Q"),
+        y2="top:Q",
         opacity=frame.opacity(0.13 if len(rows) <= MANY else 0.04),
-    )  # fmt: skip
+    )
     knee = (
         base.transform_filter("!datum.is_open")
         .mark_rule(clip=True, strokeDash=[2, 3])
         .encode(
-            x=alt.X("at:Q"), y=alt.Y("bottom:Q"), y2="top:Q", opacity=frame.opacity(),
+            x=alt.X("at:Q"),
+            y=alt.Y("bottom:Q"),
+            y2="top:Q",
+            opacity=frame.opacity(),
             strokeWidth=frame.width(1.5),
         )
-    )  # fmt: skip
+    )
     if len(rows) > MANY:
         return [rect, knee]
     return [rect, knee, *(words for row in rows for words in _named(frame, base, row))]
@@ -114,5 +120,6 @@ def bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
 
 def _rimmed(words: alt.Chart) -> alt.Chart:
     """The same words in the ground's colour, broader: they stay readable over bands and grid."""
-    return words.encode(color=alt.value(role("paper")), stroke=alt.value(role("paper")),
-                        strokeWidth=alt.value(4))  # fmt: skip
+    return words.encode(
+        color=alt.value(role("paper")), stroke=alt.value(role("paper")), strokeWidth=alt.value(4)
+    )

@@ -82,13 +82,29 @@ DARK: Mapping[str, str] = {
 
 # Light load to heavy load, ten steps cut from viridis so that both ends stay visible.
 _LIGHT_LOADS = (
-    "#3f9f4d", "#2a9d74", "#1f948b", "#25848e", "#2c728e",
-    "#355f8d", "#3e4c8a", "#46327e", "#481b6d", "#2a0134",
-)  # fmt: skip
+    "#3f9f4d",
+    "#2a9d74",
+    "#1f948b",
+    "#25848e",
+    "#2c728e",
+    "#355f8d",
+    "#3e4c8a",
+    "#46327e",
+    "#481b6d",
+    "#2a0134",
+)
 _DARK_LOADS = (
-    "#5b8fd0", "#4a9bc4", "#2fa7ac", "#22b491", "#35b779",
-    "#56c667", "#86d549", "#b5de2b", "#dde318", "#fff3a0",
-)  # fmt: skip
+    "#5b8fd0",
+    "#4a9bc4",
+    "#2fa7ac",
+    "#22b491",
+    "#35b779",
+    "#56c667",
+    "#86d549",
+    "#b5de2b",
+    "#dde318",
+    "#fff3a0",
+)
 LOADS = len(_LIGHT_LOADS)
 SERIES = 6
 

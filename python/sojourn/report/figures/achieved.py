@@ -14,8 +14,15 @@ from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records, number
 
 COLUMNS = (
-    "fraction", "offered_rps", "achieved_rps", "restart", "run", "errors", "verdict", "reason",
-)  # fmt: skip
+    "fraction",
+    "offered_rps",
+    "achieved_rps",
+    "restart",
+    "run",
+    "errors",
+    "verdict",
+    "reason",
+)
 
 
 def draw(service: ServiceFinding) -> list[Figure]:

@@ -90,9 +90,11 @@ def times(effect: Effect) -> str:
 def _figure(findings: Findings, factor: FactorFinding) -> Figure:
     panels = numbers(findings, factor)
     records = [
-        _record(factor, effect) for what in panels for effect in factor.effects
+        _record(factor, effect)
+        for what in panels
+        for effect in factor.effects
         if effect.what == what
-    ]  # fmt: skip
+    ]
     what = "p99" if not panels else panels[0].partition(" at ")[0]
     title = f"{what} of {factor.service} beside each antagonist, times that alone"
     name = NAME if len(factors_of(findings)) == 1 else f"{NAME}-{factor.service}"
@@ -127,10 +129,13 @@ def _record(factor: FactorFinding, effect: Effect) -> Record:
         "state": state(effect),
         "depth": depth(effect),
         "shown": times(effect),
-        "times": f"{effect.ratio:.3g} ({ends.lo:.3g} to {ends.hi:.3g})" if effect.ratio and ends
-        else f"{effect.ratio:.3g}" if effect.ratio else "not known",
+        "times": f"{effect.ratio:.3g} ({ends.lo:.3g} to {ends.hi:.3g})"
+        if effect.ratio and ends
+        else f"{effect.ratio:.3g}"
+        if effect.ratio
+        else "not known",
         "why": show.sentences((effect.reason, "within noise" if effect.is_noise else "")) or "–",
-    }  # fmt: skip
+    }
 
 
 def depth(effect: Effect) -> float:

@@ -187,15 +187,27 @@ def _chart(
     for key, rows in means.items():
         levels = _levels(found, key)
         each: list[Record] = [
-            {"level": level_text(dict(s.levels)[key]), "combination": s.service,
-             "fraction": load, "y": one.ns, "load": show.load(load), "shown": one.shown}
+            {
+                "level": level_text(dict(s.levels)[key]),
+                "combination": s.service,
+                "fraction": load,
+                "y": one.ns,
+                "load": show.load(load),
+                "shown": one.shown,
+            }
             for s in found
             for load, one in sorted(values[s.service].items(), key=lambda pair: pair[0])
-        ]  # fmt: skip
+        ]
         panel = _panel(
-            sheet, called[key], levels=levels, means=rows, each=each, axis=axis,
-            highest=highest, tail=tail,
-        )  # fmt: skip
+            sheet,
+            called[key],
+            levels=levels,
+            means=rows,
+            each=each,
+            axis=axis,
+            highest=highest,
+            tail=tail,
+        )
         if bound:
             panel += _bound(bound, f"QoS: {tail} ≤ {show.time(bound)}")
         panels.append(

@@ -85,11 +85,15 @@ def _chart(services: list[ServiceFinding], records: list[Record], title: str) ->
         )
     )
     bands: list[Record] = [
-        {"service": s.service, "lo": b.interval_rps.lo, "hi": min(top, b.interval_rps.hi),
-         "shown": f"{show.border(b)} requests/s ({show.within(b)})"}
+        {
+            "service": s.service,
+            "lo": b.interval_rps.lo,
+            "hi": min(top, b.interval_rps.hi),
+            "shown": f"{show.border(b)} requests/s ({show.within(b)})",
+        }
         for s in services
         if (m := s.section(MaxLoad)) and (b := m.border)
-    ]  # fmt: skip
+    ]
     band = (
         sheet.chart("bands", bands)
         .mark_rect(opacity=0.14, clip=True)

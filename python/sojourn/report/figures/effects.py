@@ -12,10 +12,12 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.report.ratios import Ratio
 
 NAME = "effects"
+# fmt: off
 COLUMNS = (
     "service", "level", "base", "what", "ratio", "lo", "hi", "coverage", "blocks", "noise_gate",
     "kind", "reason",
-)  # fmt: skip
+)
+# fmt: on
 SHORTER, LONGER, OPEN = "better", "worse", "not shown"
 LOOKS = {LONGER: "violated", SHORTER: "holds", OPEN: "unknown"}
 
@@ -32,9 +34,15 @@ def draw(findings: Findings) -> list[Figure]:
     if not drawn:
         missing = next((one.effect.reason for one in found if one.effect.reason), "")
         return [
-            Figure(name=NAME, title=title, caption="", alt="", table=table,
-                   missing=missing or "No two levels have runs that can be compared.")
-        ]  # fmt: skip
+            Figure(
+                name=NAME,
+                title=title,
+                caption="",
+                alt="",
+                table=table,
+                missing=missing or "No two levels have runs that can be compared.",
+            )
+        ]
     shown = [one for one in found if one.is_shown]
     return [
         Figure(
@@ -77,14 +85,25 @@ def _record(one: Ratio) -> Record:
     effect = one.effect
     ends = effect.interval
     return {
-        "service": one.service, "level": one.name, "base": one.base, "what": effect.what,
-        "ratio": effect.ratio, "lo": ends.lo if ends else None, "hi": ends.hi if ends else None,
-        "coverage": effect.coverage, "blocks": effect.blocks, "noise_gate": effect.noise_gate,
-        "kind": one.kind.value, "reason": show.sentences((effect.reason, effect.doubt)),
-        "words": one.words, "look": _look(one), "beside": f"{one.name}, to {one.base}",
-        "row": one.name, "floor": effect.noise_gate,
+        "service": one.service,
+        "level": one.name,
+        "base": one.base,
+        "what": effect.what,
+        "ratio": effect.ratio,
+        "lo": ends.lo if ends else None,
+        "hi": ends.hi if ends else None,
+        "coverage": effect.coverage,
+        "blocks": effect.blocks,
+        "noise_gate": effect.noise_gate,
+        "kind": one.kind.value,
+        "reason": show.sentences((effect.reason, effect.doubt)),
+        "words": one.words,
+        "look": _look(one),
+        "beside": f"{one.name}, to {one.base}",
+        "row": one.name,
+        "floor": effect.noise_gate,
         "shown": one.words.partition(" (")[0] if one.is_shown else "",
-    }  # fmt: skip
+    }
 
 
 def _look(one: Ratio) -> str:

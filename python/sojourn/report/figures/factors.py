@@ -18,10 +18,12 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.spec.levels import names
 
 PANEL, PANEL_MIN = 220, 300  # height and least width of a small multiple, px
+# fmt: off
 COLUMNS = (
     "service", "combination", "fraction", "offered_rps", "known", "value_ns", "lo_ns", "hi_ns",
     "least_ns", "at_least_ns", "not_believed_ns", "verdict", "reason",
-)  # fmt: skip
+)
+# fmt: on
 TOOLTIP = ("combination", "load", "shown", "interval", "verdict", "reason")
 
 

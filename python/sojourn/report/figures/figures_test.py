@@ -113,12 +113,17 @@ def test_every_run_is_a_dot_and_unbelieved_ones_are_hollow() -> None:
     assert len(hollow) == sum(not r.is_believed for p in service.points for r in p.runs) == 10
     assert all(dot["reason"] == testing.LATE for dot in hollow)
     assert {dot["status"] for dot in dots} == {
-        "holds", "not valid", "undecided", "at least", "never completed",
-    }  # fmt: skip
+        "holds",
+        "not valid",
+        "undecided",
+        "at least",
+        "never completed",
+    }
     looks = marks._LOOKS
     assert [name for name, (_, _, is_filled) in looks.items() if not is_filled] == [
-        "not valid", "not measured",
-    ]  # fmt: skip
+        "not valid",
+        "not measured",
+    ]
 
 
 def test_the_bound_and_the_max_load_are_drawn_where_they_were_found() -> None:
@@ -200,8 +205,10 @@ def test_without_a_border_no_max_load_is_drawn() -> None:
 def test_a_campaign_s_seconds_are_thinned_evenly_and_the_table_has_all() -> None:
     records: list[Record] = [
         {"load": load, "run": f"{load}/{run}", "second_s": second}
-        for load in ("10 %", "90 %") for run in range(100) for second in range(100)
-    ]  # fmt: skip
+        for load in ("10 %", "90 %")
+        for run in range(100)
+        for second in range(100)
+    ]
     drawn = series._thinned(records)
     assert len(drawn) == series.SECONDS_MAX
     runs = {str(r["run"]) for r in drawn}
@@ -245,15 +252,17 @@ def test_very_many_combinations_have_one_chart_of_resources_together() -> None:
     many = replace(
         testing.findings(),
         services=tuple(
-            replace(one, service=f"memcached, threads = {n}", label="memcached",
-                    levels=(("params.threads", n % 2),))
+            replace(
+                one,
+                service=f"memcached, threads = {n}",
+                label="memcached",
+                levels=(("params.threads", n % 2),),
+            )
             for n in range(13)
         ),
-    )  # fmt: skip
+    )
     (figure,) = resources.draw_study(many)
     rows = list(csv.DictReader(io.StringIO(figure.table.csv())))
-    assert {row["what"] for row in rows} == {
-        "memcached, threads = 0", "memcached, threads = 1"
-    }  # fmt: skip
+    assert {row["what"] for row in rows} == {"memcached, threads = 0", "memcached, threads = 1"}
     assert {row["n"] for row in rows} == {"6", "7"}
     assert b"<svg" in dict(pictures(figure))["svg"]

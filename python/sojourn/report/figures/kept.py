@@ -16,10 +16,12 @@ from sojourn.report.draw.lookup import of_point, slug, tail_q
 from sojourn.report.draw.palette import SERIES, series
 from sojourn.report.draw.table import Record, from_records, number
 
+# fmt: off
 COLUMNS = (
     "neighbour", "combination", "fraction", "share", "lo", "hi", "per_s", "asked_per_s",
     "alone_per_s", "unit", "runs", "tail_ns", "tail_lo_ns", "tail_hi_ns", "reason",
-)  # fmt: skip
+)
+# fmt: on
 RATES_MIN = 2  # of one unit, for a tail against a rate
 
 
@@ -94,8 +96,12 @@ def _kept(label: str, records: list[Record]) -> Figure:
 def _chart_kept(drawn: Sequence[Record], title: str) -> Spec:
     sheet = Sheet()
     most = max((number(r["hi"]) or number(r["share"]) or 0.0) for r in drawn)
-    y = alt.Y("share:Q", title="of its pace alone", axis=alt.Axis(format="%"),
-              scale=alt.Scale(domain=[0, max(1.0, most)], nice=False))  # fmt: skip
+    y = alt.Y(
+        "share:Q",
+        title="of its pace alone",
+        axis=alt.Axis(format="%"),
+        scale=alt.Scale(domain=[0, max(1.0, most)], nice=False),
+    )
     highest = max(number(r["fraction"]) or 0.0 for r in drawn)
     x = load_x(title=["load, % of max RPS"], highest=highest)
     colour = _colour(drawn)

@@ -18,10 +18,12 @@ from sojourn.report.draw.marks import word
 from sojourn.report.draw.table import Record, from_records
 
 NAME = "overview"
+# fmt: off
 COLUMNS = (
     "service", "quantile", "fraction", "offered_rps", "known", "value_ns", "lo_ns", "hi_ns",
     "least_ns", "at_least_ns", "not_believed_ns", "verdict", "reason",
-)  # fmt: skip
+)
+# fmt: on
 
 
 def draw(findings: Findings) -> list[Figure]:

@@ -27,10 +27,12 @@ from sojourn.report.volume import COMBINATIONS_MANY
 from sojourn.spec.levels import names
 
 NAME = "resources"
+# fmt: off
 COLUMNS = (
     "side", "fraction", "offered_rps", "runs", "resource", "unit", "n", "least", "whisker_lo",
     "q1", "median", "q3", "whisker_hi", "greatest", "capacity",
-)  # fmt: skip
+)
+# fmt: on
 OF_STUDY = ("what", "resource", "unit", "n", "whisker_lo", "q1", "median", "q3", "whisker_hi")
 PANEL, PANEL_MIN, ROW_PX = 150, 190, 26  # heights and least width, px
 BAR = 24
@@ -125,9 +127,7 @@ def _box_rows(label: str, use: Use, by: float, unit: str) -> Iterator[Record]:
         "can take": amount(use.capacity, use.unit) if use.capacity else "not known",
     }
     for value in own.outliers:
-        yield {
-            "panel": panel, "what": label, "value": value / by, "shown": amount(value, use.unit)
-        }  # fmt: skip
+        yield {"panel": panel, "what": label, "value": value / by, "shown": amount(value, use.unit)}
 
 
 def _label(side: Side) -> str:
@@ -205,22 +205,41 @@ def _rows_of_sides(found: ResourceUse) -> Iterator[Record]:
         for use in side.uses:
             own = use.box
             yield {
-                "side": side.what, "fraction": side.fraction, "offered_rps": _named(side),
-                "runs": side.runs, "resource": use.name, "unit": use.unit, "n": own.n,
-                "least": own.least, "whisker_lo": own.lo, "q1": own.q1, "median": own.median,
-                "q3": own.q3, "whisker_hi": own.hi, "greatest": own.greatest,
+                "side": side.what,
+                "fraction": side.fraction,
+                "offered_rps": _named(side),
+                "runs": side.runs,
+                "resource": use.name,
+                "unit": use.unit,
+                "n": own.n,
+                "least": own.least,
+                "whisker_lo": own.lo,
+                "q1": own.q1,
+                "median": own.median,
+                "q3": own.q3,
+                "whisker_hi": own.hi,
+                "greatest": own.greatest,
                 "capacity": use.capacity,
-            }  # fmt: skip
+            }
 
 
 def _rows_of_loads(found: ResourceUse) -> Iterator[Record]:
     for load in found.loads:
         for name, n, least, q1, median, q3, greatest in load.uses:
             yield {
-                "side": "load", "fraction": load.fraction, "offered_rps": load.offered_rps,
-                "runs": load.runs, "resource": name, "unit": BY_NAME[name].unit, "n": n,
-                "least": least, "q1": q1, "median": median, "q3": q3, "greatest": greatest,
-            }  # fmt: skip
+                "side": "load",
+                "fraction": load.fraction,
+                "offered_rps": load.offered_rps,
+                "runs": load.runs,
+                "resource": name,
+                "unit": BY_NAME[name].unit,
+                "n": n,
+                "least": least,
+                "q1": q1,
+                "median": median,
+                "q3": q3,
+                "greatest": greatest,
+            }
 
 
 def draw_study(findings: Findings) -> list[Figure]:
@@ -294,10 +313,16 @@ def _by_level(findings: Findings, sides: Mapping[str, Side]) -> Groups:
 def _table(name: str, of: Mapping[str, Box]) -> Iterator[Record]:
     for label, own in of.items():
         yield {
-            "what": label, "resource": name, "unit": BY_NAME[name].unit, "n": own.n,
-            "whisker_lo": own.lo, "q1": own.q1, "median": own.median, "q3": own.q3,
+            "what": label,
+            "resource": name,
+            "unit": BY_NAME[name].unit,
+            "n": own.n,
+            "whisker_lo": own.lo,
+            "q1": own.q1,
+            "median": own.median,
+            "q3": own.q3,
             "whisker_hi": own.hi,
-        }  # fmt: skip
+        }
 
 
 def _of_groups(name: str, of: Mapping[str, Box]) -> Iterator[Record]:

@@ -16,10 +16,12 @@ from sojourn.report.draw.lookup import load_title, of_point, slug, tail_q
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record, from_records, number
 
+# fmt: off
 COLUMNS = (
     "fraction", "restart", "run", "known", "value_ns", "not_believed_ns", "restarts_lo_ns",
     "restarts_hi_ns", "is_bimodal", "verdict", "reason",
-)  # fmt: skip
+)
+# fmt: on
 
 
 def draw(service: ServiceFinding) -> list[Figure]:

@@ -22,10 +22,12 @@ MANY = 3  # from which on a panel each says more than one picture of all
 SCENARIOS = frozenset({"cores", "threads", "workers", "smt", "cpuset"})
 PANEL, PANEL_MIN = 130, 230  # height and least width of a panel, px
 FAR = 30.0  # beyond so many times the target a tail is at the edge
+# fmt: off
 COLUMNS = (
     "service", "scenario", "fraction", "offered_rps", "value_ns", "lo_ns", "hi_ns", "target_ns",
     "over_target", "verdict", "reason",
-)  # fmt: skip
+)
+# fmt: on
 
 
 def is_many(findings: Findings) -> bool:
@@ -80,16 +82,23 @@ def _records(service: ServiceFinding) -> Iterator[Record]:
         ends = found.interval if found and value is not None else None
         over = value / target if value is not None and target > 0 else None
         yield {
-            "service": service.label or service.service, "scenario": scenario(service),
-            "fraction": point.fraction, "offered_rps": point.offered_rps, "value_ns": value,
-            "lo_ns": ends.lo if ends else None, "hi_ns": ends.hi if ends else None,
-            "target_ns": target, "over_target": over, "verdict": marks.word(point),
-            "reason": show.sentences(point.reasons), "y": _inside(over),
+            "service": service.label or service.service,
+            "scenario": scenario(service),
+            "fraction": point.fraction,
+            "offered_rps": point.offered_rps,
+            "value_ns": value,
+            "lo_ns": ends.lo if ends else None,
+            "hi_ns": ends.hi if ends else None,
+            "target_ns": target,
+            "over_target": over,
+            "verdict": marks.word(point),
+            "reason": show.sentences(point.reasons),
+            "y": _inside(over),
             "low": _inside(ends.lo / target if ends and over else None),
             "high": _inside(ends.hi / target if ends and over else None),
             "load": f"{show.load(point.fraction)}, {show.count(point.offered_rps)} requests/s",
             "shown": f"{show.quantile(q)} {show.estimate(found)}, target {show.time(target)}",
-        }  # fmt: skip
+        }
 
 
 def _inside(over: float | None) -> float | None:

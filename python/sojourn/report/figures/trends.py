@@ -90,15 +90,24 @@ def _records(findings: Findings, one: Told) -> Iterator[Record]:
         ratio, lo, hi = ends
         value = values.get(level, "")
         yield {
-            "service": one.factor.service, "factor": one.factor.name, "what": trend.what,
-            "kind": trend.kind, "level": bare(level), "ratio": ratio, "lo": lo, "hi": hi,
-            "value": value, "sentence": trend.sentence, "at": at,
+            "service": one.factor.service,
+            "factor": one.factor.name,
+            "what": trend.what,
+            "kind": trend.kind,
+            "level": bare(level),
+            "ratio": ratio,
+            "lo": lo,
+            "hi": hi,
+            "value": value,
+            "sentence": trend.sentence,
+            "at": at,
             "shown": value or (f"× {ratio:.2g}" if at else ""),
             "times": f"{ratio:.3g} ({lo:.3g} to {hi:.3g})" if at else "1, the lowest",
             "label": labels.label(one.factor.key, level_of(level)),
-            "step_low": min(step, default=None), "step_high": max(step, default=None),
+            "step_low": min(step, default=None),
+            "step_high": max(step, default=None),
             "step": NAMED.get(trend.kind, ""),
-        }  # fmt: skip
+        }
 
 
 def bare(level: str) -> str:
@@ -144,16 +153,25 @@ def _panel(sheet: Sheet, name: str, rows: Sequence[Record]) -> list[alt.Chart]:
     last = len(rows) - 1
     names = ", ".join(f"'{row['level']}'" for row in rows)
     x = alt.X(
-        "at:Q", title=str(rows[0]["factor"]).replace("_", " "),
+        "at:Q",
+        title=str(rows[0]["factor"]).replace("_", " "),
         scale=alt.Scale(domain=[-0.3, last + 0.6], nice=False),
-        axis=alt.Axis(values=list(range(len(rows))), labelExpr=f"[{names}][datum.value]",
-                      grid=False, labelOverlap=True),
-    )  # fmt: skip
+        axis=alt.Axis(
+            values=list(range(len(rows))),
+            labelExpr=f"[{names}][datum.value]",
+            grid=False,
+            labelOverlap=True,
+        ),
+    )
     low = min(number(row["lo"]) or 1.0 for row in rows)
     high = max(number(row["hi"]) or 1.0 for row in rows)
     low, high = min(low, 1 / 1.25) / 1.1, max(high, 1.25) * 1.15
-    y = alt.Y("ratio:Q", title="as a ratio to the lowest", axis=axis((low, high)),
-              scale=alt.Scale(type="log", domain=[low, high], nice=False))  # fmt: skip
+    y = alt.Y(
+        "ratio:Q",
+        title="as a ratio to the lowest",
+        axis=axis((low, high)),
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+    )
     base = sheet.chart(name, rows).encode(x=x)
     fields = marks.tooltip("label", "what", "shown", "times")
     ink = role("curve")

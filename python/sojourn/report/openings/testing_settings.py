@@ -15,27 +15,55 @@ TAIL, PEAK = "p99 at 60 % load", "max RPS"
 
 
 def effect(
-    level: str, ratio: float | None, lo: float = 0, hi: float = 0, *, what: str = TAIL,
-    base: str = "false", gate: float | None = None, is_noise: bool = False, doubt: str = "",
-) -> Effect:  # fmt: skip
+    level: str,
+    ratio: float | None,
+    lo: float = 0,
+    hi: float = 0,
+    *,
+    what: str = TAIL,
+    base: str = "false",
+    gate: float | None = None,
+    is_noise: bool = False,
+    doubt: str = "",
+) -> Effect:
     """One ratio; without one it says why."""
     ends = Interval(lo=lo, hi=hi) if ratio is not None else None
     return Effect(
-        what=what, is_time=what != PEAK, base=base, level=level, ratio=ratio, interval=ends,
-        coverage=0.95, blocks=3, reason="" if ends else "no block has valid runs", doubt=doubt,
-        sentence="", noise_gate=gate, is_noise=is_noise,
-    )  # fmt: skip
+        what=what,
+        is_time=what != PEAK,
+        base=base,
+        level=level,
+        ratio=ratio,
+        interval=ends,
+        coverage=0.95,
+        blocks=3,
+        reason="" if ends else "no block has valid runs",
+        doubt=doubt,
+        sentence="",
+        noise_gate=gate,
+        is_noise=is_noise,
+    )
 
 
 def factor(
-    key: str, name: str, levels: Sequence[str], *effects: Effect,
-    service: str = "nginx", trends: tuple[Trend, ...] = (),
-) -> FactorFinding:  # fmt: skip
+    key: str,
+    name: str,
+    levels: Sequence[str],
+    *effects: Effect,
+    service: str = "nginx",
+    trends: tuple[Trend, ...] = (),
+) -> FactorFinding:
     """What a factor does to a service."""
     return FactorFinding(
-        service=service, key=key, name=name, levels=tuple(levels), effects=effects, aliases=(),
-        sentence="", trends=trends,
-    )  # fmt: skip
+        service=service,
+        key=key,
+        name=name,
+        levels=tuple(levels),
+        effects=effects,
+        aliases=(),
+        sentence="",
+        trends=trends,
+    )
 
 
 def of_factors(*factors: FactorFinding) -> Findings:
@@ -51,14 +79,27 @@ def of_factors(*factors: FactorFinding) -> Findings:
 def settings() -> Findings:
     """One setting that costs, one that does nothing, one of which nothing can be said."""
     return of_factors(
-        factor(GZIP, "gzip", ("false", "true"), effect("true", 1.97, 1.19, 3.27, gate=1.2),
-               effect("true", 0.54, 0.46, 0.64, what=PEAK)),
-        factor("services.nginx.params.sendfile", "sendfile", ("true", "false"),
-               effect("false", 0.98, 0.9, 1.07, base="true"),
-               effect("false", 1.01, 0.93, 1.09, base="true", what=PEAK)),
-        factor("services.nginx.params.access_log", "access_log", ("false", "true"),
-               effect("true", 2.02, 0.12, 34.1)),
-    )  # fmt: skip
+        factor(
+            GZIP,
+            "gzip",
+            ("false", "true"),
+            effect("true", 1.97, 1.19, 3.27, gate=1.2),
+            effect("true", 0.54, 0.46, 0.64, what=PEAK),
+        ),
+        factor(
+            "services.nginx.params.sendfile",
+            "sendfile",
+            ("true", "false"),
+            effect("false", 0.98, 0.9, 1.07, base="true"),
+            effect("false", 1.01, 0.93, 1.09, base="true", what=PEAK),
+        ),
+        factor(
+            "services.nginx.params.access_log",
+            "access_log",
+            ("false", "true"),
+            effect("true", 2.02, 0.12, 34.1),
+        ),
+    )
 
 
 def places() -> Findings:
@@ -82,11 +123,16 @@ def trend(kind: str, *curve: tuple[float, float, float], between: tuple[str, ...
     """A trend over four sizes."""
     named = curve[-1]
     return Trend(
-        what=TAIL, kind=kind, levels=("1000", "64000", "256000", "1024000"), blocks=3,
+        what=TAIL,
+        kind=kind,
+        levels=("1000", "64000", "256000", "1024000"),
+        blocks=3,
         ratio=None if kind == "flat" else named[0],
         interval=None if kind == "flat" else Interval(lo=named[1], hi=named[2]),
-        sentence=f"{TAIL} is {kind}", between=between, curve=((1.0, 1.0, 1.0), *curve),
-    )  # fmt: skip
+        sentence=f"{TAIL} is {kind}",
+        between=between,
+        curve=((1.0, 1.0, 1.0), *curve),
+    )
 
 
 def trends(kind: str) -> Findings:
@@ -98,24 +144,35 @@ def trends(kind: str) -> Findings:
     one = trend(kind, *shape, between=between)
     levels = one.levels
     return of_factors(
-        factor(ITEMS, "items", levels, *(effect(level, 1.1, 0.9, 1.4) for level in levels[1:]),
-               service="memcached", trends=(one,))
-    )  # fmt: skip
+        factor(
+            ITEMS,
+            "items",
+            levels,
+            *(effect(level, 1.1, 0.9, 1.4) for level in levels[1:]),
+            service="memcached",
+            trends=(one,),
+        )
+    )
 
 
 def tailbench(*, swept: bool = True) -> Findings:
     """Four services on one core, as a machine of two CPUs can host them."""
     names = ("img_dnn", "ordered_map", "silo", "xapian")
     return replace(
-        testing.findings(), services=tuple(_service(name, swept=swept) for name in names),
+        testing.findings(),
+        services=tuple(_service(name, swept=swept) for name in names),
         sections={},
-    )  # fmt: skip
+    )
 
 
 def _service(name: str, *, swept: bool) -> ServiceFinding:
     base = testing.memcached()
     return replace(
-        base, service=f"{name}, cores = 1", label=name, kind=name,
-        levels=(("services.each.cores", "1"),), points=base.points if swept else (),
+        base,
+        service=f"{name}, cores = 1",
+        label=name,
+        kind=name,
+        levels=(("services.each.cores", "1"),),
+        points=base.points if swept else (),
         resources=testing_use.both_sides(),
-    )  # fmt: skip
+    )

@@ -113,8 +113,9 @@ def _shared(first: list[str], second: list[str]) -> int:
 
 def _grouped(text: str) -> str:
     """Whole numbers from 10,000 on with their thousands apart."""
-    parts = (f"{int(word):,}" if word.isdecimal() and len(word) > 4 else word
-             for word in text.split())  # fmt: skip
+    parts = (
+        f"{int(word):,}" if word.isdecimal() and len(word) > 4 else word for word in text.split()
+    )
     return " ".join(parts)
 
 

@@ -64,10 +64,14 @@ def _records(replica: Replica, curves: Sequence[Curve]) -> Iterator[Record]:
             by = "paper" if curve.is_paper else replica.label
             words = "not finite" if y is None else f"{y:.4g}"
             yield {
-                "curve": curve.name, "by": by, "x": x, "value": float("inf") if y is None else y,
-                "unit": curve.y_label, "is_finite": y is not None,
+                "curve": curve.name,
+                "by": by,
+                "x": x,
+                "value": float("inf") if y is None else y,
+                "unit": curve.y_label,
+                "is_finite": y is not None,
                 "shown": f"{curve.name} ({by}) at {x:g}: {words}",
-            }  # fmt: skip
+            }
 
 
 def _axis(curves: Sequence[Curve]) -> TimeAxis:
@@ -109,10 +113,18 @@ def _lines(
     """All curves; the paper's own are dashed with hollow points."""
     names = [curve.name for curve in curves]
     colours = [role(_COLOURS[i % len(_COLOURS)]) for i in range(len(names))]
-    dashes = [_DASHES[1] if curve.is_paper else _DASHES[(i // len(_COLOURS)) * 2]
-              for i, curve in enumerate(curves)]  # fmt: skip
-    key = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300,
-                     columns=1 if max(map(len, names)) > LONG else 2, labelLimit=330)  # fmt: skip
+    dashes = [
+        _DASHES[1] if curve.is_paper else _DASHES[(i // len(_COLOURS)) * 2]
+        for i, curve in enumerate(curves)
+    ]
+    key = alt.Legend(
+        title=None,
+        symbolType="stroke",
+        symbolStrokeWidth=3,
+        symbolSize=300,
+        columns=1 if max(map(len, names)) > LONG else 2,
+        labelLimit=330,
+    )
     scale = NS_PER_US if axis is not None else 1.0
     rows: list[Record] = [
         {**r, "y": float(str(r["value"])) * scale} for r in records if r["is_finite"]
@@ -162,10 +174,15 @@ def _marks(sheet: Sheet, marks: Sequence[Mark], axis: TimeAxis | None) -> list[a
     return [
         base.mark_rule(color=role("muted"), strokeWidth=1.5, strokeDash=[4, 3]),
         base.mark_text(
-            color=role("muted"), angle=270, align="right", baseline="bottom", dx=-6, dy=-3,
+            color=role("muted"),
+            angle=270,
+            align="right",
+            baseline="bottom",
+            dx=-6,
+            dy=-3,
             fontSize=11,
         ).encode(y=alt.value(0), text="text:N"),
-    ]  # fmt: skip
+    ]
 
 
 def _caption(curves: Sequence[Curve], marks: Sequence[Mark], records: Sequence[Record]) -> str:
@@ -175,8 +192,9 @@ def _caption(curves: Sequence[Curve], marks: Sequence[Mark], records: Sequence[R
     if marks:
         words.append("Upright lines: where the paper sees it.")
     if not all(r["is_finite"] for r in records):
-        words.append("Triangles at the upper edge: more requests than the quantile leaves out "
-                     "never ended.")  # fmt: skip
+        words.append(
+            "Triangles at the upper edge: more requests than the quantile leaves out never ended."
+        )
     return " ".join(words)
 
 

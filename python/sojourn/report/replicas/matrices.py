@@ -9,11 +9,23 @@ from sojourn.report.draw.lookup import slug
 from sojourn.report.draw.table import Record, from_records
 
 COLUMNS = ("matrix", "row", "column", "meets_target")
-WORDS = {"AB": "both", "A": "A only", "B": "B only", "MN": "both", "M": "M only", "N": "N only",
-         "-": "neither"}  # fmt: skip
-LOOKS = {"both": ("band", 0.45), "A only": ("holds", 0.35), "B only": ("crossing", 0.35),
-         "M only": ("holds", 0.35), "N only": ("crossing", 0.35),
-         "neither": ("unknown", 0.12)}  # fmt: skip
+WORDS = {
+    "AB": "both",
+    "A": "A only",
+    "B": "B only",
+    "MN": "both",
+    "M": "M only",
+    "N": "N only",
+    "-": "neither",
+}
+LOOKS = {
+    "both": ("band", 0.45),
+    "A only": ("holds", 0.35),
+    "B only": ("crossing", 0.35),
+    "M only": ("holds", 0.35),
+    "N only": ("crossing", 0.35),
+    "neither": ("unknown", 0.12),
+}
 
 
 def figure(replica: Replica) -> list[Figure]:
@@ -52,10 +64,14 @@ def figure(replica: Replica) -> list[Figure]:
 def _records(shown: Matrix) -> list[Record]:
     return [
         {
-            "matrix": shown.name, "row": row, "column": column, "meets_target": cell,
-            "letters": "" if cell == "-" else cell, "who": WORDS[cell],
+            "matrix": shown.name,
+            "row": row,
+            "column": column,
+            "meets_target": cell,
+            "letters": "" if cell == "-" else cell,
+            "who": WORDS[cell],
             "place": f"{shown.row_label} {row:.0%}, {shown.column_label} {column:.0%}",
         }
         for row, cells in zip(shown.rows, shown.cells, strict=True)
         for column, cell in zip(shown.columns, cells, strict=True)
-    ]  # fmt: skip
+    ]

@@ -25,10 +25,23 @@ YES, NO = True, False
 CELLS = (("AB", "A"), ("B", "-"))
 
 
-def _curve(name: str, y: tuple[float | None, ...], *, group: str = "", unit: str = "p95 µs",
-           is_paper: bool = False) -> Curve:  # fmt: skip
-    return Curve(name=name, x_label="load", y_label=unit, x=(0.1, 0.5, 0.9), y=y, group=group,
-                 is_paper=is_paper)  # fmt: skip
+def _curve(
+    name: str,
+    y: tuple[float | None, ...],
+    *,
+    group: str = "",
+    unit: str = "p95 µs",
+    is_paper: bool = False,
+) -> Curve:
+    return Curve(
+        name=name,
+        x_label="load",
+        y_label=unit,
+        x=(0.1, 0.5, 0.9),
+        y=y,
+        group=group,
+        is_paper=is_paper,
+    )
 
 
 def _replica(*holds: bool | None) -> Replica:
@@ -37,9 +50,7 @@ def _replica(*holds: bool | None) -> Replica:
         title="A <b>figure</b>",
         label="simulated",
         parameters=(Parameter(name="service", value="1 µs", source="assumed"),),
-        checks=tuple(
-            Check(what="breaks", paper="≈ 12 %", ours="at 13 %", holds=h) for h in holds
-        ),
+        checks=tuple(Check(what="breaks", paper="≈ 12 %", ours="at 13 %", holds=h) for h in holds),
         curves=(
             _curve("alone", (1.0, 2.0, 3.0)),
             _curve("CFS", (1.0, 90.0, None), group="text"),
@@ -48,11 +59,17 @@ def _replica(*holds: bool | None) -> Replica:
         ),
         marks=(Mark(x=0.12, text="breaks"),),
         matrices=(
-            Matrix(name="CFS", row_label="b", column_label="a", rows=(0.1, 0.2),
-                   columns=(0.1, 0.2), cells=CELLS),
+            Matrix(
+                name="CFS",
+                row_label="b",
+                column_label="a",
+                rows=(0.1, 0.2),
+                columns=(0.1, 0.2),
+                cells=CELLS,
+            ),
         ),
         notes=("a note",),
-    )  # fmt: skip
+    )
 
 
 def _page(*found: Replica) -> str:
@@ -136,8 +153,14 @@ def test_a_group_is_drawn_in_text_with_break_legend_and_what_never_ended() -> No
 
 
 def test_numbers_that_are_no_times_have_an_axis_from_nothing() -> None:
-    replica = Replica(id="L9", title="gain", label="computed", parameters=(), checks=(),
-                      curves=(_curve("ours", (-5.0, 10.0, 32.0), unit="gain, %"),))  # fmt: skip
+    replica = Replica(
+        id="L9",
+        title="gain",
+        label="computed",
+        parameters=(),
+        checks=(),
+        curves=(_curve("ours", (-5.0, 10.0, 32.0), unit="gain, %"),),
+    )
     drawn = list(replicas.lines(replica, 60, 8))
     assert drawn[2].startswith("       40 +")
     assert any(line.startswith("      -10 +") for line in drawn)

@@ -34,9 +34,14 @@ class Threads(Settled):
         ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
         new = cpu_text(cpu_list(level)) if self._kind == AFFINITY else policy.meant(level).text
         asked = Setting(
-            kind=self._kind, what=f"{task.name} ({task.tid}) of {self._on.label}",
-            pid=task.pid, tid=task.tid, start_ticks=ticks, old="", new=new,
-        )  # fmt: skip
+            kind=self._kind,
+            what=f"{task.name} ({task.tid}) of {self._on.label}",
+            pid=task.pid,
+            tid=task.tid,
+            start_ticks=ticks,
+            old="",
+            new=new,
+        )
         now = settings.read(asked, self._on.tree)
         return None if now is None else Setting.from_json({**asked.as_json(), "old": now})
 

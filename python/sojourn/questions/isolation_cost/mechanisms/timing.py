@@ -65,13 +65,21 @@ class Timed:
     def as_json(self) -> Mapping[str, Any]:
         """As it stands in `isolation_cost.json`."""
         return {
-            "name": self.kind.name, "about": self.kind.about, "is_restart": self.kind.is_restart,
-            "one": self.one, "levels": list(self.levels),
-            "missing": self.missing, "mend": self.mend, "failed": self.failed,
-            "ns": self.ns, "runs": [list(run) for run in self.runs],
+            "name": self.kind.name,
+            "about": self.kind.about,
+            "is_restart": self.kind.is_restart,
+            "one": self.one,
+            "levels": list(self.levels),
+            "missing": self.missing,
+            "mend": self.mend,
+            "failed": self.failed,
+            "ns": self.ns,
+            "runs": [list(run) for run in self.runs],
             "changes": [list(change) for change in self.changes],
-            "lab_ns": self.lab_ns, "amiss": self.amiss, "checks": self.checks,
-        }  # fmt: skip
+            "lab_ns": self.lab_ns,
+            "amiss": self.amiss,
+            "checks": self.checks,
+        }
 
 
 def apply(mechanism: Mechanism, into: Timed, first: int, count: int, stop: Stop) -> int:
@@ -154,9 +162,14 @@ def _block(into: Timed, given: Given, count: int, stop: Stop) -> None:
 
 
 def under_load(
-    every: Sequence[Timed], given: Given, count_of: Mapping[bool, int],
-    *, length_s: float, seed: int, stop: Stop,
-) -> None:  # fmt: skip
+    every: Sequence[Timed],
+    given: Given,
+    count_of: Mapping[bool, int],
+    *,
+    length_s: float,
+    seed: int,
+    stop: Stop,
+) -> None:
     """A turn for each mechanism that is there, in an order drawn by lot, restarts last.
 
     Args:
