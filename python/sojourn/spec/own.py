@@ -162,7 +162,7 @@ argv = {argv} # {{port}}, {{host}}, {{threads}} and {{work}} are replaced
 {items}"""
 
 _STRETCH = """\
-stretch = {stretch:g} # times as long as usual, because replies take so long that few come in a point
+stretch = {stretch:g} # times as long as usual, because replies are slow and few come in a point
 """
 _REPLIES = """\
 # expect_bytes = 0 # any length counts; by default it must be that of the first replies
