@@ -135,12 +135,12 @@ def _plain(text: str) -> str:
 
 
 _HEAD = """\
-# How much load does this service take, and what does its tail look like on the way?
+# How much load does this service take, and how does its tail grow with load?
 #
 #   {who}
 #
-# Written by `sojourn init`; docs/howto/your-service.md leads through it. Check it and see how long
-# it takes, then measure:
+# Written by `sojourn init`; see docs/howto/your-service.md. Check it, see how long it takes, then
+# measure:
 #
 #   sojourn check {name}.toml
 #   sojourn plan {name}.toml --profile quick
@@ -150,59 +150,59 @@ question = {question}
 
 [run]
 profile = "standard" # quick (minutes), standard (a quarter of an hour), full (2 minutes a load)
-# Loads of the sweep are shares of the highest rate that the service answers. To offer rates of your
-# own instead, and never more than these (then with measure = ["sweep"] and a bound below):
+# Loads of the sweep are shares of the highest rate that the service answers. To offer only rates of
+# your own, use this with measure = ["sweep"] and a bound below:
 # rates = ["100", "200", "400"] # requests/s; 20k is 20000
 """
 
 _EXTERNAL = """
 [[services]]
-kind = "external" # it runs already: nothing of it is started, restarted, pinned or changed
+kind = "external" # it runs already and is not started, restarted, pinned or changed
 measure = ["sweep", "max_load"] # latency against load, and the highest load within the target
 {stretch}
 [services.params] # all of them: sojourn kinds external
 target = {target} # http://, memcache://, redis://, host:port or the path of a unix socket
-# pid = 1234      # its first process, where it is not the one that listens there
-# cgroup = "system.slice/app.service" # or its control group: CPU time and limits are told by it
+# pid = 1234      # its first process, if another process listens there
+# cgroup = "system.slice/app.service" # or its control group, for CPU time and limits
 {preload}{items}"""
 
 _COMMAND = """
 [[services]]
-kind = "command" # started anew for each repeat, on CPUs of its own, and ended
+kind = "command" # started for each repeat on its own CPUs, and ended
 measure = ["sweep", "max_load"] # latency against load, and the highest load within the target
 
 [services.params] # all of them: sojourn kinds command
-argv = {argv} # {{port}}, {{host}}, {{threads}} and {{work}} are put in
-# target = "http://{{host}}:{{port}}/" # what is asked; redis://… and memcache://… are filled first
-# ready = "/health"    # a path that answers 2xx when it is ready, or "tcp"; else what is asked
+argv = {argv} # {{port}}, {{host}}, {{threads}} and {{work}} are replaced
+# target = "http://{{host}}:{{port}}/" # the requests; redis://… and memcache://… are filled first
+# ready = "/health"    # a path that answers 2xx when it is ready, or "tcp"; default: the requests
 # threads = 2          # for {{threads}}; --vary services.command.params.threads=1,2 compares
-# environment = "A=1"  # more of it
-# stop = "INT"         # the signal that ends it, and how long that may take:
+# environment = "A=1"  # additional variables
+# stop = "INT"         # the signal that ends it, and the time limit:
 # stop_s = 10.0
-# warm_requests = 2000 # for caches and compilers that warm up, before anything is measured
+# warm_requests = 2000 # before the measurement, to warm caches and compilers
 {items}"""
 
 _STRETCH = """\
-stretch = {stretch:g} # times as long as usual: a reply takes so long that few come in a point
+stretch = {stretch:g} # times as long as usual, because replies are slow and few come in a point
 """
 _REPLIES = """\
-# expect_bytes = 0 # any reply counts; by default it must be as long as the first ones
+# expect_bytes = 0 # any length counts; by default it must be that of the first replies
 """
 _ITEMS = """\
-# items = 10000 # keys asked for, of key_bytes and value_bytes each
+# items = 10000 # number of keys, of key_bytes and value_bytes each
 """
 _PRELOAD = """\
-preload = false # true: set the keys that are asked for first. It writes into your service
+preload = false # true: first write the keys of the test into your service
 """
 
 _TAIL = """
 [services.qos]
 q = 0.99
-rule = "low_load" # p99 may be at most `factor` times what it is at 20 % load; or say how much:
+rule = "low_load" # p99 may be at most `factor` times its value at 20 % load; or set a bound:
 factor = 5.0
 # bound = "10ms"  # instead of rule and factor
 
-[services.load] # of the generator: sojourn-load --help
+[services.load] # options of the generator: sojourn-load --help
 connections = 16
 arrivals = "poisson"
 # paths = ["/", "/item/{}"] # instead of the target's; {} is a number below items
