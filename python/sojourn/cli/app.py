@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import sys
 from typing import Annotated
@@ -30,20 +31,29 @@ ABOUT = """A tail-latency lab: how latency grows with load, and how much load fi
 
 \b
 Examples:
-  sojourn try http://localhost:8080/                  load your own service for half a minute
-  sojourn doctor                                      show what this machine can measure
-  sojourn plan latency_vs_load --profile quick        show what would be measured
-  sojourn run latency_vs_load --profile quick         measure, print the answer, write a report
-  sojourn show                                        print the newest answer again
-  sojourn sql "select key, p99_ns from outcomes"      query all numbers
+  sojourn try http://localhost:8080/             load your own service
+  sojourn doctor                                 what this machine can measure
+  sojourn plan latency_vs_load -p quick          what would be measured
+  sojourn run latency_vs_load -p quick           measure, answer, report
+  sojourn show                                   print the newest answer
+  sojourn sql "select key, p99_ns from outcomes" query all numbers
 
 Data goes to stdout, messages to stderr. Exit codes: 0 holds, 1 violated, 2 wrong study or
 command, 3 unknown (a self-check failed), 4 something outside failed, 130 stopped.
 """
 
+
+def flowing(text: str) -> str:
+    """Help as the terminal breaks it: lines of a paragraph are joined, but for one behind `\\b`."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(
+        one if one.startswith("\b") else " ".join(one.split("\n")) for one in paragraphs
+    )
+
+
 app = typer.Typer(
     name="sojourn",
-    help=ABOUT,
+    help=flowing(ABOUT),
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -82,7 +92,19 @@ app.command("report", rich_help_panel=_AFTER)(records.write)
 app.command(rich_help_panel=_AFTER)(sql.sql)
 app.command(rich_help_panel=_AFTER)(rm.rm)
 app.add_typer(models_cmd.app)
-_top.__doc__ = ABOUT
+_top.__doc__ = flowing(ABOUT)
+
+
+def _let_help_flow(part: typer.Typer) -> None:
+    for command in part.registered_commands:
+        if command.callback is not None:
+            command.help = flowing(command.callback.__doc__ or "")
+    for group in part.registered_groups:
+        if group.typer_instance is not None:
+            _let_help_flow(group.typer_instance)
+
+
+_let_help_flow(app)
 
 
 def _speak_any_text() -> None:

@@ -63,8 +63,8 @@ def calibrate(
     Examples:
       sojourn calibrate results/latency_vs_load/vm/20261122T014937Z-51be
       sojourn calibrate points.csv --workers 4 --connections 256 --peak 480k
-      sojourn calibrate points.csv --quantities p50      on a machine whose tail is noise
-      sojourn calibrate folder --quiet 0.33              where the CPU is at times slower
+      sojourn calibrate points.csv --quantities p50   if the tail is noise
+      sojourn calibrate folder --quiet 0.33           if the CPU's speed varies
     """
     from sojourn.models.calibrate import Setup
     from sojourn.models.calibrate import calibrate as fit

@@ -62,10 +62,10 @@ def classify(
     Examples:
       sojourn run thread_scaling && sojourn classify thread_scaling
       sojourn classify                       the newest record
-      sojourn classify --memory-max 14GB     bandwidth from STREAM or the data sheet
+      sojourn classify --memory-max 14GB     bandwidth, from STREAM
       sojourn classify --paper               Tables 3 and 4 of the paper
-      sojourn classify --planted             simulated: a lock, a streamer, a disk writer, a scaler
-      sojourn run planted_classes && sojourn classify planted_classes      the same, measured
+      sojourn classify --planted             four simulated services
+      sojourn run planted_classes && sojourn classify planted_classes   measured
     """
     if sum((name is not None, is_paper, is_planted)) > 1:
         raise SpecFault(

@@ -139,7 +139,6 @@ def try_(
     the tail within the bound. With --rates, only these loads are offered. The service is not
     changed, and no file is written. If replies take seconds, the run lasts up to 20 times as long.
 
-    \b
     Exit codes: 0 answered, 1 no load meets the bound, 2 the target is wrong or answers wrongly,
     3 unknown: a self-check failed, 4 something outside failed, 130 stopped.
 

@@ -52,7 +52,7 @@ def check(
     Examples:
       sojourn check --all
       sojourn check my.toml
-      sojourn check latency_vs_load --profile full --set run.repeats=10 > mine.toml
+      sojourn check latency_vs_load -p full --set run.repeats=10 > mine.toml
     """
     from sojourn import spec
     from sojourn.questions import PLANS
@@ -94,7 +94,7 @@ def plan(
 
     \b
     Examples:
-      sojourn plan --all --profile quick                  every study, with the total time
+      sojourn plan --all --profile quick                every study, total time
       sojourn plan latency_vs_load --profile quick
       sojourn plan latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn plan max_load_memcached --json | jq '.points[].key'

@@ -93,7 +93,7 @@ def replicate(
 
     \b
     Examples:
-      sojourn replicate --list                        every id: measured, simulated, not yet
+      sojourn replicate --list                        every id and its state
       sojourn replicate L18                           one figure, in text
       sojourn replicate all -p quick --report replicas.html
       sojourn replicate L25 --json | jq '.checks[] | select(.holds == false)'

@@ -79,7 +79,6 @@ def run(
     settings of the machine. For a study file that is not built in, all of this is listed on stderr
     first. It loads another machine only with --yes.
 
-    \b
     Exit codes: 0 the QoS target holds, 1 it is violated, 2 the study or command line is wrong,
     3 unknown: a self-check failed, or this machine can host none of the study's combinations,
     4 something outside failed, 130 stopped.
@@ -90,7 +89,6 @@ def run(
     postponed (see --within). The same command resumes: it measures postponed studies and retries
     failed ones. --new starts over.
 
-    \b
     Exit codes of --all: 0 all studies are answered, 1 some are not, or only in part, 2 a study or
     the command line is wrong, 3 nothing could be measured, 130 stopped.
 
@@ -98,12 +96,12 @@ def run(
     Examples:
       sojourn run --all --profile quick
       sojourn run --all --profile quick --within 20m
-      sojourn run --all --only file_size,file_count --profile quick --results campaign
+      sojourn run --all --only file_size,file_count -p quick --results campaign
       sojourn run latency_vs_load --profile quick
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn run my.toml --json > answer.json
-      sojourn run selfcheck --wait 10m          wait up to 10 minutes for another study to end
+      sojourn run selfcheck --wait 10m          wait for another study to end
     """
     from sojourn import spec
     from sojourn.questions import PLANS

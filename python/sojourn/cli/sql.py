@@ -42,10 +42,10 @@ def sql(
 
     \b
     Examples:
-      sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes order by key"
-      sojourn sql "select load, avg(p99_ns) from outcomes where phase = 'sweep' group by load"
-      sojourn sql "select service, max(achieved_rps) from outcomes group by service" --json
-      sojourn sql "select key, median, max from resources where resource = 'service_cpu_share'"
+      sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"
+      sojourn sql "select load, avg(p99_ns) from outcomes group by load"
+      sojourn sql "select key, max(achieved_rps) from outcomes group by 1" --json
+      sojourn sql "select key, resource, median, max from resources"
       sojourn sql "describe outcomes"
     """
     from sojourn import store
