@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sojourn_base::Fault;
 
+use crate::attach::limits::MAX_CPUS;
+
 pub mod text;
 #[cfg(feature = "bpf")]
 pub mod watch;
@@ -16,8 +18,6 @@ pub mod watch;
 pub const SCHEMA: &str = "sojourn.who/1";
 /// A run longer than this is a long one, ns: three times the p99 of a fast server.
 pub const LONG_NS: u64 = 300_000;
-/// CPUs that the kernel's side has room for.
-pub const MAX_CPUS: usize = 1024;
 
 /// Who ran on some CPUs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -12,11 +12,11 @@ use crate::attach::hooks::{CALLS, FEW, READY_FENTRY, TRACEPOINTS};
 use crate::attach::how::{How, Options};
 use crate::attach::kernel;
 use crate::attach::kernel::refused;
+use crate::attach::limits::MAX_CPUS;
 use crate::attach::pidns;
 use crate::attach::refusal;
 use crate::attach::target::Target;
 use crate::reconstruct::layout::settings;
-use crate::who::MAX_CPUS;
 
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/breakdown.bpf.o"));
 
@@ -78,7 +78,7 @@ pub fn check_host() -> Result<(), Fault> {
     if kernel::cpus() > MAX_CPUS {
         return Err(Fault::usage(
             format!("this machine has {} CPUs, the tool is built for {MAX_CPUS}", kernel::cpus()),
-            "MAX_CPUS in src/bpf and src/who.rs",
+            "MAX_CPUS in src/bpf and src/attach/limits.rs",
             "raise it there, a power of two, and rebuild",
         ));
     }

@@ -10,6 +10,7 @@ pub mod hooks;
 pub mod how;
 #[cfg(feature = "bpf")]
 pub mod kernel;
+pub(crate) mod limits;
 #[cfg(feature = "bpf")]
 pub(crate) mod links;
 #[cfg(feature = "bpf")]

@@ -120,8 +120,7 @@ mod tests {
         assert_eq!(few.verdict, Verdict::Unknown);
         let [reason] = &few.reasons[..] else { panic!("{:?}", few.reasons) };
         let n = few.sojourn_ns.count;
-        let words =
-            format!("qos: undecided: p99 needs 563 requests, there are {n}; 0 of them");
+        let words = format!("qos: undecided: p99 needs 563 requests, there are {n}; 0 of them");
         assert!(reason.starts_with(&words), "{reason}");
         assert_eq!(few.qos.as_ref().unwrap().needed, Some(563));
         let page = table(&few);

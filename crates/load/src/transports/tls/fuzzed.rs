@@ -9,10 +9,12 @@ use rustls::{ServerConfig, ServerConnection};
 use super::link::{Link, State};
 use super::{RECORD, Secure, Seen};
 use crate::job::Job;
-use crate::protocols;
+use crate::job::target::{Scheme, Target};
 
 const CERTIFICATE: &[u8] = include_bytes!("../../../tests/tls/server.pem");
 const KEY: &[u8] = include_bytes!("../../../tests/tls/server.key");
+/// As in the table of protocols, which no transport imports.
+static HTTPS: Scheme = Scheme::secured("https", 443, "");
 /// Messages after which a handshake is over in any case.
 const ROUNDS: usize = 8;
 
@@ -27,7 +29,7 @@ static SERVER: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
 });
 static CLIENT: LazyLock<Secure> = LazyLock::new(|| {
     let job = Job { target: "https://h/".into(), insecure: true, ..Job::default() };
-    let target = protocols::target(&job.target).unwrap();
+    let target = Target::parse(&job.target, &[&HTTPS]).unwrap();
     Secure::of(&job, &target).unwrap().unwrap()
 });
 
