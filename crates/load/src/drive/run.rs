@@ -13,6 +13,7 @@ use std::thread;
 use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
+use sojourn_base::cpus;
 use sojourn_workload::arrivals;
 use sojourn_workload::plan::Plan;
 
@@ -288,7 +289,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         cpu::wake_exactly();
     }
     if resolved.wait != Wait::Spin {
-        cpu::take_short_turns();
+        cpus::take_short_turns();
     }
     let turns = match resolved.job.turns.as_str() {
         "" => None,

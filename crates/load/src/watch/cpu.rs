@@ -1,7 +1,5 @@
 //! CPUs as people write them, where the calling thread runs, and how exactly the kernel wakes it.
 
-use std::mem;
-
 use sojourn_base::Fault;
 use sojourn_base::cpus::{CPUS_MAX, CpuSet};
 
@@ -54,23 +52,6 @@ pub fn become_realtime(priority: i32) -> bool {
 pub fn wake_exactly() {
     // SAFETY: takes one number and touches no memory; failure leaves the default slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
-}
-
-/// Asks for turns of 100 µs, the shortest there are, on a CPU that is shared with other clients.
-///
-/// EEVDF lets a thread have its slice of some milliseconds to the end, yield as it may, unless the one
-/// that wakes has a shorter one. Older kernels refuse or ignore it: there a yield gives way at once, and
-/// whoever slept goes first. Source: `sched_setattr(2)`; custom slices of Linux 6.12 (`PREEMPT_SHORT`).
-pub fn take_short_turns() {
-    const SHORTEST_NS: u64 = 100_000;
-    // SAFETY: a zeroed attribute is that of an ordinary thread; failure changes nothing.
-    unsafe {
-        let mut attr: libc::sched_attr = mem::zeroed();
-        attr.size = mem::size_of_val(&attr) as u32;
-        attr.sched_nice = libc::getpriority(libc::PRIO_PROCESS, 0);
-        attr.sched_runtime = SHORTEST_NS;
-        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0);
-    }
 }
 
 /// Lets others that are ready on this CPU go first; where there are none it costs 0.2 µs.

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use sojourn_base::clock::{Clock, Monotonic, sleep_until, thread_cpu_ns};
+use sojourn_base::cpus;
 
 use crate::watch::cpu;
 use crate::watch::outage::Outage;
@@ -157,7 +158,7 @@ fn watch(
     }
     cpu::wake_exactly();
     if !threads.is_empty() {
-        cpu::take_short_turns(); // as those that it watches over
+        cpus::take_short_turns(); // as those that it watches over
     }
     let mut watch = Watch { cpu, threads, ..Watch::default() };
     watch.outages.reserve(LISTED_MAX);
