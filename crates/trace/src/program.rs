@@ -30,7 +30,7 @@ use crate::reconstruct::bins;
 use crate::reconstruct::reasons::Weight;
 use crate::reconstruct::record::Record;
 use crate::reconstruct::stages::{RESIDUAL, STAGES};
-use crate::reconstruct::window::{self, Accuracy, Cost, judge, slowing};
+use crate::reconstruct::window::{self, Accuracy, Cost, judge, slowing, stalls};
 use crate::session::{self, Options, Outcome};
 use crate::who;
 
@@ -71,6 +71,9 @@ fn act(
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::output::records::Writer::open(args.records.as_deref())?;
+    if let Some(warning) = options.how.tail_warning() {
+        let _ = writeln!(talk, "note: {warning}");
+    }
     let mut begun = || {
         // Whoever started us may wait for this line before load begins.
         let _ = writeln!(
@@ -211,7 +214,18 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         let workers = threads.iter().filter(|thread| thread.requests > 0);
         let busy = workers.map(|thread| thread.busy_ratio).fold(0.0, f64::max);
         let causes = summary::causes(&all);
-        sampling.slowing = Some(slowing::slowing(outcome.cpu_ratio, busy, &causes, &tail.causes));
+        let slowing = slowing::slowing(outcome.cpu_ratio, busy, &causes, &tail.causes);
+        let elapsed_ns = counts.duration_ns.max(1) as f64;
+        let longer = |ratio: Option<f64>| ratio.unwrap_or(1.0);
+        sampling.tail_cost = Some(outcome.stalls.cost(&stalls::Seen {
+            totals: &counts.totals,
+            mean_ns: all.total_ns as f64 / all.requests.max(1) as f64,
+            busy,
+            inside: outcome.enabled_ns as f64 / elapsed_ns,
+            longer: (longer(slowing.mean_ratio), longer(slowing.tail_ratio)),
+            elapsed_ns,
+        }));
+        sampling.slowing = Some(slowing);
     }
     if !matches!(options.how, How::All) {
         let blind_hz = sampling.windows.and(window::blind_hz(sampling.traced_ns));
@@ -222,6 +236,8 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
     let mut warnings = std::mem::take(&mut outcome.warnings);
     warnings.extend(incomplete(counts.reason("worst_dropped")));
     warnings.extend(sampling.cost.as_ref().and_then(dear));
+    warnings.extend(sampling.tail_cost.as_ref().and_then(stalls::TailCost::warning));
+    warnings.extend(options.how.tail_warning().map(str::to_owned));
     warnings.extend(pipelining(counts.reason("many_segments"), counts.matched()));
     TraceResult {
         schema: SCHEMA.into(),

@@ -89,8 +89,13 @@ impl Control {
     /// Ends the window: what arrives from now on does not count. Answers when.
     pub fn end(&self) -> u64 {
         let ended_ns = Monotonic.now_ns();
-        self.set(control::ENDED_NS, ended_ns);
+        self.end_at(ended_ns);
         ended_ns
+    }
+
+    /// What arrives from then on does not count.
+    pub fn end_at(&self, ns: u64) {
+        self.set(control::ENDED_NS, ns);
     }
 
     /// The hooks do nothing any more.

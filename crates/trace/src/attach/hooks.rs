@@ -47,8 +47,8 @@ pub const TRACEPOINTS: [Hook; 16] = [
     hook("on_exit", "sched_process_exit", "thread ids used again may be taken for the service's"),
 ];
 
-/// Processes and threads that come and go: these stay between windows, for no request passes them.
-pub const LIVES: [&str; 2] = ["on_fork", "on_exit"];
+/// Processes, threads and connections that come and go: these stay between windows, for they fire seldom.
+pub const LIVES: [&str; 3] = ["on_fork", "on_exit", "on_state"];
 
 /// Below TCP, and the end of a context switch: a sample of flows does without, for they fire for every
 /// packet and switch of the machine.

@@ -4,6 +4,11 @@ use sojourn_base::{Fault, rng};
 
 /// Cost that is accepted where none is asked for.
 pub const COST: f64 = 0.02;
+/// What was measured: docs/journal/2026-11-22-trace.md and 2026-11-24-cheaper-hooks.md.
+const ALL_NOTICED: &str = "every request pays for hooks, and users notice: memcached's p99 at half load was ×1.8, with \
+                           records ×2.6. Leave out --all and --records where that must not be";
+const SAMPLE_NOTICED: &str = "hooks of a sample stay all the time, for every flow, and users notice: a saturated memcached \
+                              took ×1.10 of the CPU. Leave out --sample where that must not be";
 const COSTS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 /// Which of the server's requests are traced, and so at what price.
@@ -45,6 +50,19 @@ impl How {
             (Some(text), _) => Ok(Self::Windows { cost: share(text)?, seed }),
             _ if wants_all => Ok(Self::All),
             _ => Ok(Self::Windows { cost: COST, seed }),
+        }
+    }
+
+    /// That the service's users notice it: what cannot keep the tail says so before it begins, and in its result.
+    pub fn tail_warning(self) -> Option<&'static str> {
+        match self {
+            Self::Windows { cost, .. } if cost <= COST => None,
+            Self::Windows { .. } => Some(
+                "at a --cost above 2 % users may notice: how much longer their mean, p99 and p99.9 were is \
+                 estimated at the end",
+            ),
+            Self::Sample { .. } => Some(SAMPLE_NOTICED),
+            Self::All => Some(ALL_NOTICED),
         }
     }
 
@@ -123,6 +141,28 @@ mod tests {
         assert_eq!(read(Some("5 %"), None, true), Ok(How::Windows { cost: 0.05, seed: 7 }));
         assert_eq!(read(Some("0.5"), None, false), Ok(How::Windows { cost: 0.5, seed: 7 }));
         assert_eq!(read(None, Some("1/64"), true), Ok(How::Sample { one_in: 64, seed: 7 }));
+    }
+
+    #[test]
+    fn ways_that_users_notice_say_so_and_what_would_not_be_noticed() {
+        let seed = 1;
+        assert_eq!(
+            How::Windows { cost: COST, seed }.tail_warning(),
+            None,
+            "the default is estimated at the end"
+        );
+        for (how, flag) in [
+            (How::All, "--all"),
+            (How::Sample { one_in: 64, seed }, "--sample"),
+            (How::Windows { cost: 0.03, seed }, "--cost"),
+        ] {
+            let said = how.tail_warning().unwrap();
+            assert!(said.contains("users") && said.contains(flag), "{said}");
+            assert!(
+                !said.contains("tracing "),
+                "whoever waits for the begin looks for that word: {said}"
+            );
+        }
     }
 
     #[test]

@@ -12,36 +12,43 @@ use crate::attach::how::How;
 use crate::attach::kernel;
 use crate::attach::kernel::refused;
 use crate::attach::load;
+use crate::attach::steps::Steps;
 use crate::reconstruct::parts;
 
 /// CPU samples a second; a prime, so that it keeps no step with anything periodic.
 const SAMPLE_HZ: u64 = 997;
 
-/// Dropping it detaches everything in it.
+/// Dropping it detaches everything in it at once, [`Attached::detach`] step by step.
 #[derive(Default)]
 pub struct Attached {
     links: Vec<Link>,
     /// What was attached, and what not.
     pub hooks: Vec<parts::Hook>,
     /// Makes the kernel stamp received packets.
-    _stamps: Option<OwnedFd>,
+    stamps: Option<OwnedFd>,
 }
 
 impl Attached {
     /// Those that stay between windows.
-    pub fn lives(object: &Object) -> Result<Self, Fault> {
+    pub fn lives(object: &Object, steps: &mut Steps) -> Result<Self, Fault> {
         let mut attached = Self::default();
         let mut lives = TRACEPOINTS.iter().filter(|hook| LIVES.contains(&hook.program));
-        lives.try_for_each(|hook| attached.add(object, hook))?;
+        lives.try_for_each(|hook| attached.add(object, hook, steps))?;
         Ok(attached)
     }
 
-    /// All others that this way to trace needs; `is_few`: without those on system calls.
-    pub fn requests(object: &Object, how: How, is_few: bool) -> Result<Self, Fault> {
+    /// All others that this way to trace needs; `is_few`: without those on system calls. Those that fire
+    /// most come last, and go first.
+    pub fn requests(
+        object: &Object,
+        how: How,
+        is_few: bool,
+        steps: &mut Steps,
+    ) -> Result<Self, Fault> {
         let is_sample = matches!(how, How::Sample { .. });
-        let stamps = if is_sample { None } else { kernel::receive_stamps().ok() };
-        let mut attached = Self { _stamps: stamps, ..Self::default() };
-        for hook in TRACEPOINTS.iter().chain([&READY_FENTRY]) {
+        let stamps = if is_sample { None } else { steps.take(kernel::receive_stamps).ok() };
+        let mut attached = Self { stamps, ..Self::default() };
+        for hook in [&READY_FENTRY].into_iter().chain(TRACEPOINTS.iter().rev()) {
             if LIVES.contains(&hook.program) || !is_few && FEW.contains(&hook.program) {
                 continue;
             }
@@ -53,19 +60,25 @@ impl Attached {
                 attached.note(hook, false);
                 continue;
             }
-            attached.add(object, hook)?;
+            attached.add(object, hook, steps)?;
         }
         Ok(attached)
     }
 
-    fn add(&mut self, object: &Object, hook: &Hook) -> Result<(), Fault> {
+    /// Detaches everything, step by step.
+    pub fn detach(mut self, steps: &mut Steps) {
+        steps.detach(std::mem::take(&mut self.links));
+        steps.take(|| drop(self.stamps.take()));
+    }
+
+    fn add(&mut self, object: &Object, hook: &Hook, steps: &mut Steps) -> Result<(), Fault> {
         let Some(program) = load::program(object, hook.program) else {
             if hook.program != READY_FENTRY.program {
                 self.note(hook, false);
             }
             return Ok(());
         };
-        match program.attach() {
+        match steps.take(|| program.attach()) {
             Ok(link) => {
                 self.links.push(link);
                 self.note(hook, true);

@@ -21,4 +21,6 @@ pub mod pidns;
 pub mod refusal;
 #[cfg(feature = "bpf")]
 pub(crate) mod shared;
+#[cfg(feature = "bpf")]
+pub(crate) mod steps;
 pub mod target;

@@ -21,6 +21,7 @@ use crate::attach::kernel::refused;
 use crate::attach::load;
 use crate::attach::pidns;
 use crate::attach::shared::Shared;
+use crate::attach::steps::Steps;
 use crate::reconstruct::bins;
 use crate::reconstruct::counts::{Counts, tid_of};
 use crate::reconstruct::layout::{culprit_control as control, culprit_counts as counts};
@@ -106,10 +107,11 @@ impl Watch {
     }
 
     /// Attaches the hooks; they begin to look. Until `disable`, then the links may be dropped.
-    pub fn attach(&self) -> Result<Vec<Link>, Fault> {
+    pub fn attach(&self, steps: &mut Steps) -> Result<Vec<Link>, Fault> {
         let mut links = Vec::new();
         for (name, point, lost) in HOOKS.iter().filter(|(name, ..)| *name != LIVES) {
-            match load::program(&self.object, name).map(|program| program.attach()) {
+            let program = load::program(&self.object, name);
+            match program.map(|program| steps.take(|| program.attach())) {
                 Some(Ok(link)) => {
                     links.push(link);
                     if !self.names.borrow().contains(name) {

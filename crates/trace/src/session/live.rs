@@ -16,6 +16,7 @@ use crate::attach::how::Options;
 use crate::attach::kernel;
 use crate::attach::kernel::refused;
 use crate::attach::load;
+use crate::attach::steps::Steps;
 use crate::attach::target::Target;
 use crate::culprit::keep::Keep;
 use crate::culprit::result::Blamed;
@@ -26,6 +27,7 @@ use crate::reconstruct::record::{Record, Worst};
 use crate::reconstruct::window::Sampling;
 use crate::reconstruct::window::clusters::Clusters;
 use crate::reconstruct::window::estimate::Estimate;
+use crate::reconstruct::window::stalls::Stalls;
 
 /// So that the end of the server and ^C are noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -59,6 +61,10 @@ pub struct Outcome {
     pub is_few: bool,
     /// CPU time per TCP segment in windows ÷ between them.
     pub cpu_ratio: Option<Estimate>,
+    /// What held up a CPU when windows came and went.
+    pub stalls: Stalls,
+    /// Time in which hooks looked at requests, in windows, ns.
+    pub enabled_ns: u64,
     /// What threads that were on their CPU at a window's end had run since they came there, ns, by slot
     /// from 1 on: the hooks add a run when it ends.
     pub(crate) still_ran: Vec<u64>,
@@ -94,8 +100,8 @@ impl Live<'_, '_> {
 
     /// Begins the look at what ran and waited, if that is asked for; it ends with `unwatch`, and then
     /// the answer may be dropped.
-    pub fn watch(&self) -> Result<Vec<Link>, Fault> {
-        self.watch.map_or(Ok(Vec::new()), Watch::attach)
+    pub fn watch(&self, steps: &mut Steps) -> Result<Vec<Link>, Fault> {
+        self.watch.map_or(Ok(Vec::new()), |watch| watch.attach(steps))
     }
 
     /// What ran and waited is looked at no more.

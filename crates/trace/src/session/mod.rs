@@ -20,6 +20,7 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
 use crate::attach::control::Control;
+use crate::attach::hooks::TRACEPOINTS;
 use crate::attach::how::How;
 pub use crate::attach::how::Options;
 use crate::attach::kernel;
@@ -27,6 +28,7 @@ use crate::attach::kernel::refused;
 use crate::attach::links::{Attached, noted_iterators};
 use crate::attach::load;
 use crate::attach::netns;
+use crate::attach::steps::Steps;
 use crate::attach::target::Target;
 use crate::culprit::keep::Keep;
 use crate::culprit::watch::Watch;
@@ -147,10 +149,33 @@ pub fn idle(
 ) -> Result<(), Fault> {
     kernel::listen_to_libbpf();
     let (object, is_few) = load::object(load::OBJECT, target, options, false)?;
-    let _attached = Attached::requests(&object, options.how, is_few)?;
+    let mut steps = Steps::default();
+    let _attached = Attached::requests(&object, options.how, is_few, &mut steps)?;
     begun();
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(IDLE_SLEEP);
+    }
+    Ok(())
+}
+
+/// Attaches and detaches every hook alone, each time inside `around`, which is given its name and whether it comes or
+/// goes. For benchmarks.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn each_alone(
+    target: &Target,
+    options: Options,
+    around: &mut dyn FnMut(&str, bool, &mut dyn FnMut()),
+) -> Result<(), Fault> {
+    kernel::listen_to_libbpf();
+    let (object, _) = load::object(load::OBJECT, target, options, false)?;
+    for hook in &TRACEPOINTS {
+        let Some(program) = load::program(&object, hook.program) else { continue };
+        let mut link = None;
+        around(hook.point, true, &mut || link = Some(program.attach()));
+        let mut link = link.transpose().map_err(refused)?;
+        around(hook.point, false, &mut || link = None);
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use sojourn_base::clock::{Clock as _, Monotonic};
 
 use crate::attach::how::How;
 use crate::attach::links::{Attached, Clocks};
+use crate::attach::steps::Steps;
 use crate::reconstruct::window::draw::Draw;
 use crate::session::live::{Live, Outcome};
 use crate::session::pace::Pace;
@@ -25,9 +26,10 @@ pub(crate) fn run(
     outcome: &mut Outcome,
 ) -> Result<(), Fault> {
     let memory = Memory::new(live.object)?;
-    let lives = Attached::lives(live.object)?;
-    let attached = Attached::requests(live.object, live.options.how, live.is_few)?;
-    let _watched = live.watch()?;
+    let mut steps = Steps::default();
+    let lives = Attached::lives(live.object, &mut steps)?;
+    let attached = Attached::requests(live.object, live.options.how, live.is_few, &mut steps)?;
+    let watched = live.watch(&mut steps)?;
     let (clocks, clock) = Clocks::new(live.object);
     outcome.hooks.extend(attached.hooks.iter().chain(&lives.hooks).cloned());
     outcome.hooks.push(clock);
@@ -46,6 +48,9 @@ pub(crate) fn run(
     outcome.counts.traced_ns = outcome.counts.duration_ns;
     outcome.sampling.traced_ns = outcome.counts.traced_ns;
     outcome.sampling.duty = 1.0;
+    steps.detach(watched);
+    attached.detach(&mut steps);
+    lives.detach(&mut steps);
     Ok(())
 }
 

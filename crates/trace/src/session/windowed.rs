@@ -7,6 +7,7 @@ use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
 use crate::attach::links::{Attached, Clocks};
+use crate::attach::steps::Steps;
 use crate::reconstruct::window::draw::Draw;
 use crate::reconstruct::window::duty::{Duty, Turn};
 use crate::reconstruct::window::work::{Work, own_cpu_ns};
@@ -16,11 +17,11 @@ use crate::session::read::Memory;
 
 /// Between two windows at least: an attachment that just went may still be on its way out.
 const GAP_MIN_NS: u64 = 10_000_000;
-/// From attached until arrivals count: so many times what attaching took, and at least so long. A Redis
-/// at half load, whose client attaching held up for 3.4 ms, had 2.7 times as many arrivals in the first
-/// millisecond after it, latencies three times as long, and was itself again after two.
-const SETTLE_TIMES: u32 = 2;
-const SETTLE: Duration = Duration::from_millis(6);
+/// From attached until arrivals count: so many times what the longest step took, and at least so long. A
+/// Redis at half load, whose client attaching in one go held up for 3.4 ms, had 2.7 times as many arrivals
+/// in the first millisecond after it, latencies three times as long, and was itself again after two.
+const SETTLE_TIMES: u32 = 4;
+const SETTLE: Duration = Duration::from_millis(3);
 const SETTLE_MAX: Duration = Duration::from_millis(50);
 /// First look for requests that have not ended, after a window; each further one twice as late.
 const DRAIN_LOOK: Duration = Duration::from_millis(2);
@@ -35,7 +36,8 @@ pub(crate) fn run(
     begun: &mut dyn FnMut(),
     outcome: &mut Outcome,
 ) -> Result<(), Fault> {
-    let lives = Attached::lives(live.object)?;
+    let mut steps = Steps::last();
+    let lives = Attached::lives(live.object, &mut steps)?;
     let (clocks, clock) = Clocks::new(live.object);
     let memory = Memory::new(live.object)?;
     outcome.hooks.extend(lives.hooks.iter().cloned());
@@ -44,7 +46,8 @@ pub(crate) fn run(
     let trace_ns = live.options.duration_ns as f64;
     let (duty, draw) = (Duty::new(asked, trace_ns), Draw::new(seed));
     let work = live.work();
-    let mut windows = Windows { live, clocks, memory, duty, draw, work, epoch: 0 };
+    let mut windows =
+        Windows { live, clocks, memory, duty, draw, work, steps: steps.again(), epoch: 0 };
     outcome.started_ns = Monotonic.now_ns();
     let own_ns = own_cpu_ns();
     begun();
@@ -58,6 +61,7 @@ pub(crate) fn run(
     outcome.sampling.duty = windows.duty.attached_ns() / elapsed_ns.max(1) as f64;
     outcome.cpu_ratio = windows.duty.cpu_ratio();
     outcome.sampling.cost = Some(windows.duty.cost(elapsed_ns as f64, own_cpu_ns() - own_ns));
+    outcome.stalls = windows.steps.stalls;
     Ok(())
 }
 
@@ -69,6 +73,7 @@ struct Windows<'a, 's> {
     draw: Draw,
     /// When the last window was over.
     work: Work,
+    steps: Steps,
     /// Number of the last window.
     epoch: u64,
 }
@@ -102,34 +107,40 @@ impl Windows<'_, '_> {
     fn one(&mut self, length_ns: u64, outcome: &mut Outcome) -> Result<(), Fault> {
         let (before, own_ns, from_ns) = (self.live.work(), own_cpu_ns(), Monotonic.now_ns());
         self.epoch += 1;
-        let attached =
-            Attached::requests(self.live.object, self.live.options.how, self.live.is_few)?;
-        let watched = self.live.watch()?;
+        let (how, steps) = (self.live.options.how, &mut self.steps);
+        let attached = Attached::requests(self.live.object, how, self.live.is_few, steps)?;
+        let watched = self.live.watch(steps)?;
         if self.epoch == 1 {
             outcome.hooks.extend(attached.hooks.iter().cloned());
         }
-        self.settle(Monotonic.now_ns() - from_ns, outcome);
+        self.settle(outcome);
         self.clocks.tick(true);
         let at_start = self.live.work();
         let started_ns = self.live.control.begin(self.epoch)?;
-        while Monotonic.now_ns() < started_ns + length_ns {
-            if !self.live.sleep_until(started_ns + length_ns, RING_LOOK, outcome) {
+        let until_ns = started_ns + length_ns;
+        self.live.control.end_at(until_ns); // however late this thread is
+        while Monotonic.now_ns() < until_ns {
+            if !self.live.sleep_until(until_ns, RING_LOOK, outcome) {
+                self.live.control.end_at(Monotonic.now_ns());
                 break;
             }
             if self.live.options.is_full || self.live.watch.is_some() {
                 self.live.look_into_ring()?;
             }
         }
-        let ended_ns = self.live.control.end();
+        let ended_ns = Monotonic.now_ns().min(until_ns);
+        self.steps.was_to_wake_at(ended_ns);
         let at_end = self.live.work();
         self.clocks.tick(false);
         let drained_ns = self.drain(ended_ns, outcome)?;
         self.live.control.disable();
+        outcome.enabled_ns += Monotonic.now_ns() - started_ns;
         self.live.unwatch();
         let times = (started_ns, ended_ns);
         self.memory.still_running(self.epoch, times, &mut outcome.still_ran);
         self.live.control.close()?;
-        drop((attached, watched));
+        self.steps.detach(watched);
+        attached.detach(&mut self.steps);
         let to_ns = Monotonic.now_ns();
         let after = self.live.work();
         self.live.look_into_ring()?;
@@ -156,8 +167,9 @@ impl Windows<'_, '_> {
     /// Waits until what piled up is gone. Attaching changes code that all CPUs run, and takes a CPU that
     /// may be the client's or the service's: whoever was held up makes up for it at once, and a window
     /// that began there would show that burst. The hooks are attached by now and do nothing.
-    fn settle(&self, attach_ns: u64, outcome: &mut Outcome) {
-        let settle = (SETTLE_TIMES * Duration::from_nanos(attach_ns)).clamp(SETTLE, SETTLE_MAX);
+    fn settle(&self, outcome: &mut Outcome) {
+        let longest = Duration::from_nanos(self.steps.stalls.longest_ns());
+        let settle = (SETTLE_TIMES * longest).clamp(SETTLE, SETTLE_MAX);
         self.live.sleep_until(Monotonic.now_ns() + settle.as_nanos() as u64, settle, outcome);
     }
 

@@ -206,6 +206,21 @@ fn a_server_that_ends_makes_the_result_unknown() {
     assert!(out.contains("ended after"), "{out}");
 }
 
+#[test]
+fn a_way_that_users_notice_says_so_before_it_begins_and_in_its_result() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let line = |words| format!("--pid {} --duration 300ms {words}", server.pid());
+    for words in ["--all", "--sample 1/2", "--cost 10%"] {
+        let (_, out, talk) = run(&line(words));
+        let [note, begun] = ["users", BEGUN].map(|word| talk.find(word));
+        assert!(note.is_some() && note < begun, "{words}: {talk}");
+        assert!(out.contains("users"), "{words}: {out}");
+    }
+    let (_, _, talk) = run(&line(""));
+    assert!(talk.contains(BEGUN) && !talk.contains("users"), "{talk}");
+}
+
 /// A third one, of somebody else on this machine, may hide them from each other as it ends.
 #[test]
 fn two_tracers_at_once_know_of_each_other() {

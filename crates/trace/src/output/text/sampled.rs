@@ -6,6 +6,7 @@ use sojourn_base::units::show_ns;
 
 use crate::judge::result::TraceResult;
 use crate::reconstruct::window::slowing::Slowing;
+use crate::reconstruct::window::stalls::TailCost;
 use crate::reconstruct::window::{Cost, Interval};
 
 /// Stages whose share in the tail gets an interval: the largest.
@@ -28,6 +29,24 @@ pub fn head(page: &mut String, result: &TraceResult) {
     if let Some(price) = &sampling.cost {
         cost(page, price);
     }
+    if let Some(price) = &sampling.tail_cost {
+        tail_cost(page, price);
+    }
+}
+
+fn tail_cost(page: &mut String, cost: &TailCost) {
+    let times = |ratio: Option<f64>| ratio.map_or("unknown".into(), |r| format!("×{r:.2}"));
+    put!(
+        page,
+        "  users: mean {}, p99 {}, p99.9 {} of those without a tracer, by estimate\n  {} steps, {} of the \
+         time, {} the longest",
+        times(cost.mean_ratio),
+        times(cost.p99_ratio),
+        times(cost.p999_ratio),
+        cost.steps,
+        format_args!("{:.1} %", cost.steps_ratio * 100.0),
+        show_ns(cost.longest_ns as f64)
+    );
 }
 
 fn cost(page: &mut String, cost: &Cost) {

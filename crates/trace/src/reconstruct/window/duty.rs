@@ -31,7 +31,7 @@ const LONGEST_NS: f64 = 4e8;
 const LONGEST_SHARE: f64 = 0.3;
 /// Windows are made longer as long as a trace has so many. Attaching and detaching hold up requests
 /// that are no window's: the rarer they come, the less of the tail is theirs.
-const WINDOWS: f64 = 15.0;
+const WINDOWS: f64 = 10.0;
 /// One comes every so many ns, at most and at least.
 const SLOT_NS: (f64, f64) = (5e8, 4e9);
 /// Largest share of the time with hooks attached.

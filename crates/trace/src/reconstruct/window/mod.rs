@@ -2,8 +2,9 @@
 //!
 //! [`draw`] says where they lie, [`duty`] how long and how often they may be for the cost that was
 //! asked for, [`clusters`] keeps what each of them saw, [`estimate`] and [`limits`] how well the whole is
-//! known from them, [`slowing`] what hooks do to what they see, [`judge`] whether that is enough. All of
-//! these are pure. [`work`] reads what the service did, and `crate::session::windowed` holds them together.
+//! known from them, [`slowing`] what hooks do to what they see, [`stalls`] what users notice of it all,
+//! [`judge`] whether that is enough. All of these are pure. [`work`] reads what the service did, and
+//! `crate::session::windowed` holds them together.
 //!
 //! A request counts if its first segment arrived inside a window, however long it takes: after the end
 //! the hooks stay until the last of them has ended, at most for [`DRAIN_MAX_NS`]. To count those that
@@ -16,6 +17,7 @@ pub mod estimate;
 pub mod judge;
 pub mod limits;
 pub mod slowing;
+pub mod stalls;
 pub mod work;
 
 use schemars::JsonSchema;
@@ -48,6 +50,10 @@ pub struct Sampling {
     pub places: Vec<Place>,
     /// What tracing took from the service; `null`: not measured in this way.
     pub cost: Option<Cost>,
+    /// What tracing does to the tail that users see, in windows and between them; `null`: not known here, for
+    /// nothing was seen without hooks.
+    #[serde(default)]
+    pub tail_cost: Option<stalls::TailCost>,
     /// What hooks do to the service in windows: all numbers are of the service while traced; `null`: not
     /// measured, for nothing was seen without hooks.
     #[serde(default)]

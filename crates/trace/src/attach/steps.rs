@@ -1,0 +1,71 @@
+//! Steps of the tracer that hold up a CPU, one at a time and with a rest after each.
+//!
+//! To attach or detach a hook changes code that every CPU runs: the kernel interrupts all of them and
+//! waits, three times for each place in which the tracepoint is called, and nobody else runs on this CPU
+//! meanwhile. All hooks of a window in one go hold it for some milliseconds. Whoever needs it, service or
+//! client, waits for as long, and so do the requests behind. So hooks come and go one by one: between two of
+//! them this thread sleeps until whoever was held up has caught up. And it goes last, all the time: a client
+//! that wakes beside a tracer that goes in turn moves to the server's CPU, and stays there.
+
+use std::time::Duration;
+
+use libbpf_rs::Link;
+use sojourn_base::clock::{Clock as _, Monotonic, thread_cpu_ns};
+
+use crate::attach::kernel::Last;
+use crate::reconstruct::window::stalls::Stalls;
+
+/// Rest after a step: so many times what it took. At half load a queue needs as long as it was held up
+/// to be empty again.
+const REST_TIMES: u32 = 2;
+const REST: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(5));
+
+/// Who goes last may wait for ever where the CPUs are full: one that has waited for so long goes last no more.
+const LATE: Duration = Duration::from_millis(50);
+
+/// The steps so far.
+#[derive(Default)]
+pub struct Steps {
+    /// What they took.
+    pub stalls: Stalls,
+    last: Option<Last>,
+}
+
+impl Steps {
+    /// Of a thread that lets all others go first, unless it is late because of that.
+    pub fn last() -> Self {
+        Self { last: Last::new(), ..Self::default() }
+    }
+
+    /// The same from here on, without what was taken before.
+    pub fn again(self) -> Self {
+        Self { stalls: Stalls::default(), ..self }
+    }
+
+    /// Says when this thread was to run, which is now: it may be late.
+    pub fn was_to_wake_at(&mut self, ns: u64) {
+        if Duration::from_nanos(Monotonic.now_ns().saturating_sub(ns)) > LATE {
+            self.last = None;
+        }
+    }
+
+    /// Takes one, and rests.
+    pub fn take<T>(&mut self, step: impl FnOnce() -> T) -> T {
+        let (before_ns, from_ns) = (thread_cpu_ns(), Monotonic.now_ns());
+        let answer = step();
+        let took_ns = thread_cpu_ns().saturating_sub(before_ns);
+        self.stalls.add(took_ns);
+        let took = Duration::from_nanos(took_ns);
+        let rest = (REST_TIMES * took).clamp(REST.0, REST.1);
+        std::thread::sleep(rest);
+        self.was_to_wake_at(from_ns + (took + rest).as_nanos() as u64);
+        answer
+    }
+
+    /// Detaches what hangs on these, the last one first.
+    pub fn detach(&mut self, mut links: Vec<Link>) {
+        while let Some(link) = links.pop() {
+            self.take(|| drop(link));
+        }
+    }
+}
