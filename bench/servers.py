@@ -86,14 +86,16 @@ def command(protocol: str, port: int, folder: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def started(protocol: str, cpu: int) -> Iterator[tuple[int, int]]:
+def started(
+    protocol: str, cpu: int, argv: Callable[[str, int, Path], list[str]] = command
+) -> Iterator[tuple[int, int]]:
     """A real server on a free loopback port, pinned to one CPU; yields its pid and the port."""
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         port = free_port()
         with subprocess.Popen(
-            ["taskset", "-c", str(cpu), *command(protocol, port, folder)],
+            ["taskset", "-c", str(cpu), *argv(protocol, port, folder)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # all its processes and no others are found by its number
