@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import time
+from typing import IO
 
 from sojourn import programs
 from sojourn.actors.actor import Actor, Role, Stage
@@ -122,8 +123,9 @@ class Tracer(Actor):
             has_stderr_pipe=True,
             is_first=is_first and self._asked != ALL,
         )
-        said = _await(self._task)
-        if not said.startswith("tracing "):
+        assert self._task.stderr is not None  # noqa: S101  # it was asked for
+        said = await_begin(self._task.stderr)
+        if not has_begun(said):
             raise _fault(said, self._argv)
         self._is_tracing = True
 
@@ -143,17 +145,21 @@ class Tracer(Actor):
             raise _fault(said, self._argv)
 
 
-def _await(tracer: Process) -> str:
-    """Its first words: that it traces, or why it cannot."""
-    assert tracer.stderr is not None  # noqa: S101  # it was asked for
-    pipe, text, end_s = tracer.stderr.fileno(), b"", time.monotonic() + ATTACH_S_MAX
-    while b"\n" not in text and (left_s := end_s - time.monotonic()) > 0:
+def await_begin(pipe: IO[bytes]) -> str:
+    """What it says until it traces, or until it ends: notes on its price, and why it cannot."""
+    text, end_s = "", time.monotonic() + ATTACH_S_MAX
+    while not has_begun(text) and (left_s := end_s - time.monotonic()) > 0:
         if select.select([pipe], [], [], left_s)[0]:
-            part = os.read(pipe, 4096)
+            part = os.read(pipe.fileno(), 4096)
             if not part:
                 break
-            text += part
-    return text.decode("utf-8", "replace")
+            text += part.decode("utf-8", "replace")
+    return text
+
+
+def has_begun(said: str) -> bool:
+    """Whether one of these lines, a whole one, is that it traces."""
+    return any(line.startswith("tracing ") for line in said.split("\n")[:-1])
 
 
 def _rest(tracer: Process) -> str:

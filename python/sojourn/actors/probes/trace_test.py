@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 from sojourn.actors.probes import trace
 from sojourn.host import Placement
 from sojourn.plan import Phase, Point
@@ -66,3 +68,23 @@ def test_only_points_that_say_so_are_traced() -> None:
     assert isinstance(trace.build(spec, point(tracer=True)), trace.Tracer)
     assert trace.build(spec, point(tracer=False)) is None
     assert trace.build(spec, point()) is None
+
+
+def test_notes_on_the_price_come_before_the_line_that_it_traces() -> None:
+    note, begun = "note: users notice this trace\n", "tracing memcached (pid 4), 10s\n"
+    assert trace.has_begun(note + begun)
+    assert trace.has_begun(begun)
+    for said in (note, begun[:-1], note + begun[:12], "no right to load BPF programs\n", ""):
+        assert not trace.has_begun(said), said
+
+
+def test_all_is_heard_that_a_tracer_says_before_it_begins() -> None:
+    note, begun = "note: users notice this trace", "tracing memcached"
+    for words, said in (
+        (f"echo '{note}'; sleep 0.1; echo '{begun}'; exec sleep 30", f"{note}\n{begun}\n"),
+        (f"echo '{note}'; echo refused", f"{note}\nrefused\n"),
+    ):
+        with subprocess.Popen(["sh", "-c", f"exec 2>&1; {words}"], stdout=subprocess.PIPE) as task:
+            assert task.stdout is not None
+            assert trace.await_begin(task.stdout) == said
+            task.kill()
