@@ -1,3 +1,3 @@
 """Sojourn: a tail-latency lab. `pipeline.py` is the whole program on one screen."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
