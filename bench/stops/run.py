@@ -39,7 +39,7 @@ from servers import await_port, free_port, started
 from sojourn.samples.histogram import decode
 from sojourn.samples.intervals import intervals
 from sojourn.stats import independence, quantiles
-from sojourn.stats.times import Times, from_histogram
+from sojourn.stats.times import from_histogram
 
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
 KEPT = Path(__file__).parents[1] / "runs"
@@ -243,17 +243,13 @@ def interval(result: dict[str, Any], theory_s: float, log: Path) -> list[float] 
     if cut is None or result["outages"].get("allowance") is None:
         return None
     ratio = independence.widened(independence.of_cut(cut, 0.99), 0.95)
-    found = quantiles.estimate(times(result), 0.99, correlation=ratio).interval
+    span = result["sojourn_ns"]
+    times = from_histogram(decode(span["hdr"], at="load.json"), lost=span["lost"])
+    found = quantiles.estimate(times, 0.99, correlation=ratio).interval
     if found is None:
         return None
     lo = found.lo / result["outages"]["allowance"]
     return [lo / 1e9 / theory_s, found.hi / 1e9 / theory_s]
-
-
-def times(result: dict[str, Any]) -> Times:
-    """The histogram of what counts."""
-    span = result["sojourn_ns"]
-    return from_histogram(decode(span["hdr"], at="load.json"), lost=span["lost"])
 
 
 def real_row(
@@ -298,7 +294,7 @@ def real_words(one: dict[str, Any]) -> str:
 
 def why(one: dict[str, Any]) -> str:
     """The verdict, and the beginning of its reason."""
-    return one["verdict"] + (f" ({one['reasons'][0][:70]})" if one["reasons"] else "")
+    return str(one["verdict"]) + (f" ({one['reasons'][0][:70]})" if one["reasons"] else "")
 
 
 def share_text(share: float | None) -> str:

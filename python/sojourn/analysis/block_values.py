@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import MaxLoad, Run, ServiceFinding
+from sojourn.plan.make import GROWN_ENOUGH
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.spec import Study
@@ -71,8 +72,8 @@ def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, 
     """A quantile, or the mean (q None), at one load by block and combination, ns.
 
     Of believed runs: the geometric mean of a run and its twin, and of how many runs each is that.
-    Infinite where as many requests were lost, or where the queue grew and no run at that load has a
-    level (M8): a block of these is not left out.
+    Infinite where as many requests were lost, and where the queue grew (M8) if it did so in more
+    than one run at that load: a block of these is not left out.
     """
     logs = _logs(service, load, q)
     means = {
@@ -90,12 +91,14 @@ def _logs(
 ) -> Mapping[int, Mapping[Setting, list[float]]]:
     found: dict[int, dict[Setting, list[float]]] = defaultdict(lambda: defaultdict(list))
     for part, finding in zip(service.parts, service.found, strict=True):
-        is_overloaded = any(p.is_overloaded for p in finding.points if p.fraction == load)
-        for run in _at(finding, load):
+        runs = list(_at(finding, load))
+        known = {run.repeat for run in runs if run.is_believed}
+        is_enough = sum(run.grows for run in runs) >= GROWN_ENOUGH
+        for run in runs:
             value = run.mean_ns if q is None else dict(run.sample).get(q)
             if run.is_believed and value:
                 found[run.repeat][part.levels].append(math.log(value))
-            elif is_overloaded and run.grows:
+            elif is_enough and run.grows and run.repeat not in known:
                 found[run.repeat][part.levels].append(math.inf)
     return found
 

@@ -199,7 +199,8 @@ def test_a_queue_that_grows_in_some_blocks_or_once_is_no_such_answer() -> None:
 
     found = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
     one = effect(found, "threads", "p99 at 70 % load")
-    assert (one.endless, one.blocks) == (0, 1), "the one block that has a level"
+    assert (one.endless, one.blocks, one.interval) == (0, 3, None)
+    assert "infinite in 2 of 3 blocks" in one.sentence
     once = played(asked(f"{THREADS}=1,2", repeats=1), grows=lambda p: slow(p) > 1)
     alone = analysis.study(once, answers())
     assert not effect(alone, "threads", "p99 at 70 % load").endless, "one run grows by chance"

@@ -84,7 +84,7 @@ def is_open(tried: Sequence[Outcome], retries: int) -> bool:
 def is_overloaded(tried: Iterable[Outcome]) -> bool:
     """Whether the runs at one load show that it is more than the server can take.
 
-    One run in a hundred grows by chance or beside a burst; two of them do not.
+    A queue may grow beside a burst in one run; it hardly does so in two.
     """
     return sum(o.course is Course.GROWS for o in tried) >= GROWN_ENOUGH
 

@@ -119,7 +119,7 @@ class Contrast:
             }
             if weights:
                 sides.add(tuple(_ends(under[sign]) for sign in (1, -1)))
-        return {(True, False): 1, (False, True): -1}.get(sides.pop(), 0) if len(sides) == 1 else 0
+        return (sides == {(True, False)}) - (sides == {(False, True)})
 
     def spread(self, values: Blocks, runs: Counts | None = None) -> float:
         """Standard deviation of the mean log ratio by chance alone, for one of 1 of two runs.

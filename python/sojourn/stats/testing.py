@@ -48,10 +48,11 @@ def queued(due_s: Floats, work_s: Floats, turns: Turns | None = None) -> Floats:
 
     Lindley's recursion on the CPU time that is left to the server.
     """
-    at_s = due_s if turns is None else np.interp(due_s, *turns)
-    done_s = np.cumsum(work_s)
-    done_s = done_s + np.maximum.accumulate(at_s - np.concatenate([[0.0], done_s[:-1]]))
-    end_s = done_s if turns is None else np.interp(done_s, *reversed(turns))
+    clock_s, left_s = turns or (due_s, due_s)
+    at_s = np.interp(due_s, clock_s, left_s) if turns else due_s
+    work_s = np.cumsum(work_s)
+    done_s = work_s + np.maximum.accumulate(at_s - np.concatenate([[0.0], work_s[:-1]]))
+    end_s = np.interp(done_s, left_s, clock_s) if turns else done_s
     return np.asarray(end_s - due_s)
 
 

@@ -199,7 +199,7 @@ def _times(row: Row | None) -> str:
     if row is None or row.ratio is None:
         return "–"
     if math.isinf(row.ratio.value):
-        return "lost"
+        return "∞"
     ends = row.ratio.interval
     half = (ends.hi - ends.lo) / 2 if ends else None
     between = f" ({show.known(ends.lo, half):g} to {show.known(ends.hi, half):g})" if ends else ""
