@@ -23,7 +23,7 @@ pub fn name_of(q: f64) -> String {
 
 /// Writes a struct that has a field for each quantile, between others of its own:
 ///
-/// ```
+/// ```text
 /// sojourn_base::with_quantiles! {
 ///     /// Times of something, ns.
 ///     #[derive(Clone, Debug, Default)]
@@ -107,6 +107,26 @@ crate::with_quantiles! { @each list }
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    crate::with_quantiles! {
+        /// Times of something, ns.
+        #[derive(Clone, Debug, Default)]
+        pub struct Times of u64 {
+            /// How many.
+            pub count: u64,
+        } and then {
+            /// The largest.
+            pub max: u64,
+        }
+    }
+
+    #[test]
+    fn a_struct_has_a_field_for_each_between_its_own() {
+        let few = Times { count: 7, max: 9, ..Times::default() };
+        let times = few.with_quantiles(|quantile| (quantile.q < 0.9).then_some(3));
+        assert_eq!((times.count, times.p50, times.p9999, times.max), (7, Some(3), None, 9));
+        assert_eq!(times.quantiles()[..2], [Some(3), None]);
+    }
 
     #[test]
     fn the_table_ascends_and_names_follow_from_its_numbers() {
