@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 #: Values that a number, a text or a list may be in place of what it should be.
-HOSTILE = st.one_of(
+HOSTILE: st.SearchStrategy[object] = st.one_of(
     st.sampled_from(
         [
             None,

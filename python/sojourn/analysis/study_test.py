@@ -225,7 +225,7 @@ def test_combinations_on_cpus_of_other_kinds_are_named_as_such(played: StudyData
         rows = [[[shared.KINDS_OF_CPU, kind]] if kind else [] for kind in kinds]
         under = [
             replace(
-                having(played, *(tuple(row) for row in one)),
+                having(played, *((what, kind) for what, kind in one)),
                 cpu_kinds={part.spec.label: unlike.stored({"setup": one})},
             )
             for one in rows

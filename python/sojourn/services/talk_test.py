@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -474,6 +475,6 @@ def test_a_frame_without_what_its_flags_promise_is_no_reply(serve: Serve, flags:
         + http2.frame(http2.HEADERS, flags, 1, b"")
         + http2.frame(http2.DATA, flags, 1, b"")
     )
-    where = serve(lambda _: said, scheme="h2c")
+    where = replace(serve(lambda _: said), scheme="h2c")
     with pytest.raises(RefusedError):
         Asked(expect_bytes=-1).prove(where)

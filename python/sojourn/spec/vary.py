@@ -68,8 +68,7 @@ def apply(
 def _skip_no_more(table: dict[str, Any], varied: Mapping[str, Any]) -> None:
     """Leave out what the file skips of levels that the command line has not chosen."""
     design = table.get("design")
-    skips = design.get("skip") if isinstance(design, dict) else None
-    if not isinstance(skips, list):
+    if not isinstance(design, dict) or not isinstance(skips := design.get("skip"), list):
         return  # the model refuses what is no list
 
     def is_left(skip: object) -> bool:

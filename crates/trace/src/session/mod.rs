@@ -158,15 +158,17 @@ pub fn idle(
     Ok(())
 }
 
-/// Attaches and detaches every hook alone, each time inside `around`, which is given its name and whether it comes or
-/// goes. For benchmarks.
+/// Is given a hook's name, whether it is attached, and what attaches or detaches it.
+pub type Around<'a> = dyn FnMut(&str, bool, &mut dyn FnMut()) + 'a;
+
+/// Attaches and detaches every hook alone, each time inside `around`. For benchmarks.
 ///
 /// # Errors
 /// What the kernel refuses.
 pub fn each_alone(
     target: &Target,
     options: Options,
-    around: &mut dyn FnMut(&str, bool, &mut dyn FnMut()),
+    around: &mut Around<'_>,
 ) -> Result<(), Fault> {
     kernel::listen_to_libbpf();
     let (object, _) = load::object(load::OBJECT, target, options, false)?;

@@ -134,7 +134,9 @@ fn recorded(file: &str) -> Result<Recorded, Fault> {
     })?;
     let Read { mut gaps_ns, note } = read(&lines, file).map_err(|fault| fault.within(file))?;
     let mean_ns = gaps_ns.iter().sum::<f64>() / gaps_ns.len() as f64;
-    gaps_ns.iter_mut().for_each(|gap| *gap /= mean_ns);
+    for gap in &mut gaps_ns {
+        *gap /= mean_ns;
+    }
     Ok(Recorded { gaps: gaps_ns, mean_ns, note })
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -281,11 +282,8 @@ def test_l17_ratios_are_of_what_a_client_sees() -> None:
 
 def test_l17_the_farthest_ratio_decides_on_either_side_and_a_missing_tail_is_infinite() -> None:
     def lines(*y: float | None) -> list[Curve]:
-        known = {"x_label": "", "y_label": "", "x": (0.1, 0.2)}
-        return [
-            Curve(name=l17.ALONE.name, y=(100.0, 100.0), **known),  # type: ignore[arg-type]
-            Curve(name=l17.NICED.name, y=y, **known),
-        ]  # type: ignore[arg-type]
+        alone = Curve(name=l17.ALONE.name, x_label="", y_label="", x=(0.1, 0.2), y=(100.0, 100.0))
+        return [alone, replace(alone, name=l17.NICED.name, y=y)]
 
     assert l17._alike(lines(104.0, 100.0)).holds
     assert not l17._alike(lines(100.0, 94.0)).holds
