@@ -53,7 +53,7 @@ fn a_comma_ends_a_path_only_where_another_begins() {
     let of = |words: &[&str]| {
         let given = words.iter().flat_map(|word| ["--paths", *word]);
         let words = ["sojourn-load", "http://h/"].into_iter().chain(given);
-        Args::read(words.map(OsString::from)).unwrap().job().unwrap().paths
+        Args::try_parse_from(words).unwrap().job().unwrap().paths
     };
     assert_eq!(of(&["/a,/b"]), ["/a", "/b"]);
     assert_eq!(of(&["/a,b"]), ["/a,b"]);
