@@ -11,7 +11,8 @@ fuzz_target!(|text: &str| {
         let mut stamps: Vec<i64> = access.entries.iter().map(|entry| entry.at_ns).collect();
         replay::spread(&mut stamps);
     }
-    let mut stamps: Vec<i64> = replay::lines(text).filter_map(|(line, _)| replay::time(line)).collect();
+    let mut stamps: Vec<i64> =
+        replay::lines(text).filter_map(|(line, _)| replay::time(line)).collect();
     stamps.sort_unstable();
     let before = stamps.clone();
     if let Some(unit_ns) = replay::spread(&mut stamps) {

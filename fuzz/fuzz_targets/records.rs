@@ -5,4 +5,6 @@ use libfuzzer_sys::fuzz_target;
 use sojourn_load::transports::tls::fuzzed::records;
 
 // Each act may be some 40 kB of plaintext.
-fuzz_target!(|bytes: &[u8]| if bytes.len() < 64 { records(bytes) });
+fuzz_target!(|bytes: &[u8]| if bytes.len() < 64 {
+    records(bytes)
+});

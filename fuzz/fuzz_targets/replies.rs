@@ -24,9 +24,8 @@ const IN_FLIGHT: u32 = 5;
 const REPLIES_MAX: usize = 64;
 
 /// Protocols, and how many items a job of each can ask for.
-static PROTOCOLS: LazyLock<Vec<(Arc<dyn Protocol>, u32)>> = LazyLock::new(|| {
-    TARGETS.iter().filter_map(|target| built(target)).collect()
-});
+static PROTOCOLS: LazyLock<Vec<(Arc<dyn Protocol>, u32)>> =
+    LazyLock::new(|| TARGETS.iter().filter_map(|target| built(target)).collect());
 
 /// A protocol set up for a job with few items; none where a name above is not a target any more.
 fn built(target: &str) -> Option<(Arc<dyn Protocol>, u32)> {
