@@ -121,7 +121,7 @@ def test_a_campaign_that_was_stopped_goes_on_where_it_was(
     lab.trouble = stop
     only, results = many(tmp_path, "first", "second"), tmp_path / "results"
     assert sojourn("run", only, results=results) == Exit.INTERRUPTED
-    assert "go on with: sojourn run --all --only" in capsys.readouterr().err
+    assert "resume with: sojourn run --all --only" in capsys.readouterr().err
     assert states(results)[1] == index.MEASURING
     lab.trouble = lambda _point, _number: None
     before = len(lab.points)
@@ -167,10 +167,10 @@ def test_what_does_not_fit_into_the_time_waits_for_the_same_command(
         sojourn("run", only, "--within", "1ms", results=results)
         waiting = [state for state in states(results) if state == index.WAITING]
         assert len(waiting) == 3 - ended
-        assert f"{len(waiting)} studies wait" in capsys.readouterr().err
+        assert f"{len(waiting)} studies are postponed" in capsys.readouterr().err
     sojourn("run", only, "--within", "none", results=results)
     assert index.WAITING not in states(results)
-    assert "studies wait" not in capsys.readouterr().err
+    assert "postponed" not in capsys.readouterr().err
     assert sojourn("run", only, "--within", "soon", results=results) == Exit.USAGE
     assert main(["run", "selfcheck", "--within", "1h"]) == Exit.USAGE
 

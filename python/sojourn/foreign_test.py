@@ -148,7 +148,7 @@ def test_a_point_is_only_ever_one_of_its_own_record(
             main(["report", str(record)])
             page = record / "report.html"
             assert not page.exists() or "hunter2" not in page.read_text()
-    assert "none of its record" in " ".join(capsys.readouterr().err.split())
+    assert "which is not in the record" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("name", ["load.json", "service.json", "raw.parquet", "outcome.parquet"])

@@ -88,7 +88,7 @@ def test_stopped_by_hand_it_says_how_to_go_on_and_goes_on(
     assert "3 points are saved; resume with: sojourn run max_load_memcached" in said
     assert len(record(tmp_path).outcomes()) == 3
     assert run(tmp_path) == Exit.OK
-    assert "resumed: 3 points" in capsys.readouterr().err
+    assert "resumed with 3 points" in capsys.readouterr().err
     keys = [point.key for point in lab.points]
     assert keys[4] == keys[3], "the point in flight is measured again"
     assert len(record(tmp_path).outcomes()) == len(keys) - 1

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     crate::with_quantiles! {
-        /// Times of something, ns.
+        /// Times of what is tested, ns.
         #[derive(Clone, Debug, Default)]
         pub struct Times of u64 {
             /// How many.

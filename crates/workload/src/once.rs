@@ -18,7 +18,7 @@ impl<T> Default for ReadOnce<T> {
 }
 
 impl<T> ReadOnce<T> {
-    /// Nothing was read.
+    /// None of them was read yet.
     pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }

@@ -17,7 +17,6 @@ import resource
 from pathlib import Path
 
 from sojourn.errors import HostFault
-from sojourn.places import users, warden
 
 CAP_DAC_READ_SEARCH = 2  # include/uapi/linux/capability.h
 MEMINFO = Path("/proc/meminfo")
@@ -46,6 +45,8 @@ def _lower(folder: Path, *, is_written: bool) -> None:
     _bound_memory()
     if os.geteuid() != 0:
         return
+    from sojourn.places import users, warden  # loads much; help needs none of it
+
     with contextlib.suppress(OSError, HostFault):  # where it is refused, it stays as it was
         found = folder.stat()
         who = (found.st_uid, found.st_gid)

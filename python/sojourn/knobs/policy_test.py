@@ -184,7 +184,7 @@ def test_a_deadline_is_felt_only_where_there_was_more_to_be_had(
 ) -> None:
     felt = ordered.judge_deadline(policy.meant("deadline:2ms/20ms"), share, free)
     assert felt.verdict == verdict
-    assert ("could not be felt" in felt.why) == (verdict == "unknown")
+    assert ("not measured: one without it" in felt.why) == (verdict == "unknown")
 
 
 @pytest.mark.parametrize("is_grouped", [True, False])

@@ -199,7 +199,7 @@ def load(name: str) -> Table:
             fix=f"{hint}known: {', '.join(BUILT_IN)}; or give a JSON file of the form {SCHEMA}",
         )
     try:
-        return Table.model_validate_json(disk.read_named(path))
+        return Table.model_validate_json(disk.read_named(path).decode())
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])

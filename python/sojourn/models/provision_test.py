@@ -307,7 +307,7 @@ def test_a_row_is_refused_beyond_its_limits(change: dict[str, Any], *, is_right:
 
 
 def test_a_row_stands_there_once() -> None:
-    with pytest.raises(ValidationError, match="stands there twice"):
+    with pytest.raises(ValidationError, match="is there twice"):
         _table(("x", 0.1, 1.0), ("y", 0.1, 1.0), ("x", 0.1, 2.0))
 
 

@@ -13,11 +13,11 @@ class Column(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the condition."""
+        """How the condition is called."""
 
     @property
     def neighbour(self) -> str:
-        """Who was beside it."""
+        """Neighbour that ran beside the service."""
 
     @property
     def is_alone(self) -> bool:
@@ -25,19 +25,19 @@ class Column(Protocol):
 
     @property
     def fraction(self) -> float:
-        """Of max RPS."""
+        """Load as a share of max RPS."""
 
     @property
     def stages(self) -> Sequence[tuple[str, float]]:
-        """Mean time of each."""
+        """Each stage with its mean time."""
 
     @property
     def mean_ns(self) -> float | None:
-        """Of the whole."""
+        """Mean time of the whole request."""
 
     @property
     def residual_ns(self) -> float | None:
-        """What no stage has."""
+        """Mean time that no stage has."""
 
 
 Row = tuple[str, str, str, str]

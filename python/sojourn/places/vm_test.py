@@ -131,7 +131,7 @@ def test_cpus_of_the_guest_are_pinned_outside_and_workers_inside(
     assert "inside 3 of 3 workers" in found.text
     found = place.pin(outer, Workers(label="w", count=3, choose=lambda _: ()), (4, 5))
     assert found.pins == {12: 4, 13: 5}
-    assert "0 of 3 workers can be told apart" in found.text
+    assert "0 of 3 workers can be recognised by name" in found.text
 
 
 def test_a_guest_has_room_for_its_files_twice_and_for_what_its_service_says() -> None:

@@ -52,7 +52,7 @@ class PhaseKind(Rules):
 
     @property
     def rules(self) -> Rules:
-        """Those of its points."""
+        """Rules for the points of this phase."""
         return Rules(**{one.name: getattr(self, one.name) for one in fields(Rules)})
 
 

@@ -71,5 +71,5 @@ def test_a_factor_has_one_level_and_a_name() -> None:
     with pytest.raises(ValueError, match="comes twice"):
         Setting((("a", 1), ("a", 2)))
     for name in ("", "a,b", "a=b", "a/b", "1", 'a"'):
-        with pytest.raises(ValueError, match="no name of a factor"):
+        with pytest.raises(ValueError, match="is not a name of a factor"):
             Setting.of({name: 1})

@@ -45,7 +45,7 @@ class Kind(ABC):
 
     @abstractmethod
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
 
     def probe(self) -> ProbeKind | None:
         """Who works while its points are measured; None: nobody of its own."""

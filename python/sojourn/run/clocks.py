@@ -18,7 +18,7 @@ class Clocks:
     """Looks at the clocks when a load begins, and says at its end what became of them."""
 
     def __init__(self) -> None:
-        """The load begins now."""
+        """Looks at the clocks: the load begins now."""
         self._before = _apart()
 
     def seen(self) -> dict[str, Any]:

@@ -205,7 +205,7 @@ def test_only_settings_of_the_kernel_are_put_back(folder: Path, victim: Path) ->
         planted(folder, setting(path))
         (undone,) = restore(folder)
         assert not undone.is_done, path
-        assert "no setting of the kernel" in undone.how
+        assert "not a setting of the kernel" in undone.how
     for root in (str(folder.parent), "/proc/self/root", "//"):
         planted(folder, setting(victim.name, root))
         (undone,) = restore(folder)
@@ -220,7 +220,7 @@ def test_a_link_below_the_kernels_folders_leads_nowhere_else(tmp_path: Path, vic
     (root / "sys/link").symlink_to(victim)
     planted(folder, setting("/sys/link", str(root)))
     (undone,) = restore(folder, Tree(root))
-    assert "no setting of the kernel" in undone.how
+    assert "not a setting of the kernel" in undone.how
     assert victim.read_text() == "mine"
     (root / "sys/own").write_text("mine")
     planted(folder, setting("/sys/own", str(root)))
@@ -241,7 +241,7 @@ def test_groups_and_containers_of_other_places_are_refused(tmp_path: Path) -> No
     theirs.mkdir()
     facts = {"root": "/", "folder": str(theirs), "home": str(tmp_path)}
     for undo in (groups.undo, resctrl.undo):
-        with pytest.raises(ValueError, match="no setting of the kernel"):
+        with pytest.raises(ValueError, match="not a setting of the kernel"):
             undo(facts)
     name = "sojourn-0123456789"
     (tmp_path / f"x{name}").touch()

@@ -82,7 +82,7 @@ def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bun
         ({}, "a bundle or an image"),
         ({"bundle": "/x", "image": "y"}, "a bundle or an image"),
         ({"bundle": "/no/such"}, "no OCI bundle"),
-        ({"image": "x"}, "not told on which port"),
+        ({"image": "x"}, "does not get its port"),
         ({"image": "--privileged", "port": 80}, "an option, and no image"),
     ],
 )

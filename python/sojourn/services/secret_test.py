@@ -87,7 +87,7 @@ def test_what_looks_like_none_is_taken(word: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\xff\xfe", "no text in UTF-8"),
+        (b"\xff\xfe", "not UTF-8 text"),
         (b"x" * (secret.VALUE_BYTES_MAX + 1), "longer than"),
         (b"a\0b", "a zero in it"),
         (None, "No such file"),

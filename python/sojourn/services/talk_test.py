@@ -166,7 +166,7 @@ def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
         ("http://:80/", "no host"),
         ("localhost", "no port"),
         ("http://h:0/", "'0' is not a port"),
-        ("http://h:99999/", "no port from"),
+        ("http://h:99999/", "'99999' is not a port from"),
         ("http://h:x/", "'x' is not a port"),
         ("http://::1:80/", "brackets"),
         ("http://me:secret@h/", "password"),

@@ -141,6 +141,6 @@ def test_what_is_no_record_of_the_folder_is_refused(
     name: str, results: Path, record: Callable[[str], Path]
 ) -> None:
     path = record("selfcheck")
-    with pytest.raises(StoreFault, match="no record of the results folder"):
+    with pytest.raises(StoreFault, match="not a record of the results folder"):
         remove(results, results / name)
     assert path.is_dir()

@@ -52,7 +52,8 @@ def test_outcomes_come_back_as_they_were_kept(study: Study, tmp_path: Path) -> N
         kept = measure(record, study, 3)
     back = store.read(record.path)
     assert list(back.outcomes()) == kept
-    assert back.study == study
+    # So a record from before studies named items of the papers is resumed, too.
+    assert back.study == study.model_copy(update={"papers": ()})
     assert back.manifest["command"] == "c"
     assert not back.is_complete
     assert all((back.folder_of(o) / "point.json").is_file() for o in kept)

@@ -163,7 +163,7 @@ fn a_request_that_meets_the_end_of_a_connection_is_sent_again_if_that_does_no_ha
     }
 }
 
-/// HAProxy and others say 408 on a connection that idles before they end it (RFC 9110, 15.5.9).
+/// `HAProxy` and others say 408 on a connection that idles before they end it (RFC 9110, 15.5.9).
 #[test]
 fn a_408_that_ends_an_idle_connection_is_no_reply_and_no_break() {
     let port = mirror::listen(|mut stream| {

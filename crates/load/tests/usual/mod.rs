@@ -94,15 +94,15 @@ fn haproxy_ends_idle_connections_and_reloads() {
 
 #[test]
 fn uvicorn_ends_idle_connections_over_tls_too() {
-    let is_there = Command::new("python3").args(["-c", "import uvicorn"]).output();
-    if !is_there.is_ok_and(|done| done.status.success()) {
-        return skipped("uvicorn is not installed");
-    }
     const APP: &str = "async def pages(scope, receive, send):\n    \
          if scope['type'] != 'http': return\n    \
          head = [(b'content-length', b'5')]\n    \
          await send({'type': 'http.response.start', 'status': 200, 'headers': head})\n    \
          await send({'type': 'http.response.body', 'body': b'hello'})\n";
+    let is_there = Command::new("python3").args(["-c", "import uvicorn"]).output();
+    if !is_there.is_ok_and(|done| done.status.success()) {
+        return skipped("uvicorn is not installed");
+    }
     for tls in [false, true] {
         let folder = Folder::new();
         let at = folder.0.display();

@@ -156,11 +156,11 @@ mod tests {
             (How::Sample { one_in: 64, seed }, "--sample"),
             (How::Windows { cost: 0.03, seed }, "--cost"),
         ] {
-            let said = how.tail_warning().unwrap();
-            assert!(said.contains("users") && said.contains(flag), "{said}");
+            let warning = how.tail_warning().unwrap();
+            assert!(warning.contains("users") && warning.contains(flag), "{warning}");
             assert!(
-                !said.contains("tracing "),
-                "whoever waits for the begin looks for that word: {said}"
+                !warning.contains("tracing "),
+                "whoever waits for the begin looks for that word: {warning}"
             );
         }
     }

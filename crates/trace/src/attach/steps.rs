@@ -22,7 +22,7 @@ const REST: (Duration, Duration) = (Duration::from_micros(300), Duration::from_m
 /// Who goes last may wait for ever where the CPUs are full: one that has waited for so long goes last no more.
 const LATE: Duration = Duration::from_millis(50);
 
-/// The steps so far.
+/// The steps that were taken so far.
 #[derive(Default)]
 pub struct Steps {
     /// What they took.
@@ -48,7 +48,7 @@ impl Steps {
         }
     }
 
-    /// Takes one, and rests.
+    /// Takes a step, and rests after it.
     pub fn take<T>(&mut self, step: impl FnOnce() -> T) -> T {
         let (before_ns, from_ns) = (thread_cpu_ns(), Monotonic.now_ns());
         let answer = step();

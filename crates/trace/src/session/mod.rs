@@ -165,11 +165,7 @@ pub type Around<'a> = dyn FnMut(&str, bool, &mut dyn FnMut()) + 'a;
 ///
 /// # Errors
 /// What the kernel refuses.
-pub fn each_alone(
-    target: &Target,
-    options: Options,
-    around: &mut Around<'_>,
-) -> Result<(), Fault> {
+pub fn each_alone(target: &Target, options: Options, around: &mut Around<'_>) -> Result<(), Fault> {
     kernel::listen_to_libbpf();
     let (object, _) = load::object(load::OBJECT, target, options, false)?;
     for hook in &TRACEPOINTS {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AttributionKind(Kind):
-    """Its parts."""
+    """What this question is made of."""
 
     plan = plan.KIND
 
@@ -25,7 +25,7 @@ class AttributionKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
         from sojourn.questions.attribution import section
 
         return section.KIND

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BesideKind(Kind):
-    """Its parts."""
+    """What this question is made of."""
 
     plan = plan.KIND
 
@@ -27,7 +27,7 @@ class BesideKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
         from sojourn.questions.beside import section
 
         return section.KIND

@@ -100,7 +100,7 @@ class Blame(Question):
         return neighbours(study, service)
 
     def stops(self, service: ServiceSpec) -> tuple[str, ...]:
-        """Suspects that run already."""
+        """Suspects that run already, and may be stopped."""
         return tuple(parted(service.blame.suspects)) if service.blame else ()
 
     def shortfalls(

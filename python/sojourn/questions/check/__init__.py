@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CheckKind(Kind):
-    """Its parts."""
+    """What this question is made of."""
 
     plan = plan.KIND
 
@@ -24,7 +24,7 @@ class CheckKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
         from sojourn.questions.check import section
 
         return section.KIND

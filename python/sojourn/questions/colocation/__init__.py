@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ColocationKind(Kind):
-    """Its parts."""
+    """What this question is made of."""
 
     plan = plan.KIND
 
@@ -27,7 +27,7 @@ class ColocationKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
         from sojourn.questions.colocation import section
 
         return section.KIND

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class QosMatrixKind(Kind):
-    """Its parts."""
+    """What this question is made of."""
 
     plan = plan.KIND
 
@@ -25,7 +25,7 @@ class QosMatrixKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
         from sojourn.questions.qos_matrix import section
 
         return section.KIND

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SchedulerBakeoffKind(Kind):
-    """Its parts."""
+    """What this question is made of."""
 
     plan = plan.KIND
 
@@ -26,7 +26,7 @@ class SchedulerBakeoffKind(Kind):
         return judge.KIND
 
     def section(self) -> Shown:
-        """How that is shown."""
+        """How its answer is shown."""
         from sojourn.questions.scheduler_bakeoff import section
 
         return section.KIND

@@ -51,7 +51,7 @@ pub struct TailCost {
 }
 
 impl TailCost {
-    /// What users will notice.
+    /// What users will notice, if any ratio is above its bound.
     pub fn warning(&self) -> Option<String> {
         let ratios = [self.mean_ratio, self.p99_ratio, self.p999_ratio];
         let names = ["mean", "p99", "p99.9"];
@@ -97,7 +97,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Adds one.
+    /// Adds a step that took so long.
     pub fn add(&mut self, ns: u64) {
         let (n, sum_ns) = self.by_bin.entry(bins::STAGE.of(ns)).or_default();
         (*n, *sum_ns) = (*n + 1, *sum_ns + ns);

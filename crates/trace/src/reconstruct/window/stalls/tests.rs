@@ -24,7 +24,9 @@ fn queue(load: f64, step_ns: f64, steps: usize, seconds: f64) -> Vec<f64> {
 
 fn totals(times: &[f64]) -> Vec<u64> {
     let mut totals = vec![0; bins::TOTAL.count()];
-    times.iter().for_each(|ns| totals[bins::TOTAL.of(*ns as u64)] += 1);
+    for ns in times {
+        totals[bins::TOTAL.of(*ns as u64)] += 1;
+    }
     totals
 }
 
