@@ -65,9 +65,7 @@ WRITERS = {
 #: Files above the samples that read without a door, and why what they read is no stranger's.
 READERS = {
     "record/cache.py": "the package's own source",
-    "cli/fleet_cmd.py": "a file that the user has named",
-    "models/colocation.py": "a file that the user has named",
-    "models/points.py": "files that the user has named",
+    "cli/lowered.py": "/proc",
     "report/page.py": "the package's own templates",
     "store/lock.py": "/proc",
 }

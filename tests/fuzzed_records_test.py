@@ -17,6 +17,7 @@ from sojourn.damage_testing import bytes_like, json_like, parquet_like
 from sojourn.errors import Exit, Fault
 from sojourn.fuzz_testing import Target, fuzz
 from sojourn.testing import installed
+from sojourn.testing_questions import parts
 
 FEW = 6  # each reads a record four times over
 MOST_BYTES = 3 * 1024**3  # of data that a reader may take beside what the tests have
@@ -88,7 +89,7 @@ def looked(path: Path, name: str) -> Callable[[bytes], None]:
         for resumed in path.glob("resumed-*"):
             resumed.unlink()
         with store.files.readable(path, ""):
-            report.text(pipeline.findings_of(path), 80)
+            report.text(pipeline.findings_of(path), parts(), 80)
 
     return reads
 

@@ -45,7 +45,7 @@ mod tests {
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         let told = root.display().to_string();
         let fault = numbers(&told).unwrap_err();
-        assert!(fault.what.contains("no control group"), "{fault}");
+        assert!(fault.what.contains("is not a control group"), "{fault}");
         std::fs::write(root.join(MARK), "").unwrap();
         let mut found = numbers(&told).unwrap();
         let mut expected: Vec<u64> =

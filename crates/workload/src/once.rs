@@ -18,7 +18,7 @@ impl<T> Default for ReadOnce<T> {
 }
 
 impl<T> ReadOnce<T> {
-    /// None of them was read yet.
+    /// An empty one: no file was read yet.
     pub const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }

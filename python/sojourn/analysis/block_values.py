@@ -73,7 +73,8 @@ def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, 
 
     Of believed runs: the geometric mean of a run and its twin, and of how many runs each is that.
     Infinite where as many requests were lost, and where the queue grew (M8) if it did so in more
-    than one run at that load: a block of these is not left out.
+    than one run at that load, twins not counted: a block of these is not left out. That the load is
+    more than is served follows only where it grew in all blocks (`Contrast.endless`).
     """
     logs = _logs(service, load, q)
     means = {
@@ -93,7 +94,8 @@ def _logs(
     for part, finding in zip(service.parts, service.found, strict=True):
         runs = list(_at(finding, load))
         known = {run.repeat for run in runs if run.is_believed}
-        is_enough = sum(run.grows for run in runs) >= GROWN_ENOUGH
+        grown = (run.grows for p in finding.points if p.fraction == load for run in p.runs)
+        is_enough = sum(grown) >= GROWN_ENOUGH  # as `LoadPoint.is_overloaded` counts
         for run in runs:
             value = run.mean_ns if q is None else dict(run.sample).get(q)
             if run.is_believed and value:

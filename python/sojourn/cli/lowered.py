@@ -1,9 +1,9 @@
-"""What a command that reads records may do: a record may come from anywhere, and root reads it.
+"""What a command may do that reads records, which may come from anywhere.
 
 Root gives up what that does not need before the first file of a record is opened. It looks at
-records of others as a user who is nobody, writes a report as the owner of the folder, and keeps the
-right to read all files. Of its own records it stays the owner, without any other right. No program
-that is started gains rights.
+records of others as a user without an account, writes a report as the owner of the folder, and
+keeps the right to read all files. Of its own records it stays the owner, without any other right.
+No program that is started gains rights.
 
 Memory is bounded by what the machine has free: a forged file then is a fault in words, and does not
 make the kernel end other programs.

@@ -165,7 +165,7 @@ def run(
 
 
 def _shield(name: str | None, *, is_off: bool) -> list[str]:
-    """The shield as a `--set` of the study: what is asked here is kept with the record."""
+    """The shield as a `--set` of the study: the record has what is asked here."""
     if is_off and name not in (None, "none"):
         raise SpecFault(
             f"--no-shield and --shield {name} contradict each other",

@@ -78,7 +78,7 @@ def test_one_unknown_simulation_leaves_the_comparison_unknown(job: dict[str, Any
 def test_a_fleet_without_neighbours_needs_no_slowdown_and_a_harmless_one_has_none() -> None:
     nobody = Given("unused", 1)
     assert compare(nobody, {"placement": "null"}, Costs()).placement == "null"
-    with pytest.raises(SpecFault, match="slows the service down"):
+    with pytest.raises(SpecFault, match="effect of a neighbour on the service"):
         compare(nobody, {"placement": "all"}, Costs())
     harmless = compare(nobody, {"placement": "all"}, Costs(), harmless=True)
     assert harmless.slowdown == 1.0

@@ -38,7 +38,7 @@ def test_an_unstable_job_is_a_fault_in_the_programs_own_words(sim: Simulator) ->
 
 def test_a_neighbour_without_a_known_slowdown_is_refused() -> None:
     nobody = Simulator("unused", 1)
-    with pytest.raises(SpecFault, match="effect of a neighbour on the service is not given") as caught:
+    with pytest.raises(SpecFault, match="effect of a neighbour on the service") as caught:
         compare(nobody, {"placement": "all"}, Costs())
     assert "--slowdown" in caught.value.fix
     job = {"placement": "all", "neighbour_slowdown": 1.3}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -42,8 +42,8 @@ def rules_json(rules: Rules) -> dict[str, Any]:
 
 
 def rules_of(table: Mapping[str, Any]) -> Rules:
-    """The rules that `rules_json` wrote; keys of a later version are left out."""
-    known = {key: value for key, value in table.items() if key in _RULES}
+    """The rules that `rules_json` wrote, without keys of a later version; TypeError: it did not."""
+    known = {key: value for key, value in _pairs(table, "rules") if key in _RULES}
     if known.get("neighbours") is not None:
         known["neighbours"] = tuple(known["neighbours"])
     return Rules(**known) if known else UNSTATED
@@ -56,7 +56,7 @@ def dumps(point: Point) -> str:
 
 def from_json(table: Mapping[str, Any]) -> Point:
     """The point that `to_json` wrote; KeyError, TypeError or ValueError if it is none."""
-    given = {key: value for key, value in table.items() if key in _FIELDS}
+    given = {key: value for key, value in _pairs(table, "a point") if key in _FIELDS}
     given["phase"] = phase = Phase(given["phase"])
     given["overrides"] = tuple(dict(given["overrides"]).items())
     given["rules"] = rules_of(given.get("rules") or {})
@@ -64,6 +64,13 @@ def from_json(table: Mapping[str, Any]) -> Point:
     if "setting" in given:
         given["setting"] = older.renamed(dict(given["setting"]))
     else:
-        of = (given["key"], phase, given.get("fraction"), given["offered_rps"])
+        of = (str(given["key"]), phase, given.get("fraction"), given["offered_rps"])
         given["setting"] = older.setting_of(*of)
     return Point(**given)
+
+
+def _pairs(table: object, what: str) -> ItemsView[str, Any]:
+    """What stands in a table; TypeError if it is none, as where a stranger changed the file."""
+    if not isinstance(table, Mapping):
+        raise TypeError(f"{what}: {type(table).__name__} in place of a table")
+    return table.items()

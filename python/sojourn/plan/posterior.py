@@ -64,8 +64,12 @@ class Posterior:
         return min(max(self.load_at(p), self.rps[0]), self.rps[-1])
 
     def interval(self, level: float = LEVEL_OF_ANSWER) -> tuple[float, float]:
-        """Loads between which the border lies with probability `level`, requests/s."""
-        return self.load_at((1 - level) / 2), self.load_at((1 + level) / 2)
+        """Loads between which the border lies with probability `level`, requests/s.
+
+        Where even the highest load of the grid surely holds, that is the lower end: of loads above
+        it nothing is known.
+        """
+        return min(self.load_at((1 - level) / 2), self.rps[-1]), self.load_at((1 + level) / 2)
 
     def holds_at(self, rps: float) -> float:
         """Probability that this load meets the target."""

@@ -120,6 +120,12 @@ def test_where_nothing_failed_the_top_is_open_and_where_nothing_held_the_bottom(
     assert low[1] < 0.2 * PEAK
 
 
+def test_where_the_highest_load_surely_holds_it_is_the_end_that_is_known() -> None:
+    found = Posterior(rps=(1_000.0, 2_000.0), holds=(0.99, 0.96))
+    assert found.interval() == (2_000, math.inf)
+    assert Posterior(rps=(1_000.0, 2_000.0), holds=(0.04, 0.01)).interval() == (0, 0)
+
+
 def test_one_short_run_without_a_miss_decides_nothing() -> None:
     found = said(clean(0.7))
     assert found.holds_at(0.7 * PEAK) < 0.95

@@ -65,6 +65,15 @@ def test_a_point_keeps_its_rules_and_one_of_before_has_none() -> None:
     assert codec.from_json(later).rules == Rules()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"rules": True}, {"rules": [[]]}, {"beside": [[]]}, {"beside": 1}, {"key": 1, "setting": 0}],
+)
+def test_a_damaged_point_is_refused_by_its_type(damage: dict[str, object]) -> None:
+    with pytest.raises(TypeError):
+        codec.from_json({**codec.to_json(POINT), **damage})
+
+
 def test_a_point_without_rules_gets_those_of_its_phase_once() -> None:
     assert ASKED.stated(POINT).rules == Rules(is_bare=True, keeps="mine")
     own = Rules(is_raw=True)

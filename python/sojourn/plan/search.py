@@ -193,7 +193,8 @@ def _is_narrow(asked: _Asked, now: Posterior | None, probed: Sequence[Trial]) ->
     lo, hi = now.interval()
     measured_s = sum(trial.seconds for trial in probed)
     is_enough = measured_s >= needs_s(asked.target.q, asked.target.bound_ns / 1e9)
-    return is_enough and hi <= lo * (1 + 2 * asked.study.run.search.resolution)
+    is_above_all = lo == now.rps[-1]  # no higher load can be offered
+    return is_enough and (is_above_all or hi <= lo * (1 + 2 * asked.study.run.search.resolution))
 
 
 def _last_runs(asked: _Asked, at_rps: float) -> Point | None:

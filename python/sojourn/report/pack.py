@@ -1,4 +1,4 @@
-"""Parts of a page that are unpacked when they are looked at: gzip in base64, in the page itself.
+"""Parts of a page that are unpacked when they are seen: gzip in base64.
 
 Sibling files would be smaller by a quarter, but a page is one file that can be mailed; and a page
 from disk may not fetch. Browsers unpack gzip by themselves (DecompressionStream, since 2023 in all

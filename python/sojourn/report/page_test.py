@@ -15,6 +15,8 @@ from sojourn.findings.findings import Findings
 from sojourn.models.replicate import ids
 from sojourn.report import figures, headline, index, page, replicas, testing, tiles
 from sojourn.report.draw.palette import THEMES
+from sojourn.report.parts import using
+from sojourn.testing_questions import parts
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -60,7 +62,9 @@ class Parsed(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html() -> str:
-    return built(testing.findings())
+    """Made before `conftest.py` shows the questions, which it does for each test."""
+    with using(parts()):
+        return built(testing.findings())
 
 
 def test_the_answer_comes_first_then_the_services_then_the_rest(html: str) -> None:

@@ -39,13 +39,17 @@ def bar(found: Bar, columns: int = BAR) -> str:
     '----------[|===]----'
     >>> bar(Bar(lo=0.5, hi=1.0, at=0.5, end="", is_open_low=False, is_open_high=True), 20)
     '----------[========>'
+    >>> bar(Bar(lo=1.0, hi=1.0, at=1.0, end="", is_open_low=False, is_open_high=True), 20)
+    '------------------->'
     """
     last = columns - 1
     lo, hi, at = (round(last * share) for share in (found.lo, found.hi, found.at))
     cells = ["-"] * columns
     cells[lo : hi + 1] = "=" * (hi - lo + 1)
-    cells[hi] = ">" if found.is_open_high else "]"
+    cells[hi] = "]"
     cells[lo] = "<" if found.is_open_low else "["
+    if found.is_open_high:
+        cells[hi] = ">"
     if not (found.is_open_low or found.is_open_high):
         cells[at] = "|"
     return "".join(cells)

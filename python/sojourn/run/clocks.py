@@ -1,4 +1,4 @@
-"""What the machine's clocks say of a load: whether the machine slept, or its time of day was set.
+"""Whether the machine slept under load, or its time of day was set.
 
 All times of requests are of the clock that stands still while the machine sleeps, so a second that
 was slept away is in none of them. Samples of what was used are put to a load by the time of day.

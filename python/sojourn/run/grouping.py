@@ -1,4 +1,4 @@
-"""How service, client and neighbours of a run are grouped before the scheduler (`groups`).
+"""How the scheduler sees service, client and neighbours grouped (`groups`).
 
     own      a control group each, as production has it
     session  none of the lab's: each program has a session of its own (autogroup, sched(7))

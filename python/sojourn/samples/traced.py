@@ -1,4 +1,4 @@
-"""The tracer's result as it is read: `trace.json` and `tail.folded` beside a traced point.
+"""Reads the tracer's result: `trace.json` and `tail.folded` of a traced point.
 
 Records from before windows and culprits lack `mode`, `sampling` and `blame`: every request was
 traced then, and nobody was blamed.

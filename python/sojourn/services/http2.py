@@ -1,4 +1,4 @@
-"""One question in HTTP/2, asked by hand: what a server answers, and how long its body is.
+"""Asks one question in HTTP/2: what a server answers, and how long its body is.
 
     preface, settings, GET → settings, headers, body → status and length
 

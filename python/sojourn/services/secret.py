@@ -112,7 +112,7 @@ def check_words(words: Sequence[str], *, at: str) -> None:
         if is_given or _IN_URL.search(word) or _KNOWN.search(word):
             raise SpecFault(
                 f"{f'--{name}' if is_given else f'word {nth + 1}'} looks like a secret, and a "
-                "command line is seen by all and kept in the record",
+                "command line is seen by all, and the record has it",
                 at=at,
                 fix='give it as environment = "NAME=env:VARIABLE", or in a file of the program',
             )

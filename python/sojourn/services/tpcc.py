@@ -1,4 +1,4 @@
-"""What requests to shore must be answered: the draws of `shore.sql` in another language."""
+"""Right answers to requests to shore: the draws of `shore.sql`, in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All outcomes of a record in one file, so that nobody opens ten thousand to know them.
+"""All outcomes of a record in one file, because a record may have ten thousand.
 
 `points/*/outcome.parquet` is what counts: one file per point, whole or not at all. This file is a
 copy of their rows and may be removed at any time. A row of it stands for its point as long as the
