@@ -125,8 +125,11 @@ def beyond(config: Mapping[str, Any], bundle: Path) -> tuple[str, ...]:
     """
     try:
         return tuple(dict.fromkeys(_beyond(config, bundle)))
-    except (AttributeError, TypeError, KeyError) as error:
-        raise ValueError(f"this is not a configuration of a container: {error}") from None
+    except (AttributeError, TypeError, KeyError):
+        raise ValueError(
+            "this is not a configuration of a container, because a part of it has a type "
+            "that the OCI runtime specification does not allow"
+        ) from None
 
 
 def _beyond(config: Mapping[str, Any], bundle: Path) -> Iterator[str]:

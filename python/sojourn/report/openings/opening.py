@@ -22,6 +22,7 @@ SENTENCES_MAX = 3
 WORDS_MAX = 25  # of a sentence
 COUNTED = ("square wave", "CPU hog", "CPU loop", "L1 ", "L2 ", "last-level", "memory copy")
 MIN = 8  # columns that a cell of a table of text may be narrowed to
+TITLE_LINES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +123,7 @@ def listed(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
     ['setting         that', '                fit', 'kernel default  3 of 9']
     """
     cells = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    titles = [max(map(len, title.split()), default=0) for title in head]
-    sizes = [max(pair) for pair in zip(cells, titles, strict=True)]
+    sizes = [_title_size(title, least) for title, least in zip(head, cells, strict=True)]
     while sum(sizes) + 2 * (len(sizes) - 1) > width and max(sizes) > MIN:
         sizes[sizes.index(max(sizes))] -= 1
     for row in (head, *rows):
@@ -131,6 +131,17 @@ def listed(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
         for line in zip_longest(*parts, fillvalue=""):
             whole = (part.ljust(size) for part, size in zip(line, sizes, strict=True))
             yield "  ".join(whole).rstrip()[:width]
+
+
+def _title_size(title: str, least: int) -> int:
+    """The width at which a title has two lines at most and no word is broken.
+
+    >>> _title_size("75 % p99 at 30 % load", 5)
+    11
+    """
+    least = max(least, *map(len, title.split()), 0)
+    sizes = range(least, max(least, len(title)) + 1)
+    return next(size for size in sizes if len(textwrap.wrap(title, size or 1)) <= TITLE_LINES)
 
 
 def columns(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
