@@ -17,6 +17,7 @@ from sojourn.errors import Fault
 from sojourn.places import cgroups, network, ports, proc, remains
 from sojourn.places.contained import Contained
 from sojourn.plan import Point
+from sojourn.questions import PLANS
 from sojourn.run import placed
 from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
@@ -149,6 +150,6 @@ def test_a_runtime_that_is_missing_is_told_at_check_with_its_package(
         program="x", is_foreign=False, bears_image=False, has_secrets=False, wanted_port=0
     )
     with pytest.raises(Fault) as caught:
-        placed.check(spec, started, host.read(sample_s=0))  # type: ignore[arg-type]
+        placed.check(spec, started, host.read(sample_s=0), PLANS)  # type: ignore[arg-type]
     (package,) = found.programs.values()
     assert f"apt install {package}" in caught.value.fix

@@ -132,7 +132,7 @@ def test_kill_9_loses_the_point_in_flight_and_the_next_start_goes_on(
     assert kept(tmp_path) - before <= 1
     done = subprocess.run(command(tmp_path), env=env, capture_output=True, text=True, check=False)
     assert done.returncode in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
-    assert "resumed:" in done.stderr
+    assert "resumed with" in done.stderr
     records = list(store.records(tmp_path))
     assert len(records) == 1, "the same record went on"
     outcomes = store.read(records[0]).outcomes()
