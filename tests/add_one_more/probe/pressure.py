@@ -59,4 +59,5 @@ KIND = ProbeKind(
     about="how long tasks waited for a CPU while load ran",
     source="Documentation/accounting/psi.rst",
     build=build,
+    place=50,
 )

@@ -92,7 +92,7 @@ def test_a_script_cannot_be_carried_over(tmp_path: Path) -> None:
     script.write_text("#!/usr/bin/env python3\n")
     with pytest.raises(RunFault) as caught:
         initrd.linked(script)
-    assert "no native program" in caught.value.what
+    assert "not a native program" in caught.value.what
     assert 'place = "netns"' in caught.value.fix
 
 
