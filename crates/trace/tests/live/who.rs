@@ -147,8 +147,10 @@ fn a_planted_task_is_named_with_its_long_runs() {
         assert_eq!((task.name.as_str(), task.pid, task.is_kernel), ("planted", planted.pid, false));
         assert!(task.run_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {task:?}");
         assert!(spins == 0 || task.long_runs > 0, "{spins} times 2 ms: {task:?}");
-        let about = spins * 9 / 10..=(spins + 4) * 3 / 2;
-        judge(about.contains(&task.long_runs), || format!("{spins} spins, {task:?}"))?;
+        // Others on the CPU cut a spin into several runs, so its time is bounded, and not their number.
+        judge(task.long_runs >= spins * 9 / 10, || format!("{spins} spins, {task:?}"))?;
+        let most_ns = (spins + 4) * SPIN_NS * 11 / 10;
+        judge(task.long_ns <= most_ns, || format!("{spins} spins, {task:?}"))?;
         judge(task.runs >= spins, || format!("it slept {spins} times in between: {task:?}"))?;
         let untold_ns = untold_ns(&seen);
         judge(untold_ns < seen.duration_ns / 20, || format!("{untold_ns} ns are not told apart"))
