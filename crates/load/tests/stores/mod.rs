@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use sojourn_base::Fault;
 use sojourn_load::drive::preload;
@@ -97,6 +98,15 @@ impl Store {
             }
         }
         self.begun.lock().unwrap().push(begun);
+    }
+
+    /// What connections began with, once so many have ended: a connection ends after its client has.
+    fn ended(&self, count: usize) -> Vec<Vec<String>> {
+        let until = Instant::now() + Duration::from_secs(10);
+        while self.begun.lock().unwrap().len() < count && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.begun.lock().unwrap().clone()
     }
 }
 
@@ -236,7 +246,7 @@ fn over_tls_password_and_database_follow_the_handshake() {
         assert!(result.checks.reconnects > 0 && result.tls.is_some(), "{transport}");
         let failed: u64 = result.errors.values().sum();
         assert!(failed * 3 < result.requests, "{transport}: {:?}", result.errors);
-        let all = store.begun.lock().unwrap();
+        let all = store.ended(6);
         let spoken: Vec<_> = all.iter().filter(|begun| begun.len() > 1).collect();
         assert!(spoken.len() > 5, "{transport}: {all:?}");
         for begun in spoken {
