@@ -61,6 +61,14 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
+def certificate(folder: Path) -> None:
+    """Write `cert.pem` for localhost, signed by itself, and its `key.pem` into a folder."""
+    line = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run([*line.split(), *names, *files], check=True, capture_output=True)
+
+
 def command(protocol: str, port: int, folder: Path) -> list[str]:
     if protocol == "memcache":
         words = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "1", "-m", "256"]

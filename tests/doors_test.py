@@ -65,7 +65,6 @@ WRITERS = {
 #: Files above the samples that read without a door, and why what they read is no stranger's.
 READERS = {
     "record/cache.py": "the package's own source",
-    "cli/lowered.py": "/proc",
     "report/page.py": "the package's own templates",
     "store/lock.py": "/proc",
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from servers import Served, await_port, family, free_port, requests_seen
+from servers import Served, await_port, certificate, family, free_port, requests_seen
 
 from sojourn.places import Address, ports, users
 from sojourn.services import cluster, postgres
@@ -122,30 +122,7 @@ def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
     (folder / "www/4k").write_bytes(b"x" * 4096)
     config = NGINX.format(folder=folder, port=port, count_port=count_port)
     (folder / "nginx.conf").write_text(config)
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-            "-addext",
-            "subjectAltName=DNS:localhost",
-            "-keyout",
-            folder / "key.pem",
-            "-out",
-            folder / "cert.pem",
-        ],
-        check=True,
-        capture_output=True,
-    )
+    certificate(folder)
     words = ["/usr/sbin/nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder)]
     with _running(words, cpu) as pid:
         await_port(port)

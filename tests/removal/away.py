@@ -84,7 +84,7 @@ def asked(study: Mapping[str, object]) -> set[str]:
 
 
 def words(text: str) -> set[str]:
-    """Texts and names of attributes that a module has, its prose aside."""
+    """Texts in a module and modules that it imports, without its docstrings."""
     tree = ast.parse(text)
     prose = {
         id(node.body[0].value)
@@ -97,6 +97,8 @@ def words(text: str) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             found.add(node.value)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return found

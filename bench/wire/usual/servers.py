@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers import await_port, free_port
+from servers import await_port, certificate, free_port
 
 from wire.endpoints import BIN
 
@@ -362,30 +362,7 @@ def started(name: str, scheme: str, settings: tuple[str, ...]) -> Iterator[Runni
         (folder / "www").mkdir()
         (folder / "www/index.html").write_bytes(b"hello")
         (folder / "www/4k").write_bytes(b"x" * 4096)
-        subprocess.run(
-            [
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=localhost",
-                "-addext",
-                "subjectAltName=DNS:localhost,IP:127.0.0.1",
-                "-keyout",
-                folder / "key.pem",
-                "-out",
-                folder / "cert.pem",
-            ],
-            check=True,
-            capture_output=True,
-        )
+        certificate(folder)
         (folder / "key.pem").chmod(0o644)
         with SERVERS[name][0](Wanted(scheme, free_port(), folder, settings)) as running:
             yield running

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import io
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
+from typer.models import CommandInfo
 
 from sojourn import __version__
 from sojourn.cli import (
@@ -95,16 +97,17 @@ app.add_typer(models_cmd.app)
 _top.__doc__ = flowing(ABOUT)
 
 
-def _let_help_flow(part: typer.Typer) -> None:
-    for command in part.registered_commands:
-        if command.callback is not None:
-            command.help = flowing(command.callback.__doc__ or "")
+def commands(part: typer.Typer) -> Iterator[CommandInfo]:
+    """Every command of a part, and of the parts in it."""
+    yield from part.registered_commands
     for group in part.registered_groups:
         if group.typer_instance is not None:
-            _let_help_flow(group.typer_instance)
+            yield from commands(group.typer_instance)
 
 
-_let_help_flow(app)
+for _command in commands(app):
+    if _command.callback is not None:
+        _command.help = flowing(_command.callback.__doc__ or "")
 
 
 def _speak_any_text() -> None:

@@ -7,17 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import typer
 from rich.console import Console
-from typer.models import CommandInfo
 
 from sojourn import spec
-from sojourn.cli.app import app, main
+from sojourn.cli.app import app, commands, main
 from sojourn.cli.live import Display
 from sojourn.cli.plain import plain
 from sojourn.cli.point_line import line
@@ -54,19 +51,11 @@ def test_the_verbs_are_those_of_the_design() -> None:
 
 def examples(command: str) -> list[str]:
     """Lines of a command's help that a terminal must not break."""
-    text = next(one.help for one in registered(app) if one.name == command) or ""
+    known = {one.name or getattr(one.callback, "__name__", ""): one.help for one in commands(app)}
+    text = known[command] or ""
     kept = [one for one in text.split("\n\n") if one.startswith("\b")]
     assert all("\n" not in one for one in text.split("\n\n") if one not in kept)
     return [line for one in kept for line in one.splitlines()]
-
-
-def registered(part: typer.Typer) -> Iterator[CommandInfo]:
-    """Every command, under the name by which it is called."""
-    for command in part.registered_commands:
-        name = command.name or (command.callback.__name__ if command.callback else None)
-        yield CommandInfo(name=name, help=command.help)
-    for group in part.registered_groups:
-        yield from registered(group.typer_instance or typer.Typer())
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,12 +1,12 @@
-"""What a command may do that reads records, which may come from anywhere.
+"""What a command that reads records may do: a record may come from anywhere, and root reads it.
 
-Root gives up what that does not need before the first file of a record is opened. It looks at
-records of others as a user without an account, writes a report as the owner of the folder, and
-keeps the right to read all files. Of its own records it stays the owner, without any other right.
-No program that is started gains rights.
+Before the first file of a record is opened, root gives up the rights that reading does not need. To
+read records of others it becomes a user that no account has. To write a report it becomes the owner
+of the folder. In both cases it keeps the right to read all files. For root's own records it stays
+user 0 without any other right. Programs that it starts get no further rights.
 
-Memory is bounded by what the machine has free: a forged file then is a fault in words, and does not
-make the kernel end other programs.
+Memory is bounded by what the machine and its control group have free. A forged file then is a
+fault in words, and the kernel does not end other programs because of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 from sojourn.errors import HostFault
 
 CAP_DAC_READ_SEARCH = 2  # include/uapi/linux/capability.h
-MEMINFO = Path("/proc/meminfo")
 SHARE, LEAST_BYTES = 0.5, 512 * 1024**2  # of what is free, and what each command may take
 
 
@@ -57,20 +56,13 @@ def _lower(folder: Path, *, is_written: bool) -> None:
 
 
 def _bound_memory() -> None:
-    free = _free_bytes()
-    if free is None:
-        return
-    most = max(LEAST_BYTES, int(SHARE * free))
+    from sojourn.host import cgroups, memory, tree
+
+    here = tree.Tree()
+    found = memory.read(here, cgroups.read(here))
+    if not found.total_bytes:
+        return  # there is no /proc/meminfo
+    most = max(LEAST_BYTES, int(SHARE * found.free_bytes))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if soft == resource.RLIM_INFINITY or soft > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
-
-
-def _free_bytes() -> int | None:
-    """What can be had without taking it from somebody; None: the kernel does not say."""
-    try:
-        lines = MEMINFO.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    kib = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
-    return int(kib) * 1024 if kib else None

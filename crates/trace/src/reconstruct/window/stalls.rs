@@ -1,11 +1,12 @@
 //! What attaching and detaching does to the tail that the users of a service see, by estimate.
 //!
-//! A step (one hook attached or detached) holds a CPU for a time `s`. As if it were the service's: who
-//! arrives meanwhile waits for the rest of it, and who comes behind waits until the queue is empty again,
-//! which takes `s` ÷ (1 − ρ) in all where ρ is the busy share. Of that time each moment costs between `s`
-//! and nothing more, evenly. What all steps take, `f` of the time, makes queues longer by f ÷ (1 − ρ). Other moments lie in windows, where the hooks make requests longer by a ratio
-//! that is known ([`crate::reconstruct::window::slowing`]), or outside. From these three parts and the totals that windows saw
-//! follow the mean and the quantiles of all requests with the tracer, over those without.
+//! A step (one hook attached or detached) holds a CPU for a time `s`, here taken as the service's CPU. A
+//! request that arrives meanwhile waits for the rest of the step. Later requests wait until the queue is empty
+//! again, which takes `s` ÷ (1 − ρ) in all, where ρ is the busy share. The delays in this time are taken as
+//! even between 0 and `s`. All steps together take the share `f` of the time, which makes queues longer by
+//! `f` ÷ (1 − ρ). At other times a request is in a window or outside. In a window the hooks make it longer by
+//! a known ratio ([`crate::reconstruct::window::slowing`]). Mean and quantiles with the tracer, over those
+//! without, follow from these three parts and from the totals that windows saw.
 //!
 //! Where the tracer has a CPU for itself, nobody waits for it, and this is too much.
 
