@@ -29,6 +29,7 @@ from sojourn.testing import installed
 
 pytestmark = [
     pytest.mark.e2e,
+    pytest.mark.xdist_group("turn"),
     pytest.mark.skipif(
         "SOJOURN_FAULTS_EVERY" not in os.environ, reason="minutes long: set SOJOURN_FAULTS_EVERY"
     ),

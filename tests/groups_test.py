@@ -1,0 +1,36 @@
+"""Tests of one group run one after another: pytest and pytest-xdist agree on how a group is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+IN_A_GROUP = """
+import os, pathlib, pytest
+
+@pytest.mark.xdist_group("turn")
+@pytest.mark.parametrize("way", ["one", "two@three", "four", "five"])
+def test_it(way):
+    pathlib.Path(way).write_text(os.environ["PYTEST_XDIST_WORKER"])
+"""
+
+
+def workers(folder: Path, test: str) -> set[str]:
+    """Which of two workers ran the four cases of a test."""
+    folder.mkdir()
+    (folder / "it_test.py").write_text(test)
+    words = ["-p", "no:cacheprovider", "-q", "-n", "2", "--dist", "loadgroup", "it_test.py"]
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, env=outside, check=True)
+    return {(folder / way).read_text() for way in ("one", "two@three", "four", "five")}
+
+
+def test_a_group_of_tests_stays_with_one_worker(tmp_path: Path) -> None:
+    assert len(workers(tmp_path / "grouped", IN_A_GROUP)) == 1
+
+
+def test_what_has_no_group_is_shared_among_workers(tmp_path: Path) -> None:
+    loose = IN_A_GROUP.replace('@pytest.mark.xdist_group("turn")\n', "")
+    assert len(workers(tmp_path / "loose", loose)) == 2
