@@ -1,4 +1,4 @@
-"""Tests of one group run one after another: pytest and pytest-xdist agree on how a group is said."""
+"""A group of tests stays with one worker: pytest and pytest-xdist agree on how it is said."""
 
 from __future__ import annotations
 
