@@ -15,9 +15,10 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,7 +62,29 @@ def record(lab: Lab, tmp_path: Path) -> Path:
     return measured(tmp_path, "plain")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forget_originals() -> Iterator[None]:
+    """What is measured once is copied, as long as the tests of this file run."""
+    yield
+    for original in ORIGINALS.values():
+        shutil.rmtree(original)
+    ORIGINALS.clear()
+
+
+ORIGINALS: dict[str, Path] = {}
+
+
 def measured(folder: Path, name: str) -> Path:
+    """A record of one's own: measured for the first test that asks, copied for the others."""
+    if name not in ORIGINALS:
+        ORIGINALS[name] = Path(tempfile.mkdtemp(prefix="sojourn-originals-"))
+        measure(ORIGINALS[name], name)
+    shutil.copytree(ORIGINALS[name], folder, dirs_exist_ok=True, symlinks=True)
+    (path,) = (folder / "results" / name).glob("*/*")
+    return path
+
+
+def measure(folder: Path, name: str) -> None:
     study = folder / f"{name}.toml"
     study.write_text(STUDY.format(name=name))
     with pytest.MonkeyPatch.context() as patch:
@@ -71,7 +94,6 @@ def measured(folder: Path, name: str) -> Path:
     (path,) = (folder / "results" / name).glob("*/*")
     for made in path.glob("points/*/summary.json"):
         made.unlink()
-    return path
 
 
 def points(record: Path) -> list[Path]:
@@ -285,7 +307,12 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [(name, text) for name, texts in DAMAGED.items() for text in texts]
+    ("name", "text"),
+    [
+        pytest.param(name, text, id=f"{name}-{text[:12]!r}")
+        for name, texts in DAMAGED.items()
+        for text in texts
+    ],
 )
 def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
     record: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
