@@ -54,13 +54,13 @@ WRITERS = {
     "run/work.py": "through `places.theirs`",
     "samples/made.py": "makes points for tests",
     "schema/__main__.py": "the contract, in the checkout",
-    "services/container.py": "a working folder, before it is handed to the server's user",
+    "services/own/container.py": "a working folder, before it is handed to the server's user",
     "services/media_streaming.py": "a working folder, before it is handed over",
     "services/nginx.py": "a working folder, before it is handed over",
-    "services/postgres.py": "a working folder, before it is handed over",
-    "services/shore.py": "a working folder, before it is handed over",
-    "services/specjbb.py": "a working folder, before it is handed over",
-    "services/words.py": "a working folder, before it is handed over",
+    "services/tpcc/postgres.py": "a working folder, before it is handed over",
+    "services/tpcc/shore.py": "a working folder, before it is handed over",
+    "services/tpcc/specjbb.py": "a working folder, before it is handed over",
+    "services/tailbench/words.py": "a working folder, before it is handed over",
 }
 #: Files above the samples that read without a door, and why what they read is no stranger's.
 READERS = {

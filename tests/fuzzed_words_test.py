@@ -21,8 +21,9 @@ from sojourn.places.guest.channel import Channel
 from sojourn.places.guest.testing import FakeQemu
 from sojourn.run import left, turn
 from sojourn.run.restore import restore
-from sojourn.services import asked, http2, secret, sql, talk
-from sojourn.services.where import Where
+from sojourn.services.clients import http2, sql, talk
+from sojourn.services.clients.where import Where
+from sojourn.services.own import asked, secret
 
 JOURNAL = "".join(
     json.dumps(line) + "\n"

@@ -256,8 +256,8 @@ def database(stack: ExitStack, folder: Path) -> Server:
     at = stack.enter_context(endpoint("postgres", 0))
     per = f"""
     from sojourn.places import Address
-    from sojourn.services import cluster
-    from sojourn.services.sql import Sql
+    from sojourn.services.tpcc import cluster
+    from sojourn.services.clients.sql import Sql
     sql = Sql(Address("127.0.0.1", {at.port}), cluster.USER, cluster.DATABASE, within_s=5.0)
     """
     return threaded("sql.ask('SELECT pg_sleep(WAIT)')", per=per)(stack, folder)

@@ -17,9 +17,9 @@ from typing import Any
 from servers import Served, await_port, certificate, family, free_port, requests_seen
 
 from sojourn.places import Address, ports, users
-from sojourn.services import cluster, postgres
-from sojourn.services.sql import Sql, SqlError
-from sojourn.services.tpcc import Scale
+from sojourn.services.clients.sql import Sql, SqlError
+from sojourn.services.tpcc import cluster, postgres
+from sojourn.services.tpcc.answers import Scale
 
 BIN = Path(os.environ.get("SOJOURN_BENCH_BIN", "~/.cache/sojourn-bench/bin")).expanduser()
 METHOD = "helloworld.Greeter/SayHello"

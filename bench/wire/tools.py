@@ -11,7 +11,7 @@ from peers.base import number, time_us
 from peers.sojourn import Sojourn
 from peers.wrk import Wrk
 
-from sojourn.services import cluster, postgres
+from sojourn.services.tpcc import cluster, postgres
 from wire.endpoints import BIN, ITEMS, MESSAGE, METHOD, QUERY, Endpoint
 
 STREAMS = 8  # of each connection, over HTTP/2

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import programs, store
-from sojourn.services import queries
+from sojourn.services.tailbench import queries
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 

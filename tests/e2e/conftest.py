@@ -23,7 +23,7 @@ from sojourn.install import specjbb
 from sojourn.install.part import CACHE
 from sojourn.plan import Point, codec
 from sojourn.questions import PLANS, catalogue
-from sojourn.services import postgres
+from sojourn.services.tpcc import postgres
 from sojourn.spec import Study
 
 GONE_S_MAX = 300.0  # a guard against a hang; a busy machine may take long

@@ -16,7 +16,7 @@ import pytest
 from sojourn import places
 from sojourn.places import image
 from sojourn.run.journal import Journal
-from sojourn.services import container
+from sojourn.services.own import container
 
 pytestmark = pytest.mark.e2e
 

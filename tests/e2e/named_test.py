@@ -21,8 +21,8 @@ import pytest
 from sojourn import samples, spec
 from sojourn.errors import Exit
 from sojourn.plan import Point
-from sojourn.services import where
-from sojourn.services.asked import Asked, RefusedError
+from sojourn.services.clients import where
+from sojourn.services.own.asked import Asked, RefusedError
 from sojourn.spec import Study
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]

@@ -22,8 +22,9 @@ from sojourn import programs, run
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.places import Address, Place, ports, proc
 from sojourn.plan import Point
-from sojourn.services import talk, trade
-from sojourn.services.where import Where
+from sojourn.services.clients import talk
+from sojourn.services.clients.where import Where
+from sojourn.services.tpcc import trade
 from sojourn.spec import Pin, Study
 
 pytestmark = pytest.mark.e2e

@@ -13,7 +13,7 @@ from sojourn import testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.run import turn
-from sojourn.services import asked
+from sojourn.services.own import asked
 
 
 @pytest.fixture(name="heard")

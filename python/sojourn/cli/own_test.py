@@ -14,7 +14,7 @@ from sojourn import run, spec, testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit, RunFault
 from sojourn.plan import Point
-from sojourn.services import asked
+from sojourn.services.own import asked
 from sojourn.spec import Study, own
 
 PAGE = b"hello"

@@ -20,7 +20,7 @@ from sojourn.install.debs import Deb
 from sojourn.install.part import Part
 
 NAME = "specjbb"
-SOURCES = Path(__file__).parent.parent / "services" / "jbb"
+SOURCES = Path(__file__).parent.parent / "services" / "tpcc" / "jbb"
 JAR, JDK = "specjbb.jar", "jdk"
 MAIN = "Jbb"
 DEFAULT = "default-jdk-headless"

@@ -23,7 +23,7 @@ from sojourn.run import fill, grouping, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
-from sojourn.services.external import AmbiguousFault
+from sojourn.services.own.external import AmbiguousFault
 from sojourn.spec import Pin
 from sojourn.visible import in_line
 

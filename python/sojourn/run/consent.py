@@ -16,8 +16,9 @@ from sojourn.errors import SpecFault
 from sojourn.places import ports, users
 from sojourn.plan import design
 from sojourn.plan.questions import Questions
-from sojourn.services import asked, kind
-from sojourn.services.where import Where, parse
+from sojourn.services import kind
+from sojourn.services.clients.where import Where, parse
+from sojourn.services.own import asked
 from sojourn.spec import ServiceSpec, Study, files
 
 START, STOP, CHANGE, READ, LOAD = "start", "stop", "change", "read", "load"

@@ -9,28 +9,12 @@ from collections.abc import Mapping
 
 from sojourn import kinds
 from sojourn.places.task import Task
-from sojourn.services import (
-    command,
-    container,
-    external,
-    img_dnn,
-    media_streaming,
-    memcached,
-    moses,
-    nginx,
-    null,
-    ordered_map,
-    planted,
-    redis,
-    shore,
-    silo,
-    specjbb,
-    sphinx,
-    synthetic,
-    xapian,
-)
+from sojourn.services import media_streaming, memcached, nginx, null, planted, redis, synthetic
 from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.services.own import command, container, external
 from sojourn.services.params import Param, Value
+from sojourn.services.tailbench import img_dnn, moses, ordered_map, sphinx, xapian
+from sojourn.services.tpcc import shore, silo, specjbb
 
 #: Every kind of service, in reading order.
 KINDS = kinds.table(

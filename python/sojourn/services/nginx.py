@@ -19,11 +19,11 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports, theirs
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services import talk
+from sojourn.services.clients import talk
+from sojourn.services.clients.where import Where
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
-from sojourn.services.where import Where
 
 NAME = "nginx"
 FILES_PAPER = 100_000  # C4

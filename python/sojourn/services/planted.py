@@ -15,8 +15,8 @@ from sojourn import programs
 from sojourn.places.ports import Address
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
-from sojourn.services.queries import PARAMS as COMMON
-from sojourn.services.queries import PROGRAM, Queries, numbers, stream, threads_of
+from sojourn.services.tailbench.queries import PARAMS as COMMON
+from sojourn.services.tailbench.queries import PROGRAM, Queries, numbers, stream, threads_of
 
 NAME = "planted"
 WORDS = 1 << 35  # stream of the answers: crates/query/src/work/planted.rs

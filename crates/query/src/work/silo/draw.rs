@@ -1,7 +1,7 @@
 //! What a transaction is asked to do, and what the company looks like at the start, by number.
 //!
 //! All of it follows from the seed in closed form, so that another program in another language can
-//! say the same: `python/sojourn/services/draws.py` and `services/jbb/Draw.java` do.
+//! say the same: `python/sojourn/services/tpcc/draws.py` and `services/tpcc/jbb/Draw.java` do.
 //!
 //! Source: TPC-C 5.11, sections 2.1.6 (the uneven draws), 2.4 to 2.8 (inputs), 5.2.3 (the mix).
 

@@ -1,0 +1,1 @@
+"""What the lab itself says to a server before any load, and the way to it."""

@@ -1,0 +1,482 @@
+"""A few words with servers of all kinds: who is told from whom, and what is refused how."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import HostFault, SpecFault
+from sojourn.places import foreign, ports
+from sojourn.services import Allowance
+from sojourn.services.clients import http2, talk, where
+from sojourn.services.clients.where import Where
+from sojourn.services.own import asked, external
+from sojourn.services.own.asked import Asked, RefusedError
+
+ROOM = Allowance(cpus=1, memory_bytes=1 << 30)
+Replies = Callable[[bytes], bytes]
+Serve = Callable[[Replies], Where]
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+
+
+@contextmanager
+def serving(replies: Replies, greeting: bytes, family: int, at: object) -> Iterator[socket.socket]:
+    """A server that greets, answers what it hears once, and hangs up."""
+    with socket.socket(socket.AddressFamily(family)) as server:
+        server.bind(at)  # type: ignore[arg-type]
+        server.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.settimeout(20)
+                    try:
+                        connection.sendall(greeting)
+                        if heard := connection.recv(65536):
+                            connection.sendall(replies(heard))
+                    except OSError:
+                        continue
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(20)
+
+
+@pytest.fixture(name="serve")
+def _serve() -> Iterator[Callable[..., Where]]:
+    with ExitStack() as stack:
+
+        def start(replies: Replies, scheme: str = "http", greeting: bytes = b"") -> Where:
+            made = serving(replies, greeting, socket.AF_INET, (ports.HOST, 0))
+            port = stack.enter_context(made).getsockname()[1]
+            return Where(scheme=scheme, host=ports.HOST, port=port)
+
+        yield start
+
+
+def redis(heard: bytes) -> bytes:
+    return b"+PONG\r\n" if b"PING" in heard else b"-ERR unknown command\r\n"
+
+
+def locked(heard: bytes) -> bytes:
+    del heard
+    return b"-NOAUTH Authentication required.\r\n"
+
+
+def memcached(heard: bytes) -> bytes:
+    return b"VERSION 1.6.18\r\n" if heard.startswith(b"version") else b"ERROR\r\n"
+
+
+def web(heard: bytes) -> bytes:
+    return OK % (5, b"hello") if b"HTTP/1.1" in heard else b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
+def web2(heard: bytes) -> bytes:
+    """A page of five bytes in HTTP/2, behind a 103; who speaks otherwise is told so in it."""
+    greeting = http2.frame(http2.SETTINGS, 0, 0, b"")
+    if http2.PREFACE not in heard:
+        return greeting + http2.frame(http2.GOAWAY, 0, 0, bytes(8))
+    headers, end = http2.HEADERS, http2.END_HEADERS
+    early = http2.frame(headers, end, 1, b"\x48\x03103")
+    head = http2.frame(headers, end | http2.PRIORITY, 1, bytes(5) + b"\x3f\x00\x88")
+    padded = http2.frame(http2.DATA, http2.PADDED, 1, b"\x02hell" + bytes(2))
+    return greeting + early + head + padded + http2.frame(http2.DATA, http2.END_STREAM, 1, b"o")
+
+
+def refused2(heard: bytes) -> bytes:
+    del heard
+    forbidden = http2.frame(http2.HEADERS, 5, 1, b"\x48\x83\x68\x0c\xff")  # 403 in NGINX's code
+    return http2.frame(http2.SETTINGS, 0, 0, b"") + forbidden
+
+
+def tls(heard: bytes) -> bytes:
+    del heard
+    return b"\x15\x03\x01\x00\x02\x02\x28"  # an alert: handshake failure
+
+
+def silence(heard: bytes) -> bytes:
+    del heard
+    return b""
+
+
+def status(line: str, *headers: str) -> Replies:
+    head = "\r\n".join([f"HTTP/1.1 {line}", "Content-Length: 0", *headers, "", ""])
+    return lambda _: head.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://localhost:8080", "http://localhost:8080/"),
+        ("https://h/a?b=c#d", "https://h:443/a?b=c"),
+        ("http://h/a,b?at=48.2,16.4,", "http://h:80/a,b?at=48.2,16.4,"),
+        ("http://h?x=a,b", "http://h:80/?x=a,b"),
+        ("http://h:/x", "http://h:80/x"),
+        ("http://h/ü/%C3%9F?a=b|c", "http://h:80/%C3%BC/%C3%9F?a=b|c"),
+        ("redis:6379", "://redis:6379"),
+        ("memcache://h:,g:2", "memcache://h:11211,g:2"),
+        ("http://bücher.example/", "http://xn--bcher-kva.example:80/"),
+        ("http://unix:/run/a,b:/c,d", "http://unix:/run/a,b:/c,d"),
+        ("redis://h", "resp://h:6379"),
+        ("memcache://h,g:2", "memcache://h:11211,g:2"),
+        ("http://[::1]:80/x", "http://[::1]:80/x"),
+        ("HTTP://h?x", "http://h:80/?x"),
+        ("h2c://h/a", "h2c://h:80/a"),
+        ("h2://h", "h2://h:443/"),
+        ("grpc://h/a.B/C", "grpc://h:50051/a.B/C"),
+        ("grpc://unix:/run/a:/a.B/C", "grpc://unix:/run/a:/a.B/C"),
+        ("http://unix:/run/a:/b#c", "http://unix:/run/a:/b"),
+        ("redis://h/2", "resp://h:6379/2"),
+        ("redis://h/", "resp://h:6379"),
+        ("memcache://h/foo?timeout=3", "memcache://h:11211/foo?timeout=3"),
+        ("http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]:80/"),
+    ],
+)
+def test_targets_are_read_as_people_type_them(text: str, url: str) -> None:
+    assert where.parse(text, at="t").url == url
+
+
+def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
+    assert where.parse("unix:/run/a.sock", at="t") == Where(scheme="", socket=Path("/run/a.sock"))
+    assert where.parse("localhost:8080", at="t") == Where(scheme="", host="localhost", port=8080)
+    typed = where.parse("http://unix:/run/a.sock:/x", at="t")
+    assert (typed.scheme, typed.socket, typed.path) == ("http", Path("/run/a.sock"), "/x")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("http://a b/", "space"),
+        ("http://", "no host"),
+        ("http://:80/", "no host"),
+        ("localhost", "no port"),
+        ("http://h:0/", "'0' is not a port"),
+        ("http://h:99999/", "'99999' is not a port from"),
+        ("http://h:x/", "'x' is not a port"),
+        ("http://::1:80/", "brackets"),
+        ("http://me:secret@h/", "password"),
+        ("redis://:secret@h", "password"),
+        ("memcache://h,g:0", "'0' is not a port"),
+        ("http:h", "two slashes"),
+        ("HTTPS:/h/x", "two slashes"),
+        ("ws://h/", "no protocol is called 'ws'"),
+        ("rediss://h", "no protocol is called 'rediss'"),
+        ("memcache://h,", "no host"),
+        ("memcache://h,,g", "no host"),
+        ("memcache://h,/", "no host"),
+        ("postgres://me:secret@h/shop", "a password does not stand in it"),
+    ],
+)
+def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> None:
+    with pytest.raises(SpecFault, match=why) as caught:
+        where.parse(text, at="here")
+    assert caught.value.at == "here"
+    assert caught.value.fix
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("http://h/", "h"),
+        ("http://h:8080/", "h:8080"),
+        ("https://h/", "h"),
+        ("https://h:80/", "h:80"),
+        ("h2c://h/", "h"),
+        ("h2://h:443/", "h"),
+        ("http://[::1]/", "[::1]"),
+        ("http://[fe80::1%25eth0]:81/", "[fe80::1]:81"),
+        ("grpc://h/a.B/C", "h:50051"),
+        ("http://unix:/run/a:/b", "localhost"),
+    ],
+)
+def test_a_request_names_its_host_without_the_usual_port_and_zone(text: str, named: str) -> None:
+    assert where.parse(text, at="t").named == named
+
+
+def test_a_database_is_named_with_who_asks_and_a_password_is_not_shown() -> None:
+    local = where.parse("postgresql://me@unix:/run/.s.PGSQL.5432:/shop", at="")
+    assert local.url == "postgres://me@unix:/run/.s.PGSQL.5432:/shop"
+    assert where.parse("postgres://db/shop", at="").url == "postgres://db:5432/shop"
+    with pytest.raises(SpecFault) as caught:
+        where.parse("postgres://me:secret@h/shop", at="")
+    assert "secret" not in str(caught.value)
+    assert "password:file:PATH" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("replies", "greeting", "name"),
+    [
+        (web, b"", "http"),
+        (redis, b"", "resp"),
+        (locked, b"", "resp"),
+        (memcached, b"", "memcache"),
+        (tls, b"", "tls"),
+        (web2, b"", "http2"),
+        (silence, b"SSH-2.0-OpenSSH_9.2\r\n", "ssh"),
+        (lambda _: b"S", b"", "postgres"),
+        (silence, b"", ""),
+    ],
+)
+def test_who_speaks_is_told_by_the_first_bytes(
+    serve: Callable[..., Where], replies: Replies, greeting: bytes, name: str
+) -> None:
+    assert talk.recognise(serve(replies, greeting=greeting))[0] == name
+
+
+@pytest.mark.parametrize(
+    ("replies", "scheme", "what", "fix"),
+    [
+        (redis, "http", r"not speak HTTP/1, it looks like RESP \(Redis\)", "try redis://"),
+        (memcached, "resp", "it looks like memcache", "try memcache://"),
+        (web, "memcache", "it looks like HTTP/1", "try http://"),
+        (web, "postgres", "it looks like HTTP/1", "try http://"),
+        (lambda _: b"S", "resp", "it looks like PostgreSQL", "try postgres://"),
+        (tls, "http", "it looks like TLS", "try https://"),
+        (web2, "http", "it looks like HTTP/2", "try h2c://"),
+        (web, "h2c", "not speak HTTP/2, it looks like HTTP/1", "try http://"),
+        (web, "grpc", "not speak HTTP/2, it looks like HTTP/1", "try http://"),
+        (redis, "h2", r"not speak HTTP/2 over TLS, it looks like RESP \(Redis\)", "try redis://"),
+        (tls, "grpc", "not speak HTTP/2, it looks like TLS", "try grpcs://"),
+        (refused2, "h2c", "needs credentials: status 403", "auth ="),
+        (silence, "resp", "what it says is silence", "scheme of what it speaks"),
+        (status("401 No", 'WWW-Authenticate: Basic realm="x"'), "http", "401 .*Basic", "header"),
+        (locked, "resp", "needs a password: .*NOAUTH", "requirepass"),
+        (status("302 Found", "Location: /there"), "http", "302 to /there", "ask for /there"),
+        (status("404 No"), "http", "status 404", "a page that is there"),
+        (status("500 Oh"), "http", "status 500", "the server's own log"),
+        (status("200 OK"), "http", "an empty reply, which is not a success", "expect_bytes = 0"),
+    ],
+)
+def test_what_does_not_answer_as_it_should_is_refused(
+    serve: Callable[..., Where], replies: Replies, scheme: str, what: str, fix: str
+) -> None:
+    with pytest.raises(RefusedError, match=what) as caught:
+        Asked().prove(serve(replies, scheme))
+    assert fix in caught.value.fix
+
+
+def test_nobody_and_no_such_name_are_told_apart() -> None:
+    with socket.socket() as held:  # bound, and nobody listens
+        held.bind((ports.HOST, 0))
+        port = held.getsockname()[1]
+        nobody = Where(scheme="http", host=ports.HOST, port=port)
+        with pytest.raises(RefusedError, match=f"{port}: nothing listens") as caught:
+            Asked().prove(nobody)
+        assert "start the server" in caught.value.fix
+        assert not Asked().answers(nobody, 1.0)
+    with pytest.raises(RefusedError, match="no address"):
+        Asked().prove(Where(scheme="http", host="no-such-host.invalid", port=80))
+
+
+@pytest.mark.parametrize("reply", [b"VERSION \r\n", b"VERSION  \r\n", b"VERSION \xff\r\n"])
+def test_a_version_that_says_nothing_is_no_fault(serve: Callable[..., Where], reply: bytes) -> None:
+    proof = Asked().prove(serve(lambda _: reply, "memcache"))
+    assert dict(proof.facts)["version"]
+
+
+def test_a_redis_whose_password_the_generator_has_is_taken_as_it_is(
+    serve: Callable[..., Where],
+) -> None:
+    at, proof = serve(locked, "resp"), Asked(is_plain=False)
+    assert "given by the generator" in dict(proof.prove(at).facts)["password"]
+    assert proof.answers(at, 5.0)
+    assert not Asked().answers(at, 5.0)
+    with pytest.raises(RefusedError, match=r"PING is answered|not speak RESP"):
+        proof.prove(serve(memcached, "resp"))
+
+
+def test_a_machine_without_a_local_port_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connected(at: Where, within_s: float = 1.0) -> socket.socket:
+        raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+
+    monkeypatch.setattr(talk, "connected", connected)
+    with pytest.raises(RefusedError, match="no local port is left") as caught:
+        Asked().prove(Where(scheme="http", host=ports.HOST, port=80))
+    assert "ip_local_port_range" in caught.value.fix
+
+
+def test_the_length_of_the_first_replies_is_that_of_all(serve: Callable[..., Where]) -> None:
+    at = serve(web)
+    proof = Asked().prove(at)
+    assert proof.bytes == 5
+    assert Asked().job("http", proof) == {"expect_bytes": 5}
+    assert Asked(expect_bytes=0).prove(at).bytes == 0
+    with pytest.raises(RefusedError, match="answers with 5 bytes, not 6"):
+        Asked(expect_bytes=6).prove(at)
+    sizes = iter(range(1, 100))
+    other = serve(lambda _: OK % (n := next(sizes), b"x" * n))
+    proof = Asked().prove(other)
+    assert (proof.bytes, Asked().job("http", proof)) == (0, {})
+    assert "differ" in dict(proof.facts)["replies"]
+    assert Asked(is_plain=False).prove(at).bytes == 0, "paths of the study's own differ"
+
+
+def test_pages_in_http2_are_as_long_as_their_data(serve: Callable[..., Where]) -> None:
+    at = serve(web2, "h2c")
+    proof = Asked().prove(at)
+    assert (proof.bytes, Asked().job("h2c", proof)) == (5, {"expect_bytes": 5})
+    assert talk.page(at, "/", 1.0) == b"hello"
+    assert Asked().answers(at, 1.0)
+    assert talk.page(serve(refused2, "h2c"), "/", 1.0) is None
+    calls = Asked().prove(serve(web2, "grpc"))
+    assert (calls.bytes, Asked().job("grpc", calls)) == (0, {})
+    made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
+    assert made.met({}).target(ports.Address("", 0)) == at.url
+
+
+def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where]) -> None:
+    at = serve(web)
+    made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
+    met = made.met({})
+    assert met.target(ports.Address("", 0)) == f"{at.url}"
+    assert met.job() == {"expect_bytes": 5}
+    its = met.process()
+    assert its is not None
+    assert its.pid == os.getpid()
+    assert its.poll() is None
+    assert os.getpid() in {member.pid for member in its.members()}
+    assert set(its.cpus()) >= os.sched_getaffinity(0)
+    its.stop()
+    assert external.KIND.cpus({"target": at.authority}) == its.cpus()
+
+
+def test_a_unix_socket_is_met_too(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with serving(web, b"", socket.AF_UNIX, str(path)):
+        at = Where(scheme="http", socket=path)
+        assert Asked().prove(at).bytes == 5
+        its = foreign.listening(0, path)
+        assert its is not None
+        assert its.pid == os.getpid()
+    with pytest.raises(RefusedError, match="nothing listens"):
+        Asked().prove(at)
+
+
+def test_a_process_or_group_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    at = Where(scheme="http", host=ports.HOST, port=1)
+    with pytest.raises(HostFault, match="no process"):
+        external.found(at, (1 << 22) - 1, "")
+    with pytest.raises(HostFault, match="has no process"):
+        external.found(at, 0, "no/such.service")
+    (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    its = external.found(at, 0, str(tmp_path))
+    assert its is not None
+    assert [member.pid for member in its.members()] == [os.getpid()]
+
+
+def test_a_name_is_reached_at_any_of_its_addresses_and_stays_the_name_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, serve: Callable[..., Where]
+) -> None:
+    heard: list[bytes] = []
+
+    def hears(words: bytes) -> bytes:
+        heard.append(words)
+        return web(words)
+
+    at = serve(hears)
+    plain = socket.getaddrinfo
+    infos = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, at.port))
+        for host in ("127.0.0.9", ports.HOST)
+    ]
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *a, **k: infos if host == "two" else plain(host, *a, **k),
+    )
+    for _ in range(2):
+        met = external.build({"target": f"http://two:{at.port}/"}, ROOM).met({})
+        assert met.target(ports.Address("", 0)) == f"http://two:{at.port}/"
+        assert f"\r\nHost: two:{at.port}\r\n".encode() in heard[-1]
+        infos.reverse()
+
+
+INTERIM = b"HTTP/1.1 %d Wait\r\nLink: </a.css>; rel=preload\r\n\r\n"
+
+
+@pytest.mark.parametrize("statuses", [(100,), (102,), (103,), (103, 103, 100), (199, 102)])
+def test_interim_replies_are_passed_over(serve: Serve, statuses: tuple[int, ...]) -> None:
+    early = b"".join(INTERIM % status for status in statuses)
+    at = serve(lambda heard: early + web(heard))
+    assert Asked().prove(at).bytes == 5
+    assert Asked().answers(at, 1.0)
+    closed = serve(lambda _: early + b"HTTP/1.1 200 OK\r\n\r\nhello")  # ends with the connection
+    assert talk.get(closed, "/", 1.0).body_bytes == 5
+
+
+def test_a_change_of_protocol_is_no_interim_reply(serve: Serve) -> None:
+    with pytest.raises(RefusedError, match="status 101"):
+        Asked().prove(serve(lambda heard: INTERIM % 101 + web(heard)))
+
+
+@pytest.mark.parametrize("part", [INTERIM % 100, INTERIM % 103, b"HTTP/1.1 200 OK\r\nA: b\r\n"])
+def test_heads_without_an_end_are_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, part: bytes
+) -> None:
+    monkeypatch.setattr(talk, "WHOLE_S", 0.0)
+    with pytest.raises((TimeoutError, http.client.HTTPException)):
+        talk.get(serve(lambda _: part * 50_000), "/", 5.0)
+
+
+def test_a_slow_service_is_waited_for_as_long_as_its_bound_says(
+    monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    monkeypatch.setattr(asked, "REPLY_S", 0.2)
+
+    def slow(heard: bytes) -> bytes:
+        time.sleep(0.5)
+        return web(heard)
+
+    at = serve(slow)
+    with pytest.raises(RefusedError, match=r"has not answered within 0\.2 s") as caught:
+        Asked().prove(at)
+    assert "--bound" in caught.value.fix
+    proof = Asked().met({}, 10.0).prove(at)
+    assert proof.typical_s >= 0.5
+    assert proof.reply_s >= 5.0
+    assert proof.stretch >= 2.0
+    assert "take about" in str(proof.facts)
+    made = external.build({"target": at.url}, ROOM).met({}, 10.0)
+    assert made.reply_s >= 5.0
+
+
+def test_a_reply_without_an_end_is_not_waited_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talk, "WHOLE_S", 0.0)
+    events = b"HTTP/1.1 200 OK\r\n\r\n" + b"data: tick\n\n" * 100_000
+    with pytest.raises(TimeoutError, match="does not end"):
+        talk.get(serve(lambda _: events), "/", 5.0)
+    monkeypatch.setattr(talk, "WHOLE_S", 30.0)
+    assert talk.get(serve(lambda _: events), "/", 5.0).body_bytes == 1_200_000
+
+
+@pytest.mark.parametrize("flags", [http2.PADDED, http2.PADDED | http2.PRIORITY, http2.PRIORITY])
+def test_a_frame_without_what_its_flags_promise_is_no_reply(serve: Serve, flags: int) -> None:
+    settings = http2.frame(http2.SETTINGS, 0, 0, b"")
+    said = (
+        settings
+        + http2.frame(http2.HEADERS, flags, 1, b"")
+        + http2.frame(http2.DATA, flags, 1, b"")
+    )
+    where = replace(serve(lambda _: said), scheme="h2c")
+    with pytest.raises(RefusedError):
+        Asked(expect_bytes=-1).prove(where)

@@ -1,0 +1,1 @@
+"""Services of the user's own: started as typed, contained, or running already."""

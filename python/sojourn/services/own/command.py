@@ -1,0 +1,299 @@
+"""A program of the user's own, started as it is typed, with a port and perhaps a number of threads.
+
+The life of one: start → the first good reply → three replies that agree → warm → measured → its
+stop signal. It must stay in the foreground, and write no more than its own folder allows.
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shlex
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from sojourn import programs
+from sojourn.errors import RunFault, SpecFault
+from sojourn.places import ports, users
+from sojourn.places.ports import Address
+from sojourn.places.task import Task
+from sojourn.services.clients import talk, where
+from sojourn.services.clients.where import HTTP, Where
+from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.own import asked, secret, typed
+from sojourn.services.own.asked import Asked, Proof, RefusedError
+from sojourn.services.own.secret import Variable
+from sojourn.services.own.typed import AT, PARAMS, SELF, TCP
+from sojourn.services.params import Value, settle
+
+NAME = "command"
+_EXAMPLE = 'write argv = "python3 app.py --port {port}"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command(Service):
+    """One program of the user's own, its parameters settled.
+
+    Attributes:
+        words: as they were typed, with what is put in still in braces.
+        learned: the proof of the first start, against which every later one is held.
+    """
+
+    env: Path
+    words: tuple[str, ...]
+    url: str
+    ready: str
+    ready_s: float
+    threads: int
+    worker: str
+    environment: tuple[Variable, ...]
+    folder: Path
+    as_self: bool
+    stop: signal.Signals
+    stop_s: float
+    memory: int
+    port: int
+    warm: int
+    asked: Asked
+    learned: dict[str, Proof] = field(default_factory=dict)
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """The command, its folder and what is asked."""
+        rows = [("command", shlex.join(self.words)), ("asked", self.url)]
+        rows += [("environment", secret.shown(self.environment))] if self.environment else []
+        return (*rows, ("folder", str(self.folder)), *self.proof.facts)
+
+    @property
+    def proof(self) -> Proof:
+        """What the first replies of the first start showed."""
+        return self.learned.get(self.url, Proof())
+
+    @property
+    def program(self) -> Path | None:
+        """`env`, which puts it into its folder and then is it."""
+        return self.env
+
+    @property
+    def wanted_port(self) -> int:
+        """The port that the study gave; 0: any free one."""
+        return self.port
+
+    @property
+    def workers(self) -> int:
+        """How many serve, as the study says."""
+        return self.threads
+
+    @property
+    def is_pinnable(self) -> bool:
+        """Where the study says how its workers are named."""
+        return bool(self.worker)
+
+    def command(self, work: Path, address: Address) -> Sequence[str]:
+        """Words for `env`: its folder, then the command. Everybody on this machine can see them."""
+        home = (f"HOME={Path.home()}",) if self.as_self else ()
+        return (
+            *("-C", str(self.folder), *home),
+            *(self.put(word, address, work) for word in self.words),
+        )
+
+    def surroundings(self, address: Address, work: Path | None = None) -> Mapping[str, str]:
+        """Its variables, with what is put in; secrets are read where they lie."""
+        return {
+            one.name: one.read() if one.is_secret else self.put(one.text, address, work)
+            for one in self.environment
+        }
+
+    def put(self, word: str, address: Address, work: Path | None = None) -> str:
+        """A word with port, host, threads and folder put in."""
+        values = {"port": address.port, "host": address.host, "threads": self.threads}
+        if work is not None:
+            values["work"] = str(work)
+        for name, value in values.items():
+            word = word.replace(f"{{{name}}}", str(value))
+        return word
+
+    def where(self, address: Address) -> Where:
+        """Where it listens, with its address put in."""
+        return where.parse(self.put(self.url, address), at=f"{AT}, target")
+
+    def target(self, address: Address) -> str:
+        """The generator's target: what is asked, at the address."""
+        return self.where(address).url
+
+    def job(self) -> Mapping[str, Json]:
+        """Keys of the generator's job that follow from what is asked."""
+        return self.asked.job(self.where(Address(ports.HOST, 1)).scheme, self.proof)
+
+    def answers(self, address: Address, within_s: float) -> bool:
+        """Whether it is ready, as the study has it."""
+        at = self.where(address)
+        if not self.ready:
+            return self.asked.answers(at, within_s)
+        try:
+            if self.ready != TCP:
+                return 200 <= talk.get(at, self.ready, within_s).status < 300
+            talk.connected(at, within_s).close()
+        except (OSError, http.client.HTTPException):
+            return False
+        return True
+
+    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+        """Ask three times; later starts must answer as the first did."""
+        at = self.where(address)
+        try:
+            found = self.asked.prove(at)
+        except RefusedError as refused:
+            raise RunFault(refused.what, at=f"{AT} at {at.url}", fix=refused.fix) from None
+        before = self.learned.setdefault(self.url, found)
+        if before.bytes and before.bytes != found.bytes:
+            now = f"{found.bytes} bytes" if found.bytes else "replies of many lengths"
+            raise RunFault(
+                f"the first start answered with {before.bytes} bytes, this one with {now}",
+                at=f"{AT} at {at.url}",
+                fix="look at what it serves; if that may change, say so: expect_bytes = 0",
+            )
+        return ()
+
+    @property
+    def is_preloaded(self) -> bool:
+        """Whether it holds items, which the generator must set first."""
+        return self.asked.is_preloaded
+
+    @property
+    def warm_requests(self) -> int:
+        """As the study says; a few by default touch every connection."""
+        return self.warm
+
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take, as the first replies of the first start show it."""
+        return self.proof.reply_s
+
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+        """The same, knowing whether all its replies are of one path, and how long they may take."""
+        return replace(self, asked=self.asked.met(load, bound_s))
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        """Those whose name, or command line, is that of a worker."""
+        if not self.worker:
+            return ()
+        return tuple(
+            sorted(
+                task.tid
+                for task in tasks
+                if re.fullmatch(self.worker, task.name)
+                or (task.tid == task.pid and re.search(self.worker, task.command))
+            )
+        )
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much it needs, as the study says."""
+        return self.memory
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether a variable's value does not stand in the study."""
+        return any(one.is_secret for one in self.environment)
+
+    @property
+    def is_own_user(self) -> bool:
+        """Whether it runs as who runs the lab."""
+        return self.as_self
+
+    @property
+    def start_s(self) -> float:
+        """How long it may take to be ready, s."""
+        return self.ready_s
+
+    @property
+    def stop_signal(self) -> signal.Signals:
+        """What ends it, as the study says."""
+        return self.stop
+
+    @property
+    def patience_s(self) -> float:
+        """How long it may take to end, s."""
+        return self.stop_s
+
+
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+    """Read the command, and refuse what could never run.
+
+    Raises:
+        SpecFault: no command, no port in it, or threads that it is not told of.
+        HostFault: its program or folder is not there, or closed to the user it runs as.
+    """
+    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    known = {**{name: value for name, value in got.items() if value is not None}}
+    return settled(known, is_told_threads="threads" in given)
+
+
+def settled(
+    got: Mapping[str, Value],
+    *,
+    told: Sequence[str] = (),
+    is_told_threads: bool = False,
+    is_in_place: bool = True,
+) -> Command:
+    """A command of settled parameters; faults as of `build`.
+
+    Args:
+        got: by name.
+        told: its words where `argv` is left out.
+        is_told_threads: the study gives their number.
+        is_in_place: its files are this machine's, and are looked at.
+    """
+    words = typed.split("argv", got, _EXAMPLE)
+    secret.check_words(words, at=f"{AT}, argv")
+    environment = typed.split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
+    given = secret.variables(environment, str(got.get("environment_file") or ""), at=AT)
+    if is_in_place and not words:
+        raise SpecFault("there is no command", at=f"{AT}, argv", fix=_EXAMPLE)
+    text = " ".join((*(words or told), *environment))
+    typed.check_braces(text, port=int(got["port"]), is_told_threads=is_told_threads)
+    folder = Path(str(got.get("folder") or ".")).expanduser().absolute()
+    as_self = got.get("user", SELF) == SELF or users.server_user() is None
+    if is_in_place:
+        typed.check_files(words, folder, is_open=as_self)
+    made = Command(
+        env=programs.find("env", fix="apt install coreutils"),
+        words=words,
+        url=str(got["target"]),
+        ready=typed.ready(str(got["ready"])),
+        ready_s=float(got["ready_s"]),
+        threads=int(got["threads"]),
+        worker=typed.pattern(str(got["worker"])),
+        environment=given,
+        folder=folder,
+        as_self=as_self,
+        stop=signal.Signals[f"SIG{got['stop']}"],
+        stop_s=float(got["stop_s"]),
+        memory=int(got["memory_bytes"]),
+        port=int(got["port"]),
+        warm=int(got["warm_requests"]),
+        asked=asked.of(got, {}, is_preloaded=False),
+    )
+    at = made.where(Address(ports.HOST, 1))
+    if not at.scheme:
+        fix = "write http://{host}:{port}/ or redis://{host}:{port}"
+        raise SpecFault(f"'{made.url}' says no protocol", at=f"{AT}, target", fix=fix)
+    if at.scheme not in HTTP and made.ready not in {"", TCP}:
+        what = f"a path to be ready at is of HTTP, and {at.scheme} is asked"
+        raise SpecFault(what, at=f"{AT}, ready", fix='leave ready out, or give ready = "tcp"')
+    has_items = at.scheme in asked.KEYS
+    return replace(made, asked=replace(made.asked, is_preloaded=has_items))
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="a program of your own, started as you type it",
+    params=PARAMS,
+    needs=("the program",),
+    source="docs/howto/your-service.md",
+    build=build,
+)

@@ -1,0 +1,164 @@
+"""Containers of the user's own: what is kept of their configuration, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from sojourn import programs, services
+from sojourn.errors import AbsentFault, RunFault, SpecFault
+from sojourn.places import Address, confined, image, ports
+from sojourn.services import Allowance
+from sojourn.services.own import container
+from sojourn.services.own.container import Container
+
+ROOM = Allowance(cpus=4, memory_bytes=8 << 30)
+AT = Address(ports.HOST, 5000)
+CONFIG = {
+    "process": {
+        "args": ["/app", "--port", "{port}"],
+        "env": ["A=1", "B=2"],
+        "terminal": True,
+        "capabilities": {"bounding": ["CAP_KILL"]},
+    },
+    "root": {"path": "rootfs", "readonly": True},
+    "hostname": "kept",
+    "linux": {
+        "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "network")],
+        "cgroupsPath": "theirs",
+    },
+}
+# Says what podman says, and writes the archive that it is asked for.
+PODMAN = """#!/bin/sh
+case $1 in
+    create)
+        [ "$3" = -- ] || exit 1
+        [ "$4" != missing-image ] || { echo "no such image" >&2; exit 125; }
+        echo pulling; echo id7 ;;
+    inspect) echo '[{"Config": {"Entrypoint": "/app", "Cmd": ["-v"], "User": "33"}}]' ;;
+    export) cp "$HERE/fs.tar" "$3" ;;
+    rm) echo "$4" >> "$HERE/removed" ;;
+esac
+"""
+
+
+@pytest.fixture(name="bundle")
+def _bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
+    (tmp_path / "rootfs").mkdir()
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    return tmp_path
+
+
+def built(**params: services.Value) -> Container:
+    made = services.build("container", params, ROOM)
+    assert isinstance(made, Container)
+    return made
+
+
+def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bundle: Path) -> None:
+    made = built(bundle=str(bundle), environment="B={port} C=3")
+    assert made.bears_image
+    assert made.image is not None
+    words = made.command(Path("/w"), AT)
+    assert words == ("/app", "--port", "5000")
+    told = made.image.told(name="sojourn-x", words=words, environment=made.surroundings(AT))
+    assert told["process"]["args"] == ["/app", "--port", "5000"]
+    assert told["process"]["env"] == ["A=1", "B=5000", "C=3"]
+    assert told["process"]["terminal"] is False
+    assert told["process"]["capabilities"] == {"bounding": ["CAP_KILL"]}
+    assert [one["type"] for one in told["linux"]["namespaces"]] == ["pid", "ipc", "mount"]
+    assert told["linux"]["cgroupsPath"] == "sojourn-x"
+    assert told["root"] == {"path": str(bundle / "rootfs"), "readonly": True}
+    assert told["hostname"] == "kept"
+    assert built(bundle=str(bundle), argv="/other {port}").command(Path("/w"), AT)[0] == "/other"
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "a bundle or an image"),
+        ({"bundle": "/x", "image": "y"}, "a bundle or an image"),
+        ({"bundle": "/no/such"}, "no OCI bundle"),
+        ({"image": "x"}, "does not get its port"),
+        ({"image": "--privileged", "port": 80}, "an option, and no image"),
+    ],
+)
+def test_what_is_no_container_is_refused(
+    bundle: Path, params: dict[str, services.Value], said: str
+) -> None:
+    del bundle
+    with pytest.raises(SpecFault, match=said) as caught:
+        built(**params)
+    assert caught.value.fix
+
+
+def test_a_bundle_without_root_or_program_is_told(bundle: Path) -> None:
+    (bundle / "rootfs").rmdir()
+    with pytest.raises(AbsentFault, match="No root folder"):
+        built(bundle=str(bundle))
+    (bundle / "config.json").write_text("{}")
+    with pytest.raises(AbsentFault, match="starts no program"):
+        built(bundle=str(bundle))
+
+
+def test_an_image_wants_podman(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "maybe", lambda name: None if name == "podman" else Path(name))
+    with pytest.raises(AbsentFault, match="podman, which is missing") as caught:
+        built(image="x", port=80)
+    assert "apt install podman" in caught.value.fix
+
+
+def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "podman"
+    fake.write_text(PODMAN)
+    fake.chmod(0o755)
+    (tmp_path / "app").touch()
+    with tarfile.open(tmp_path / "fs.tar", "w") as tar:
+        tar.add(tmp_path / "app", "app")
+        for name, mode in {"su": 0o4755, "sg": 0o2755, "plain": 0o755}.items():
+            member = tarfile.TarInfo(name)
+            member.mode = mode
+            tar.addfile(member)
+    monkeypatch.setenv("HERE", str(tmp_path))
+    find = programs.find
+    monkeypatch.setattr(
+        programs, "find", lambda name, **more: fake if name == "podman" else find(name, **more)
+    )
+    made = container.unpacked("an-image", tmp_path / "bundle")
+    assert made == image.read(tmp_path / "bundle")
+    assert made.words == ("/app", "-v")
+    assert made.config["process"]["user"] == {"uid": 33, "gid": 33}
+    assert (tmp_path / "bundle/rootfs/app").is_file()
+    for name in ("su", "sg", "plain"):
+        assert (tmp_path / "bundle/rootfs" / name).stat().st_mode & 0o7777 == 0o755, name
+    assert not (tmp_path / "bundle/rootfs.tar").exists()
+    assert (tmp_path / "removed").read_text() == "id7\n"
+    with pytest.raises(RunFault, match="no such image"):
+        container.unpacked("missing-image", tmp_path / "other")
+
+
+def test_an_unpacked_image_has_what_docker_leaves_it(tmp_path: Path) -> None:
+    (tmp_path / "rootfs").mkdir()
+    made = container.configured({"Entrypoint": ["/app"], "Env": ["A=1"]})
+    assert confined.beyond(made, tmp_path) == ()
+    assert made["process"]["noNewPrivileges"]
+    assert made["process"]["capabilities"]["bounding"] == list(confined.RIGHTS)
+    assert made["linux"]["seccomp"]["defaultAction"] == "SCMP_ACT_ERRNO"
+
+
+def test_a_bundle_that_asks_for_more_is_refused_until_it_is_trusted(bundle: Path) -> None:
+    config = {**CONFIG, "hooks": {"createRuntime": [{"path": "/bin/sh"}]}}
+    (bundle / "config.json").write_text(json.dumps(config))
+    with pytest.raises(SpecFault, match="more than a container may have: hooks") as caught:
+        built(bundle=str(bundle))
+    assert "trust_bundle = true" in caught.value.fix
+    made = built(bundle=str(bundle), trust_bundle=True)
+    assert made.image is not None
+    assert "hooks" in made.image.told(name="x", words=["/app"], environment={})
+    assert ("trusted", "the bundle is run as it is written") in made.setup

@@ -1,0 +1,238 @@
+"""A service of the user's own that runs already: nothing of it is started, pinned or changed.
+
+    target → asked three times → its process, if it is on this machine → load
+
+What the lab sees of it is what it may see: CPU time, threads and limits of its processes, if it
+runs here and they can be found. It is not restarted, so what differs from start to start is not in
+the intervals, and the report says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from sojourn.errors import HostFault, SpecFault
+from sojourn.places import foreign, serving
+from sojourn.places.foreign import Foreign
+from sojourn.places.ports import Address
+from sojourn.services.clients import talk, where
+from sojourn.services.clients.where import Where
+from sojourn.services.kind import RUNS_ON, Allowance, Json, Service, ServiceKind
+from sojourn.services.own import asked
+from sojourn.services.own.asked import Asked, Proof, RefusedError
+from sojourn.services.params import Param, Value, settle
+
+NAME = "external"
+AT = "service external, target"
+
+PARAMS = (
+    Param(
+        name="target",
+        about="its address: a URL, host:port or the path of a unix socket",
+        default="",
+        type=str,
+    ),
+    Param(
+        name="pid",
+        about="its first process, for CPU time, limits and tracing; 0: the process that accepts "
+        "connections there",
+        default=0,
+        lo=0,
+        hi=1 << 22,
+    ),
+    Param(
+        name="cgroup",
+        about="its control group, such as system.slice/app.service: all processes in it belong to "
+        "the service",
+        default="",
+        type=str,
+    ),
+    Param(
+        name="preload",
+        about="memcache, RESP: set all items first. It writes into the user's own service",
+        default=False,
+        type=bool,
+    ),
+    *asked.PARAMS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External(Service):
+    """One service that runs already."""
+
+    where: Where
+    asked: Asked
+    pid: int
+    group: str
+    warm: int
+    proof: Proof = field(default_factory=Proof)
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """Where it is, what a right reply is, and what was left alone."""
+        return (
+            ("target", self.where.url),
+            *self.proof.facts,
+            (RUNS_ON, "not started, restarted, pinned, shielded or changed by the lab"),
+        )
+
+    @property
+    def program(self) -> Path | None:
+        """None, because it runs already."""
+        return None
+
+    @property
+    def is_foreign(self) -> bool:
+        """It is the user's, and stays as it is."""
+        return True
+
+    @property
+    def workers(self) -> int:
+        """Not known: how many threads serve is its own affair."""
+        return 0
+
+    def command(self, work: Path, address: Address) -> Sequence[str]:
+        """No arguments: nothing is started."""
+        del work, address
+        return ()
+
+    def target(self, address: Address) -> str:
+        """The generator's target: where the user said that it is."""
+        del address
+        return self.where.url
+
+    @property
+    def endpoint(self) -> Address:
+        """Host and port as people know them; the socket's path and 0 for a unix socket."""
+        return Address(self.where.host or self.where.authority, self.where.port)
+
+    def job(self) -> Mapping[str, Json]:
+        """Keys of the generator's job that follow from what is asked."""
+        return self.asked.job(self.where.scheme, self.proof)
+
+    def answers(self, address: Address, within_s: float) -> bool:
+        """Whether it answers a request now."""
+        del address
+        return self.asked.answers(self.where, within_s)
+
+    @property
+    def is_preloaded(self) -> bool:
+        """Whether its items are to be set first."""
+        return self.asked.is_preloaded
+
+    @property
+    def warm_requests(self) -> int:
+        """As the study says; none by itself."""
+        return self.warm
+
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take, as the first replies show it."""
+        return self.proof.reply_s
+
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+        """The same after it was asked three times.
+
+        Raises:
+            HostFault: it is not there, or does not answer as it should; nothing was measured yet.
+        """
+        told = self.asked.met(load, bound_s)
+        try:
+            at = self.where if self.where.scheme else _guessed(self.where)
+            return replace(self, where=at, asked=told, proof=told.prove(at))
+        except RefusedError as refused:
+            raise HostFault(refused.what, at=AT, fix=refused.fix) from None
+
+    def process(self) -> Foreign | None:
+        """Its processes, if they are on this machine and can be seen."""
+        return found(self.where, self.pid, self.group)
+
+
+def _guessed(at: Where) -> Where:
+    """The same with what is spoken there, which nobody said."""
+    Asked(is_plain=False).prove(at.speaking("tcp"))  # is anybody there?
+    name, heard = talk.recognise(at)
+    scheme = {talk.TLS: "https", "http2": "h2c"}.get(name, name)
+    if scheme in where.PORTS:
+        return at.speaking(scheme)
+    looks = f"it looks like {talk.NAMES[name]}" if name else f"it says {heard[:40]!r}"
+    raise RefusedError(
+        f"what {at.authority} speaks is nothing that the generator speaks: {looks}",
+        f"name it if it is one of these: {', '.join(where.PORTS)}",
+    )
+
+
+class AmbiguousFault(HostFault):
+    """Several processes may be the service: it can be measured, and its CPU time cannot be told."""
+
+
+def found(at: Where, pid: int, group: str) -> Foreign | None:
+    """The processes of a service that runs; None where they are elsewhere or hidden.
+
+    Raises:
+        HostFault: a process or control group was named that is not there, or none was and several
+            may serve.
+    """
+    if group or pid:
+        named = foreign.of_group(group) if group else foreign.of_process(pid)
+        if named is None:
+            what = f"control group '{group}' has no process" if group else f"no process {pid}"
+            raise HostFault(
+                f"there is {what}" if not group else what,
+                at="service external, cgroup" if group else "service external, pid",
+                fix="look it up with `ps` or `systemd-cgls`, or leave it out",
+            )
+        return named
+    if not asked.is_here(at):
+        return None
+    try:
+        return foreign.listening(at.port, at.socket, lambda: talk.connected(at))
+    except serving.AmbiguousError as several:
+        raise AmbiguousFault(
+            f"several processes hold the socket of {at.authority}, and which of them serves cannot "
+            f"be seen: {several}",
+            at="service external, pid",
+            fix="give pid = NUMBER of its first process, or cgroup = NAME (systemd-cgls)",
+        ) from None
+
+
+def cpus(params: Mapping[str, Any]) -> tuple[int, ...]:
+    """CPUs on which it may run by itself; () where that cannot be seen."""
+    try:
+        at = where.parse(str(params.get("target", "")), at=AT)
+        its = found(at, int(params.get("pid") or 0), str(params.get("cgroup") or ""))
+    except (SpecFault, HostFault, ValueError):
+        return ()  # told when it is settled
+    return its.cpus() if its else ()
+
+
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+    """Read where it is; it is not asked anything yet."""
+    del allowance
+    every = settle(NAME, PARAMS, given)
+    got = {name: value for name, value in every.items() if value is not None}
+    at = where.parse(str(got["target"]), at=AT)
+    return External(
+        where=at,
+        asked=asked.of(got, {}, is_preloaded=bool(got["preload"])),
+        pid=int(got["pid"]),
+        group=str(got["cgroup"]),
+        warm=int(got["warm_requests"]),
+    )
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="a running service of your own; it is loaded and not changed",
+    params=PARAMS,
+    needs=("somebody who listens at `target`",),
+    source="docs/howto/your-service.md",
+    width=None,
+    is_foreign=True,
+    cpus=cpus,
+    build=build,
+)

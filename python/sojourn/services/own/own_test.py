@@ -1,0 +1,122 @@
+"""Services that the lab starts for the user: their words, and what is refused before they run."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from sojourn import services
+from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.places import Address, ports, users
+from sojourn.places.task import Task
+from sojourn.services import Allowance
+from sojourn.services.own import asked
+from sojourn.services.own.asked import Proof
+from sojourn.services.own.command import Command
+
+ROOM = Allowance(cpus=4, memory_bytes=8 << 30, open_files=1 << 20)
+AT = Address(ports.HOST, 5000)
+
+
+def built(**params: services.Value) -> Command:
+    made = services.build("command", {"argv": "sh -c {port}", **params}, ROOM)
+    assert isinstance(made, Command)
+    return made
+
+
+def test_port_host_threads_and_folder_are_put_in(tmp_path: Path) -> None:
+    made = built(
+        argv="sh app.sh --port {port} --on {host} '{\"json\": 1}' {work}",
+        environment="N={threads} 'B=a b'",
+        threads="cpus-1",
+        folder=str(tmp_path),
+        stop="INT",
+    )
+    words = list(made.command(Path("/w"), AT))
+    assert words[:2] == ["-C", str(tmp_path)]
+    assert words[-2:] == ['{"json": 1}', "/w"]
+    assert words[words.index("sh") :][:6] == ["sh", "app.sh", "--port", "5000", "--on", "127.0.0.1"]
+    assert made.surroundings(AT, Path("/w")) == {"N": "3", "B": "a b"}
+    assert (made.workers, made.stop_signal) == (3, signal.SIGINT)
+    assert made.target(AT) == "http://127.0.0.1:5000/"
+    assert not made.is_preloaded
+    assert built(target="redis://{host}:{port}").is_preloaded
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"argv": ""}, "no command"),
+        ({"argv": "sh 'x"}, "cannot be read"),
+        ({"argv": "sh -c x"}, "does not get its port"),
+        ({"threads": 2}, "does not use it"),
+        ({"environment": "x"}, "no NAME=VALUE"),
+        ({"ready": "health"}, "ready is 'health'"),
+        ({"target": "{host}:{port}"}, "no protocol"),
+        ({"target": "redis://{host}:{port}", "ready": "/x"}, "is of HTTP"),
+        ({"worker": "("}, "is not a pattern"),
+        ({"stop": "STOP"}, "stop is STOP"),
+        ({"argv": "no-such-program {port}"}, "no program no-such-program"),
+        ({"argv": "./no-such-program {port}"}, "no program"),
+        ({"folder": "/no/such/folder"}, "no folder"),
+    ],
+)
+def test_what_could_never_run_is_refused(params: dict[str, services.Value], said: str) -> None:
+    with pytest.raises((SpecFault, HostFault), match=said) as caught:
+        built(**params)
+    assert caught.value.fix
+
+
+def test_files_that_the_user_of_servers_cannot_reach_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "app.py"
+    script.touch(mode=0o600)
+    monkeypatch.setattr(users, "server_user", lambda: users.User("nobody", 65534, 65534))
+    asks = {"argv": "sh app.py {port}", "folder": str(tmp_path)}
+    with pytest.raises(HostFault, match="nobody cannot reach"):
+        built(**asks, user="nobody")
+    assert built(**asks).is_own_user
+
+
+def test_later_starts_must_answer_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = built()
+    replies = iter([Proof(bytes=5), Proof(bytes=5), Proof(bytes=6)])
+    monkeypatch.setattr(asked.Asked, "prove", lambda *_: next(replies))
+    assert made.job() == {}
+    made.check(AT)
+    assert made.job() == {"expect_bytes": 5}
+    made.check(AT._replace(port=5001))
+    with pytest.raises(RunFault, match="5 bytes, this one with 6"):
+        made.check(AT)
+
+
+def test_workers_are_found_by_name_or_command_line() -> None:
+    tasks = [
+        Task(pid=10, tid=10, name="app", command="app --serve"),
+        Task(pid=10, tid=11, name="worker-1", command="app --serve"),
+        Task(pid=12, tid=12, name="app", command="app: child"),
+    ]
+    assert built().pinned(tasks) == ()
+    assert built(worker=r"worker-\d").pinned(tasks) == (11,)
+    assert built(worker="app: child").pinned(tasks) == (12,)
+
+
+def test_redis_is_held_to_its_memory_and_keeps_nothing() -> None:
+    small = Allowance(cpus=2, memory_bytes=1 << 30, scale=1 / 128, profile="quick")
+    kept = services.build("redis", {"threads": 2, "items": 1000}, small)
+    words = " ".join(kept.command(Path("/w"), AT))
+    assert "--io-threads 2" in words
+    assert "--appendonly no" in words
+    assert "--maxmemory-policy noeviction" in words
+    assert kept.target(AT) == "resp://127.0.0.1:5000"
+    tasks = [
+        Task(pid=9, tid=9, name="redis-server", command="redis-server"),
+        Task(pid=9, tid=12, name="io_thd_1", command="redis-server"),
+        Task(pid=9, tid=10, name="bio_close_file", command="redis-server"),
+    ]
+    assert kept.pinned(tasks) == (9, 12)
+    with pytest.raises(HostFault, match="this machine has"):
+        services.build("redis", {"items": 100_000_000}, small)

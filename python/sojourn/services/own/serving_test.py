@@ -1,0 +1,211 @@
+"""Who serves a socket that several processes hold: real programs that inherit, accept or do not."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import HostFault
+from sojourn.places import foreign, serving
+from sojourn.services.clients.where import Where
+from sojourn.services.own import external
+
+#: Opens a socket, does what it is told with it, and prints who is who; ends with its own input.
+PROGRAM = r"""
+import json, os, socket, subprocess, sys, time
+
+how, where = sys.argv[1:3]
+family = socket.AF_INET if where == "tcp" else socket.AF_UNIX
+sock = socket.socket(family)
+sock.bind(("127.0.0.1", 0) if where == "tcp" else where)
+sock.listen(64)
+sock.set_inheritable(True)
+fd = str(sock.fileno())
+TAKE = '''
+import socket, sys, time
+sock, taken = socket.socket(fileno=int(sys.argv[1])), []
+while len(taken) < int(sys.argv[2]):
+    taken.append(sock.accept()[0])
+    time.sleep(0.05)
+time.sleep(600)
+'''
+LOOK = "import time; time.sleep(600)"
+
+def start(text, *words, keeps=True):
+    words = [sys.executable, "-I", "-S", "-c", text, *words]
+    return subprocess.Popen(words, close_fds=not keeps).pid
+
+def take(most):
+    taken = []
+    while len(taken) < most:
+        taken.append(sock.accept()[0])
+        time.sleep(0.05)
+    time.sleep(600)
+
+def fork(act):
+    pid = os.fork()
+    if not pid:
+        act()
+    return pid
+
+told = {"self": os.getpid(), "port": sock.getsockname()[1] if where == "tcp" else 0}
+if how == "activated":  # socket activation: it holds, the server accepts; and it runs a job
+    told["server"] = start(TAKE, fd, "99")
+    told["job"] = start(LOOK, keeps=False)
+elif how == "forked":  # nginx, gunicorn
+    told["workers"] = [fork(lambda: take(99)) for _ in range(2)]
+elif how == "started":  # uvicorn's workers
+    told["workers"] = [start(TAKE, fd, str(98 + n)) for n in range(2)]
+elif how == "leaked":  # the server's own child has it too
+    told["child"] = start(LOOK)
+elif how == "two":  # two programs take turns
+    told["server"] = [start(TAKE, fd, "2"), start("# another\n" + TAKE, fd, "2")]
+elif how == "asleep":
+    told["server"] = [start(LOOK), start("# another\n" + LOOK)]
+elif how in ("ancestor", "forked_ancestor"):  # the lab is a job of the supervisor
+    is_fork = how != "ancestor"
+    told["server"] = fork(lambda: take(99)) if is_fork else start(TAKE, fd, "99")
+    lab = [sys.executable, "-c", sys.argv[3], str(told["port"])]
+    told["seen"] = json.loads(subprocess.run(lab, stdout=subprocess.PIPE, check=True).stdout)
+print(json.dumps(told), flush=True)
+if how == "leaked":
+    take(99)
+sys.stdin.read()
+"""
+LAB = """
+import json, sys
+from sojourn.places import foreign
+its = foreign.listening(int(sys.argv[1]))
+print(json.dumps([its.pid, [m.pid for m in its.members()], list(its.idle)]))
+"""
+Told = dict[str, object]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Told]]:
+    """Start the program in a group of its own; at the end all of the group is killed."""
+    with contextlib.ExitStack() as stack:
+
+        def start(how: str, *more: str, where: str = "tcp", before: tuple[str, ...] = ()) -> Told:
+            words = [*before, sys.executable, "-c", PROGRAM, how, where, *more]
+            one = stack.enter_context(
+                subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    cwd=tmp_path,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                    start_new_session=True,
+                )
+            )
+            stack.callback(_end, one.pid)
+            assert one.stdout is not None
+            assert select.select([one.stdout], [], [], 60.0)[0], "it printed nothing"
+            told: Told = json.loads(one.stdout.readline())
+            return told
+
+        yield start
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def found(told: Told) -> foreign.Foreign:
+    its = foreign.listening(int(str(told["port"])))
+    assert its is not None
+    return its
+
+
+def test_a_supervisor_that_only_holds_the_socket_is_not_the_server(
+    run: Callable[..., Told],
+) -> None:
+    told = run("activated")
+    its = found(told)
+    assert its.pid == told["server"]
+    assert [member.pid for member in its.members()] == [told["server"]]
+    assert its.idle == (told["self"],)
+
+
+def test_nor_is_it_of_a_unix_socket(run: Callable[..., Told], tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    told = run("activated", where=str(path))
+    its = foreign.listening(0, path)
+    assert its is not None
+    assert (its.pid, its.idle) == (told["server"], (told["self"],))
+
+
+@pytest.mark.parametrize("how", ["forked", "started"])
+def test_workers_are_found_with_the_process_that_started_them(
+    run: Callable[..., Told], how: str
+) -> None:
+    told = run(how)
+    its = found(told)
+    assert its.pid == told["self"]
+    workers = told["workers"]
+    assert isinstance(workers, list)
+    assert {member.pid for member in its.members()} == {told["self"], *workers}
+    assert its.idle == ()
+
+
+def test_a_child_that_was_left_the_socket_is_not_the_server(run: Callable[..., Told]) -> None:
+    told = run("leaked")
+    its = found(told)
+    assert its.pid == told["self"]
+    assert told["child"] in {member.pid for member in its.members()}
+
+
+@pytest.mark.parametrize("how", ["two", "asleep"])
+def test_where_it_cannot_be_seen_who_serves_it_is_said(run: Callable[..., Told], how: str) -> None:
+    told = run(how)
+    servers = told["server"]
+    assert isinstance(servers, list)
+    with pytest.raises(serving.AmbiguousError) as caught:
+        found(told)
+    assert all(str(pid) in str(caught.value) for pid in servers)
+    at = Where(scheme="http", host="127.0.0.1", port=int(str(told["port"])))
+    with pytest.raises(HostFault, match="several processes hold") as refused:
+        external.found(at, 0, "")
+    assert "pid = NUMBER" in refused.value.fix
+    assert "cgroup" in refused.value.fix
+    its = external.found(at, servers[0], "")
+    assert its is not None
+    assert its.pid == servers[0]
+    assert external.KIND.cpus is not None
+    assert external.KIND.cpus({"target": at.authority}) == ()
+
+
+@pytest.mark.parametrize("how", ["ancestor", "forked_ancestor"])
+def test_who_started_the_lab_is_not_the_server(run: Callable[..., Told], how: str) -> None:
+    told = run(how, LAB)
+    assert told["seen"] == [told["server"], [told["server"]], [told["self"]]]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a namespace of processes needs root")
+def test_nor_is_the_first_process_of_a_container(run: Callable[..., Told]) -> None:
+    told = run("ancestor", LAB, before=("unshare", "--pid", "--fork", "--mount-proc"))
+    assert told["self"] == 1
+    assert told["seen"] == [told["server"], [told["server"]], [1]]
+
+
+def test_a_process_that_has_the_lab_below_it_is_taken_without_the_lab(
+    run: Callable[..., Told],
+) -> None:
+    text = "from sojourn.places import foreign\nimport json, os\n"
+    text += "its = foreign.of_process(os.getppid())\n"
+    text += "print(json.dumps([m.pid for m in its.members()]))"
+    told = run("ancestor", text)
+    seen = told["seen"]
+    assert isinstance(seen, list)
+    assert {*seen} == {told["self"], told["server"]}
+    assert len(seen) == 2

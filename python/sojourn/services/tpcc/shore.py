@@ -1,0 +1,330 @@
+"""PostgreSQL with TPC-C's two writing transactions: TailBench's shore in our own terms (P4, P17).
+
+The life of one: a cluster made once (initdb, tables, rows), copied for each start so that every
+life begins with the same rows, started, asked a few requests whose answers are computed anew,
+audited, measured, audited again, ended without a checkpoint: what it has written is thrown away.
+
+A connection is a process of its own, so `threads` is the number of connections. They come when load
+comes, and cannot be pinned one to a CPU before; all of them stay on the server's CPUs, as the
+postmaster's children do. Each commit is on the disk before it is answered: `fsync` is on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.places import users
+from sojourn.places.ports import Address
+from sojourn.services.clients.sql import Sql, SqlError
+from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.params import Param, Value, settle
+from sojourn.services.tpcc import answers as tpcc
+from sojourn.services.tpcc import cluster, postgres
+from sojourn.services.tpcc.answers import Scale
+from sojourn.services.tpcc.cluster import DATABASE, RULES, USER
+from sojourn.services.tpcc.postgres import Home
+
+NAME = "shore"
+SHELL = Path("/bin/sh")
+THREADS_PAPER = 8  # P6, the most of its scenarios
+ITEMS_TPCC, CUSTOMERS_TPCC = 100_000, 3_000  # TPC-C, 4.3.3.1
+ITEMS_MIN, CUSTOMERS_MIN = 1_000, 30
+SPARE = 16  # connections beside those that load: readiness, checks, what the server reserves
+WAL_BYTES = 1 << 30  # max_wal_size, the server's default
+CONNECTION_BYTES = 12 << 20
+
+PARAMS = (
+    Param(
+        name="threads",
+        about="connections, each with a process of its own; default: 8 (P6), or one per server CPU "
+        'where there are fewer; "cpus", "cpus+1": by the server\'s CPUs',
+        default=None,
+        lo=1,
+        hi=1024,
+        relative=True,
+    ),
+    Param(
+        name="warehouses",
+        about="of TPC-C; on each all payments wait for each other. Default: one a connection",
+        default=None,
+        lo=1,
+        hi=1000,
+    ),
+    Param(
+        name="items",
+        about="of TPC-C, and rows of stock in each warehouse; default: 100 000 times the profile's "
+        "share, 1000 at least",
+        default=None,
+        lo=10,
+        hi=ITEMS_TPCC,
+    ),
+    Param(
+        name="customers",
+        about="of each of a warehouse's ten districts; default: 3000 times the profile's share, 30 "
+        "at least",
+        default=None,
+        lo=10,
+        hi=CUSTOMERS_TPCC,
+    ),
+    Param(name="requests", about="requests that differ", default=500_000, lo=1, hi=1_000_000_000),
+    Param(
+        name="fsync", about="a commit is on the disk before it is answered", default=True, type=bool
+    ),
+    Param(name="buffers_mb", unit="MB", about="shared_buffers", default=256, lo=1, hi=1 << 20),
+    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shore(Service):
+    """One database whose parameters are settled for this machine."""
+
+    home: Home
+    threads: int
+    scale: Scale
+    requests: int
+    fsync: bool
+    buffers_mb: int
+    port: int
+    why: tuple[tuple[str, str], ...]
+
+    @property
+    def setup(self) -> tuple[tuple[str, str], ...]:
+        """Version, data set and settings as (name, text), for people."""
+        scale = self.scale
+        rows = f"{scale.customers * 10} customers and {scale.items} rows of stock in each"
+        return (
+            ("version", self.version()),
+            ("data", f"{scale.warehouses} warehouses of TPC-C, {rows}"),
+            ("requests", "New-Order and Payment, 45 to 43"),
+            ("commit", "on the disk before it is answered" if self.fsync else "in memory alone"),
+            *self.why,
+        )
+
+    @property
+    def program(self) -> Path | None:
+        """The shell that copies the cluster and becomes PostgreSQL."""
+        return SHELL
+
+    @property
+    def wanted_port(self) -> int:
+        """The port that the study gave; 0: any free one."""
+        return self.port
+
+    @property
+    def workers(self) -> int:
+        """As many processes as there are connections."""
+        return self.threads
+
+    @property
+    def needs_account(self) -> bool:
+        """PostgreSQL refuses a user without a name."""
+        return True
+
+    @property
+    def memory_bytes(self) -> int:
+        """Shared buffers, a process for each connection, and the data in the page cache."""
+        connections = (self.threads + SPARE) * CONNECTION_BYTES
+        return (self.buffers_mb << 20) + connections + cluster.data_bytes(self.scale)
+
+    def prepare(self, work: Path) -> None:
+        """Make the cluster and its rows; who serves later makes them, since root may not.
+
+        Raises:
+            HostFault: root cannot become anybody else here.
+            RunFault: PostgreSQL cannot make it; its last words say why.
+        """
+        user = users.server_user(has_account=self.needs_account)
+        if user is None and os.geteuid() == 0:
+            raise HostFault(
+                "PostgreSQL refuses to run as root, and root cannot become another user here",
+                at="service shore",
+                fix="run the lab as an ordinary user",
+            )
+        (work / RULES).write_text(cluster.rules(), encoding="ascii")
+        home = self.home.copied(work) if self.home.is_closed else self.home
+        if user is not None:
+            os.chown(work, user.uid, user.gid, follow_symlinks=False)
+        cluster.make(home, work, user, self.scale)
+
+    def command(self, work: Path, address: Address) -> Sequence[str]:
+        """What the shell does: a fresh copy of the cluster on the disk, then PostgreSQL."""
+        home = self.home.at(work) if self.home.is_closed else self.home
+        return cluster.words(
+            home,
+            work,
+            address,
+            connections=self.threads + SPARE,
+            buffers_mb=self.buffers_mb,
+            is_synced=self.fsync,
+        )
+
+    def target(self, address: Address) -> str:
+        """The generator's target: the database at the address, asked by a user who may not much."""
+        return f"postgres://{USER}@{address}/{DATABASE}"
+
+    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+        """The same; SpecFault if the study asks for other connections than it has threads."""
+        del bound_s
+        asked = load.get("connections", self.threads)
+        if asked != self.threads:
+            raise SpecFault(
+                f"{NAME} has a process for each connection: {asked} connections are not its "
+                f"{self.threads} threads",
+                at="load.connections",
+                fix="leave load.connections out, and say how many by params.threads",
+            )
+        return self
+
+    def job(self) -> Mapping[str, Json]:
+        """What is asked, on how many connections, and what a reply must look like."""
+        return {
+            "query": ["SELECT shore({})"],
+            "items": self.requests,
+            "connections": self.threads,
+            "expect_regex": tpcc.REPLY,
+        }
+
+    def answers(self, address: Address, within_s: float) -> bool:
+        """Whether it lets us in and knows its tables."""
+        try:
+            return self._ask(address, "SELECT count(*) FROM warehouse", within_s) == str(
+                self.scale.warehouses
+            )
+        except SqlError:
+            return False
+
+    def _ask(self, address: Address, query: str, within_s: float) -> str:
+        with Sql(address, USER, DATABASE, within_s=within_s) as sql:
+            return sql.value(query)
+
+    @property
+    def warm_requests(self) -> int:
+        """So many that every connection has planned its queries and most pages are in memory."""
+        return 200 * self.threads
+
+    @property
+    def start_s(self) -> float:
+        """The copy has to be on the disk first."""
+        return 60.0 + cluster.data_bytes(self.scale) / (20 << 20)
+
+    @property
+    def stop_signal(self) -> signal.Signals:
+        """An end at once: a checkpoint would be of data that nobody reads again."""
+        return signal.SIGQUIT
+
+    @property
+    def patience_s(self) -> float:
+        """It gives its own processes five seconds."""
+        return 10.0
+
+    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+        """Hold the answers to a few requests against those computed here, and audit.
+
+        Raises:
+            RunFault: one is wrong, or the rows do not add up.
+        """
+        sample = sorted({*range(6), self.requests // 2, self.requests - 1})
+        for n in sample:
+            try:
+                text = self._ask(address, f"SELECT shore({n})", 10.0)
+            except SqlError as error:
+                text = str(error)
+            if not self.scale.is_reply(n, text):
+                raise RunFault(
+                    f"request {n} is answered wrongly: {text[:120]!r}",
+                    at=f"shore at {address}",
+                    fix="see service.log in the point's folder",
+                )
+        ((_, sums),) = self.audit(address)
+        checked = ("answers checked", f"{len(sample)} requests, computed anew")
+        return (checked, ("consistent before load", sums))
+
+    def audit(self, address: Address) -> tuple[tuple[str, str], ...]:
+        """Count what was done, and make sure that every total is the sum of its parts.
+
+        Raises:
+            RunFault: they do not add up, or it does not answer.
+        """
+        try:
+            text = self._ask(address, "SELECT audit()", 60.0)
+        except SqlError as error:
+            text = str(error)
+        found = re.fullmatch(r"orders (\d+) payments (\d+) flaws none", text)
+        if found is None:
+            raise RunFault(
+                f"the database is not consistent: {text[:300]}",
+                at=f"shore at {address}, SELECT audit()",
+                fix="a defect of PostgreSQL, the disk or shore.sql: nothing measured here is to be "
+                "believed",
+            )
+        return (("consistent", f"after {found[1]} orders and {found[2]} payments"),)
+
+    def version(self) -> str:
+        """`PostgreSQL 15.18`, as `postgres --version` says it."""
+        found = re.search(r"\(PostgreSQL\) (\S+)", self.home.says("postgres", "--version"))
+        return f"PostgreSQL {found[1]}" if found else ""
+
+
+def _threads(given: Value | None, allowance: Allowance) -> tuple[int, str]:
+    cpus = allowance.cpus
+    if given is not None:
+        turns = f"; {given} on {cpus} CPUs: they take turns (L23)" if int(given) > cpus else ""
+        return int(given), f"{given} connections, as the study says{turns}"
+    threads = min(THREADS_PAPER, cpus)
+    return threads, f"{threads} connections: one per server CPU, 8 at most (P6)"
+
+
+def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+    """Settle the parameters for this machine."""
+    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    home = postgres.found()
+    threads, why = _threads(got["threads"], allowance)
+    share = allowance.scale
+    scale = Scale(
+        warehouses=int(got["warehouses"] or threads),
+        customers=int(got["customers"] or max(CUSTOMERS_MIN, round(CUSTOMERS_TPCC * share))),
+        items=int(got["items"] or max(ITEMS_MIN, round(ITEMS_TPCC * share))),
+    )
+    buffers_mb = int(got["buffers_mb"] or 1)
+    if (buffers_mb << 20) > allowance.memory_bytes // 2:
+        raise HostFault(
+            f"{buffers_mb} MB of shared buffers are more than half of the free memory",
+            at=f"service shore, buffers_mb = {buffers_mb}",
+            fix=f"give at most {allowance.memory_bytes >> 21}",
+        )
+    wanted = 2 * cluster.data_bytes(scale) + WAL_BYTES
+    if allowance.disk_bytes is not None and wanted > allowance.disk_bytes:
+        raise HostFault(
+            f"{scale.warehouses} warehouses take {wanted >> 20} MiB of disk with a copy and the "
+            f"log, {allowance.disk_bytes >> 20} MiB are free",
+            at=f"service shore, warehouses = {scale.warehouses}",
+            fix="give fewer, or set TMPDIR to a larger disk",
+        )
+    return Shore(
+        home=home,
+        threads=threads,
+        scale=scale,
+        requests=int(got["requests"] or 1),
+        fsync=bool(got["fsync"]),
+        buffers_mb=buffers_mb,
+        port=int(got["port"] or 0),
+        why=(("threads", why),),
+    )
+
+
+KIND = ServiceKind(
+    name=NAME,
+    about="PostgreSQL with TPC-C's New-Order and Payment: TailBench's shore, a writer to the disk",
+    params=PARAMS,
+    needs=("PostgreSQL (apt install postgresql, or sojourn install shore)",),
+    source="PAPERS P4, P17; TPC-C 5.11",
+    build=build,
+)
