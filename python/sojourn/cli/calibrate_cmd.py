@@ -27,6 +27,13 @@ def calibrate(
             help="A record (results/STUDY/MACHINE/RUN), a folder of JSON results, or a CSV file."
         ),
     ],
+    service: Annotated[
+        str, typer.Option(help="Service of the record, if it has several: its label.")
+    ] = "",
+    setting: Annotated[
+        str,
+        typer.Option(help='Setting of the record, if it varies factors: "threads = 2".'),
+    ] = "",
     workers: Annotated[int, typer.Option(help="Worker threads of the service.")] = 1,
     connections: Annotated[int, typer.Option(help="Connections of the load.")] = 64,
     peak: Annotated[
@@ -62,25 +69,40 @@ def calibrate(
     \b
     Examples:
       sojourn calibrate results/latency_vs_load/vm/20261122T014937Z-51be
+      sojourn calibrate RECORD --service memcached --setting "threads = 2"
       sojourn calibrate points.csv --workers 4 --connections 256 --peak 480k
       sojourn calibrate points.csv --quantities p50   if the tail is noise
       sojourn calibrate folder --quiet 0.33           if the CPU's speed varies
     """
+    from sojourn.models import record_loads
     from sojourn.models.calibrate import Setup
     from sojourn.models.calibrate import calibrate as fit
-    from sojourn.models.points import read_peak, read_points
+    from sojourn.models.points import read_points
     from sojourn.models.simulator import Simulator
 
     lowered.for_reading(points)
+    peak_rps = _count(peak) if peak else None
+    if record_loads.is_record(points):
+        every = record_loads.read(points, quiet=quiet)
+        one = record_loads.chosen(every, str(points), service=service, setting=setting)
+        measured, peak_rps = one.points, peak_rps or one.peak_rps
+    elif service or setting:
+        raise SpecFault(
+            "only a record has services and settings",
+            at="--service" if service else "--setting",
+            fix="leave the option out, or give the folder of a record",
+        )
+    else:
+        measured = read_points(points, quiet=quiet)
     setup = Setup(
         workers=workers,
         connections=connections,
         fit_up_to=fit_up_to,
         bound=bound,
-        peak_rps=_count(peak) if peak else read_peak(points),
+        peak_rps=peak_rps,
         quantities=tuple(name.strip() for name in quantities.split(",") if name.strip()),
     )
-    found = fit(Simulator.find(), read_points(points, quiet=quiet), setup)
+    found = fit(Simulator.find(), measured, setup)
     if as_json:
         put_json(asdict(found))
     else:

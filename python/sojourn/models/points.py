@@ -1,6 +1,6 @@
 """Measured points of one service by load: what a calibration reads.
 
-From a record of the lab (`sojourn run`), a folder of results of `sojourn-load` in JSON, or a CSV.
+From a folder of results of `sojourn-load` in JSON, or a CSV; `record_loads` reads a record.
 Runs at the same load are one point: quantiles are medians over the runs, with the least and the
 most beside them, so that an outlier does not decide and the spread is seen. Of an even number the
 lower of the two in the middle counts, because what disturbs a run only ever adds. A run that the
@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, median_low
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
     """Points in order of load.
 
     Args:
-        path: a record, a folder of results, or a CSV.
+        path: a folder of results, or a CSV; `record_loads` reads a record.
         quiet: share of the runs of each load that counts, those with the least CPU time.
 
     Raises:
@@ -75,7 +75,7 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
     """
     try:
         if path.is_dir():
-            found = [_of_result(result) for result in _results(path)]
+            found = [of_result(disk.read_json(file)) for file in sorted(path.glob("*.json"))]
         else:
             text = io.StringIO(disk.read_named(path).decode(), newline="")
             found = [_of_row(row) for row in csv.DictReader(text)]
@@ -84,17 +84,6 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
     if not found:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
     return together(found, quiet=quiet)
-
-
-def read_peak(path: Path) -> float | None:
-    """The closed-loop peak of a record, requests/s: its load axis (M19); None elsewhere."""
-    files = sorted((path / "points").glob("*-peak-*/load.json")) if path.is_dir() else []
-    whole = [file for file in files if file.with_name("outcome.parquet").exists()]
-    try:
-        found = [disk.read_json(file)["achieved_rps"] for file in whole]
-    except (*DAMAGE, OSError) as error:
-        raise SpecFault(f"cannot read the peak: {error!r}", at=str(path), fix=_FIX) from None
-    return float(median(found)) if found else None
 
 
 def together(points: Sequence[Measured], *, quiet: float = 1.0) -> list[Measured]:
@@ -149,19 +138,8 @@ def _one(group: Sequence[Measured]) -> Measured:
     )
 
 
-def _results(folder: Path) -> list[Mapping[str, Any]]:
-    """Open-loop results below a folder: those of a record's sweep, or every JSON file."""
-    points = folder / "points"
-    if points.is_dir():
-        # A point that was stopped half way has no outcome yet.
-        found = sorted(points.glob("*-sweep-*/load.json"))
-        files = [file for file in found if file.with_name("outcome.parquet").exists()]
-    else:
-        files = sorted(folder.glob("*.json"))
-    return [disk.read_json(file) for file in files]
-
-
-def _of_result(result: Mapping[str, Any]) -> Measured:
+def of_result(result: Mapping[str, Any]) -> Measured:
+    """A load as a result of `sojourn-load` has it."""
     span = result["sojourn_ns"]
     idle = result.get("checks", {}).get("server_idle_share")
     return Measured(

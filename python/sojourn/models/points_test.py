@@ -6,7 +6,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from sojourn.errors import SpecFault
-from sojourn.models.points import GRID, Measured, read_peak, read_points, shape_of, together
+from sojourn.models.points import GRID, Measured, read_points, shape_of, together
 
 
 def _run(rate: float, p50: float, *, is_believed: bool = True) -> Measured:
@@ -37,26 +37,6 @@ def test_quiet_runs_are_chosen_by_cpu_time_and_never_by_latency() -> None:
     assert (point.p50, point.runs, point.cpu_share) == (8, 2, 0.2)
     with pytest.raises(SpecFault, match="quiet"):
         together(runs, quiet=0)
-
-
-def test_a_record_gives_its_sweep_and_not_what_was_stopped_half_way(tmp_path: Path) -> None:
-    span = {"mean": 5.0, "p50": 4, "p95": 9, "p99": 12, "lost": 0, "hdr": ""}
-    result = {
-        "offered_rps": 1000,
-        "achieved_rps": 90_000,
-        "sojourn_ns": span,
-        "checks": {"server_idle_share": 0.75},
-    }
-    for name, is_whole in (("1-x-sweep-b0", True), ("2-x-sweep-b1", False), ("3-x-peak-r0", True)):
-        folder = tmp_path / "points" / name
-        folder.mkdir(parents=True)
-        (folder / "load.json").write_text(json.dumps(result) if is_whole else "")
-        if is_whole:
-            (folder / "outcome.parquet").touch()
-    (point,) = read_points(tmp_path)
-    assert (point.rate_rps, point.cpu_share, point.p99) == (1000, 0.25, 12)
-    assert read_peak(tmp_path) == 90_000
-    assert read_peak(tmp_path / "points" / "1-x-sweep-b0") is None
 
 
 @pytest.mark.parametrize(("lost", "has_shape"), [(0, True), (1, False)])
@@ -159,19 +139,6 @@ def test_a_histogram_s_places_are_the_middles_of_equal_parts() -> None:
     )
     empty = HdrHistogram(1, 3_600_000_000_000, 3)
     assert shape_of(empty.encode().decode()).size == 0
-
-
-def test_the_peak_is_the_median_of_the_whole_ones(tmp_path: Path) -> None:
-    for k, rps in enumerate((7_000, 9_000, 8_000, 1)):
-        folder = tmp_path / "points" / f"{k}-x-peak-r{k}"
-        folder.mkdir(parents=True)
-        (folder / "load.json").write_text(json.dumps({"achieved_rps": rps}))
-        if rps > 1:
-            (folder / "outcome.parquet").touch()
-    assert read_peak(tmp_path) == 8_000
-    (tmp_path / "points" / "0-x-peak-r0" / "load.json").write_text("{}")
-    with pytest.raises(SpecFault, match="cannot read the peak"):
-        read_peak(tmp_path)
 
 
 def test_a_run_that_the_lab_does_not_believe_is_read_as_such(tmp_path: Path) -> None:

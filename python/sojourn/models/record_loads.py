@@ -1,0 +1,133 @@
+"""The measured loads of a record by service and setting, because a fit describes one of each.
+
+Every point says in its `point.json` which service it loads, and under which levels of the factors.
+Loads of a sweep that differ in nothing but the load itself belong together, with the closed-loop
+peaks that have the same levels.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeVar
+
+from sojourn import disk
+from sojourn.errors import SpecFault, StoreFault
+from sojourn.models.points import Measured, of_result, together
+from sojourn.plan import codec
+from sojourn.plan.points import Phase, Point
+from sojourn.plan.setting import LOAD, RATE, TWIN, Setting, level_text
+from sojourn.samples import read_json
+from sojourn.spec.levels import names
+from sojourn.store.files import DAMAGE
+from sojourn.store.index import OUTCOME, POINTS
+
+OF_LOAD = frozenset({LOAD, RATE, TWIN})  # what differs within one sweep
+_FIX = "give the folder of a record that `sojourn show` can read"
+Key = tuple[str, str]  # service, setting as people write it
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loads:
+    """One service under one setting.
+
+    Attributes:
+        service: its label.
+        setting: levels of the factors as people write them; "" where nothing is varied.
+        points: in order of load.
+        peak_rps: median closed-loop peak, requests/s; None if it was not measured.
+    """
+
+    service: str
+    setting: str
+    points: Sequence[Measured]
+    peak_rps: float | None
+
+
+def is_record(path: Path) -> bool:
+    """Whether a path is the folder of a record."""
+    return (path / POINTS).is_dir()
+
+
+def read(path: Path, *, quiet: float = 1.0) -> tuple[Loads, ...]:
+    """The loads of each service and setting of a record that has a sweep.
+
+    Args:
+        path: of the record.
+        quiet: share of the runs of each load that counts, those with the least CPU time.
+
+    Raises:
+        SpecFault: a file of a point cannot be read, or there is no sweep.
+    """
+    try:
+        every = list(_points(path))
+        called = names(sorted({key for point, _ in every for key in _levels(point)}))
+        sweeps = _grouped(every, called, Phase.SWEEP, of_result)
+        peaks = _grouped(every, called, Phase.PEAK, lambda found: float(found["achieved_rps"]))
+    except (*DAMAGE, OSError, StoreFault) as error:
+        raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
+    if not sweeps:
+        raise SpecFault("there are no points", at=str(path), fix="measure one with a sweep")
+    return tuple(
+        Loads(
+            service=service,
+            setting=setting,
+            points=together(points, quiet=quiet),
+            peak_rps=median(peaks[service, setting]) if (service, setting) in peaks else None,
+        )
+        for (service, setting), points in sweeps.items()
+    )
+
+
+def chosen(every: Sequence[Loads], at: str, *, service: str = "", setting: str = "") -> Loads:
+    """The one that is asked for, or the only one.
+
+    Raises:
+        SpecFault: several remain, or none; it names all that there are.
+    """
+    found = [one for one in every if not service or one.service == service]
+    found = [one for one in found if not setting or one.setting == setting]
+    if len(found) == 1:
+        return found[0]
+    known = "\n    ".join(_options(one) for one in found or every)
+    what = (
+        f"the record has {len(found)} sweeps, and a fit describes one service and setting"
+        if found
+        else "the record has no sweep of that service and setting"
+    )
+    raise SpecFault(what, at=at, fix=f"choose one with\n    {known}")
+
+
+def _options(one: Loads) -> str:
+    setting = f' --setting "{one.setting}"' if one.setting else ""
+    return f"--service {one.service}{setting}"
+
+
+def _points(path: Path) -> Iterator[tuple[Point, Path]]:
+    """Points that were measured to the end, with their folders, in order."""
+    for outcome in sorted((path / POINTS).glob(f"*/{OUTCOME}")):
+        file = outcome.with_name("point.json")
+        yield codec.from_json(read_json(file)), outcome.parent
+
+
+def _levels(point: Point) -> Setting:
+    return Setting.of({k: v for k, v in point.setting.items() if k not in OF_LOAD})
+
+
+def _grouped(
+    every: Sequence[tuple[Point, Path]],
+    called: Mapping[str, str],
+    phase: Phase,
+    read_as: Callable[[Mapping[str, Any]], T],
+) -> dict[Key, list[T]]:
+    found: dict[Key, list[T]] = defaultdict(list)
+    for point, folder in every:
+        if point.phase == phase:
+            levels = _levels(point)
+            text = ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in levels)
+            found[point.service, text].append(read_as(disk.read_json(folder / "load.json")))
+    return dict(found)

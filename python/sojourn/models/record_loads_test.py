@@ -1,0 +1,118 @@
+"""A record's loads: by service and setting, with the peaks of the same setting."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import SpecFault
+from sojourn.models.record_loads import chosen, is_record, read
+from sojourn.plan import codec
+from sojourn.plan.points import Phase, Point
+from sojourn.plan.setting import Level, Setting
+
+THREADS = "services.memcached.params.threads"
+PHASES = {"sweep": Phase.SWEEP, "peak": Phase.PEAK}
+
+
+def put(
+    record: Path,
+    phase: str,
+    rps: float,
+    *,
+    service: str = "memcached",
+    is_whole: bool = True,
+    **levels: Level,
+) -> Path:
+    """A point as a run leaves it; `threads` is a factor of the service."""
+    number = len(list(record.glob("points/*")))
+    named = {THREADS if key == "threads" else key: level for key, level in levels.items()}
+    point = Point(
+        key=f"{service}/{phase}/{number}",
+        service=service,
+        phase=PHASES[phase],
+        setting=Setting.of(named),
+        offered_rps=rps,
+        measure_s=1,
+        warmup_s=0,
+        seed=1,
+    )
+    folder = record / "points" / f"{number:04d}-{service}-{phase}"
+    folder.mkdir(parents=True)
+    (folder / "point.json").write_text(codec.dumps(point))
+    span = {"mean": 5.0, "p50": 4, "p95": 9, "p99": 12, "lost": 0, "hdr": ""}
+    result = {"offered_rps": rps, "achieved_rps": rps, "sojourn_ns": span}
+    (folder / "load.json").write_text(json.dumps(result))
+    if is_whole:
+        (folder / "outcome.parquet").touch()
+    return folder
+
+
+def test_each_service_and_setting_has_its_own_loads_and_peak(tmp_path: Path) -> None:
+    for threads in (1, 2):
+        put(tmp_path, "peak", 10_000 * threads, threads=threads)
+        for load in (0.2, 0.5):
+            put(tmp_path, "sweep", 10_000 * threads * load, threads=threads, load=load)
+    put(tmp_path, "sweep", 70, service="nginx", load=0.7)
+    put(tmp_path, "sweep", 1, threads=1, load=0.9, is_whole=False)
+    assert is_record(tmp_path)
+    found = {(one.service, one.setting): one for one in read(tmp_path)}
+    rates = {key: [point.rate_rps for point in one.points] for key, one in found.items()}
+    assert rates == {
+        ("memcached", "threads = 1"): [2_000, 5_000],
+        ("memcached", "threads = 2"): [4_000, 10_000],
+        ("nginx", ""): [70],
+    }
+    assert [one.peak_rps for one in found.values()] == [10_000, 20_000, None]
+
+
+def test_a_mixture_is_refused_with_the_options_that_choose(tmp_path: Path) -> None:
+    for threads in (1, 2):
+        put(tmp_path, "sweep", 100.0 * threads, threads=threads, load=0.5)
+    put(tmp_path, "sweep", 70, service="nginx", load=0.7)
+    every = read(tmp_path)
+    with pytest.raises(SpecFault, match="3 sweeps") as caught:
+        chosen(every, "here")
+    assert '--service memcached --setting "threads = 2"' in caught.value.fix
+    assert "--service nginx" in caught.value.fix
+    with pytest.raises(SpecFault, match="2 sweeps") as caught:
+        chosen(every, "here", service="memcached")
+    assert "nginx" not in caught.value.fix
+    with pytest.raises(SpecFault, match="no sweep of that") as caught:
+        chosen(every, "here", service="redis")
+    assert "--service nginx" in caught.value.fix
+    one = chosen(every, "here", service="memcached", setting="threads = 2")
+    assert [point.rate_rps for point in one.points] == [200]
+    assert chosen(every[:1], "here").setting == "threads = 1"
+
+
+def test_a_twin_of_a_load_is_a_run_of_it(tmp_path: Path) -> None:
+    put(tmp_path, "sweep", 100, load=0.5)
+    put(tmp_path, "sweep", 100, load=0.5, twin=True)
+    (one,) = read(tmp_path)
+    assert [point.runs for point in one.points] == [2]
+
+
+def test_the_peak_is_the_median_of_those_of_its_setting(tmp_path: Path) -> None:
+    put(tmp_path, "sweep", 100, load=0.5)
+    for rps in (7_000, 9_000, 8_000):
+        put(tmp_path, "peak", rps)
+    assert read(tmp_path)[0].peak_rps == 8_000
+
+
+@pytest.mark.parametrize("name", ["point.json", "load.json"])
+@pytest.mark.parametrize("text", ["{}", "[]", "{", "[" * 100_000])
+def test_a_damaged_point_is_a_fault_of_the_record(tmp_path: Path, name: str, text: str) -> None:
+    folder = put(tmp_path, "sweep", 100, load=0.5)
+    (folder / name).write_text(text)
+    with pytest.raises(SpecFault, match="cannot read points") as caught:
+        read(tmp_path)
+    assert str(tmp_path) in caught.value.at
+
+
+def test_a_record_without_a_sweep_has_no_points(tmp_path: Path) -> None:
+    put(tmp_path, "peak", 100)
+    with pytest.raises(SpecFault, match="no points"):
+        read(tmp_path)
