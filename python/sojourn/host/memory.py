@@ -30,7 +30,7 @@ class Memory:
 def read(tree: Tree, cgroup: Cgroup) -> Memory:
     """Read /proc/meminfo and what stands beside it."""
     table = tree.table("/proc/meminfo")
-    available = _bytes(table.get("MemAvailable") or table.get("MemFree"))
+    available = available_bytes(tree)
     left = cgroup.memory_left_bytes
     balancing = tree.number("/proc/sys/kernel/numa_balancing")
     swap = _bytes(table.get("SwapTotal"))
@@ -43,6 +43,12 @@ def read(tree: Tree, cgroup: Cgroup) -> Memory:
         huge_pages=chosen(tree.text("/sys/kernel/mm/transparent_hugepage/enabled")),
         numa_balancing=None if balancing is None else balancing != 0,
     )
+
+
+def available_bytes(tree: Tree) -> int:
+    """What the kernel says a new program can take, whatever a control group allows; 0: unknown."""
+    table = tree.table("/proc/meminfo")
+    return _bytes(table.get("MemAvailable") or table.get("MemFree"))
 
 
 def _bytes(text: str | None) -> int:

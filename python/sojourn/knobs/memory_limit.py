@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sojourn import units
+from sojourn.host import memory
 from sojourn.host.cgroups import NO_LIMIT_BYTES
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import groups
@@ -94,8 +95,7 @@ class MemoryLimit(Limit):
         tree = self._on.tree
         if want > PROBE_BYTES_MAX:
             return f"more is left than the {units.show_bytes(PROBE_BYTES_MAX)} that a probe touches"
-        free = tree.table("/proc/meminfo").get("MemAvailable", "0 kB").split()[0]
-        if int(free) * 1024 < 2 * want:
+        if memory.available_bytes(tree) < 2 * want:
             return "the machine has too little memory left for a probe"
         if tree.number("/proc/sys/vm/panic_on_oom") == ALWAYS_PANIC:
             return "this kernel panics where a limit is hit (vm.panic_on_oom = 2)"

@@ -14,7 +14,7 @@ from typing import Any
 from sojourn.actors.actor import Actor, Role, Running, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.actors.neighbours import Neighbour
-from sojourn.host import Placement
+from sojourn.host import Placement, memory
 from sojourn.host.activity import STEAL, cpu_ticks
 from sojourn.host.tree import Tree
 from sojourn.plan import Point
@@ -90,13 +90,12 @@ def moment(live: Running, neighbours_cpu_ns: int = 0) -> Moment:
     """
     cpus = {*live.placement.server, *live.placement.client, *live.placement.housekeeping}
     load = (TREE.text("/proc/loadavg") or "").split()
-    free = TREE.table("/proc/meminfo").get("MemAvailable", "0 kB").split()[0]
     return Moment(
         at_s=time.monotonic(),
         ticks={cpu: cpu_ticks(TREE, cpu) for cpu in sorted(cpus)},
         totals=_totals(),
         load_1min=float(load[0]) if load else None,
-        free_bytes=int(free) * 1024,
+        free_bytes=memory.available_bytes(TREE),
         server_cpu_ns=live.cpu_ns(),
         server_switches=_switches(live),
         server_wait_ns=_wait_ns(live),
