@@ -9,8 +9,8 @@ from sojourn.analysis import aa_noise_floor
 from sojourn.findings.findings import Effect, NoiseFloor
 from sojourn.plan.setting import level_text
 from sojourn.stats import incomplete_blocks
-from sojourn.stats.interval import Interval
-from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, COVERAGE, Blocks, Contrast, Counts, ratio
+from sojourn.stats.interval import COVERAGE, Interval
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast, Counts, ratio
 from sojourn.text.numbers import percent
 
 LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared

@@ -13,8 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from scipy import stats
-
 from sojourn.analysis import counted
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE
@@ -23,6 +21,7 @@ from sojourn.findings.measured import StudyData
 from sojourn.plan import difference
 from sojourn.plan.points import Outcome, Phase
 from sojourn.spec import Study
+from sojourn.stats.interval import student
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 
 HALVES = 4  # times as much halves an interval
@@ -76,7 +75,7 @@ def blocks_wanted(effect: Effect) -> int:
         return difference.blocks_for(math.exp(aim), difference.SPREAD, most=BLOCKS_MAX)
     half = math.log(effect.interval.hi / effect.interval.lo) / 2
     freedom = effect.blocks - 1
-    of_one = half * math.sqrt(effect.blocks) / float(stats.t.ppf(0.975, freedom))
+    of_one = half * math.sqrt(effect.blocks) / student(freedom)
     return difference.blocks_for(math.exp(aim), of_one / math.sqrt(2), most=BLOCKS_MAX)
 
 

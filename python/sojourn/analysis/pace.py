@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
 
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import FactorFinding, Kept, ServiceFinding
@@ -24,7 +23,7 @@ from sojourn.plan.setting import TWIN, level_text
 from sojourn.samples.pace import Pace
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, normal, student
 from sojourn.stats.method import Method
 from sojourn.text.numbers import load_share, percent
 
@@ -35,7 +34,6 @@ METHOD = Method(
     source="resctl-bench (isolation, work conservation); Student's t on logarithms",
 )
 
-COVERAGE = 0.95
 RUNS_MIN = 3  # of an interval over runs, as over restarts
 NAME = "the neighbour's pace"
 TOLD = 0.7  # load that is told in words, or the nearest
@@ -135,7 +133,7 @@ def geometric(
         if len(known) < len(logs) or free < 1:
             return math.exp(mean), None, "a run has too few seconds for an interval"
         error = math.sqrt(sum(e * e for e in known)) / len(logs)
-    half = float(stats.t.ppf((1 + COVERAGE) / 2, free)) * error
+    half = student(free) * error
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half)), ""
 
 
@@ -150,13 +148,13 @@ def _alone(runs: Sequence[Pace]) -> Interval | None:
     mean = float(alone.mean())
     if len(runs) >= RUNS_MIN:
         error, free = float(alone.std(ddof=1)) / math.sqrt(len(runs)), len(runs) - 1
-        half = float(stats.t.ppf((1 + COVERAGE) / 2, free)) * error
+        half = student(free) * error
     else:
         errors = [one.alone_error_per_s for one in runs]
         if any(error is None for error in errors):
             return None
         error = math.sqrt(sum((e or 0.0) ** 2 for e in errors)) / len(runs)
-        half = float(stats.norm.ppf((1 + COVERAGE) / 2)) * error
+        half = normal() * error
     return Interval(lo=mean - half, hi=mean + half)
 
 

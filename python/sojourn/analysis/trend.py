@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from sojourn.findings.findings import Trend
 from sojourn.stats import successive_differences
-from sojourn.stats.interval import Interval
-from sojourn.stats.log_ratio_contrasts import COVERAGE
+from sojourn.stats.interval import COVERAGE, Interval
 from sojourn.stats.method import Method
 from sojourn.stats.successive_differences import BLOCKS_MIN, Step, Steps
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import FactorFinding
@@ -22,8 +21,8 @@ from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names, short
-from sojourn.stats.interval import Interval
-from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, COVERAGE
+from sojourn.stats.interval import Interval, student
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 from sojourn.stats.method import Method
 
 METHOD = Method(
@@ -88,7 +87,7 @@ def _interval(values: np.ndarray) -> Interval | None:
     if len(values) < BLOCKS_MIN:
         return None
     mean, spread = float(values.mean()), float(values.std(ddof=1))
-    half = float(stats.t.ppf((1 + COVERAGE) / 2, len(values) - 1)) * spread / math.sqrt(len(values))
+    half = student(len(values) - 1) * spread / math.sqrt(len(values))
     return Interval(lo=max(0.0, mean - half), hi=min(1.0, mean + half))
 
 

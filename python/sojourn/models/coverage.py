@@ -17,8 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.stats.interval import COVERAGE
+
 NUMBERS = ("mean", "p50", "p90", "p95", "p99", "p999")
-LEVEL = 0.95
+
 T_95, Z_99 = 2.04, 2.576  # 31 degrees of freedom, as the program's
 ONE_SIDE = 0.005
 BIN = (
@@ -54,7 +56,7 @@ class Coverage:
         return "holds" if abs(self.width - 1) <= slack or math.isnan(self.width) else "WRONG WIDTH"
 
 
-def accepted(runs: int, p: float = LEVEL) -> tuple[int, int]:
+def accepted(runs: int, p: float = COVERAGE) -> tuple[int, int]:
     """Fewest and most hits that the binomial allows, 0.5 % left out at either side.
 
     >>> accepted(50)

@@ -14,10 +14,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from sojourn.stats.interval import Interval
-from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, COVERAGE, Blocks, Contrast
+from sojourn.stats.interval import Interval, student
+from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast
 
 _TINY = 1e-9
 
@@ -63,6 +62,6 @@ def fitted(contrast: Contrast, values: Blocks) -> Fitted | None:
     variance = float(np.sum((y - x @ terms) ** 2)) / freedom
     share = float(np.sum((asked @ inverse) ** 2))  # c'(X'X)⁻c
     mean = float(asked @ terms)
-    half = float(stats.t.ppf((1 + COVERAGE) / 2, freedom)) * math.sqrt(variance * share)
+    half = student(freedom) * math.sqrt(variance * share)
     ends = Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
     return Fitted(math.exp(mean), ends, len(blocks), math.sqrt(share / 2))

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from sojourn.stats.interval import normal
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats, Times, merge
 
@@ -58,7 +59,7 @@ def of_values(sojourn_ns: Floats) -> Dependence:
     """Dependence of raw sojourn times in order of intended arrival; `inf` ranks highest."""
     n = len(sojourn_ns)
     rho = _rank_autocorrelation(np.asarray(sojourn_ns, float))
-    limit = float(stats.norm.ppf(0.975)) / math.sqrt(max(n, 1))
+    limit = normal() / math.sqrt(max(n, 1))
     below = np.flatnonzero(rho[1:] < limit)
     first = int(below[0]) + 1 if below.size else len(rho)
     ratio = 1 + 2 * float(rho[1:first].sum())

@@ -21,10 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from sojourn.plan.setting import Level, Setting
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, student
 from sojourn.stats.method import Method
 
 METHOD = Method(
@@ -37,7 +36,6 @@ METHOD = Method(
 Blocks = Mapping[int, Mapping[Setting, float]]
 Counts = Mapping[int, Mapping[Setting, int]]  # of runs behind each value
 
-COVERAGE = 0.95
 BLOCKS_MIN = 2
 
 
@@ -146,7 +144,7 @@ def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
     mean = float(values.mean())
     if len(values) < BLOCKS_MIN:
         return math.exp(mean), None
-    half = float(stats.t.ppf((1 + COVERAGE) / 2, len(values) - 1))
+    half = student(len(values) - 1)
     half *= float(values.std(ddof=1)) / math.sqrt(len(values))
     return math.exp(mean), Interval(lo=math.exp(mean - half), hi=math.exp(mean + half))
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.regression.quantile_regression import QuantReg
 
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, student
 from sojourn.stats.method import Method
 
 METHOD = Method(
@@ -159,7 +159,7 @@ def judged(
     draws = rng.integers(0, count, size=(DRAWS, count))
     error = slopes[draws].mean(axis=1).std(axis=0) * math.sqrt(count / (count - 1))
     mean = slopes.mean(axis=0)
-    width = float(stats.t.ppf(1 - ALPHA / 2, count - 1)) * error
+    width = student(count - 1, 1 - ALPHA) * error
     t = np.abs(mean) / np.maximum(error, np.finfo(float).tiny)
     p = 2 * stats.t.sf(t, count - 1)
     corrected = holm(p)

@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
 
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, student
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
 
@@ -49,7 +48,7 @@ def interval(values_ns: Sequence[float], *, confidence: float = 0.95) -> Interva
     if not np.isfinite(values).all():
         return Interval(lo=float(values.min()), hi=math.inf)
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    half = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error
+    half = student(len(values) - 1, confidence) * error
     mean = float(values.mean())
     return Interval(lo=max(0.0, mean - half), hi=mean + half)
 

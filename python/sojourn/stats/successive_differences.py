@@ -27,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from sojourn.stats.interval import student
+
 Logs = NDArray[np.float64]
 BLOCKS_MIN = 2  # in which a level is seen
 
@@ -40,7 +42,7 @@ class Error:
 
     def half(self, coverage: float) -> float:
         """Half of Student's interval of this coverage."""
-        return float(stats.t.ppf(1 - (1 - coverage) / 2, self.freedom)) * self.size
+        return student(self.freedom, coverage) * self.size
 
     def chance(self, mean: float) -> float:
         """The probability of a mean so far from 0 by chance."""

@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from sojourn.models.classify.scenario import Carried
+from sojourn.stats.interval import COVERAGE, student
 from sojourn.stats.times import Floats
 
-LEVEL = 0.95
 RUNS_MIN = 3
 BATCHES_MIN, BATCHES, BATCH_MIN = 4, 10, 3  # of fewer than 12 samples nothing is said
 
@@ -63,7 +62,7 @@ class Mean:
         """The mean with Student's interval."""
         if math.isnan(self.error):
             return Ends(value=self.value, lo=-math.inf, hi=math.inf)
-        half = float(stats.t.ppf((1 + LEVEL) / 2, self.freedom)) * self.error
+        half = student(self.freedom) * self.error
         return Ends(value=self.value, lo=self.value - half, hi=self.value + half)
 
 
@@ -102,7 +101,7 @@ def share_above(runs: Sequence[Floats], edge: float) -> Ends | None:
         return None if found is None else found.ends
     if found.error > 0:
         return found.ends
-    rare = 1 - (1 - LEVEL) ** (1 / (found.freedom + 1))
+    rare = 1 - (1 - COVERAGE) ** (1 / (found.freedom + 1))
     lo, hi = (found.value, rare) if found.value < 0.5 else (1 - rare, found.value)
     return Ends(value=found.value, lo=lo, hi=hi)
 
@@ -120,7 +119,7 @@ def ratio(base: Mean | None, top: Mean | None) -> Ends | None:
         return Ends(value=value, lo=value, hi=value)
     weights = zip(parts, (base.freedom, top.freedom), strict=True)
     freedom = whole**2 / sum(part**2 / freedom for part, freedom in weights)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(whole)
+    half = student(freedom) * math.sqrt(whole)
     return Ends(value=value, lo=value * math.exp(-half), hi=value * math.exp(half))
 
 

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy import stats
-
 from sojourn.findings.findings import LoadPoint
-from sojourn.stats.interval import Estimate, Interval
+from sojourn.stats.interval import Estimate, Interval, student
 from sojourn.stats.method import Method
 
 METHOD = Method(
@@ -29,7 +27,6 @@ METHOD = Method(
 )
 
 DEPARTS = 2.0  # times the tail alone: "as if there were no interference" ends there
-COVERAGE = 0.95
 State = Literal["alone", "departed", "open"]
 
 
@@ -176,7 +173,7 @@ def over_blocks(values: Sequence[float]) -> Number | None:
     if len(values) == 1:
         return Number(mean)
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
-    half = float(stats.t.ppf((1 + COVERAGE) / 2, len(values) - 1)) * deviation
+    half = student(len(values) - 1) * deviation
     half /= math.sqrt(len(values))
     return Number(mean, Interval(mean - half, mean + half))
 

@@ -25,9 +25,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, student
 from sojourn.stats.method import Method
 from sojourn.stats.quantile_regression import holm
 
@@ -286,7 +285,7 @@ def change(name: str, pairs: Sequence[tuple[float, float]]) -> Change:
     mean = float(differences.mean()) if count else 0.0
     if count >= BLOCKS_MIN:
         error = float(differences.std(ddof=1)) / math.sqrt(count)
-        half = float(stats.t.ppf(1 - ALPHA / 2, count - 1)) * error
+        half = student(count - 1, 1 - ALPHA) * error
         interval = Interval(lo=mean - half, hi=mean + half)
     means = values.mean(axis=0) if count else np.zeros(2)
     return Change(

@@ -22,12 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from sojourn.questions.isolation_cost.files import Change
 from sojourn.samples import dependence
 from sojourn.stats import quantiles, times
-from sojourn.stats.interval import Estimate, Interval
+from sojourn.stats.interval import COVERAGE, Estimate, Interval, student
 from sojourn.stats.method import Method
 
 METHOD = Method(
@@ -45,7 +44,6 @@ DRAWS = 2000
 TAIL = 0.99
 BINS = 400  # of the logarithm of the time, above a quantile that p99 is never below
 BODY = 0.8
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +131,7 @@ def _mean(values: Floats) -> Estimate:
             effective=float(values.size),
             refused="" if values.size else why,
         )
-    half = float(stats.t.ppf((1 + LEVEL) / 2, batches.size - 1)) * float(
-        batches.std(ddof=1) / math.sqrt(batches.size)
-    )
+    half = student(batches.size - 1) * float(batches.std(ddof=1) / math.sqrt(batches.size))
     mean = float(values.mean())
     return Estimate(
         q=None,
@@ -188,7 +184,7 @@ def felt(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
     )
     both = [_tails(draws.astype(np.float64) @ side, edges) for side in counts]
     is_finite = np.isfinite(both[0]) & np.isfinite(both[1])
-    if not np.isfinite(p99s).all() or is_finite.mean() < LEVEL:
+    if not np.isfinite(p99s).all() or is_finite.mean() < COVERAGE:
         return Felt(
             changes=len(changes),
             requests=least,
@@ -199,8 +195,8 @@ def felt(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
             refused="requests that never completed decide p99",
         )
     ratios = both[1][is_finite] / both[0][is_finite]
-    lo, hi = (float(np.quantile(ratios, p)) for p in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    shared = float(np.quantile(ratios, (1 - LEVEL) / 2 / max(1, mechanisms)))
+    lo, hi = (float(np.quantile(ratios, p)) for p in ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2))
+    shared = float(np.quantile(ratios, (1 - COVERAGE) / 2 / max(1, mechanisms)))
     return Felt(
         changes=len(changes),
         requests=least,
