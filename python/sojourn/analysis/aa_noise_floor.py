@@ -18,13 +18,14 @@ from collections.abc import Sequence
 
 from scipy import stats
 
+from sojourn import quantiles as table
 from sojourn.analysis.runs import Judged
 from sojourn.findings.findings import NoiseFloor
 from sojourn.plan.setting import TWIN, Setting
 from sojourn.stats.interval import Interval
 
 CONFIDENCE = 0.95
-QUANTILES = (0.99, 0.95, 0.9, 0.5)  # the highest that a run can carry is compared
+HIGHEST = 0.99  # of the quantiles, the highest that a run can carry is compared
 
 
 def is_twin(judged: Judged) -> bool:
@@ -44,7 +45,7 @@ def floor(
         confidence: of interval and gate.
     """
     both = twins(judged)
-    for at in (q, *(lower for lower in QUANTILES if lower < q)):
+    for at in (q, *(lower for lower in table.falling(HIGHEST) if lower < q)):
         pairs = tuple(
             (one.run.fraction or 0.0, a, b)
             for one, other in both

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from sojourn import quantiles as table
 from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
 from sojourn.findings.findings import ProbeRow
@@ -18,7 +19,7 @@ from sojourn.stats import quantiles
 from sojourn.stats.interval import Estimate
 from sojourn.text.numbers import load_share
 
-QUANTILES = (0.99, 0.95, 0.9, 0.5)
+HIGHEST = 0.99  # of a probe, which sends few requests
 CONFIDENCE = 0.95
 
 
@@ -34,7 +35,7 @@ def _row(judged: Judged) -> ProbeRow | None:
     key, fraction = run.key, run.fraction or 0.0
     if probe.doubts:
         return ProbeRow(key=key, fraction=fraction, q=None, why=probe.doubts[0])
-    for q in QUANTILES:
+    for q in table.falling(HIGHEST):
         # The probe's requests are far apart; those of the load depend on each other.
         seen = quantiles.estimate(probe.sojourn, q, confidence=CONFIDENCE)
         shrink = runs.ratio([judged], q) if q in judged.ratios else 1.0

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sojourn import quantiles as table
 from sojourn import spec
 from sojourn.analysis import run_stats
 from sojourn.findings.findings import Qos, Run
@@ -22,7 +23,6 @@ from sojourn.stats.independence import Batched, widened
 from sojourn.stats.times import Times, merge
 from sojourn.text.numbers import percent
 
-QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 LATENESS_LEAST = 0.05  # of a quantile; below it the client's lag is not worth a word (M3)
 
 _VERDICTS = {
@@ -127,7 +127,7 @@ def _run(
 
 def asked(qos: Qos | spec.Qos | None) -> tuple[float, ...]:
     """The quantiles to estimate, ascending: the usual ones and that of the target."""
-    return QUANTILES if qos is None else tuple(sorted({*QUANTILES, qos.q}))
+    return table.ALL if qos is None else tuple(sorted({*table.ALL, qos.q}))
 
 
 def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) -> Decision:

@@ -186,9 +186,9 @@ def test_a_run_whose_queue_grows_has_no_numbers_and_says_so_to_the_plan() -> Non
 
 
 def test_what_is_asked_of_a_target_is_asked_once_in_order() -> None:
-    assert runs.asked(None) == (0.5, 0.9, 0.95, 0.99, 0.999)
+    assert runs.asked(None) == (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
     assert runs.asked(MS) == runs.asked(None)
-    assert runs.asked(replace(MS, q=0.97)) == (0.5, 0.9, 0.95, 0.97, 0.99, 0.999)
+    assert runs.asked(replace(MS, q=0.97)) == (0.5, 0.9, 0.95, 0.97, 0.99, 0.999, 0.9999)
 
 
 def test_a_run_without_a_request_or_a_doubted_one_is_not_believed() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn import samples, store
+from sojourn import quantiles, samples, store
 from sojourn.analysis import runs
 from sojourn.analysis.study import study
 from sojourn.analysis.testing import memcached, study_of
@@ -76,7 +76,7 @@ def test_a_summary_says_what_the_slices_say(path: Path) -> None:
         folder = record.folder_of(outcome)
         own = stored._measured(folder, outcome)
         for target in (None, Qos(q=0.99, bound_ns=3e5, rule="given")):
-            kept = stored._known(folder, outcome, runs.QUANTILES)
+            kept = stored._known(folder, outcome, quantiles.ALL)
             assert kept.seconds == ()
             alone, judged = runs.judge(own, target), runs.judge(kept, target)
             assert (judged.run, judged.decision) == (alone.run, alone.decision)

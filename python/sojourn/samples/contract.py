@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.plan.points import Verdict
+from sojourn.quantiles import keys
 from sojourn.samples import histogram
 from sojourn.samples.histogram import Histogram
 
@@ -38,14 +39,25 @@ class Span(Table):
 
     mean: float | None
     p50: float | None
-    p90: float | None
     p95: float | None
     p99: float | None
-    p999: float | None
+    quantiles: Mapping[float, float | None] = Field(default_factory=dict)
     max: float | None
     count: int
     lost: int
     hdr: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_number(cls, table: object) -> object:
+        """Every quantile that the result has, by its number; an older one has fewer."""
+        if not isinstance(table, Mapping):
+            return table
+        return {**table, "quantiles": {q: table[k] for k, q in keys().items() if k in table}}
+
+    def at(self, q: float) -> float | None:
+        """A quantile, ns; None where lost requests decide it, or the result does not have it."""
+        return self.quantiles.get(q)
 
     def histogram(self, at: str) -> Histogram:
         """The finite times; `at` is named if they cannot be read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sojourn import quantiles
 from sojourn.samples.contract import LoadResult
 
 _OF_SENDS = {"send lag", "timely"}  # the generator's checks of when requests were sent
@@ -28,14 +29,7 @@ def added_ns(result: LoadResult) -> dict[float | None, float] | None:
     """
     if result.lateness_ns is not None:
         lag = result.pick_up_ns
-        known = {
-            None: lag.mean,
-            0.5: lag.p50,
-            0.9: lag.p90,
-            0.95: lag.p95,
-            0.99: lag.p99,
-            0.999: lag.p999,
-        }
+        known = {None: lag.mean, **{q: lag.at(q) for q in quantiles.ALL}}
         return {q: ns for q, ns in known.items() if ns is not None}
     late = {why.partition(":")[0] for why in result.lateness}
     is_logged = result.server_stops is not None and result.server_stops.is_whole

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+from sojourn import quantiles
 from sojourn.plan import Point, codec
 
 MAX_NS = 3_600_000_000_000
@@ -38,15 +39,12 @@ def span(times_ns: Sequence[float] | NDArray[np.float64]) -> dict[str, Any]:
 
     return {
         "mean": float(finite.mean()) if len(finite) else None,
-        **{f"p{name}": at(q) for name, q in _QUANTILES.items()},
+        **{name: at(q) for name, q in quantiles.keys().items()},
         "max": float(finite.max()) if len(finite) else None,
         "count": len(times),
         "lost": int(len(times) - len(finite)),
         "hdr": hdr(finite),
     }
-
-
-_QUANTILES = {"50": 0.5, "90": 0.9, "95": 0.95, "99": 0.99, "999": 0.999}
 
 
 def result(times_ns: Sequence[float] | NDArray[np.float64], **changes: Any) -> dict[str, Any]:

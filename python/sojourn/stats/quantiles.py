@@ -11,9 +11,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from scipy import stats
-
-from sojourn.stats.interval import Estimate, Interval
+from sojourn.stats.interval import Estimate, Interval, normal, student
 from sojourn.stats.method import Method
 from sojourn.stats.times import Times
 from sojourn.text.numbers import percentile
@@ -47,7 +45,7 @@ def ranks(n: float, q: float, *, confidence: float = 0.95) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def _z(confidence: float) -> float:
-    return float(stats.norm.ppf((1 + confidence) / 2))
+    return normal(confidence)
 
 
 @lru_cache(maxsize=1024)
@@ -155,7 +153,7 @@ def mean_estimate(
             refused=refused,
         )
     mean, variance = moments
-    half = float(stats.t.ppf((1 + confidence) / 2, effective - 1)) * math.sqrt(variance / effective)
+    half = student(effective - 1, confidence) * math.sqrt(variance / effective)
     return Estimate(
         q=None,
         value=mean,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from sojourn import quantiles
 from sojourn.actors import clients
 from sojourn.actors.clients import KINDS, hdr, logs, merge, replies, sessions, turns
 from sojourn.errors import SpecFault
@@ -52,7 +53,7 @@ def result(sojourn_ns: list[float], **changes: Any) -> dict[str, Any]:
         "lost": lost,
         "max": finite[-1] if finite else None,
         "hdr": total.encode().decode(),
-        **{name: hdr.quantile(total, q, lost) for name, q in hdr.QUANTILES.items()},
+        **{name: hdr.quantile(total, q, lost) for name, q in quantiles.keys().items()},
     }
     # fmt: off
     table = {

@@ -10,10 +10,11 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+from sojourn import quantiles
+
 Span: TypeAlias = Mapping[str, Any]
 
 MAX_NS, DIGITS = 3_600_000_000_000, 3  # as the generator's
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 def added(texts: Sequence[str]) -> HdrHistogram:
@@ -33,7 +34,7 @@ def span(spans: Sequence[Span]) -> dict[str, Any]:
     largest = [one["max"] for one in spans if one["max"] is not None]
     return {
         "mean": sum(sums) / sum(finite) if sum(finite) else None,
-        **{name: quantile(total, q, lost) for name, q in QUANTILES.items()},
+        **{name: quantile(total, q, lost) for name, q in quantiles.keys().items()},
         "max": max(largest, default=None),
         "count": sum(finite) + lost,
         "lost": lost,
