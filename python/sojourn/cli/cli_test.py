@@ -16,7 +16,6 @@ from rich.console import Console
 from sojourn import spec
 from sojourn.cli.app import app, commands, main
 from sojourn.cli.live import Display
-from sojourn.cli.plain import plain
 from sojourn.cli.point_line import line
 from sojourn.cli.words import chance, point_words
 from sojourn.errors import Exit
@@ -24,6 +23,7 @@ from sojourn.plan import Outcome, Phase, Verdict, next_point
 from sojourn.plan.rehearse import imagine
 from sojourn.run import Event
 from sojourn.testing_questions import PLANS
+from sojourn.text.plain_values import plain
 
 COMMANDS = [
     info.name or info.callback.__name__ for info in app.registered_commands if info.callback

@@ -9,8 +9,9 @@ import typer
 
 from sojourn.cli.draw import escape, to_stdout
 from sojourn.cli.options import AsJson
-from sojourn.cli.plain import plain, put_json
+from sojourn.cli.plain import put_json
 from sojourn.errors import SpecFault
+from sojourn.text.plain_values import plain
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -170,6 +170,17 @@ AsJson = Annotated[
     bool,
     typer.Option("--json", rich_help_panel=OUTPUT_PANEL, help="Write JSON to stdout."),
 ]
+Export = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--export",
+        metavar="FORMAT=FILE",
+        rich_help_panel=OUTPUT_PANEL,
+        show_default=False,
+        help="Also write the answer into a file, such as markdown=answer.md. Formats: html, text, "
+        "json, csv (every measured point), markdown. May be given several times.",
+    ),
+]
 RecordArgument = Annotated[
     str | None,
     typer.Argument(

@@ -15,11 +15,12 @@ from sojourn.cli import credentials
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
-from sojourn.cli.plain import plain, put, put_json
+from sojourn.cli.plain import put, put_json
 from sojourn.errors import Exit, SpecFault
+from sojourn.text.plain_values import plain
 
 if TYPE_CHECKING:
-    from sojourn.services.external import External
+    from sojourn.services.own.external import External
     from sojourn.spec import Study
 
 FIRST_S = 15.0  # how long a bound `init` takes for possible: it is not told one
@@ -220,8 +221,8 @@ def _met(target: str, study: Study, *, is_filled: bool) -> External:
         SpecFault, HostFault: it is not there, or not as it should be.
     """
     from sojourn.run import waits
-    from sojourn.services import asked, external
     from sojourn.services.kind import Allowance
+    from sojourn.services.own import asked, external
 
     spec = study.services[0]
     allowance = Allowance(cpus=1, memory_bytes=0)
@@ -238,7 +239,7 @@ def _met(target: str, study: Study, *, is_filled: bool) -> External:
 
 
 def _is_here(service: External) -> bool:
-    from sojourn.services import asked
+    from sojourn.services.own import asked
 
     return asked.is_here(service.where)
 
@@ -286,7 +287,7 @@ def init(
       sojourn init http://localhost:8080/
       sojourn init --command "python3 app.py --port {port}" -o app.toml
     """
-    from sojourn.services.asked import KEYS
+    from sojourn.services.own.asked import KEYS
     from sojourn.spec import own
 
     if bool(target) == bool(command):
@@ -335,8 +336,8 @@ def init(
 
 def _asked(target: str, given: Mapping[str, str | bool]) -> External:
     """A service that was asked three times, with what was given for it."""
-    from sojourn.services import external
     from sojourn.services.kind import Allowance
+    from sojourn.services.own import external
 
     allowance = Allowance(cpus=1, memory_bytes=0)
     service = external.build({"target": target}, allowance).met(given, FIRST_S)
@@ -354,7 +355,7 @@ def _facts(service: External) -> tuple[tuple[str, str], ...]:
 
 
 def _check_command(command: str) -> None:
-    from sojourn.services import command as commands
     from sojourn.services.kind import Allowance
+    from sojourn.services.own import command as commands
 
     commands.build({"argv": command}, Allowance(cpus=1, memory_bytes=1 << 30))

@@ -1,36 +1,14 @@
-"""Values → JSON for machines: the same words as in the code; infinite times are the text "inf"."""
+"""Text and JSON on stdout."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from typing import Any
 
 import typer
 
+from sojourn.text.plain_values import plain
 from sojourn.visible import visible
-
-
-def plain(value: Any) -> Any:
-    """The same value of what JSON knows: dataclasses and mappings become objects, sets lists."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    return _scalar(value)
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def put_json(value: Any) -> None:

@@ -10,12 +10,17 @@ from typing import Annotated
 import typer
 
 from sojourn.cli import lowered
-from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
+from sojourn.cli.options import RESULTS, AsJson, Export, RecordArgument, Results
 from sojourn.cli.plain import put, put_json, put_page
 from sojourn.errors import SpecFault
 
 
-def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJson = False) -> None:
+def show(
+    name: RecordArgument = None,
+    results: Results = RESULTS,
+    as_json: AsJson = False,
+    export: Export = None,
+) -> None:
     """Print the answer of a record again, as text.
 
     \b
@@ -23,13 +28,21 @@ def show(name: RecordArgument = None, results: Results = RESULTS, as_json: AsJso
       sojourn show
       sojourn show max_load_memcached
       sojourn show --json | jq '.services[].max_load.border.interval_rps'
+      sojourn show --export markdown=answer.md --export csv=points.csv
     """
     from sojourn import pipeline, report, store
     from sojourn.questions import flat, parts
     from sojourn.store import files
 
-    lowered.for_reading(path := store.resolve(results, name))
+    exports = report.asked(export or ())
+    path = store.resolve(results, name)
+    if exports:
+        lowered.for_writing(exports[0][1].parent)
+    else:
+        lowered.for_reading(path)
     findings = pipeline.findings_of(path)
+    with files.readable(path, pipeline.STRANGE):
+        report.export(findings, exports, parts())
     if as_json:
         put_json(flat(findings))
         return
@@ -52,6 +65,7 @@ def write(
         ),
     ] = None,
     results: Results = RESULTS,
+    export: Export = None,
 ) -> None:
     """Write the report of a record again: HTML, and every figure as SVG, PDF and CSV.
 
@@ -64,8 +78,17 @@ def write(
       sojourn report --out /tmp/report
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
-    from sojourn import campaign, pipeline, store
+    from sojourn import campaign, pipeline, report, store
+    from sojourn.questions import parts
     from sojourn.store import files
+
+    if every and export:
+        raise SpecFault(
+            "--export is for one report, --all writes many",
+            at="sojourn report",
+            fix="give one of the two",
+        )
+    exports = report.asked(export or ())
 
     if every and out is not None:
         raise SpecFault(
@@ -83,6 +106,8 @@ def write(
             out.mkdir(parents=True, exist_ok=True)
     path = store.resolve(results, name)
     lowered.for_writing(out or path)
-    _, pages = pipeline.written(path, out)
-    for page in pages:
+    findings, pages = pipeline.written(path, out)
+    with files.readable(path, pipeline.STRANGE):
+        report.export(findings, exports, parts())
+    for page in [*pages, *(file for _, file in exports)]:
         put(str(page))

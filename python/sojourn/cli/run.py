@@ -18,6 +18,7 @@ from sojourn.cli.options import (
     STUDY_PANEL,
     All,
     AsJson,
+    Export,
     NoShield,
     Only,
     Profile,
@@ -29,11 +30,12 @@ from sojourn.cli.options import (
     Within,
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
-from sojourn.cli.plain import plain, put_json, put_page
+from sojourn.cli.plain import put_json, put_page
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.findings.findings import Findings
+    from sojourn.report import Exports
 
 _EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 
@@ -67,6 +69,7 @@ def run(
     force: Force = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
+    export: Export = None,
     quiet: Quiet = False,
 ) -> int:
     """Measure a study, or all of them, print the answer, and write the report.
@@ -101,14 +104,16 @@ def run(
       sojourn run max_load_memcached --set services.memcached.qos.bound=500us
       sojourn run latency_vs_load --vary services.memcached.params.threads=1,2
       sojourn run my.toml --json > answer.json
+      sojourn run my.toml --export markdown=answer.md
       sojourn run selfcheck --wait 10m          wait for another study to end
     """
-    from sojourn import spec
-    from sojourn.questions import PLANS
+    from sojourn import questions, report, spec
 
     waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
+    exports = report.asked(export) if export else ()
     if study is None or every or only:
+        _refuse(exports)
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         return all_studies.run(
             names,
@@ -126,7 +131,7 @@ def run(
     if within is not None:
         raise SpecFault("--within is for --all", at="--within", fix="add --all, or leave it out")
     asked = spec.load(  # a mistake is told at once
-        study, profile=profile, overrides=sets, varied=vary or (), asks=PLANS.mistakes
+        study, profile=profile, overrides=sets, varied=vary or (), asks=questions.PLANS.mistakes
     )
     consent.agreed(study, asked, is_agreed=yes)
     from sojourn import pipeline
@@ -153,10 +158,9 @@ def run(
         return Exit.INTERRUPTED
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
+    report.export(done.findings, exports, questions.parts())
     if as_json:
-        from sojourn.questions import flat
-
-        put_json({"record": done.path, "pages": done.pages, **plain(flat(done.findings))})
+        put_json({"record": done.path, "pages": done.pages, **questions.flat(done.findings)})
         if not quiet:
             _say_lost(done.findings)
     else:
@@ -174,6 +178,16 @@ def _shield(name: str | None, *, is_off: bool) -> list[str]:
         )
     wanted = "none" if is_off else name
     return [f"run.shield={wanted}"] if wanted else []
+
+
+def _refuse(exports: Exports) -> None:
+    """Several studies have no one file to go to."""
+    if exports:
+        raise SpecFault(
+            "--export is for one study, --all measures many",
+            at="--export",
+            fix="leave it out; then `sojourn show STUDY --export FORMAT=FILE` for each",
+        )
 
 
 def _tell(findings: Findings) -> None:

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import vl_convert
 
-from sojourn import disk
-from sojourn.errors import StoreFault
 from sojourn.findings.findings import Findings
-from sojourn.report import explore, figures, page, parts, volume
+from sojourn.report import parts, volume, writers
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Figure, sized
-from sojourn.report.terminal import text
+from sojourn.report.writers import csv, html, text
 
 PAGE = "report.html"
 TEXT = "report.txt"
@@ -37,27 +35,21 @@ def write(findings: Findings, folder: Path, of: parts.Parts) -> list[Path]:
         StoreFault: the folder cannot be written.
     """
     with parts.using(of):
-        return _write(findings, folder, of)
+        return _write(findings, folder)
 
 
-def _write(findings: Findings, folder: Path, of: parts.Parts) -> list[Path]:
-    is_crowded = volume.is_crowded(findings)
-    of_services = {
-        s.service: figures.of_service(s, is_crowded=is_crowded) for s in findings.services
-    }
-    of_study = figures.of_study(findings)
-    html = page.html(findings, of_services=of_services, of_study=of_study)
-    own = [f for some in of_services.values() for f in some]
+def _write(findings: Findings, folder: Path) -> list[Path]:
+    drawn = html.drawn(findings)
+    own = [f for some in drawn.of_services.values() for f in some]
     paths = [
-        _replace(folder / PAGE, html.encode()),
-        _replace(folder / TEXT, (text(findings, of) + "\n").encode()),
+        _replace(folder / PAGE, html.with_figures(findings, drawn)),
+        _replace(folder / TEXT, text.content(findings)),
     ]
     if volume.is_filtered(findings):
-        every = explore.table(findings).csv()
-        paths.append(_replace(folder / FIGURES / POINTS, every.encode()))
+        paths.append(_replace(folder / FIGURES / POINTS, csv.content(findings)))
     names = {figure.name for figure in own}
     is_large = volume.is_large(findings)  # pictures would take minutes; the page draws them
-    for figure in [*own, *of_study]:
+    for figure in [*own, *drawn.of_study]:
         files = _numbers(figure) if is_large and figure.name in names else pictures(figure)
         for suffix, content in files:
             paths.append(_replace(folder / FIGURES / f"{figure.name}.{suffix}", content))
@@ -81,12 +73,5 @@ def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:
 
 
 def _replace(path: Path, content: bytes) -> Path:
-    try:
-        disk.write_whole(path, lambda file: file.write(content), is_made=True)
-    except OSError as error:
-        raise StoreFault(
-            f"the report cannot be written: {error.strerror or error}",
-            at=str(path),
-            fix="make room, or name another folder: `sojourn report --out DIR`",
-        ) from error
-    return path
+    fix = "make room, or name another folder: `sojourn report --out DIR`"
+    return writers.replace(path, content, fix=fix)

@@ -48,8 +48,13 @@ def text(
             next, where the question has a first screen of its own.
     """
     with parts.using(of):
-        whole = _text(findings, width, is_whole=is_whole)
-    return _painted(whole) if color else whole
+        found = _text(findings, width, is_whole=is_whole)
+    return _painted(found) if color else found
+
+
+def whole(findings: Findings, width: int = 80) -> str:
+    """The same within `parts.using`, without colour."""
+    return _text(findings, width, is_whole=True)
 
 
 def _text(findings: Findings, width: int, *, is_whole: bool) -> str:

@@ -1,0 +1,49 @@
+"""All findings as one JSON document, in the form of `schema/findings.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from sojourn.analysis.answer_kind import Answers
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.report import parts
+from sojourn.report.writers.writer import Writer
+from sojourn.text.plain_values import plain
+
+
+def table(found: Findings, answers: Answers) -> dict[str, object]:
+    """Findings as their JSON has them: each question's part beside what is common."""
+    whole: dict[str, object] = {
+        **_common(found),
+        "services": [_of_service(service, answers) for service in found.services],
+    }
+    for kind in answers.values():
+        whole |= kind.study_json(found.sections.get(kind.name))
+    return whole
+
+
+def dumps(value: Any) -> str:
+    """A document as it is printed and written."""
+    return json.dumps(plain(value), indent=2, ensure_ascii=False)
+
+
+def content(findings: Findings) -> bytes:
+    """The document."""
+    return f"{dumps(table(findings, parts.answers()))}\n".encode(errors="backslashreplace")
+
+
+def _of_service(found: ServiceFinding, answers: Answers) -> dict[str, object]:
+    whole = _common(found)
+    for kind in answers.values():
+        whole |= kind.service_json(found.sections.get(kind.name))
+    return whole
+
+
+def _common(found: Findings | ServiceFinding) -> dict[str, object]:
+    names = (field.name for field in fields(found))
+    return {name: getattr(found, name) for name in names if name != "sections"}
+
+
+WRITER = Writer(name="json", about="all findings, as `--json` prints them", content=content)
