@@ -11,10 +11,20 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from sojourn import handed
+
 # No test asserts a time: an example may take as long as the machine lets it.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")
 
+
+def _form() -> object:
+    from sojourn import questions  # noqa: PLC0415  # many tests read no study
+
+    return questions.form()
+
+
+handed.hand_in(handed.STUDY_FORM, _form)
 FakeHost = Callable[[str], Path]
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo
 
-from sojourn import __version__
+from sojourn import __version__, handed
 from sojourn.cli import (
     install_cmd,
     kinds,
@@ -52,6 +52,15 @@ def flowing(text: str) -> str:
         one if one.startswith("\b") else " ".join(one.split("\n")) for one in paragraphs
     )
 
+
+def _form() -> object:
+    """The questions are loaded when the first study is read."""
+    from sojourn import questions
+
+    return questions.form()
+
+
+handed.hand_in(handed.STUDY_FORM, _form)
 
 app = typer.Typer(
     name="sojourn",

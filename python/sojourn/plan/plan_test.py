@@ -90,22 +90,6 @@ def test_unknown_runs_of_a_sweep_are_made_again_at_the_end_of_their_block() -> N
     assert len(keys) == len(of.run.fractions) + 1
 
 
-def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
-    of = study(name="selfcheck", profile="quick")
-    points = [o.point for o in play(of, imagine, PLANS)]
-    assert {p.phase for p in points} == {Phase.CHECK}
-    for service in of.services:
-        if service.check is None or service.check.system == "null":
-            continue
-        mine = {p.fraction: p for p in points if p.service == service.label}
-        assert set(mine) == set(service.check.rho)
-        for rho, point in mine.items():
-            assert rho is not None
-            load = rho * service.check.servers / service.check.service_s
-            assert point.offered_rps == pytest.approx(load, rel=1e-3)
-        assert mine[0.9].measure_s > mine[0.5].measure_s
-
-
 def test_two_services_do_not_see_each_other() -> None:
     of = study(name="latency_vs_load", profile="quick")
     order = [o.point.service for o in play(of, imagine, PLANS)]

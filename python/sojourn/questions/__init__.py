@@ -7,12 +7,11 @@ below knows which questions there are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import kinds
+from sojourn import handed, kinds
 from sojourn.plan.questions import Questions
 from sojourn.questions import (
     attribution,
@@ -31,13 +30,15 @@ from sojourn.questions import (
     together,
 )
 from sojourn.questions.kind import Kind, Reader
+from sojourn.spec import form as study_form
 
 if TYPE_CHECKING:
     from sojourn.actors import Catalogue
     from sojourn.analysis.answer_kind import Answers
-    from sojourn.findings.findings import Findings, ServiceFinding
+    from sojourn.findings.findings import Findings
     from sojourn.models.colocation import Table
     from sojourn.report import Parts
+    from sojourn.spec.form import Form
 
 KINDS: Mapping[str, Kind] = kinds.table(
     sweep.KIND,
@@ -58,6 +59,15 @@ KINDS: Mapping[str, Kind] = kinds.table(
 PLANS = Questions(*(kind.plan for kind in KINDS.values()))
 
 __all__ = ["KINDS", "PLANS", "Kind", "Reader"]
+
+
+@cache
+def form() -> Form:
+    """How a study file is read: the core's keys, and those that each question adds."""
+    return study_form.made({kind.name: kind.asks for kind in KINDS.values()})
+
+
+handed.hand_in(handed.STUDY_FORM, form)  # who knows the questions reads their keys
 
 
 @cache
@@ -107,19 +117,6 @@ def tables(findings: Findings, source: str) -> tuple[Table, ...]:
 
 def flat(found: Findings) -> dict[str, object]:
     """Findings as their JSON has them: each question's part beside what is common."""
-    table: dict[str, object] = {**_common(found), "services": [_flat(s) for s in found.services]}
-    for kind in answers().values():
-        table |= kind.study_json(found.sections.get(kind.name))
-    return table
+    from sojourn.report.writers import json
 
-
-def _flat(found: ServiceFinding) -> dict[str, object]:
-    table = _common(found)
-    for kind in answers().values():
-        table |= kind.service_json(found.sections.get(kind.name))
-    return table
-
-
-def _common(found: Findings | ServiceFinding) -> dict[str, object]:
-    names = (field.name for field in fields(found))
-    return {name: getattr(found, name) for name in names if name != "sections"}
+    return json.table(found, answers())

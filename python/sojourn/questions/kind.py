@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.plan.points import Outcome
 from sojourn.plan.question import Question
+from sojourn.spec.form import Asks
 
 if TYPE_CHECKING:
     from sojourn.actors.kind import ProbeKind
@@ -30,9 +31,11 @@ class Kind(ABC):
 
     Attributes:
         plan: which points it wants, in which order.
+        asks: what it adds to the study file.
     """
 
     plan: Question
+    asks: Asks = Asks()
 
     @property
     def name(self) -> str:

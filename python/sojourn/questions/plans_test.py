@@ -11,7 +11,7 @@ from sojourn.errors import SpecFault
 from sojourn.plan import next_point
 from sojourn.plan.points import Phase
 from sojourn.questions import PLANS
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import Study
 
 
 def loaded(measure: str, *sets: str) -> Study:
@@ -64,7 +64,9 @@ def test_the_line_of_a_wrong_name_is_told_and_that_of_a_table_that_lacks(tmp_pat
 
 def test_nothing_is_planned_for_a_question_that_nobody_knows() -> None:
     of = loaded('["sweep"]')
-    wrong = ServiceSpec.model_validate({**of.services[0].model_dump(), "measure": ["swep"]})
+    wrong = type(of.services[0]).model_validate(
+        {**of.services[0].model_dump(), "measure": ["swep"]}
+    )
     with pytest.raises(SpecFault, match="no question 'swep'"):
         next_point(of.model_copy(update={"services": (wrong,)}), [], PLANS)
 

@@ -21,7 +21,7 @@ from sojourn.places import PlaceKind
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples.resources import ResourceFile
 from sojourn.services import KINDS, Param, ServiceKind
-from sojourn.spec import PROFILES, Study, kinds
+from sojourn.spec import PROFILES, kinds
 
 DESCRIBE_S_MAX = 20.0
 _TYPES = {int: "integer", float: "number", bool: "boolean", str: "string"}
@@ -104,7 +104,7 @@ def _describe(program: str) -> Mapping[str, Any]:
 
 def _study() -> dict[str, Any]:
     """As people write it: what a profile fills in may be left out, questions have names."""
-    schema = Study.model_json_schema(by_alias=True)
+    schema = questions.form().study.model_json_schema(by_alias=True)
     for name in ("RunSpec", "SearchSpec"):
         schema["$defs"][name].pop("required", None)
     one = {

@@ -2,7 +2,6 @@
 
 from sojourn.spec.load import STUDIES, STUDY_BYTES, find, load, located, names, of_papers
 from sojourn.spec.models import (
-    Check,
     MaxRps,
     Pin,
     Qos,
@@ -19,7 +18,6 @@ __all__ = [
     "PROFILES",
     "STUDIES",
     "STUDY_BYTES",
-    "Check",
     "MaxRps",
     "Pin",
     "Qos",

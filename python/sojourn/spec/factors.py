@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from sojourn.spec import faults, keys
+from sojourn.spec import faults, form, keys
 from sojourn.spec.design import COMBINATIONS_MAX, Combination
 from sojourn.spec.faults import Mistake, dotted, near
 from sojourn.spec.levels import LOAD_WORDS, level_text, names, short
-from sojourn.spec.models import MaxRps, ServiceSpec, Study
+from sojourn.spec.models import Study
 
 Judge: TypeAlias = Callable[[Mapping[str, Any]], Iterable[Mistake]]
 
@@ -115,21 +115,10 @@ def _unheard(study: Study, key: str) -> str:
     """What would have to be asked for a factor to matter; "" if it may matter as it is."""
     label = keys.service_of(key)
     asked = [s for s in study.services if label in {None, s.label}]
-    goals = {goal for service in asked for goal in service.measure}
-    if key.startswith("run.search.") and not any(map(_is_searched, asked)):
-        return 'nothing is searched for; add "max_load" to measure'
-    is_check = key == "run.check_s" or (label and key.startswith(f"services.{label}.check."))
-    if is_check and asked and "check" not in goals:
-        return 'nothing is checked; measure = ["check"] would'
-    if key == "trace" and goals and goals <= {"check"}:
-        return "checks are not traced; leave the factor out"
-    if key == "neighbour" and "breakdown" in goals:
-        return 'measure = ["breakdown"] varies the neighbour itself; leave one of them out'
-    return ""
-
-
-def _is_searched(service: ServiceSpec) -> bool:
-    return "max_load" in service.measure or service.max_rps is not MaxRps.ACHIEVED_PEAK
+    said = (
+        one.no_effect(key, label, asked) for one in form.current().asks.values() if one.no_effect
+    )
+    return next(filter(None, said), "")
 
 
 def _of_design(study: Study) -> Iterator[Mistake]:

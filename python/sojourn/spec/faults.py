@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from sojourn.errors import SpecFault
-from sojourn.spec.models import Study
+from sojourn.spec import form
 from sojourn.spec.where import line_of
 
 Key = tuple[str | int, ...]
@@ -162,7 +162,7 @@ def _in_table(location: Sequence[str | int], table: Mapping[str, Any]) -> Key:
 
 def _keys_of(key: Sequence[str | int]) -> list[str]:
     """The keys that the table at `key` may have."""
-    model: type[BaseModel] | None = Study
+    model: type[BaseModel] | None = form.current().study
     for part in key:
         if isinstance(part, int) or model is None:
             continue

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from sojourn.spec import form
 from sojourn.spec.faults import Key
 
 V = TypeVar("V")
@@ -39,7 +40,6 @@ _WITHIN = {
     ("load", "header"): _HEADER,
     ("params", "environment"): _VARIABLE,
     ("neighbour",): _FOLDER,
-    ("blame", "neighbours"): _FOLDER,
 }
 
 
@@ -125,7 +125,7 @@ def _is_read(key: str) -> bool:
 
 def _tails(service: object) -> Iterator[tuple[str, ...]]:
     """Where in a service's table a name of a file may stand."""
-    for part in ("load", "params", "blame"):
+    for part in ("load", "params", *(table for table, _ in form.current().neighbours)):
         node = service.get(part) if isinstance(service, Mapping) else None
         if isinstance(node, MutableMapping):
             yield from ((part, key) for key in node)
@@ -192,7 +192,9 @@ def _form(tail: tuple[str, ...]) -> re.Pattern[str] | None:
             is_name = key in PARAMS
         case _:
             is_name = False
-    return _WHOLE if is_name else _WITHIN.get(tail)
+    if is_name:
+        return _WHOLE
+    return _FOLDER if tail in form.current().neighbours else _WITHIN.get(tail)
 
 
 def _absolute(name: str, base: Path) -> str:

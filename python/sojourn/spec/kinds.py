@@ -14,8 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sojourn.spec import words
-from sojourn.spec.blame import parted
+from sojourn.spec import form, words
 from sojourn.spec.faults import Mistake, near
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
@@ -194,16 +193,16 @@ def _job_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
             yield (key, f"there is no kind of {name} '{value}'", unknown)
 
 
-def _blame_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Neighbours of `blame` that there are not."""
-    asked = _table(service, "blame").get("neighbours", "")
-    every = asked if isinstance(asked, list | tuple) else parted(str(asked))
-    for text in every:
-        key, table = ("blame", "neighbours"), ACTORS["neighbour"]
-        yield from ((key, *problem) for problem in _actor_problems("neighbour", table, str(text)))
+def _neighbour_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Neighbours in a question's table that there are not."""
+    for key in form.current().neighbours:
+        asked = _table(service, key[0]).get(key[1], "")
+        for text in asked if isinstance(asked, list | tuple) else words.parted(str(asked)):
+            problems = _actor_problems("neighbour", ACTORS["neighbour"], str(text))
+            yield from ((key, *problem) for problem in problems)
 
 
-_LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes, _blame_mistakes)
+_LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes, _neighbour_mistakes)
 
 
 def _plain(found: Mapping[str, Any]) -> Mapping[str, Any]:

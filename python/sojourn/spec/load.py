@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from sojourn import disk
 from sojourn.errors import SpecFault
-from sojourn.spec import factors, files, kinds, vary
+from sojourn.spec import factors, files, form, kinds, vary
 from sojourn.spec.faults import Key, Mistake, mistakes, near, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
@@ -79,7 +79,7 @@ def load(
     parsed: Study | None = None
     found: list[Mistake] = []
     try:
-        parsed = Study.model_validate(resolved)
+        parsed = form.current().study.model_validate(resolved)
     except ValidationError as error:
         found.extend(mistakes(error, resolved))
     if not is_own:
@@ -348,7 +348,7 @@ def _with_profile(
         fix = f"use one of: {', '.join(PROFILES)}"
         faults.append(SpecFault(f"there is no profile '{name}'", at=at, fix=fix))
         name = DEFAULT_PROFILE
-    base = PROFILES[name].model_dump(mode="python")
+    base = form.current().profiles[name].model_dump(mode="python")
     search = run.get("search", {})
     if run.get("rates"):  # in place of the profile's loads; both in the file are refused
         base["fractions"] = ()

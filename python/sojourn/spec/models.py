@@ -11,17 +11,15 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from sojourn import units
 from sojourn.spec import keys, rates
 from sojourn.spec.base import Model, Table, TableOfTables
-from sojourn.spec.blame import Blame
 from sojourn.spec.design import Combination, Design, Factors
 from sojourn.spec.levels import level_text
-from sojourn.spec.together import QosMatrix, Together, refuse, refuse_matrix
 
 SCHEMA: Literal["sojourn.study/1"] = "sojourn.study/1"
 
@@ -115,92 +113,6 @@ class Layout(NamedTuple):
 _LAYOUT = re.compile(r"([1-9]\d{0,3})(?::([1-9]\d{0,3}))?")
 
 
-class Check(Model):
-    """A known truth to hold the instrument against (M20)."""
-
-    system: Literal["M/M/1", "M/D/1", "M/M/n", "null"]
-    """Closed form to compare with; "null": what the instrument itself costs."""
-    service_time: str = "1ms"
-    """Mean service time S of the synthetic service."""
-    servers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Its threads, n."""
-    rho: tuple[Ratio, ...] = (0.5, 0.7, 0.8, 0.9)
-    """Utilisations to check at; the offered load is rho x n / S."""
-    rates: tuple[str, ...] = ()
-    """For "null": offered loads, such as "20k"."""
-
-    @field_validator("rho", "rates", mode="before")
-    @classmethod
-    def _list(cls, value: object) -> object:
-        return tuple(value) if isinstance(value, list) else value
-
-    @field_validator("service_time")
-    @classmethod
-    def _time(cls, text: str) -> str:
-        if units.parse_ns(text) == 0:
-            raise ValueError("a service time of 0 has no queue to check; use the null service")
-        return text
-
-    @field_validator("rates")
-    @classmethod
-    def _rates(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        for text in texts:
-            if units.parse_count(text) <= 0:
-                raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
-        return texts
-
-    @property
-    def service_s(self) -> float:
-        """Mean service time of one request, s."""
-        return units.parse_ns(self.service_time) / units.NS_PER_S
-
-    def refuse_other_service(self, params: Mapping[str, object]) -> None:
-        """ValueError if the service's parameters describe another queue than this one."""
-        text = str(params.get("service", ""))
-        if self.system == "null" or not text:
-            return
-        name, _, mean = text.partition(":")
-        wanted = "fixed" if self.system == "M/D/1" else "exponential"
-        if name != wanted:
-            raise ValueError(f"{self.system} has {wanted} service times, params.service is {text}")
-        if units.parse_ns(mean) != units.parse_ns(self.service_time):
-            raise ValueError(f"service_time is {self.service_time}, params.service is {text}")
-        if params.get("servers", 1) != self.servers:
-            raise ValueError(f"servers is {self.servers}, params has {params.get('servers', 1)}")
-
-    @model_validator(mode="after")
-    def _fits_system(self) -> Check:
-        if self.system == "null" and not self.rates:
-            raise ValueError('system = "null" needs rates, such as rates = ["1k", "20k"]')
-        if self.system in {"M/M/1", "M/D/1"} and self.servers != 1:
-            raise ValueError(f'servers = {self.servers}, but {self.system} has one; use "M/M/n"')
-        return self
-
-
-class Attribution(Model):
-    """At which load it is asked which factor moves the tail (M17)."""
-
-    rate: str
-    """Offered load, requests/s, such as "10k": the same under every combination of levels."""
-
-    @field_validator("rate")
-    @classmethod
-    def _rate(cls, text: str) -> str:
-        if units.parse_count(text) <= 0:
-            raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
-        return text
-
-
-class Colocation(Model):
-    """What a batch neighbour may lose beside the service, at most (L30, L34)."""
-
-    loss_max: Annotated[float, Field(ge=0, le=1)] = 0.6
-    """Largest loss of its pace alone on the service's own CPUs. There it gives up the service's
-    share at least: at 50 % load it loses half, whatever the scheduler does."""
-    loss_max_apart: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """The same on CPUs of its own (L34: 10 %)."""
-
-
 _LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -243,14 +155,6 @@ class ServiceSpec(Model):
     budget. For services whose requests take so long that few come in a point."""
     knobs: Table = Field(default_factory=lambda: MappingProxyType({}))
     """What is set on it while it runs, as `sojourn kinds knobs` lists them: cpuset = "0-1"."""
-    check: Check | None = None
-    """Known truth; needed for "check"."""
-    attribution: Attribution | None = None
-    """The load at which factors are compared; needed for "attribution"."""
-    colocation: Colocation | None = None
-    """What a neighbour may lose at most; needed for "colocation"."""
-    blame: Blame | None = None
-    """Who may be to blame for a missed target; needed for "blame"."""
 
     @field_validator("measure", mode="before")
     @classmethod
@@ -319,8 +223,6 @@ class ServiceSpec(Model):
     def _has_what_it_needs(self) -> ServiceSpec:
         if not self.measure:
             raise ValueError('measure is empty; ask for "sweep" or "max_load"')
-        if self.check is not None:
-            self.check.refuse_other_service(self.params)
         if self.qos and self.qos.rule is QosRule.SERVICE_TIME and not self._is_of_one_thread:
             raise ValueError(
                 'rule = "service_time" is the time of one thread (P8); say under which levels it'
@@ -381,10 +283,6 @@ class RunSpec(Model):
     """Most raw requests kept per point, for analyses of your own; 0: none. Nothing needs them."""
     search: SearchSpec
     """The search for the highest load."""
-    applications: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
-    """How often "isolation_cost" applies each mechanism, idle, beside load and busy (C19)."""
-    restarts: Annotated[int, Field(ge=1, le=10_000)] = 100
-    """How often "isolation_cost" ends and starts a container or VM anew."""
     shield: Literal["priority", "none", "move"] = "priority"
     """What keeps the server's CPUs for the server: its threads' real-time priority, nothing, or
     also moving other tasks and interrupts off them and back afterwards (M32)."""
@@ -434,6 +332,9 @@ class RunSpec(Model):
 class Study(Model):
     """A question, the services it is asked of, and the care that is taken."""
 
+    in_shares: ClassVar[frozenset[str]] = frozenset()  # questions with loads of run.fractions
+    in_rates: ClassVar[frozenset[str]] = frozenset()  # those that need no max RPS with run.rates
+
     schema_version: Literal["sojourn.study/1"] = Field(default=SCHEMA, alias="schema")
     """Version of this form."""
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=64)
@@ -469,11 +370,6 @@ class Study(Model):
     """How long and how often."""
     services: tuple[ServiceSpec, ...]
     """The services, in the order in which they are measured."""
-    together: Together = Field(default_factory=lambda: MappingProxyType({}))
-    """Services that are also measured at once: label = loads, as shares of max RPS. Every
-    combination, and every load alone, once per block."""
-    qos_matrix: QosMatrix = Field(default_factory=QosMatrix)
-    """Two services under every pair of loads: both, one or none meets its QoS target."""
     factors: Factors = Field(default_factory=lambda: MappingProxyType({}))
     """What is varied: keys of this file, services by label, each with a list of levels, such as
     "services.memcached.params.threads" = [1, 2]. The load is varied by run.fractions."""
@@ -511,10 +407,7 @@ class Study(Model):
 
     @model_validator(mode="after")
     def _can_meet(self) -> Study:
-        refuse(self.together, [service.label for service in self.services])
         rates.refuse(self)
-        targets = {service.label: service.qos is not None for service in self.services}
-        refuse_matrix(self.qos_matrix, targets)
         return self
 
     def peaks(self, service: ServiceSpec) -> bool:
@@ -582,7 +475,7 @@ class Study(Model):
             table = self.model_dump(by_alias=True, exclude={"factors", "design"})
             for key, level in levels.items():
                 keys.put(table, key, level)
-            self._studies[name] = Study.model_validate(table)
+            self._studies[name] = type(self).model_validate(table)
         return self._studies[name]
 
     def of(self, label: str) -> Study:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from sojourn.spec import form
 from sojourn.spec.models import Study
 
 #: The target of a service that nobody has given one: p99 within five times that of a low load.
@@ -60,7 +61,7 @@ def glance(
         **({"qos": qos} if qos else {}),
     }
     loads = {"rates": list(rates), "fractions": ()} if rates else {"fractions": FRACTIONS}
-    return Study.model_validate(
+    return form.current().study.model_validate(
         {
             "name": "try",
             "question": f"How much load does {params.get('target')} take?",

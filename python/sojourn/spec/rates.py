@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sojourn.spec.models import ServiceSpec, Study
 
 ASKED = "asked"  # max_rps: the highest of the rates
-IN_SHARES = ("breakdown", "isolation_cost")  # questions whose loads are those of run.fractions
-IN_RATES = ("sweep", "attribution", "check")  # those that need no max RPS then
 AXES = ("no_drop", "qos")  # definitions of max RPS that are measured in any case
 
 
@@ -67,7 +65,8 @@ def refuse(study: Study) -> None:
                 'give run.rates, or max_rps = "achieved_peak"'
             )
         return
-    shares = sorted({n for service in study.services for n in service.measure if n in IN_SHARES})
+    asked = {name for service in study.services for name in service.measure}
+    shares = sorted(asked & study.in_shares)
     what = "trace = true" if study.trace else f"measure = {shares}" if shares else ""
     if what:
         raise ValueError(
@@ -85,5 +84,5 @@ def peaks(study: Study, service: ServiceSpec) -> bool:
     if not study.run.rates:
         return True
     is_bound_given = service.qos is None or service.qos.rule == "given"
-    is_more = any(name not in IN_RATES for name in service.measure)
+    is_more = not study.in_rates.issuperset(service.measure)
     return is_more or not is_bound_given or service.max_rps in AXES

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 WHERE = "where"
+AND = " + "  # between two in one text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +61,12 @@ def read(text: str, *, lead: str = WHERE, at: str = "") -> Named:
             return Named(name=name, given=given, problem=f"{twice[0]} is given twice")
         given |= pairs
     return Named(name=name, given=given)
+
+
+def parted(text: str) -> list[str]:
+    """Each of those that one text names.
+
+    >>> parted("noise:cpu@50%,where=server + spin"), parted("")
+    (['noise:cpu@50%,where=server', 'spin'], [])
+    """
+    return [part.strip() for part in text.split(AND) if part.strip()]

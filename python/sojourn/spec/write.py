@@ -15,12 +15,12 @@ def to_toml(study: Study) -> str:
     Only `papers` is left out: it does not change what is measured, and resuming compares texts.
     """
     table = study.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"papers"})
-    if not study.factors:  # as they were written before there were any: resuming compares texts
-        del table["factors"], table["design"]
-    if not study.qos_matrix.properties:  # the same
-        del table["qos_matrix"]["properties"]
+    varied = {key: table.pop(key) for key in ("factors", "design")}
+    if study.factors:  # else as they were written before there were any: resuming compares texts
+        table |= varied
     if not study.run.rates:  # the same
         del table["run"]["rates"]
+    table["run"]["shield"] = table["run"].pop("shield")  # behind the keys that questions add
     for service in table["services"]:
         if (qos := service.get("qos")) and not qos["bound"]:
             del qos["bound"]

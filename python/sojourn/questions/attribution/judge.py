@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn import quantiles as table
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.combinations import Part, parts
 from sojourn.analysis.counted import Counted, is_narrow
@@ -18,6 +19,7 @@ from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import level_text
+from sojourn.questions.attribution import asks
 from sojourn.questions.attribution.plan import NAME, PHASE
 from sojourn.spec import ServiceSpec
 from sojourn.spec.levels import names
@@ -25,7 +27,7 @@ from sojourn.stats import quantile_regression
 from sojourn.stats.quantile_regression import MOVES, SAMPLES, SEEMS, Cell, Fit, Floats, Term
 from sojourn.text.numbers import percentile
 
-QUANTILES = (0.5, 0.9, 0.95, 0.99)
+HIGHEST = 0.99  # of the quantiles, by regression
 TOLD = 0.99
 TWO = 2  # levels of each factor
 
@@ -117,7 +119,7 @@ def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
     study, label = given.study, mine[0].spec.label
     keys = study.factors_of(label)
     called = names(study.factors)
-    asked = mine[0].spec.attribution
+    asked = asks.of(mine[0].spec)
     rate = asked.rate if asked else ""
     if not keys or any(len(study.factors[key]) != TWO for key in keys):
         why = "attribution needs factors of two levels each: a 2^k design"
@@ -143,7 +145,10 @@ def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
         return _unknown(label, rate, why, levels)
     seed = make.seed_of(study, f"{label}/{NAME}")
     factors = [name for name, _, _ in levels]
-    fits = tuple(quantile_regression.fit(whole, factors, q, seed=seed) for q in QUANTILES)
+    fits = tuple(
+        quantile_regression.fit(whole, factors, q, seed=seed)
+        for q in reversed(table.falling(HIGHEST))
+    )
     text = sentence(label, rate, next(one for one in fits if one.q == TOLD), levels)
     return Attributed(
         headline=text,

@@ -12,6 +12,7 @@ from sojourn import units
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
+from sojourn.questions.attribution import asks
 from sojourn.spec import ServiceSpec, Study
 
 NAME = "attribution"
@@ -33,7 +34,8 @@ class Attribution(Question):
     ) -> Point | None:
         """The next block that has no believed run."""
         retries = 0 if known.is_late else study.run.retries
-        if service.attribution is None:
+        asked = asks.of(service)
+        if asked is None:
             return None
         done = make.Tried(outcomes, PHASE)
         for block in range(study.run.repeats):
@@ -45,7 +47,7 @@ class Attribution(Question):
                     cell,
                     len(tried),
                     measure_s=study.run.measure_s,
-                    offered_rps=units.parse_count(service.attribution.rate),
+                    offered_rps=units.parse_count(asked.rate),
                 )
                 return make.longer(point, tried)
         return None

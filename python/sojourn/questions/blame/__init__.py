@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn.questions.blame import plan
+from sojourn.questions.blame import asks, plan
 from sojourn.questions.kind import Kind, Reader
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ class BlameKind(Kind):
     """What this question is made of."""
 
     plan = plan.KIND
+    asks = asks.ASKS
 
     def judge(self) -> Answer:
         """What follows from its points."""

@@ -16,7 +16,8 @@ from sojourn.findings.section import Section
 from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
-from sojourn.questions.blame import files, randomisation
+from sojourn.questions.blame import asks, files, randomisation
+from sojourn.questions.blame.asks import Blame as Asked
 from sojourn.questions.blame.files import Blamed, Window
 from sojourn.questions.blame.plan import LOOK, NAME, PHASE, State, states, suspects
 from sojourn.questions.blame.randomisation import Contrast
@@ -31,7 +32,6 @@ from sojourn.questions.blame.suspects import (
     told,
 )
 from sojourn.spec import ServiceSpec
-from sojourn.spec.blame import Blame as Asked
 from sojourn.stats.interval import Interval
 from sojourn.text.numbers import percentile
 
@@ -89,7 +89,7 @@ class BlameAnswer(Answer):
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
     ) -> Blames | None:
         """All believed points of the experiment together."""
-        asked, qos = spec.blame, spec.qos
+        asked, qos = asks.of(spec), spec.qos
         mine = [m for m in given.of(spec.label) if m.outcome.point.phase is PHASE]
         if asked is None or qos is None or not mine:
             return None

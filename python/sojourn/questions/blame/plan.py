@@ -26,9 +26,10 @@ from sojourn.plan import make, traced
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.setting import NEIGHBOUR, Setting
+from sojourn.questions.blame import asks
+from sojourn.questions.blame.asks import Blame as Asked
 from sojourn.spec import ServiceSpec, Study
-from sojourn.spec.blame import Blame as Asked
-from sojourn.spec.blame import parted
+from sojourn.spec.words import parted
 
 NAME = "blame"
 PHASE, LOOK = Phase(NAME), Phase("blame_look")
@@ -78,7 +79,7 @@ class Blame(Question):
     def _next(
         self, study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]
     ) -> Point | None:
-        asked = service.blame
+        asked = asks.of(service)
         if asked is None:
             return None
         rps = units.parse_count(asked.rate)
@@ -101,14 +102,15 @@ class Blame(Question):
 
     def stops(self, service: ServiceSpec) -> tuple[str, ...]:
         """Suspects that run already, and may be stopped."""
-        return tuple(parted(service.blame.suspects)) if service.blame else ()
+        asked = asks.of(service)
+        return tuple(parted(asked.suspects)) if asked else ()
 
     def shortfalls(
         self, study: Study, service: ServiceSpec, points: Sequence[Point]
     ) -> Iterator[str]:
         """Whether a window has too few requests for its quantile."""
         del study
-        asked, qos = service.blame, service.qos
+        asked, qos = asks.of(service), service.qos
         if asked is None or qos is None or not any(p.phase is PHASE for p in points):
             return
         counted_s = (asked.window_ns - asked.settle_ns) / 1e9
@@ -131,7 +133,7 @@ def suspects(study: Study, service: ServiceSpec, point: Point | None = None) -> 
         point: whose setting may name the study's neighbour.
     """
     beside = study.neighbour if point is None else point.setting.get(NEIGHBOUR, study.neighbour)
-    asked = service.blame
+    asked = asks.of(service)
     named = [*parted(asked.neighbours), *parted(asked.suspects)] if asked else []
     own = [] if beside == traced.NOBODY else [str(beside)]
     return tuple(dict.fromkeys([*own, *named]))
@@ -139,7 +141,8 @@ def suspects(study: Study, service: ServiceSpec, point: Point | None = None) -> 
 
 def neighbours(study: Study, service: ServiceSpec, point: Point | None = None) -> tuple[str, ...]:
     """Those among them that are started beside the service."""
-    theirs = set(parted(service.blame.suspects)) if service.blame else set()
+    asked = asks.of(service)
+    theirs = set(parted(asked.suspects)) if asked else set()
     return tuple(one for one in suspects(study, service, point) if one not in theirs)
 
 

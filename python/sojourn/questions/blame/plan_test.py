@@ -12,7 +12,7 @@ from sojourn.errors import SpecFault
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
-from sojourn.questions.blame import plan
+from sojourn.questions.blame import asks, plan
 from sojourn.questions.blame.plan import LOOK, PHASE
 from sojourn.spec import Study
 
@@ -37,7 +37,7 @@ def test_every_block_has_every_state_once_in_an_order_of_its_own() -> None:
 
 def test_the_least_p_value_survives_the_correction() -> None:
     of = study()
-    asked = of.services[0].blame
+    asked = asks.of(of.services[0])
     assert asked is not None
     for count in range(1, 12):
         least = 2 * 0.5 ** (plan.blocks(of, asked, count) * of.run.repeats)

@@ -26,11 +26,11 @@ from sojourn.errors import Fault
 from sojourn.host.tree import Tree
 from sojourn.places import halt, proc
 from sojourn.plan import Point
-from sojourn.questions.blame import stops
+from sojourn.questions.blame import asks, stops
 from sojourn.questions.blame.plan import LOOK, PHASES, State, order, states
 from sojourn.questions.blame.stops import Counters, Served, Suspect, Use
 from sojourn.spec import ServiceSpec
-from sojourn.spec.blame import parted
+from sojourn.spec.words import parted
 
 FILE, FORM = "blame.json", "sojourn.blame/1"
 TREE = Tree()
@@ -222,11 +222,12 @@ def _keep(stage: Stage, table: Mapping[str, Any]) -> None:
 
 def build(spec: ServiceSpec, point: Point) -> Look | Blame | None:
     """A probe for points of its question only."""
-    if point.phase not in PHASES or spec.blame is None:
+    asked = asks.of(spec)
+    if point.phase not in PHASES or asked is None:
         return None
     if point.phase is LOOK:
         return Look(trace.price(point))
-    return Blame(window_s=spec.blame.window_ns / 1e9, settle_s=spec.blame.settle_ns / 1e9)
+    return Blame(window_s=asked.window_ns / 1e9, settle_s=asked.settle_ns / 1e9)
 
 
 def check_service(spec: ServiceSpec) -> None:
@@ -235,8 +236,8 @@ def check_service(spec: ServiceSpec) -> None:
     Raises:
         HostFault, SpecFault: who it is, and why.
     """
-    if spec.blame is not None:
-        halt.check(parted(spec.blame.suspects), at=f"services.{spec.label}.blame.suspects")
+    if (asked := asks.of(spec)) is not None:
+        halt.check(parted(asked.suspects), at=f"services.{spec.label}.blame.suspects")
 
 
 KIND = ProbeKind(

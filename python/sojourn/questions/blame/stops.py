@@ -22,7 +22,8 @@ from sojourn.places import halt, proc
 from sojourn.places.halt import Held
 from sojourn.places.ledger import Book
 from sojourn.places.task import Task
-from sojourn.spec.blame import parted
+from sojourn.questions.blame import asks
+from sojourn.spec.words import parted
 
 TREE = Tree()
 NAMED = "name:"
@@ -119,7 +120,7 @@ def found(stage: Stage, book: Book | None) -> tuple[Suspect, ...]:
             checked: the service, a neighbour, a client.
     """
     beside = [Beside(actor) for actor in stage.entered if actor.role is Role.NEIGHBOUR]
-    asked = stage.spec.blame
+    asked = asks.of(stage.spec)
     named = parted(asked.suspects) if asked else []
     others: list[Suspect] = [Held(book, name) if book else Watched(name) for name in named]
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn.questions.breakdown import plan
+from sojourn.questions.breakdown import asks, plan
 from sojourn.questions.kind import Kind
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ class BreakdownKind(Kind):
     """What this question is made of."""
 
     plan = plan.KIND
+    asks = asks.ASKS
 
     def judge(self) -> Answer:
         """What follows from its points."""

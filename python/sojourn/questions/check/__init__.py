@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn.questions.check import plan
+from sojourn.questions.check import asks, plan
 from sojourn.questions.kind import Kind
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ class CheckKind(Kind):
     """What this question is made of."""
 
     plan = plan.KIND
+    asks = asks.ASKS
 
     def judge(self) -> Answer:
         """What follows from its points."""

@@ -22,7 +22,7 @@ from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict, worst
-from sojourn.questions.check import truth
+from sojourn.questions.check import asks, truth
 from sojourn.questions.check.rows import CheckRow
 from sojourn.spec import ServiceSpec
 
@@ -82,7 +82,8 @@ class CheckAnswer(Answer):
 
     def is_part(self, spec: ServiceSpec) -> bool:
         """Whether it is held against theory, and so a row of checks rather than a service."""
-        return spec.check is not None and spec.check.system != "null"
+        asked = asks.of(spec)
+        return asked is not None and asked.system != "null"
 
     def whole(self, given: StudyData) -> Checks | None:
         """All comparisons with theory; None if the study makes none."""
@@ -114,9 +115,9 @@ class CheckAnswer(Answer):
 def compared(given: StudyData) -> tuple[CheckRow, ...]:
     """The comparisons of every ideal queue of the study."""
     systems = [
-        (part.spec.check, part.given.of(part.spec.label))
+        (asked, part.given.of(part.spec.label))
         for part in parts(given)
-        if NAME in part.spec.measure and part.spec.check and KIND.is_part(part.spec)
+        if NAME in part.spec.measure and (asked := asks.of(part.spec)) and KIND.is_part(part.spec)
     ]
     count = truth.comparisons([check for check, _ in systems])
     fixed = next((truth.path(*s) for s in systems if s[0].system == "M/D/1"), None)

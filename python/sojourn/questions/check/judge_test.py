@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from sojourn.analysis.study import study
-from sojourn.analysis.testing import ideal, run_oracle, study_of
+from sojourn.analysis.testing import study_of
 from sojourn.plan.points import Verdict
 from sojourn.questions import answers
+from sojourn.questions.check import asks
 from sojourn.questions.check import judge as check
 from sojourn.questions.check import truth as oracle
 from sojourn.questions.check.judge import rows_of
 from sojourn.questions.check.rows import CheckRow
+from sojourn.questions.check.testing import ideal, run_oracle
 from sojourn.stats.interval import Estimate
 
 
@@ -66,12 +68,12 @@ def test_the_path_is_that_of_the_constant_service_or_each_system_s_own() -> None
     both = run_oracle(study_of(*specs, name="selfcheck"), seed=4, path_ns=30_000)
     alone = run_oracle(study_of(specs[0], name="selfcheck"), seed=4, path_ns=30_000)
     (mm1, md1), (own,) = (check.compared(g)[::3] for g in (both, alone))
-    of = specs[1].check
+    of = asks.of(specs[1])
     assert of is not None
     path = oracle.path(of, both.of("md1")).ns
     assert mm1.theory_ns == pytest.approx(100_000 + path)
     assert md1.theory_ns == pytest.approx(75_000 + path)
-    truth = specs[0].check
+    truth = asks.of(specs[0])
     assert truth is not None
     assert own.theory_ns == pytest.approx(100_000 + oracle.path(truth, alone.of("mm1")).ns)
     assert "all 3 comparisons" in " ".join(own.reasons)

@@ -10,7 +10,9 @@ from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.setting import LOAD, RATE, Setting
-from sojourn.spec import Check, ServiceSpec, Study
+from sojourn.questions.check import asks
+from sojourn.questions.check.asks import Check
+from sojourn.spec import ServiceSpec, Study
 
 _STEADY = 0.8  # utilisation at which a check takes `run.check_s`
 
@@ -35,12 +37,13 @@ class Checks(Question):
 
 def next_check(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Point | None:
     """The next check; None when all are made."""
-    if service.check is None:
+    asked = asks.of(service)
+    if asked is None:
         return None
     done = make.Tried(outcomes, Phase.CHECK)
     for repeat in range(study.run.check_repeats):
         block = Cell(service.label, Phase.CHECK, repeat).key()
-        loads = list(_loads(service.check))
+        loads = list(_loads(asked))
         random.Random(make.seed_of(study, block)).shuffle(loads)  # noqa: S311 - not a secret
         for rho, rps in loads:
             setting = Setting.of({RATE: make.rounded(rps)} if rho is None else {LOAD: rho})

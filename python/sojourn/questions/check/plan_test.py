@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from sojourn import spec
-from sojourn.plan import Outcome, Point, Verdict
+from sojourn.plan import Outcome, Phase, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
+from sojourn.questions.check import asks
 from sojourn.spec import Study
 
 
@@ -39,7 +40,7 @@ def test_the_length_goes_with_the_relaxation_time_within_its_limits() -> None:
 def test_every_load_is_made_once_per_repeat_in_orders_that_differ() -> None:
     of = study()
     points = [o.point for o in play(of, imagine, PLANS)]
-    label = next(s.label for s in of.services if s.check and s.check.system != "null")
+    label = next(s.label for s in of.services if (c := asks.of(s)) and c.system != "null")
     blocks = [
         [p.offered_rps for p in points if (p.service, p.repeat) == (label, n)] for n in range(3)
     ]
@@ -58,3 +59,20 @@ def test_a_check_that_cannot_be_believed_is_made_again_as_often_as_the_study_say
 
     keys = [o.point.key for o in play(of, lost, PLANS) if o.point.cell == first.cell]
     assert keys == [first.key, f"{first.key}~1", f"{first.key}~2"]
+
+
+def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
+    of = study()
+    points = [o.point for o in play(of, imagine, PLANS)]
+    assert {p.phase for p in points} == {Phase.CHECK}
+    for service in of.services:
+        check = asks.of(service)
+        if check is None or check.system == "null":
+            continue
+        mine = {p.fraction: p for p in points if p.service == service.label}
+        assert set(mine) == set(check.rho)
+        for rho, point in mine.items():
+            assert rho is not None
+            load = rho * check.servers / check.service_s
+            assert point.offered_rps == pytest.approx(load, rel=1e-3)
+        assert mine[0.9].measure_s > mine[0.5].measure_s

@@ -32,8 +32,8 @@ from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
 from sojourn.findings.measured import Measured
 from sojourn.plan.points import Verdict
+from sojourn.questions.check.asks import Check
 from sojourn.questions.check.rows import CheckRow
-from sojourn.spec import Check
 from sojourn.stats import quantiles, queue_autocorrelation, queueing
 from sojourn.stats.interval import Estimate
 from sojourn.stats.method import Method

@@ -10,13 +10,15 @@ import pytest
 
 from sojourn.analysis import runs
 from sojourn.analysis.study import study
-from sojourn.analysis.testing import ideal, measured, run_oracle, study_of
+from sojourn.analysis.testing import measured, study_of
 from sojourn.findings.measured import Measured
 from sojourn.plan.points import Phase, Point, Verdict
 from sojourn.questions import answers
-from sojourn.questions.check import truth
+from sojourn.questions.check import asks, truth
+from sojourn.questions.check.asks import Check
 from sojourn.questions.check.judge import rows_of
-from sojourn.spec import Check, ServiceSpec
+from sojourn.questions.check.testing import ideal, run_oracle
+from sojourn.spec import ServiceSpec
 from sojourn.stats import queue_autocorrelation, queueing
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.testing import mg1
@@ -52,9 +54,9 @@ def test_a_right_instrument_agrees_with_theory() -> None:
 def test_the_path_is_what_constant_service_shows() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
     given = run_oracle(asked, seed=4, path_ns=12_000)
-    fixed = asked.services[1]
-    assert fixed.check is not None
-    assert truth.path(fixed.check, given.of(fixed.label)).ns == pytest.approx(12_000, rel=0.01)
+    fixed, check = asked.services[1], asks.of(asked.services[1])
+    assert check is not None
+    assert truth.path(check, given.of(fixed.label)).ns == pytest.approx(12_000, rel=0.01)
     assert len({row.reasons[-1] for row in rows_of(study(given, answers()))}) == 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sojourn.questions.colocation import plan
+from sojourn.questions.colocation import asks, plan
 from sojourn.questions.kind import Kind
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class ColocationKind(Kind):
     """What this question is made of."""
 
     plan = plan.KIND
+    asks = asks.ASKS
 
     def judge(self) -> Answer:
         """What follows from its points."""

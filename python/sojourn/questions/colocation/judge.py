@@ -22,6 +22,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import NEIGHBOUR, level_text
 from sojourn.plan.traced import NOBODY
+from sojourn.questions.colocation import asks
 from sojourn.questions.colocation.cells import SharedCell, cell_of, climbed, share_in_words
 from sojourn.questions.colocation.plan import NAME
 from sojourn.spec import ServiceSpec, words
@@ -102,10 +103,10 @@ class ColocationAnswer(Answer):
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
     ) -> Shared | None:
         """Cells of one combination; it is undecided where one of them stops the climb unknown."""
-        if found.qos is None or spec.colocation is None:
+        asked = asks.of(spec)
+        if found.qos is None or asked is None:
             return None
         name, place, scheduled = who(given.study.neighbour)
-        asked = spec.colocation
         loss_max = asked.loss_max_apart if place == APART else asked.loss_max
         kept = {one.fraction: one for one in found.kept}
         cells = tuple(

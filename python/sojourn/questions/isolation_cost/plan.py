@@ -18,6 +18,7 @@ from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.setting import LOAD, Level, Setting
+from sojourn.questions.isolation_cost import asks
 from sojourn.spec import ServiceSpec, Study
 
 NAME = "isolation_cost"
@@ -73,8 +74,8 @@ class IsolationCost(Question):
                 share = share_of(study) if host == LOADED else QUIET
                 under: dict[str, Level] = {
                     HOST: host,
-                    APPLICATIONS: study.run.applications,
-                    RESTARTS: study.run.restarts,
+                    APPLICATIONS: asks.of(study).applications,
+                    RESTARTS: asks.of(study).restarts,
                 }
                 setting = Setting.of({**under, LOAD: share} if host == LOADED else under)
                 tried = done.at(block, setting)

@@ -25,7 +25,7 @@ from sojourn.plan.axis import Target
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.setting import Level, Setting, level_text
-from sojourn.questions.qos_matrix import plan
+from sojourn.questions.qos_matrix import asks, plan
 from sojourn.questions.qos_matrix.plan import Pair, State
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.keys import service_of
@@ -139,7 +139,7 @@ class MatrixAnswer(Answer):
 
 def matrices(given: StudyData) -> Iterator[Matrix]:
     """The matrix under each combination of levels in which something was measured."""
-    study, labels = given.study, tuple(given.study.qos_matrix.loads)
+    study, labels = given.study, tuple(asks.of(given.study).loads)
     outcomes = [measured.outcome for measured in given.measured]
     by_label = {
         label: targets.of_service(study, label, outcomes, given.questions) for label in labels
@@ -165,7 +165,7 @@ def _matrix(
     known: Mapping[str, Target],
     outcomes: Sequence[Outcome],
 ) -> Matrix:
-    asked = study.qos_matrix
+    asked = asks.of(study)
     first, second = stands.labels
     against = stands.against(asked.sure, RUNS_MIN)
     is_monotone = asked.full or not against
@@ -196,7 +196,7 @@ def under_words(study: Study, levels: Setting) -> str:
     So two services under FIFO with a budget are "fifo:rate, rt_quota load/24ms", not four levels.
     """
     called = names(study.factors)
-    if not study.qos_matrix.properties:
+    if not asks.of(study).properties:
         return ", ".join(f"{called[key]} = {level_text(level)}" for key, level in levels.items())
     by_knob: dict[str, dict[str, str]] = {}
     for key, level in levels.items():
@@ -215,7 +215,7 @@ def under_words(study: Study, levels: Setting) -> str:
 def _cell(study: Study, stands: State, pair: Pair, *, is_monotone: bool) -> MatrixCell:
     first, second = stands.labels
     chances = stands.chances if is_monotone else stands.own
-    loads = study.qos_matrix.loads
+    loads = asks.of(study).loads
     a, b = float(chances[first][pair]), float(chances[second][pair])
     runs = [one.outcomes for one in stands.measured if one.pair == pair]
     told = tuple(_told(stands, label, pair, is_monotone=is_monotone) for label in stands.labels)
@@ -259,7 +259,7 @@ def _lost(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _not_monotone(study: Study, labels: tuple[str, str], against: Sequence[Pair]) -> str:
-    loads = [study.qos_matrix.loads[label] for label in labels]
+    loads = [asks.of(study).loads[label] for label in labels]
     where = ", ".join(
         f"{load_share(loads[0][row])} with {load_share(loads[1][column])}"
         for row, column in against[:3]

@@ -26,9 +26,9 @@ from sojourn.plan.curve import Floats
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, OfAll, PhaseKind
 from sojourn.plan.setting import Setting
+from sojourn.questions.qos_matrix import asks
 from sojourn.questions.together import plan as together
 from sojourn.spec import Study
-from sojourn.spec import together as asks
 
 NAME = "qos_matrix"
 PHASE = Phase(NAME)
@@ -123,7 +123,7 @@ class QosMatrix(OfAll):
         stands = state(study, levels, targets, outcomes)
         if (pair := _next(study, stands)) is None:
             return None
-        loads = study.qos_matrix.loads
+        loads = asks.of(study).loads
         shares = {
             label: loads[label][number] for label, number in zip(stands.labels, pair, strict=True)
         }
@@ -137,7 +137,7 @@ class QosMatrix(OfAll):
 
 def pair(study: Study) -> tuple[str, ...]:
     """Labels of both services; () where the study lacks one, as when each is looked at alone."""
-    labels = tuple(study.qos_matrix.loads)
+    labels = tuple(asks.of(study).loads)
     return labels if {one.label for one in study.services}.issuperset(labels) else ()
 
 
@@ -152,9 +152,9 @@ def state(
         targets: of both services, by label.
         outcomes: of all services; those of other questions are ignored.
     """
-    first, second = study.qos_matrix.loads
+    first, second = asks.of(study).loads
     measured, tried = _measured(study, levels, [o for o in outcomes if o.point.phase is PHASE])
-    shape = tuple(len(loads) for loads in study.qos_matrix.loads.values())
+    shape = tuple(len(loads) for loads in asks.of(study).loads.values())
     runs = np.zeros(shape)
     for one in measured:
         runs[one.pair] += 1
@@ -162,13 +162,13 @@ def state(
     for label, target in ((first, targets[first]), (second, targets[second])):
         weights = _weights(label, target, measured, shape)
         own[label] = 1 / (1 + np.exp(-weights))
-        if study.qos_matrix.full:
+        if asks.of(study).full:
             chances[label] = own[label]
         elif label == first:
             chances[label] = frontier.chances(weights)
         else:  # its own loads are the columns
             chances[label] = frontier.chances(weights.T).T
-        told[label] = _told(chances[label], weights, study.qos_matrix)
+        told[label] = _told(chances[label], weights, asks.of(study))
     return State((first, second), chances, own, told, runs, tried, measured)
 
 
@@ -207,7 +207,7 @@ def _measured(
     study: Study, levels: Setting, outcomes: Sequence[Outcome]
 ) -> tuple[tuple[Measured, ...], Mapping[Pair, int]]:
     """The measurements that count, and how often each pair was tried."""
-    loads = study.qos_matrix.loads
+    loads = asks.of(study).loads
     first, second = loads
     number_of = {
         together.setting_of({first: a, second: b}, levels).text: (row, column)
@@ -237,7 +237,7 @@ def _block(stands: State, pair: Pair, outcomes: Sequence[Outcome]) -> int:
 
 def _next(study: Study, stands: State) -> Pair | None:
     """The pair to measure next; None when nothing is open that can be settled."""
-    if study.qos_matrix.full:
+    if asks.of(study).full:
         return _of_grid(study, stands)
     is_open = np.zeros(stands.runs.shape, dtype=bool)
     for label in stands.labels:
@@ -276,7 +276,7 @@ def audited(study: Study, stands: State) -> tuple[Pair, ...]:
     """
     pairs = list(pairs_of(np.ones(stands.runs.shape, dtype=bool)))
     random.Random(make.seed_of(study, f"{NAME}/audit")).shuffle(pairs)  # noqa: S311 - no secret
-    return tuple(pairs[: math.ceil(study.qos_matrix.audit * len(pairs))])
+    return tuple(pairs[: math.ceil(asks.of(study).audit * len(pairs))])
 
 
 KIND = QosMatrix()

@@ -18,7 +18,7 @@ from sojourn.plan.rehearse import imagine
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
-from sojourn.questions.qos_matrix import plan
+from sojourn.questions.qos_matrix import asks, plan
 from sojourn.questions.qos_matrix.plan import PHASE, State, state
 from sojourn.questions.together import plan as together
 from sojourn.spec import Study, load
@@ -90,7 +90,7 @@ class World:
 
 def found(study: Study, played: list[Outcome]) -> State:
     targets: dict[str, Target] = {}
-    for label in study.qos_matrix.loads:
+    for label in asks.of(study).loads:
         target = progress(study, study.service(label), played, PLANS).target
         assert target is not None
         targets[label] = target
@@ -98,7 +98,7 @@ def found(study: Study, played: list[Outcome]) -> State:
 
 
 def truth_of(study: Study, truth: Truth) -> list[npt.NDArray[np.bool_]]:
-    rows, columns = study.qos_matrix.loads.values()
+    rows, columns = asks.of(study).loads.values()
     cells = [[truth(a, b) for b in columns] for a in rows]
     return [np.array([[cell[which] for cell in row] for row in cells]) for which in (0, 1)]
 
@@ -176,7 +176,7 @@ def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path
     stands = found(study, play(study, World(sums), PLANS))
     sure = np.minimum(*(stands.chances[label] for label in stands.labels)) > 0.999
     pair = next(p for p in plan.pairs_of(sure) if stands.runs[p] == 1)
-    loads = [study.qos_matrix.loads[label] for label in stands.labels]
+    loads = [asks.of(study).loads[label] for label in stands.labels]
     place = (loads[0][pair[0]], loads[1][pair[1]])
     seen: set[str] = set()
 

@@ -20,6 +20,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import Level, Setting
 from sojourn.questions.beside.judge import others_words, shares_of
+from sojourn.questions.qos_matrix import asks as matrix_asks
 from sojourn.questions.qos_matrix import judge as qos_matrix
 from sojourn.questions.qos_matrix import plan as plan_matrix
 from sojourn.questions.qos_matrix.judge import BOTH, OPEN, Matrix
@@ -89,8 +90,8 @@ class BakeoffAnswer(Answer):
 
     def whole(self, given: StudyData) -> Bakeoff | None:
         """Every setting of which something was measured."""
-        labels = tuple(given.study.qos_matrix.loads)
-        if not given.study.qos_matrix.properties:
+        labels = tuple(matrix_asks.of(given.study).loads)
+        if not matrix_asks.of(given.study).properties:
             return None
         matrices = {matrix.under: matrix for matrix in qos_matrix.matrices(given)}
         seen = _seen(given)

@@ -16,6 +16,7 @@ from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, OfAll, PhaseKind
 from sojourn.plan.setting import Setting
+from sojourn.questions.qos_matrix import asks as matrix_asks
 from sojourn.questions.qos_matrix import plan as qos_matrix
 from sojourn.questions.together import plan as together
 from sojourn.spec import Study
@@ -44,7 +45,7 @@ class SchedulerBakeoff(OfAll):
 
     def members(self, study: Study) -> tuple[str, ...]:
         """The two services of the matrix."""
-        return qos_matrix.pair(study) if study.qos_matrix.properties else ()
+        return qos_matrix.pair(study) if matrix_asks.of(study).properties else ()
 
     def next_of_all(
         self,
@@ -56,7 +57,7 @@ class SchedulerBakeoff(OfAll):
         """The next block; one of which nothing came is made once more."""
         if any(known[label].axis is None for label in known):
             return None
-        shares = dict.fromkeys(study.qos_matrix.loads, SHARE)
+        shares = dict.fromkeys(matrix_asks.of(study).loads, SHARE)
         setting = together.setting_of(shares, levels)
         first = next(iter(shares))
         done = make.Tried((o for o in outcomes if o.point.service == first), PHASE)

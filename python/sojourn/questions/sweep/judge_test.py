@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.analysis import load_point, runs, service
 from sojourn.analysis.runs import Judged
-from sojourn.analysis.testing import ideal, measured, study_of
+from sojourn.analysis.testing import measured, study_of
 from sojourn.findings.answer_test import HOLDS, UNKNOWN, VIOLATED, estimate, load, memcached
 from sojourn.findings.findings import Line, LoadPoint, MaxLoad, Qos
 from sojourn.findings.measured import Measured, StudyData
@@ -21,7 +21,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.posterior import Posterior
 from sojourn.questions import PLANS, answers
 from sojourn.questions.sweep import judge as sweep
-from sojourn.spec import MaxRps, QosRule, ServiceSpec
+from sojourn.spec import MaxRps, QosRule, ServiceSpec, form
 from sojourn.stats import lowess
 from sojourn.stats.interval import Interval
 
@@ -81,9 +81,17 @@ def test_an_axis_that_lacks_or_is_only_a_name_leaves_it_open() -> None:
     assert reasons[1:] == ("the study was not finished: run it again, it resumes",)
 
 
+def null(rates: tuple[str, ...]) -> ServiceSpec:
+    """What the instrument itself costs is asked of it."""
+    check = {"system": "null", "rates": rates}
+    return form.current().service.model_validate(
+        {"kind": "serve", "label": "null", "measure": ["check"], "check": check}
+    )
+
+
 def test_a_combination_of_a_complete_study_is_not_called_unfinished() -> None:
     """It may want runs that another combination has, with which it shares them."""
-    spec, stands = ideal("null", rates=("1k",)), Progress(axis=AXIS, next=POINT)
+    spec, stands = null(("1k",)), Progress(axis=AXIS, next=POINT)
     some = StudyData(study=study_of(spec, name="selfcheck"), measured=(), questions=PLANS)
     assert service.common(some, spec, stands).reasons == (
         "the study was not finished: run it again, it resumes",
@@ -156,7 +164,7 @@ def test_curves_are_drawn_through_believed_runs_of_known_share() -> None:
 
 def test_what_the_instrument_costs_is_told_by_load() -> None:
     """Three runs at two loads; the highest that was asked for is 100 %."""
-    spec = ideal("null", rates=("1k", "4k"))
+    spec = null(("1k", "4k"))
 
     def run(rps: float, seed: int, *, doubt: bool = False) -> Measured:
         point = replace(POINT, service="null", phase=Phase.CHECK, offered_rps=rps, fraction=None)

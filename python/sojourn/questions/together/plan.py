@@ -19,6 +19,7 @@ from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point, Verdict
 from sojourn.plan.question import Known, OfAll, PhaseKind
 from sojourn.plan.setting import Setting
+from sojourn.questions.together import asks
 from sojourn.spec import Study
 
 NAME = "together"
@@ -50,7 +51,7 @@ class Together(OfAll):
 
 def loads(study: Study) -> tuple[Mapping[str, float], ...]:
     """The measurements of a block: service → share of its max RPS; who is not named is away."""
-    levels = [(label, study.together[label]) for label in members(study)]
+    levels = [(label, asks.of(study)[label]) for label in members(study)]
     alone = [{label: load} for label, each in levels for load in each]
     pairs = [[(label, load) for load in each] for label, each in levels]
     return (*alone, *(dict(chosen) for chosen in itertools.product(*pairs))) if levels else ()
@@ -58,7 +59,7 @@ def loads(study: Study) -> tuple[Mapping[str, float], ...]:
 
 def members(study: Study) -> tuple[str, ...]:
     """Labels of the services that take part, in the study's order."""
-    return tuple(s.label for s in study.services if s.label in study.together)
+    return tuple(s.label for s in study.services if s.label in asks.of(study))
 
 
 def setting_of(shares: Mapping[str, float], levels: Setting) -> Setting:

@@ -8,9 +8,11 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from sojourn import units
+from sojourn.spec import ServiceSpec
 from sojourn.spec.base import Model
+from sojourn.spec.form import Asks
+from sojourn.spec.words import AND, parted
 
-AND = " + "  # between two in one text
 WINDOW_NS_MIN = 500_000_000
 NAMED = re.compile(r"pid:[1-9]\d*|name:[^/]{1,15}|cgroup:/.+")
 
@@ -102,10 +104,16 @@ class Blame(Model):
         return units.parse_ns(self.settle)
 
 
-def parted(text: str) -> list[str]:
-    """Each of those that one text names.
+class OfService(ServiceSpec):
+    """What a service may have of it."""
 
-    >>> parted("noise:cpu@50%,where=server + spin"), parted("")
-    (['noise:cpu@50%,where=server', 'spin'], [])
-    """
-    return [part.strip() for part in text.split(AND) if part.strip()]
+    blame: Blame | None = None
+    """Who may be to blame for a missed target; needed for "blame"."""
+
+
+def of(service: ServiceSpec) -> Blame | None:
+    """What is asked of a service; None if nothing is."""
+    return service.blame if isinstance(service, OfService) else None
+
+
+ASKS = Asks(service=OfService, neighbours=("blame", "neighbours"))

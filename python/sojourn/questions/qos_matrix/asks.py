@@ -1,28 +1,17 @@
-"""`[together]` and `[qos_matrix]`: services that are measured at once, and the loads of each."""
+"""`[qos_matrix]`: two services under every pair of loads, and which of them meets its target."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from sojourn.questions.together.asks import Together, UnfitError, refuse
+from sojourn.spec import Study
 from sojourn.spec.base import Model
-
-Share = Annotated[float, Field(gt=0, le=2)]  # of max RPS
-
-
-def _listed(value: object) -> object:
-    """A TOML array as the tuple that strict models want."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-Together = Annotated[
-    Mapping[str, Annotated[tuple[Share, ...], BeforeValidator(_listed)]],
-    AfterValidator(lambda table: MappingProxyType(dict(table))),
-    PlainSerializer(dict),
-]
+from sojourn.spec.form import Asks
 
 
 class QosMatrix(Model):
@@ -41,27 +30,13 @@ class QosMatrix(Model):
     audit: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Of the cells that only follow from others, the share that is measured all the same."""
 
-
-class UnfitError(ValueError):
-    """Services that cannot be measured at once; `key`: where in the study that stands."""
-
-    def __init__(self, what: str, *key: str) -> None:
-        super().__init__(what)
-        self.key = key
-
-
-def refuse(together: Mapping[str, Sequence[float]], labels: Sequence[str]) -> None:
-    """`UnfitError` if these services of a study cannot be measured at once."""
-    for label, loads in together.items():
-        if label not in labels:
-            what = f"there is no service '{label}'; the services are {', '.join(labels)}"
-            raise UnfitError(what, "together", label)
-        if not loads:
-            raise UnfitError("it is empty; give a load, such as [0.3]", "together", label)
-        if len(set(loads)) < len(loads):
-            raise UnfitError("a load comes twice; leave one out", "together", label)
-    if len(together) == 1:
-        raise UnfitError("it names one service; a second one is to run beside it", "together")
+    @model_serializer(mode="wrap")
+    def _as_before(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `properties` where it is false: resuming compares texts, older ones lack it."""
+        table: dict[str, Any] = write(self)
+        if not self.properties:
+            table.pop("properties", None)
+        return table
 
 
 def refuse_matrix(matrix: QosMatrix, targets: Mapping[str, bool]) -> None:
@@ -81,3 +56,24 @@ def refuse_matrix(matrix: QosMatrix, targets: Mapping[str, bool]) -> None:
         if not targets[label]:
             what = f"{label} has no QoS target to meet; add a [services.qos] table to it"
             raise UnfitError(what, "qos_matrix", "loads", label)
+
+
+class OfStudy(Study):
+    """What a study may have of it."""
+
+    qos_matrix: QosMatrix = Field(default_factory=QosMatrix)
+    """Two services under every pair of loads: both, one or none meets its QoS target."""
+
+    @model_validator(mode="after")
+    def _has_rows_and_columns(self) -> Self:
+        targets = {service.label: service.qos is not None for service in self.services}
+        refuse_matrix(self.qos_matrix, targets)
+        return self
+
+
+def of(study: Study) -> QosMatrix:
+    """What is asked of a study's services; without loads nothing is."""
+    return study.qos_matrix if isinstance(study, OfStudy) else QosMatrix()
+
+
+ASKS = Asks(study=OfStudy)
