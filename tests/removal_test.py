@@ -15,24 +15,39 @@ from types import SimpleNamespace
 
 import pytest
 
+from sojourn.questions import KINDS
+from sojourn.spec import RunSpec, ServiceSpec, Study
+
 HERE = Path(__file__).parent
 away = SimpleNamespace(**runpy.run_path(str(HERE / "removal" / "away.py")))
 NAMES: tuple[str, ...] = away.names()
 #: Where the core speaks of a question by its name, and why it may.
 MAY: Mapping[str, tuple[str, ...]] = {
-    "spec": NAMES,  # a study file is read whole, also where it asks what is not there
-    "plan/points.py": ("sweep", "check"),  # phases that records of any age have
+    "spec/models.py": ("sweep", "max_load"),  # what is asked of a service that does not say
+    "spec/own.py": ("sweep", "max_load"),  # what `sojourn try` and `init` ask
+    "spec/rates.py": ("sweep",),  # how a fault says what to write
+    "plan/joint.py": ("sweep",),
+    "plan/points.py": ("sweep", "check", "beside"),  # phases of all records; a point's other points
     "plan/traced.py": ("breakdown", "check"),  # two questions and the runner share what is traced
     "plan/codec.py": ("beside",),  # a point's other points
+    "plan/questions.py": ("beside",),
+    "run/clients.py": ("beside", "together"),  # a probe beside a load; several generators
+    "run/execute.py": ("together",),
+    "knobs/cpu_weight.py": ("beside",),  # a group beside another
     "stats/quantile_regression.py": ("attribution",),  # the method's own name
     "report/openings/interference.py": ("beside",),  # the English word
     "report/figures/effects.py": ("beside",),
-    "schema/documents.py": ("colocation",),  # a table of models
-    "actors": ("check", "null"),
-    "run": ("check",),  # functions, and kinds of nothing
-    "knobs": ("null",),
-    "places": ("null",),
-    "services": ("null",),
+    "report/factors.py": ("beside",),
+    "schema/documents.py": ("colocation",),  # the table that models read
+    "models/colocation.py": ("colocation",),
+    "cli/tables.py": ("colocation",),
+    "actors": ("check", "null"),  # functions, and kinds of nothing
+    "cli": ("check",),
+    "pipeline.py": ("check",),
+    "run": ("check",),
+    "knobs": ("check", "null"),
+    "places": ("check", "null"),
+    "services": ("check", "null"),
     "models": ("null",),
     "report/figures/null.py": ("null",),
 }
@@ -51,11 +66,12 @@ def beside_python(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def looked_at(*folders: Path) -> dict[str, str]:
-    """What is wrong with each copy, by its name; "" if nothing is."""
+def looked_at(*folders: Path) -> dict[str, tuple[str, list[str]]]:
+    """What is wrong with each copy ("" if nothing is) and its studies' keys, by its name."""
     done = run(folders[0], sys.executable, str(HERE / "removal" / "smoke.py"), *map(str, folders))
     assert done.returncode == 0, done.stderr
-    return {Path(folder).name: wrong for folder, wrong in map(json.loads, done.stdout.splitlines())}
+    lines = map(json.loads, done.stdout.splitlines())
+    return {Path(folder).name: (wrong, keys) for folder, wrong, keys in lines}
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +95,46 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def seen(copies: Mapping[str, Path]) -> Mapping[str, str]:
-    """What went wrong where every module of a copy was loaded and a study planned and reported."""
+def seen(copies: Mapping[str, Path]) -> Mapping[str, tuple[str, list[str]]]:
+    """What went wrong where every module of a copy was loaded and its studies were planned."""
     return looked_at(*copies.values())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_left_loads_plans_finds_and_reports(name: str, seen: Mapping[str, str]) -> None:
-    assert seen[name] == ""
+def test_what_is_left_loads_plans_finds_and_reports(
+    name: str, seen: Mapping[str, tuple[str, list[str]]]
+) -> None:
+    assert seen[name][0] == ""
+
+
+def test_its_keys_leave_the_study_file(seen: Mapping[str, tuple[str, list[str]]]) -> None:
+    whole = {key for _, keys in seen.values() for key in keys}
+    checked = []
+    for name, kind in KINDS.items():
+        asks = kind.asks
+        pairs = ((asks.study, Study), (asks.service, ServiceSpec), (asks.run, RunSpec))
+        own = {k for model, core in pairs if model for k in model.model_fields} - {
+            k for _, core in pairs for k in core.model_fields
+        }
+        assert own <= whole
+        assert own.isdisjoint(seen[name][1]), name
+        checked += own
+    assert {"blame", "check", "together", "qos_matrix", "restarts"} <= {*checked}
+
+
+@pytest.mark.parametrize("name", away.turn(os.environ.get("SOJOURN_REMOVAL_TESTS", "")))
+def test_the_tests_that_are_left_pass(name: str, tmp_path: Path) -> None:
+    """One question a commit, and a package of tests; SOJOURN_REMOVAL_TESTS=all takes them all.
+
+    Tests that name the question, or a study that asks it, go with it.
+    """
+    away.copy(tmp_path, with_tests=True)
+    gone = away.with_dependants(name)
+    studies = away.take(tmp_path, gone)
+    left = away.tests_without(tmp_path, {*gone, *studies}, os.environ.get("SOJOURN_REMOVAL_TESTS"))
+    assert left, "no test is left"
+    done = run(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left)
+    assert done.returncode == 0, done.stdout[-5000:]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,8 +161,21 @@ def test_no_word_of_a_question_is_left_where_none_may_be() -> None:
             spoken += [] if may else [f"{at}: '{name}'"]
         spoken += [f"{at}: {one}" for one in said if one.startswith(folders)]
     assert spoken == []
-    listed = {(where, name) for where, names in MAY.items() for name in names if where != "spec"}
+    listed = {(where, name) for where, names in MAY.items() for name in names}
     assert listed - used == set(), "listed, and not there any more"
+
+
+def test_the_scan_sees_attributes_texts_and_imports() -> None:
+    for line in (
+        "asked = service.blame",
+        'key = "blame"',
+        "key = f'services.{label}.blame.window'",
+        "fix = 'write measure = [\"blame\"]'",
+        "from sojourn.questions import blame",
+        "import sojourn.questions.blame",
+    ):
+        assert {one.rpartition(".")[2] for one in away.words(line)} >= {"blame"}, line
+    assert "blame" not in away.words('"""Who is to blame: `blame`."""')
 
 
 def test_who_builds_on_a_question_is_named_and_goes_with_it() -> None:
@@ -130,7 +191,7 @@ def test_a_core_that_knows_a_question_is_seen(tmp_path: Path) -> None:
     core = tmp_path / "python" / "sojourn" / "analysis" / "trend.py"
     planted = "from sojourn.questions.blame import plan\n"
     core.write_text(core.read_text().replace("from sojourn.", f"{planted}from sojourn.", 1))
-    wrong = looked_at(tmp_path)[tmp_path.name]
+    wrong, _ = looked_at(tmp_path)[tmp_path.name]
     assert "No module named 'sojourn.questions.blame'" in wrong
     done = run(tmp_path, beside_python("ruff"), "check", "--no-cache", "python")
     assert "F401" in done.stdout

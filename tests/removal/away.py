@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 import re
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 PACKAGE = PROJECT / "python" / "sojourn"
+QUICK = ("analysis", "plan", "record", "report", "questions", "stats", "spec", "findings")
 DEFAULT = ("sweep", "max_load")  # what a service without `measure` is asked
+_QUOTED = re.compile(r"[\"'`](\w+)[\"'`]|\.(\w+)\b")  # in a text: `blame`, services.x.blame
 _PAIR = re.compile(r"sojourn\.questions\.(\w+)\.\*\* -> sojourn\.questions\.(\w+)\.\*\*")
 
 
@@ -42,20 +45,47 @@ def with_dependants(name: str) -> frozenset[str]:
     return frozenset(gone)
 
 
-def copy(to: Path) -> None:
-    """What the checks look at: the package without its tests, and the contracts."""
-    shutil.copytree(
-        PACKAGE,
-        to / "python" / "sojourn",
-        ignore=shutil.ignore_patterns("__pycache__", "*_test.py", "testing*", "golden"),
+def turn(asked: str) -> tuple[str, ...]:
+    """Whose tests are run this time: all, those that are named, or one by the commit's number."""
+    if asked:
+        return names() if asked == "all" else tuple(asked.split(","))
+    return (names()[_number() % len(names())],)
+
+
+def _number() -> int:
+    """Of the commit; 0 where there is no repository."""
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=PROJECT, capture_output=True, text=True, check=False
     )
+    return int(done.stdout[:8] or "0", 16)
+
+
+def tests_without(of: Path, gone: Iterable[str], asked: str | None) -> list[str]:
+    """Files of tests that name none of these, of one package, or of all that are quick."""
+    package = of / "python" / "sojourn"
+    some = QUICK if asked else (QUICK[_number() // len(names()) % len(QUICK)],)
+    named = re.compile(rf"\b({'|'.join(map(re.escape, sorted(gone)))})\b")
+    every = [path for folder in some for path in sorted((package / folder).rglob("*_test.py"))]
+    return [str(path) for path in every if not named.search(path.read_text())]
+
+
+def copy(to: Path, *, with_tests: bool = False) -> None:
+    """What the checks look at: the package, with or without its tests, and the contracts."""
+    tests = () if with_tests else ("*_test.py", "testing*", "golden")
+    shutil.copytree(
+        PACKAGE, to / "python" / "sojourn", ignore=shutil.ignore_patterns("__pycache__", *tests)
+    )
+    if with_tests:
+        shutil.copy(PROJECT / "conftest.py", to)
+        shutil.copytree(PROJECT / "tests" / "hosts", to / "tests" / "hosts")
     text = (PROJECT / "pyproject.toml").read_text()
     kept = [line for line in text.splitlines() if "sojourn.testing_questions ->" not in line]
     (to / "pyproject.toml").write_text("\n".join(kept) + "\n")
 
 
-def take(of: Path, gone: Iterable[str]) -> None:
-    """Take questions away from a copy."""
+def take(of: Path, gone: Iterable[str]) -> set[str]:
+    """Take questions away from a copy; the names of the studies that went with them."""
+    studies = set()
     package = of / "python" / "sojourn"
     table, contracts = package / "questions" / "__init__.py", of / "pyproject.toml"
     for name in gone:
@@ -69,7 +99,9 @@ def take(of: Path, gone: Iterable[str]) -> None:
         contracts.write_text("\n".join(line for line in lines if not named.search(line)) + "\n")
         for study in (package / "studies").glob("*.toml"):
             if name in asked(tomllib.loads(study.read_text())):
+                studies.add(study.stem)
                 study.unlink()
+    return studies
 
 
 def asked(study: Mapping[str, object]) -> set[str]:
@@ -84,7 +116,10 @@ def asked(study: Mapping[str, object]) -> set[str]:
 
 
 def words(text: str) -> set[str]:
-    """Texts in a module and modules that it imports, without its docstrings."""
+    """What a module says: attributes, texts, words in quotes or behind a dot, and its imports.
+
+    Docstrings are left out.
+    """
     tree = ast.parse(text)
     prose = {
         id(node.body[0].value)
@@ -96,7 +131,9 @@ def words(text: str) -> set[str]:
     found = set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            found.add(node.value)
+            found |= {node.value, *(word for pair in _QUOTED.findall(node.value) for word in pair)}
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -1,7 +1,7 @@
-"""Loads every module of some copies of the package, plans a study of each, finds and reports.
+"""Loads every module of some copies of the package, plans every study, finds and reports one.
 
 Each copy has a process of its own, forked when what is not the lab's is loaded already. Prints a
-line of JSON for each: its folder, and what went wrong ("" if nothing did).
+line of JSON for each: its folder, what went wrong ("" if nothing did), and the keys of its studies.
 
 Arguments: the folders of the copies.
 """
@@ -33,26 +33,29 @@ def main() -> None:
         if child == 0:
             os.close(read)
             with os.fdopen(write, "w") as told:
-                told.write(_wrong(Path(folder)))
+                told.write(json.dumps(_looked(Path(folder))))
             os._exit(0)
         os.close(write)
         with os.fdopen(read) as told:
-            wrong = told.read()
+            text = told.read()
         _, status = os.waitpid(child, 0)
-        print(json.dumps([folder, wrong if status == 0 else f"status {status}: {wrong}"]))
+        found = json.loads(text) if status == 0 else [f"status {status}: {text}", []]
+        print(json.dumps([folder, *found]))
 
 
-def _wrong(folder: Path) -> str:
+def _looked(folder: Path) -> tuple[str, list[str]]:
+    """What went wrong, and the keys that a study file may have."""
+    keys: list[str] = []
     try:
         with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-            look(folder)
+            keys = look(folder)
     except BaseException:  # noqa: BLE001  # whatever it is, the test is to say it
-        return traceback.format_exc()
-    return ""
+        return traceback.format_exc(), keys
+    return "", keys
 
 
-def look(folder: Path) -> None:
-    """Import all of a copy, and ask what is left of it."""
+def look(folder: Path) -> list[str]:
+    """Import all of a copy, and ask what is left of it; the keys of its study files."""
     package = folder / "python" / "sojourn"
     sys.path.insert(0, str(package.parent))
     for path in sorted(package.rglob("*.py")):
@@ -69,6 +72,8 @@ def look(folder: Path) -> None:
         spec.load(name, profile="quick", asks=questions.PLANS.mistakes) for name in spec.names()
     ]
     assert asked, "no study is left"
+    for study in asked:  # each can be begun, and one is played and reported
+        assert play(study, imagine, questions.PLANS, stop_after=1), study.name
     for study in asked[:1]:
         played = play(study, imagine, questions.PLANS, stop_after=40)
         measured = tuple(Measured(outcome=outcome) for outcome in played)
@@ -76,6 +81,9 @@ def look(folder: Path) -> None:
         found = analysis.study(given, questions.answers())
         assert report.text(found, questions.parts())
         assert questions.flat(found)
+    form = questions.form()
+    models = (form.study, form.service, form.study.model_fields["run"].annotation)
+    return sorted({key for model in models for key in model.model_fields})
 
 
 if __name__ == "__main__":
