@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import runpy
 import sys
 from collections.abc import Iterator
@@ -21,25 +22,38 @@ def tail(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     sys.modules.pop("tracers", None)
 
 
-def test_the_interval_of_a_median_comes_from_ranks(tail: Any) -> None:
-    """Binomial: of 20 the 6th and the 15th value hold the median in 95.9 % of the cases."""
-    assert [tail.median_limits(n) for n in (5, 6, 8, 9, 20)] == [-1, 0, 0, 1, 5]
-    found = tail.spread("over_none", [float(k) for k in range(20, 0, -1)])
-    assert (found["over_none"], found["interval"]) == (10.5, [6.0, 15.0])
-    assert tail.spread("over_none", [1.0, 2.0])["interval"] is None
+def test_the_interval_is_students_of_the_logarithms(tail: Any) -> None:
+    """Of ratios 1/e, 1 and e: mean 1, error 1/√3 of the logarithm, 4.303 of it to either side."""
+    found = tail.over_none([math.exp(-1), 1.0, math.e], 1.05)
+    assert found["over_none"] == pytest.approx(1.0)
+    low, high = found["interval"]
+    assert math.log(high) == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
+    assert low * high == pytest.approx(1.0)
+    assert found["bound"] == {"most": 1.05, "is": "neither"}
+    assert tail.over_none([1.0], 1.05)["interval"] is None
+
+
+@pytest.mark.parametrize(
+    ("ratios", "word"),
+    [([1.0, 1.01, 1.02], "shown"), ([1.2, 1.21, 1.22], "refuted"), ([0.9, 1.0, 1.2], "neither")],
+)
+def test_a_bound_is_shown_only_by_the_whole_interval(
+    tail: Any, ratios: list[float], word: str
+) -> None:
+    assert tail.over_none(ratios, 1.05)["bound"]["is"] == word
 
 
 def test_a_way_is_set_against_none_of_its_own_round(tail: Any) -> None:
-    def row(ns: float, **more: float) -> dict[str, float]:
-        return {**dict.fromkeys(tail.SEEN, ns), **more}
+    def row(ns: float) -> dict[str, float]:
+        return dict.fromkeys(tail.SEEN, ns)
 
     rounds = [
-        {"none": row(100), "windows": row(110, within_p99=1.01)},
-        {"none": row(1000), "windows": row(1000, within_p99=1.03)},
-        {"none": row(200), "windows": row(240, within_p99=1.02)},
+        {"none": row(100), "windows": row(200)},
+        {"none": row(1000), "windows": row(500)},
+        {"none": row(200), "windows": row(1600)},
     ]
     found = tail.summary(rounds)["windows"]
-    assert found["p99"]["over_none"] == pytest.approx(1.1)
-    assert found["p99"]["median_ns"] == 240
-    assert found["p99"]["within"]["median"] == 1.02
-    assert "within" not in found["mean"]
+    assert found["p99"]["over_none"] == pytest.approx(2.0), "of 2, 1/2 and 8"
+    assert (found["p99"]["median"], found["p99"]["range"]) == (2.0, [0.5, 8.0])
+    assert found["p99"]["median_ns"] == 500
+    assert "bound" not in found["cpu"]

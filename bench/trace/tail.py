@@ -1,29 +1,34 @@
 """What tracing does to the tail that a user of the service sees: ways to trace in turn, and none.
 
-A server on one CPU at about half of its load. In every round each way runs once, in random order:
-the tracer starts beside the load and ends with it. What counts is the client's own log, as it is:
-no run is left out, for a tracer that stops the client is noticed too. Each way is set against
-"none" of the same round; the answer is the median ratio, with quartiles and a 95 % interval (of
-the median, by the binomial distribution). Beside it stands what the tracer itself estimates
-(`sampling.tail_cost`).
+A server on CPU 0 at about half of its load, the client on CPU 1. In every round each way runs
+once, in random order. The tracer starts and ends beside the load: loading the hooks and reading
+what they counted are part of it. What counts is the client's own log of all requests that were due
+in a span of fixed length around that. In a run without a tracer it is the same span. No run is
+left out.
 
-What the machine does differs from run to run by far more than a good tracer does. So a run with
-windows has a second answer, "within": all of its requests over those that were sent when nothing
-was attached and what detaching left behind was gone. What the machine does strikes both.
+Each way is set against "none" of the same round. The answer is the geometric mean of the ratios,
+with a 95 % interval (Student's, of the logarithms). A bound is shown if the upper end is not above
+it, refuted if the lower end is above it, else neither. Beside it stands what the tracer itself
+estimates (`sampling.tail_cost`).
+
+The client keeps no single requests, only how many took how long: 2 MB of new memory a second stop a
+virtual machine for 4 to 8 ms once a second, which is p99. With `--phases` it does, to say what
+requests in each phase of a window saw.
 
 "closed" are all hooks of `--all`, attached once, that leave at once: the least that a tracer costs
-whose hooks stay. Needs root, memcached, NGINX, Go for `--server go`, and the programs:
+whose hooks stay. "closed-few" are those of `--sample`, none of which is on system calls. "other" is
+another build of `sojourn-trace` (`--other PATH`). Needs root, memcached, NGINX, Go for
+`--server go`, and the programs:
 
     cargo build --release -p sojourn-tools --features bpf
     cargo build --release -p sojourn-trace --features bpf --example idle
-    .venv/bin/python bench/trace/tail.py [--rounds 20] [--server memcache] [--only windows]
+    TMPDIR=/dev/shm .venv/bin/python bench/trace/tail.py [--rounds 20] [--only windows]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import random
 import runpy
@@ -41,6 +46,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -53,7 +59,10 @@ WAYS: dict[str, list[str] | None] = {
     "all": ["--all"],
     "records": ["--records", "{folder}/records.parquet"],
     "closed": None,
+    "closed-few": None,
+    "other": [],
 }
+CLOSED = {"closed": "all", "closed-few": "few"}  # the words of the example `idle`
 SEEN = ("mean", "p99", "p999", "cpu")  # ns; the last one: of the server, for one request
 #: Requests a second that take about half of a CPU, and the load's words.
 LOADS = {
@@ -61,12 +70,12 @@ LOADS = {
     "http": (10_000, "http://127.0.0.1:{port}/4k"),
     "go": (10_000, "http://127.0.0.1:{port}/"),
 }
-BEFORE_S = 1.0  # the tracer begins so long before requests count
-WITHIN = {
-    "mean": lambda took_ns: float(took_ns.mean()),
-    "p99": lambda took_ns: float(np.quantile(took_ns, 0.99)),
-    "p999": lambda took_ns: float(np.quantile(took_ns, 0.999)),
-}
+WARMUP_S = 1.0
+BEFORE_S = 1.3  # the tracer begins so long after the client
+BESIDE_S = (
+    1.2  # what counts is longer than the trace by this: to load, and to read what was counted
+)
+BOUNDS = {"mean": 1.05, "p99": 1.05, "p999": 1.1}
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -79,23 +88,28 @@ def go_server(folder: Path) -> Path:
 
 
 @contextmanager
-def tracer(args: argparse.Namespace, way: str, pid: int, folder: Path) -> Iterator[None]:
-    """Traces `pid` in this way, from now on until the load has ended."""
+def tracer(args: argparse.Namespace, way: str, pid: int, folder: Path) -> Iterator[list[int]]:
+    """Traces `pid` in this way; yields when its process began and ended, monotonic ns."""
+    span = [time.monotonic_ns()]
     if way == "none":
-        yield
+        yield span
+        span.append(span[0])
         return
-    if way == "closed":
-        command = [str(args.bin / "examples/idle"), str(pid), "all"]
+    if way in CLOSED:
+        command = [str(args.bin / "examples/idle"), str(pid), CLOSED[way]]
     else:
         words = [word.format(folder=folder) for word in WAYS[way] or ()]
-        command = [str(args.bin / "sojourn-trace"), "--pid", str(pid), "--duration"]
-        command += [f"{args.seconds + 1}s", "--json", str(folder / "trace"), *words]
+        program = args.other if way == "other" else args.bin / "sojourn-trace"
+        command = [str(program), "--pid", str(pid), "--duration"]
+        command += [f"{args.seconds}s", "--json", str(folder / "trace"), *words]
     process = subprocess.Popen(command, **QUIET)
     try:
-        yield
-        if way == "closed":
+        if way in CLOSED:
+            time.sleep(args.seconds + BESIDE_S / 2)
             process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+        process.wait(timeout=args.seconds + 30)
+        span.append(time.monotonic_ns())
+        yield span
     finally:
         process.kill()
         process.wait()
@@ -108,46 +122,47 @@ def run(args: argparse.Namespace, way: str) -> dict[str, float | None]:
         tempfile.TemporaryDirectory(prefix="sojourn-tail-") as name,
         servers.started(args.protocol, 0, args.argv) as (pid, port),
     ):
-        folder = Path(name)
-        kept = folder / "load"
+        folder, lasts_s = Path(name), args.seconds + BESIDE_S
+        kept, raw = folder / "load", folder / "raw.parquet"
         load = load.format(port=port) + f" --rate {args.rate or rate} --connections 64 --wait sleep"
         load += f" --cpus {args.client_cpus}" if args.client_cpus else ""
-        load += f" --warmup {BEFORE_S + 1}s --duration {args.seconds}s --json {kept}"
-        load += f" --raw {folder / 'raw.parquet'} --raw-max 4M"
+        load += f" --warmup {WARMUP_S}s --duration {lasts_s}s --json {kept}"
+        load += f" --raw {raw} --raw-max 4M" if args.phases else ""
         since_boot_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
         began_ns = cpu_ns(pid)
         client = subprocess.Popen([str(args.bin / "sojourn-load"), *load.split()], **QUIET)
         time.sleep(BEFORE_S)
-        with tracer(args, way, pid, folder):
-            client.wait(timeout=args.seconds + 60)
+        with tracer(args, way, pid, folder) as span:
+            client.wait(timeout=lasts_s + 60)
             cpu = cpu_ns(pid) - began_ns
         client_saw = json.loads(kept.read_text())
         times, zero_ns = client_saw["sojourn_ns"], client_saw["started_unix_ns"] - since_boot_ns
         traced = folder / "trace"
         said = json.loads(traced.read_text())["sampling"] if traced.exists() else {}
-        within = within_run(folder / "raw.parquet", zero_ns, said.get("places"))
+        phases = by_phase(*half.requests(raw, zero_ns), said.get("places")) if args.phases else {}
     if any(times[seen] is None for seen in SEEN[:-1]):
         raise SystemExit("requests were lost: the machine is too busy for this load")
     found = {seen: float(times[seen]) for seen in SEEN[:-1]}
-    found["cpu"] = cpu / (args.rate or rate) / (args.seconds + BEFORE_S + 1)
-    return {**found, **within, **said_of_tail(said)}
+    found["cpu"] = cpu / (args.rate or rate) / (lasts_s + WARMUP_S)
+    # Since the first request that counts, and until the last one: below 0, the tracer was outside.
+    found["began_s"] = (span[0] - zero_ns) / 1e9
+    found["left_s"] = lasts_s - (span[1] - zero_ns) / 1e9
+    return {**found, **phases, **said_of_tail(said)}
 
 
-def within_run(
-    raw: Path, zero_ns: int, places: list[dict[str, int]] | None
+def by_phase(
+    due_ns: np.ndarray, took_ns: np.ndarray, places: list[dict[str, int]] | None
 ) -> dict[str, float | None]:
-    """All requests of a run over those that were sent between its windows."""
+    """Share and p99 of requests in each phase of a window, and p99 of those between windows."""
     if not places:
         return {}
-    due_ns, took_ns = half.requests(raw, zero_ns)
     phase = half.phase_of(due_ns, places)
-    between_ns = took_ns[phase < 0]
-    found = {f"within_{seen}": of(took_ns) / of(between_ns) for seen, of in WITHIN.items()}
+    found: dict[str, float | None] = {}
     for number, name in enumerate(("attach", "window", "detach", "after")):
         part_ns = took_ns[phase == number]
         found[f"share_{name}"] = part_ns.size / took_ns.size
         found[f"p99_{name}"] = half.p99(part_ns)
-    return {**found, "p99_between": half.p99(between_ns)}
+    return {**found, "p99_between": half.p99(took_ns[phase < 0])}
 
 
 def cpu_ns(pid: int) -> int:
@@ -167,38 +182,37 @@ def said_of_tail(sampling: dict[str, Any]) -> dict[str, float | None]:
     }
 
 
-def median_limits(n: int) -> int:
-    """How many of n ascending values lie beyond either end of a 95 % interval of the median."""
-    below, out = 0.0, 0
-    while (below := below + math.comb(n, out) / 2**n) <= 0.025:
-        out += 1
-    return out - 1
-
-
 def summary(rounds: list[dict[str, dict[str, float | None]]]) -> dict[str, Any]:
     """Median of each way, ns, and what it is over none of the same round."""
     found: dict[str, Any] = {}
     for way in rounds[0]:
         found[way] = {}
         for seen in SEEN:
+            ratios = [r[way][seen] / r["none"][seen] for r in rounds]
             found[way][seen] = {
                 "median_ns": statistics.median(r[way][seen] for r in rounds),
-                **spread("over_none", [r[way][seen] / r["none"][seen] for r in rounds]),
+                **over_none(ratios, BOUNDS.get(seen)),
             }
-            within = [r[way][f"within_{seen}"] for r in rounds if f"within_{seen}" in r[way]]
-            if within:
-                found[way][seen]["within"] = spread("median", within)
     return found
 
 
-def spread(name: str, ratios: list[float]) -> dict[str, Any]:
-    """Their median, under this name, with quartiles and its interval."""
-    ratios, out = sorted(ratios), median_limits(len(ratios))
-    return {
-        name: statistics.median(ratios),
-        "quartiles": statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios,
-        "interval": [ratios[out], ratios[-1 - out]] if out >= 0 else None,
+def over_none(ratios: list[float], bound: float | None) -> dict[str, Any]:
+    """Their geometric mean, its interval, and what follows for the bound."""
+    logs = np.log(ratios)
+    found: dict[str, Any] = {
+        "over_none": float(np.exp(logs.mean())),
+        "median": statistics.median(ratios),
+        "range": [min(ratios), max(ratios)],
+        "interval": None,
     }
+    if logs.size > 1:
+        error = logs.std(ddof=1) / logs.size**0.5 * student.ppf(0.975, logs.size - 1)
+        low, high = (float(np.exp(logs.mean() + side * error)) for side in (-1, 1))
+        found["interval"] = [low, high]
+        if bound:
+            shown = "shown" if high <= bound else "refuted" if low > bound else "neither"
+            found["bound"] = {"most": bound, "is": shown}
+    return found
 
 
 def main() -> None:
@@ -208,7 +222,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--server", choices=LOADS, default="memcache")
     parser.add_argument("--rate", type=int, default=0, help="another than half of a CPU")
-    parser.add_argument("--seconds", type=int, default=12)
+    parser.add_argument("--seconds", type=int, default=8, help="of the trace")
+    parser.add_argument("--other", type=Path, default=None, help="another sojourn-trace")
+    parser.add_argument("--phases", action="store_true", help="what each phase of a window saw")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--only", action="append", choices=WAYS, help="beside none")
     parser.add_argument(
         "--client-cpus",
@@ -219,8 +236,8 @@ def main() -> None:
     parser.add_argument("--bin", type=Path, default=HERE.parent.parent / "target/release")
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    ways = ["none", *(args.only or [way for way in WAYS if way != "none"])]
-    order, rounds = random.Random(1), []  # noqa: S311 - an order, no secret
+    ways = ["none", *(args.only or [way for way in WAYS if way not in ("none", "other")])]
+    order, rounds = random.Random(args.seed), []  # noqa: S311 - an order, no secret
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     out = args.out or HERE / "runs" / f"tail-{args.server}-{when}-vm.json"
     told = {"when": when, "kernel": os.uname().release, "server": args.server}
