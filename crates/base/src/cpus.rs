@@ -96,15 +96,16 @@ pub fn pin(text: &str) -> Result<(), Fault> {
 /// EEVDF lets a thread have its slice of some milliseconds to the end, yield as it may, unless the one
 /// that wakes has a shorter one. Older kernels refuse or ignore it: there a yield gives way at once, and
 /// whoever slept goes first. Source: `sched_setattr(2)`; custom slices of Linux 6.12 (`PREEMPT_SHORT`).
-pub fn take_short_turns() {
+/// `thread` 0 is the one that calls.
+pub fn take_short_turns(thread: libc::pid_t) {
     const SHORTEST_NS: u64 = 100_000;
     // SAFETY: a zeroed attribute is that of an ordinary thread; failure changes nothing.
     unsafe {
         let mut attr: libc::sched_attr = std::mem::zeroed();
         attr.size = size_of_val(&attr) as u32;
-        attr.sched_nice = libc::getpriority(libc::PRIO_PROCESS, 0);
+        attr.sched_nice = libc::getpriority(libc::PRIO_PROCESS, thread.unsigned_abs());
         attr.sched_runtime = SHORTEST_NS;
-        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0);
+        libc::syscall(libc::SYS_sched_setattr, thread, &raw const attr, 0);
     }
 }
 

@@ -289,7 +289,7 @@ fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
         cpu::wake_exactly();
     }
     if resolved.wait != Wait::Spin {
-        cpus::take_short_turns();
+        cpus::take_short_turns(0);
     }
     let turns = match resolved.job.turns.as_str() {
         "" => None,

@@ -158,7 +158,7 @@ fn watch(
     }
     cpu::wake_exactly();
     if !threads.is_empty() {
-        cpus::take_short_turns(); // as those that it watches over
+        cpus::take_short_turns(0); // as those that it watches over
     }
     let mut watch = Watch { cpu, threads, ..Watch::default() };
     watch.outages.reserve(LISTED_MAX);

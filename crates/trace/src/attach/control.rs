@@ -1,21 +1,24 @@
 //! What user space sets for the hooks while a trace runs: the kernel's `struct control`, and what goes over
 //! all threads and connections when a window begins and ends.
 
-use std::io::Read as _;
+use std::time::Duration;
 
-use libbpf_rs::{Iter, IterOpts, Link, MapCore as _, Object};
+use libbpf_rs::{Link, MapCore as _, Object};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic};
 
-use crate::attach::hooks::{Hook, ON_END, ON_TASK};
+use crate::attach::hooks::ON_TASK;
 use crate::attach::kernel;
-use crate::attach::kernel::refused;
 use crate::attach::load;
 use crate::attach::netns::NetworkNamespace;
 use crate::attach::shared::Shared;
+use crate::attach::sweeps::{Sweeps, go_over, iterator};
 use crate::reconstruct::layout::control;
 
-/// What `on_end` does: `enum sweep`.
+/// A hook that runs when hooks are disabled has ended by then.
+const RUNS_OUT: Duration = Duration::from_millis(1);
+
+/// What a sweep does: `enum sweep`.
 #[derive(Clone, Copy)]
 enum Sweep {
     Count,
@@ -30,12 +33,12 @@ enum Look {
     Seed,
 }
 
-/// What user space sets while hooks run, and its two iterators; shared memory, no system call.
+/// What user space sets while hooks run, and what goes over connections and threads; shared memory, no system
+/// call.
 pub struct Control {
     words: Shared,
     moment: Shared,
-    conns: Option<Link>,
-    namespaces: Vec<NetworkNamespace>,
+    sweeps: Sweeps,
     tasks: Option<Link>,
 }
 
@@ -46,18 +49,15 @@ impl Control {
         let moment = load::map(object, ".bss.moment")?;
         let moment = Shared::new(&moment, moment.value_size() as usize)?;
         let words = Shared::new(&load::map(object, ".data.control")?, control::SIZE)?;
-        let iterator = |hook: &Hook| {
-            let program = load::program(object, hook.program);
-            program.map(|program| program.attach_iter_with_opts(IterOpts::None)).transpose()
-        };
-        let conns = iterator(&ON_END).map_err(refused)?;
-        let tasks = iterator(&ON_TASK).ok().flatten();
-        Ok(Self { words, moment, conns, namespaces, tasks })
+        let sweeps = Sweeps::new(object, namespaces)?;
+        let tasks = iterator(object, &ON_TASK).ok().flatten();
+        Ok(Self { words, moment, sweeps, tasks })
     }
 
-    /// Whether both iterators are there.
-    pub fn iterators(&self) -> (bool, bool) {
-        (self.conns.is_some(), self.tasks.is_some())
+    /// Whether the iterators are there: over all connections, those of a process, and threads.
+    pub fn iterators(&self) -> [bool; 3] {
+        let (all, of_process) = self.sweeps.are_there();
+        [all, of_process, self.tasks.is_some()]
     }
 
     fn set(&self, at: usize, value: u64) {
@@ -76,6 +76,7 @@ impl Control {
         self.set(control::STARTED_NS, u64::MAX);
         self.set(control::ENDED_NS, 0);
         self.set(control::REAL_MINUS_MONO_NS, kernel::real_minus_mono_ns().cast_unsigned());
+        self.set(control::KNOWN_N, 0);
         self.set(control::EPOCH, epoch);
         self.set(control::OPEN_N, 1); // it is not known otherwise
         self.set(control::SEEN_NS, Monotonic.now_ns());
@@ -101,11 +102,11 @@ impl Control {
     /// The hooks do nothing any more.
     pub fn disable(&self) {
         self.set(control::IS_ENABLED, 0);
+        std::thread::sleep(RUNS_OUT);
     }
 
     /// Requests of the window that have not ended.
     pub fn open(&self) -> Result<u64, Fault> {
-        self.set(control::OPEN_N, 0);
         self.sweep(Sweep::Count)?;
         Ok(self.words.word(control::OPEN_N))
     }
@@ -113,12 +114,13 @@ impl Control {
     /// Closes the exchanges that no further request closed, and counts what was cut off. The hooks
     /// are disabled.
     pub fn close(&self) -> Result<(), Fault> {
-        self.sweep(Sweep::Close).map(|_| ())
+        self.sweep(Sweep::Close)
     }
 
     /// The same, and the lines of all connections.
     pub fn list(&self) -> Result<Vec<u8>, Fault> {
-        self.sweep(Sweep::List)
+        self.begin_sweep(Sweep::List);
+        self.sweeps.all()
     }
 
     /// Totals from here on are wanted for the list of the worst, and to be looked into; 0: none.
@@ -132,34 +134,30 @@ impl Control {
         self.set(control::SALT, salt);
     }
 
-    fn sweep(&self, what: Sweep) -> Result<Vec<u8>, Fault> {
-        self.set(control::SWEEP, what as u64);
-        let mut bytes = Vec::new();
-        let Some(link) = &self.conns else { return Ok(bytes) };
-        for namespace in &self.namespaces {
-            bytes.extend(namespace.inside(|| go_over(link))?);
+    /// Over what the service has open, and if that does not lead to all connections of the window, over all.
+    fn sweep(&self, what: Sweep) -> Result<(), Fault> {
+        self.begin_sweep(what);
+        let has_all = || self.words.word(control::SWEPT_N) >= self.words.word(control::KNOWN_N);
+        if self.sweeps.open() && has_all() {
+            return Ok(());
         }
-        Ok(bytes)
+        self.begin_sweep(what);
+        self.sweeps.all().map(|_| ())
+    }
+
+    fn begin_sweep(&self, what: Sweep) {
+        self.set(control::SWEEP, what as u64);
+        self.set(control::SWEEP_NUMBER, self.words.word(control::SWEEP_NUMBER) + 1);
+        self.set(control::SWEPT_N, 0);
+        if matches!(what, Sweep::Count) {
+            self.set(control::OPEN_N, 0);
+        }
     }
 
     fn look(&self, what: Look) -> Result<(), Fault> {
         self.set(control::LOOK, what as u64);
         self.tasks.as_ref().map_or(Ok(Vec::new()), go_over).map(|_| ())
     }
-}
-
-/// Lets an iterator go over all there is; what it writes.
-fn go_over(link: &Link) -> Result<Vec<u8>, Fault> {
-    let mut bytes = Vec::new();
-    let mut iter = Iter::new(link).map_err(refused)?;
-    iter.read_to_end(&mut bytes).map_err(|error| {
-        Fault::failed(
-            format!("cannot go over threads or connections: {error}"),
-            "bpf_iter",
-            "report it",
-        )
-    })?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

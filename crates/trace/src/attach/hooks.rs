@@ -66,6 +66,13 @@ pub const MERGED: &str = "some stages cannot be separated: they are merged";
 /// Goes over all connections when a window ends.
 pub const ON_END: Hook = hook("on_end", "tcp", "the last request of each connection");
 
+/// Goes over the service's own, where the kernel can (from 6.1 on).
+pub const ON_FILE: Hook = hook(
+    "on_file",
+    "task_file",
+    "the end of a window goes over all TCP connections of the machine, which takes 2 ms of a CPU",
+);
+
 /// Goes over all threads when a window begins.
 pub const ON_TASK: Hook =
     hook("on_task", "task", "what threads do when a window begins: their first wait is residual");
@@ -78,7 +85,7 @@ pub const SAMPLER: Hook = hook("on_sample", "cpu-clock", "the CPU split");
 
 /// Every program of the object.
 pub fn all() -> impl Iterator<Item = &'static Hook> {
-    TRACEPOINTS.iter().chain(&[READY_FENTRY, SAMPLER, ON_END, ON_TASK])
+    TRACEPOINTS.iter().chain(&[READY_FENTRY, SAMPLER, ON_END, ON_FILE, ON_TASK])
 }
 
 #[cfg(test)]

@@ -91,36 +91,6 @@ pub fn tick(clock: &OwnedFd, is_on: bool) {
     unsafe { libc::ioctl(clock.as_raw_fd(), what as _, 0) };
 }
 
-/// As long as it lives, every other task goes before the calling thread, and counts its CPU as free (`SCHED_IDLE`).
-pub struct Last(());
-
-impl Last {
-    /// From now on. `None`: somebody chose how this thread is scheduled, or it could not come back.
-    pub fn new() -> Option<Self> {
-        let param = libc::sched_param { sched_priority: 0 };
-        // SAFETY: the parameter is valid; failure changes nothing.
-        let is_done = may_come_back()
-            && unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER
-            && unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) } == 0;
-        is_done.then_some(Self(()))
-    }
-}
-
-impl Drop for Last {
-    fn drop(&mut self) {
-        sojourn_base::cpus::take_short_turns();
-    }
-}
-
-/// From `SCHED_IDLE`: the kernel counts it as the lowest nice value.
-fn may_come_back() -> bool {
-    const SYS_NICE: u32 = 23;
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid place for one limit.
-    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NICE, &raw mut limit) } == 0;
-    held_rights() >> SYS_NICE & 1 == 1 || is_known && limit.rlim_cur >= 20
-}
-
 /// CPUs that may come and go, those offline included.
 pub fn cpus() -> usize {
     // SAFETY: no memory is touched.
@@ -219,7 +189,7 @@ pub fn missing_rights() -> Vec<&'static str> {
 }
 
 /// Capabilities of this process, one bit each.
-fn held_rights() -> u64 {
+pub(crate) fn held_rights() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();
     lines

@@ -6,7 +6,8 @@ use libbpf_rs::{Link, Object};
 use sojourn_base::Fault;
 
 use crate::attach::hooks::{
-    CALLS, FEW, FINE, Hook, LIVES, MERGED, ON_END, ON_TASK, READY_FENTRY, SAMPLER, TRACEPOINTS,
+    CALLS, FEW, FINE, Hook, LIVES, MERGED, ON_END, ON_FILE, ON_TASK, READY_FENTRY, SAMPLER,
+    TRACEPOINTS,
 };
 use crate::attach::how::How;
 use crate::attach::kernel;
@@ -94,9 +95,9 @@ impl Attached {
     }
 }
 
-/// The two iterators, which are not attached to anything.
-pub fn noted_iterators((has_end, has_task): (bool, bool)) -> [parts::Hook; 2] {
-    [noted(&ON_END, has_end), noted(&ON_TASK, has_task)]
+/// The iterators, which are not attached to anything.
+pub fn noted_iterators([has_end, has_file, has_task]: [bool; 3]) -> [parts::Hook; 3] {
+    [noted(&ON_END, has_end), noted(&ON_FILE, has_file), noted(&ON_TASK, has_task)]
 }
 
 fn noted(hook: &Hook, is_attached: bool) -> parts::Hook {

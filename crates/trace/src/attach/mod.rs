@@ -10,6 +10,8 @@ pub mod hooks;
 pub mod how;
 #[cfg(feature = "bpf")]
 pub mod kernel;
+#[cfg(feature = "bpf")]
+pub(crate) mod last;
 pub(crate) mod limits;
 #[cfg(feature = "bpf")]
 pub(crate) mod links;
@@ -23,4 +25,6 @@ pub mod refusal;
 pub(crate) mod shared;
 #[cfg(feature = "bpf")]
 pub(crate) mod steps;
+#[cfg(feature = "bpf")]
+pub(crate) mod sweeps;
 pub mod target;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use libbpf_rs::Link;
 use sojourn_base::clock::{Clock as _, Monotonic, thread_cpu_ns};
 
-use crate::attach::kernel::Last;
+use crate::attach::last::Last;
 use crate::reconstruct::window::stalls::Stalls;
 
 /// Rest after a step: so many times what it took. At half load a queue needs as long as it was held up
@@ -19,7 +19,8 @@ use crate::reconstruct::window::stalls::Stalls;
 const REST_TIMES: u32 = 2;
 const REST: (Duration, Duration) = (Duration::from_micros(300), Duration::from_millis(5));
 
-/// Who goes last may wait for ever where the CPUs are full: one that has waited for so long goes last no more.
+/// Who goes last may wait for ever where the CPUs are full: one that has waited for so long goes last no more in
+/// this window.
 const LATE: Duration = Duration::from_millis(50);
 
 /// The steps that were taken so far.
@@ -28,6 +29,7 @@ pub struct Steps {
     /// What they took.
     pub stalls: Stalls,
     last: Option<Last>,
+    patience: Patience,
 }
 
 impl Steps {
@@ -41,10 +43,18 @@ impl Steps {
         Self { stalls: Stalls::default(), ..self }
     }
 
+    /// A window begins: this thread goes last again, if it may by now.
+    pub fn begin_window(&mut self) {
+        if self.patience.goes_last() && self.last.is_none() {
+            self.last = Last::new();
+        }
+    }
+
     /// Says when this thread was to run, which is now: it may be late.
     pub fn was_to_wake_at(&mut self, ns: u64) {
-        if Duration::from_nanos(Monotonic.now_ns().saturating_sub(ns)) > LATE {
-            self.last = None;
+        let late = Duration::from_nanos(Monotonic.now_ns().saturating_sub(ns));
+        if late > LATE && self.last.take().is_some() {
+            self.patience.was_late();
         }
     }
 
@@ -66,5 +76,47 @@ impl Steps {
         while let Some(link) = links.pop() {
             self.take(|| drop(link));
         }
+    }
+}
+
+/// Windows in which a thread goes last, and in which not: after it was late, not in 1, 2, 4 ... of them. One stop of
+/// the machine makes every thread late, and full CPUs one that goes last, each time.
+#[derive(Debug, Default)]
+struct Patience {
+    /// Windows from now on in which it does not go last.
+    left: u32,
+    /// So many the last time.
+    pause: u32,
+}
+
+impl Patience {
+    /// A window begins: does it go last?
+    fn goes_last(&mut self) -> bool {
+        let goes = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        goes
+    }
+
+    fn was_late(&mut self) {
+        self.pause = self.pause.saturating_mul(2).max(1);
+        self.left = self.pause;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_late_again_and_again_goes_last_ever_more_seldom() {
+        let mut patience = Patience::default();
+        assert!(patience.goes_last() && patience.goes_last());
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            patience.was_late();
+            waits.push((0..).take_while(|_| !patience.goes_last()).count());
+        }
+        assert_eq!(waits, [1, 2, 4, 8], "one stop costs one window");
+        assert!(patience.goes_last(), "and it stays so until the next one");
     }
 }

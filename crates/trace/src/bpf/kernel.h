@@ -124,6 +124,18 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct file;
+
+struct socket {
+	struct sock *sk;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct file *file;
+};
+
 struct bpf_iter__tcp {
 	struct bpf_iter_meta *meta;
 	struct sock_common *sk_common;

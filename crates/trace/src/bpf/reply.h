@@ -101,6 +101,8 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 	c->req.state = IDLE;
 	count_unread(c, UN_CLOSED_UNREAD);
 	leave(c);
+	c->epoch = 0;
+	__sync_fetch_and_add(&control.known_n, -1);
 	return 0;
 }
 

@@ -291,6 +291,7 @@ struct conn {
 	u64 requests;
 	u64 total_sum_ns;
 	u64 total_max_ns;
+	u64 sweep_number;	/* of the last sweep that came here */
 };
 
 #define RECORD_FULL 1	/* asked for by --records */
@@ -366,10 +367,13 @@ struct control {
 	u64 salt;			/* of the sample's hash */
 	u64 sweep;			/* enum sweep */
 	u64 look;			/* enum look */
-	u64 open_n;			/* written by on_end: requests of the window that had not ended */
+	u64 open_n;			/* written by sweeps: requests of the window that had not ended */
+	u64 sweep_number;		/* from 1 */
+	u64 swept_n;			/* written by sweeps: connections of the window that this one came to */
+	u64 known_n;			/* connections that are known in this window; atomic */
 };
 
-/* What on_end does with each connection. */
+/* What a sweep does with each connection. */
 enum sweep {
 	SWEEP_COUNT,	/* its open requests */
 	SWEEP_CLOSE,	/* ends the window for it */

@@ -241,6 +241,8 @@ static __always_inline struct conn *new_conn(struct sock *sk, u32 read_seq, u32 
 
 	if (!c)
 		return 0;
+	if (c->epoch != (u32)control.epoch)
+		__sync_fetch_and_add(&control.known_n, 1);
 	c->epoch = control.epoch;
 	c->seg_push = 0;
 	c->seg_pop = 0;

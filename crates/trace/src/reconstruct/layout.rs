@@ -135,7 +135,10 @@ pub mod control {
     pub const SWEEP: usize = 72;
     pub const LOOK: usize = 80;
     pub const OPEN_N: usize = 88;
-    pub const SIZE: usize = 96;
+    pub const SWEEP_NUMBER: usize = 96;
+    pub const SWEPT_N: usize = 104;
+    pub const KNOWN_N: usize = 112;
+    pub const SIZE: usize = 120;
 }
 
 /// `struct record`.

@@ -25,6 +25,7 @@ use crate::attach::how::How;
 pub use crate::attach::how::Options;
 use crate::attach::kernel;
 use crate::attach::kernel::refused;
+use crate::attach::last::Last;
 use crate::attach::links::{Attached, noted_iterators};
 use crate::attach::load;
 use crate::attach::netns;
@@ -42,6 +43,9 @@ const ANOTHER: &str =
 /// So that ^C is noticed soon.
 const IDLE_SLEEP: Duration = Duration::from_millis(50);
 
+/// To load the hooks, and to read what they counted, this thread goes last, for so long at most.
+const LAST: Duration = Duration::from_millis(500);
+
 /// Traces `target`; `begun` is called when the trace has begun, `sink` gets every record in full mode.
 pub fn run(
     target: &Target,
@@ -51,6 +55,20 @@ pub fn run(
     sink: &mut dyn FnMut(&Record),
 ) -> Result<Outcome, Fault> {
     kernel::listen_to_libbpf();
+    let mut last = Last::at_most(LAST);
+    traced(target, options, stop, &mut last, begun, sink)
+}
+
+/// The same. `last`: this thread goes last now; it is empty during the trace, and full again at its end, beyond
+/// that of the hooks.
+fn traced(
+    target: &Target,
+    options: Options,
+    stop: &AtomicBool,
+    last: &mut Option<Last>,
+    begun: &mut dyn FnMut(),
+    sink: &mut dyn FnMut(&Record),
+) -> Result<Outcome, Fault> {
     let mut outcome = Outcome::default();
     let only = kernel::only_tracer();
     if only.is_none() {
@@ -93,12 +111,14 @@ pub fn run(
         taken: &taken,
     };
     live.tell_floors();
+    *last = None;
     outcome.started_unix_ns = unix_ns();
     outcome.started_ns = Monotonic.now_ns();
     match options.how {
         How::Windows { cost, seed } => windowed::run(&live, (cost, seed), begun, &mut outcome)?,
         How::Sample { .. } | How::All => whole::run(&live, begun, &mut outcome)?,
     }
+    *last = Last::at_most(LAST);
     if only.is_some_and(|only| kernel::was_joined(&only)) {
         outcome.warnings.push(ANOTHER.into());
     }

@@ -107,6 +107,7 @@ impl Windows<'_, '_> {
     fn one(&mut self, length_ns: u64, outcome: &mut Outcome) -> Result<(), Fault> {
         let (before, own_ns, from_ns) = (self.live.work(), own_cpu_ns(), Monotonic.now_ns());
         self.epoch += 1;
+        self.steps.begin_window();
         let (how, steps) = (self.live.options.how, &mut self.steps);
         let attached = Attached::requests(self.live.object, how, self.live.is_few, steps)?;
         let watched = self.live.watch(steps)?;

@@ -174,6 +174,29 @@ fn a_known_delay_stands_in_its_stage() {
     });
 }
 
+/// A connection that the service has not accepted is none of its descriptors: its request is cut off all the same.
+#[test]
+fn a_request_that_waits_to_be_accepted_is_cut_off_and_not_lost() {
+    let Some(_alone) = alone() else { return };
+    calmly(|| {
+        let server = echo::start(&["1"]);
+        let (mut waits, calls) = (None, 3);
+        let (outcome, records) = trace_how(How::All, server.pid(), || {
+            let mut stream = server.connect();
+            (0..calls).for_each(|_| echo::Ask::default().call(&mut stream));
+            server.stop();
+            let mut stream = server.connect();
+            echo::Ask::default().send(&mut stream);
+            waits = Some(stream);
+        });
+        server.go_on();
+        drop(waits);
+        let cut_off = outcome.counts.reason("in_flight");
+        judge(records.len() == calls, || format!("{} of {calls}", records.len()))?;
+        judge(cut_off == 1, || format!("{cut_off} cut off"))
+    });
+}
+
 /// Flows enter and leave the sample all the time, most of them in the middle of a request.
 #[test]
 fn a_sample_of_flows_has_its_share_of_long_and_short_requests_and_no_wrong_one() {

@@ -26,6 +26,7 @@ long bpf_get_stackid(void *ctx, const void *map, u64 flags);
 long bpf_task_pt_regs(const void *task);
 struct task_struct *bpf_get_current_task_btf(void);
 
+struct socket *bpf_sock_from_file(void *file);
 long bpf_seq_write(const void *seq, const void *data, u32 bytes);
 
 #endif
