@@ -65,7 +65,6 @@ LONG_FUNCTIONS: dict[str, int] = {
     "crates/load/src/plan/resolve.rs::resolve": 87,
     "crates/sim/src/fleet/job.rs::check": 84,
     "crates/trace/src/program.rs::result": 81,
-    "crates/trace/src/session/mod.rs::run": 76,
 }
 LONG_FILES: dict[str, int] = {
     "python/sojourn/campaign.py": 436,

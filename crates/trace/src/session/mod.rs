@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use libbpf_rs::{MapCore as _, MapFlags};
+use libbpf_rs::{MapCore as _, MapFlags, Object};
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock as _, Monotonic, unix_ns};
 
@@ -71,28 +71,20 @@ fn traced(
 ) -> Result<Outcome, Fault> {
     let mut outcome = Outcome::default();
     let only = kernel::only_tracer();
-    if only.is_none() {
-        outcome.warnings.push(ANOTHER.into());
-    }
-    let wants_stamps = !matches!(options.how, How::Sample { .. });
-    let stamps = wants_stamps.then(kernel::receive_stamps);
-    if let Some(Err(error)) = &stamps {
-        outcome.warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
-    }
-    let has_stamps = matches!(stamps, Some(Ok(_)));
-    drop(stamps); // hooks ask for them while they are attached, and not between windows
+    outcome.warnings.extend(only.is_none().then(|| ANOTHER.into()));
+    let has_stamps = has_stamps(options.how, &mut outcome.warnings);
     let (object, is_few) = load::object(load::OBJECT, target, options, has_stamps)?;
     outcome.is_few = is_few;
     read::check_sizes(&object)?;
     let _stats = options.hook_cost.then(kernel::enable_bpf_stats);
+    let tgids = load::map(&object, "tgids")?;
     for pid in &target.pids {
-        let map = load::map(&object, "tgids")?;
-        map.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+        tgids.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
     }
     let control = Control::new(&object, netns::of(Path::new("/proc"), &target.pids))?;
     outcome.hooks.extend(noted_iterators(control.iterators()));
     control.enrol()?;
-    let watch = options.blame.map(|_| Watch::load(&load::map(&object, "tgids")?)).transpose()?;
+    let watch = options.blame.map(|_| Watch::load(&tgids)).transpose()?;
     let taken = RefCell::new(Taken {
         worst: Worst::new(options.worst),
         keep: options.blame.map(Keep::new),
@@ -125,11 +117,7 @@ fn traced(
     outcome.counts.connections = read::connections(&live.control.list()?);
     live.look_into_ring()?;
     drop(live);
-    read::counts(&object, &mut outcome.counts)?;
-    for (thread, ns) in outcome.counts.threads.iter_mut().zip(&outcome.still_ran) {
-        thread.run_ns += ns;
-    }
-    read::costs(&object, options.hook_cost, &mut outcome.hooks);
+    read_counts(&object, options, &mut outcome)?;
     let Taken { worst, keep, .. } = taken.into_inner();
     outcome.worst = worst.into_sorted();
     name_threads(&mut outcome);
@@ -138,6 +126,28 @@ fn traced(
         outcome.blamed = Some(watch.blame(keep, &outcome.counts, outcome.started_ns)?);
     }
     Ok(outcome)
+}
+
+/// Whether the kernel stamps received packets. Hooks ask for that while they are attached, and not between windows.
+fn has_stamps(how: How, warnings: &mut Vec<String>) -> bool {
+    if matches!(how, How::Sample { .. }) {
+        return false;
+    }
+    let stamps = kernel::receive_stamps();
+    if let Err(error) = &stamps {
+        warnings.push(format!("no receive stamps ({error}): rx counts as 0"));
+    }
+    stamps.is_ok()
+}
+
+/// What the hooks counted, and what they cost.
+fn read_counts(object: &Object, options: Options, outcome: &mut Outcome) -> Result<(), Fault> {
+    read::counts(object, &mut outcome.counts)?;
+    for (thread, ns) in outcome.counts.threads.iter_mut().zip(&outcome.still_ran) {
+        thread.run_ns += ns;
+    }
+    read::costs(object, options.hook_cost, &mut outcome.hooks);
+    Ok(())
 }
 
 fn name_threads(outcome: &mut Outcome) {
