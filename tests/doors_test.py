@@ -66,7 +66,6 @@ WRITERS = {
 READERS = {
     "record/cache.py": "the package's own source",
     "report/page.py": "the package's own templates",
-    "store/lock.py": "/proc",
 }
 # fmt: off
 READ = (
@@ -160,6 +159,29 @@ def test_what_reads_a_record_uses_the_door_or_is_known() -> None:
     assert [n for n in READERS if not found.get(n)] == [], "listed, and reads nothing any more"
 
 
+def cuts(tree: ast.Module) -> Iterator[str]:
+    """What cuts a text of /proc at letters that the kernel leaves in names (`disk.tables`)."""
+    for _, name, call in calls(tree):
+        is_cut = name == "splitlines" or (name == "read_text" and "proc" in ast.unparse(call))
+        if is_cut and "/proc/" in (words := ast.unparse(call)) and "read.read" not in words:
+            yield f"{name}:{call.lineno}: {words}"
+
+
+#: Numbers and one name alone, whose end is the end of the file.
+OF_ONE_LINE = ("/comm", "/cmdline", "/stat", "/schedstat", "/sys/kernel/")
+
+
+def test_tables_of_the_kernel_end_lines_where_the_kernel_does() -> None:
+    found = {name: list(cuts(tree)) for name, tree in sources() if not name.startswith("drive/")}
+    assert {
+        name: bad
+        for name, every in found.items()
+        if (bad := [one for one in every if not any(part in one for part in OF_ONE_LINE)])
+    } == {}
+    assert list(cuts(ast.parse("(tree.text('/proc/self/mountinfo') or '').splitlines()")))
+    assert list(cuts(ast.parse("Path('/proc/self/status').read_text()")))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -202,3 +224,31 @@ def test_what_writes_a_file_in_rust_uses_the_door_or_is_known() -> None:
             found[name] = made
     assert {n: w for n, w in found.items() if n not in RUST_WRITERS} == {}
     assert [n for n in RUST_WRITERS if n not in found] == []
+
+
+#: Rust that writes to a terminal by itself, and why no text of a stranger is in it.
+SPEAKERS = {
+    "load/src/drive/progress.rs": "numbers, and a return to the line's start",
+    "load/src/program.rs": "asks whether it is a terminal",
+    "tools/src/bin/sojourn-counters.rs": "through Visible",
+    "tools/src/bin/sojourn-sim.rs": "through visible()",
+    "tools/src/bin/sojourn.rs": "through visible()",
+    "tools/src/signals.rs": "through Visible",
+}
+SPEAKS = re.compile(r"\be?print(?:ln)?!|\bstd(?:out|err)\(\)")
+
+
+def test_what_writes_to_a_terminal_in_rust_is_known() -> None:
+    """A server's reply, a URL or a name reaches it by `base::visible` alone."""
+    found = {}
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        name = path.relative_to(ROOT / "crates").as_posix()
+        own = path.read_text(encoding="utf-8").split("#[cfg(test)]", maxsplit=1)[0]
+        if path.stem not in {"tests", "testing"} and "tests" not in path.parts:
+            found[name] = [
+                line for line in own.splitlines() if SPEAKS.search(line.partition("//")[0])
+            ]
+    assert {name for name, lines in found.items() if lines} == set(SPEAKERS)
+    for name, why in SPEAKERS.items():
+        if why.startswith("through"):
+            assert all(re.search(r"[Vv]isible", line) for line in found[name]), name

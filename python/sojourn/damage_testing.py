@@ -10,7 +10,10 @@ import contextlib
 import copy
 import io
 import json
+import os
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -63,6 +66,27 @@ HOSTILE: st.SearchStrategy[object] = st.one_of(
     st.text(max_size=20),
     st.booleans(),
 )
+
+
+@contextlib.contextmanager
+def nested(top: Path, levels: int) -> Iterator[None]:
+    """Folders within folders below one that is there, and a file in the last.
+
+    They are removed at the end by a program that goes as deep as it must: a test that fails leaves
+    nothing that pytest cannot remove.
+    """
+    handle = os.open(top, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("a", dir_fd=handle)
+        inner = os.open("a", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
+    os.close(handle)
+    try:
+        yield
+    finally:
+        subprocess.run(["rm", "-rf", "--", str(top / "a")], check=True)
 
 
 @st.composite

@@ -9,6 +9,8 @@ So there is one writer (`whole`) and one reader (`foreign`, and `columns` for Pa
     read_bytes, read_text, read_json  a plain file of bounded size and depth; never by a link
     read_named                        a file that the user has named, of bounded size
     read_columns                      a Parquet file of bounded rows and bytes
+    tables                            tables of the kernel, in which names stand that anybody chose
+    tree                              folders as deep as anybody made them: looked through, removed
 
 What is obeyed (journals, programs that were fetched) lies in folders that are nobody else's
 (`doubt`).
@@ -16,6 +18,7 @@ What is obeyed (journals, programs that were fetched) lies in folders that are n
 
 from __future__ import annotations
 
+from sojourn.disk import tables, tree
 from sojourn.disk.columns import read_columns
 from sojourn.disk.foreign import (
     JSON_BYTES,
@@ -58,6 +61,8 @@ __all__ = [
     "read_named",
     "read_text",
     "reader",
+    "tables",
+    "tree",
     "write_text",
     "write_whole",
 ]

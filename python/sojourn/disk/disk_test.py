@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from sojourn import disk
+from sojourn.damage_testing import nested
+from sojourn.disk import tables
 
 
 @pytest.fixture
@@ -203,3 +206,103 @@ def test_a_small_file_that_stands_for_gigabytes_is_refused_before_it_is_read(
     with pytest.raises(ValueError, match="of memory"):
         disk.read_columns(path, rows=300, values=300, most=10_000_000)
     assert pa.total_allocated_bytes() - before < 200_000_000
+
+
+def test_a_footer_that_lies_gives_no_more_rows_than_it_says(tmp_path: Path) -> None:
+    """The description says one row, the pages hold a million."""
+    path, many = tmp_path / "lie.parquet", 1_000_000
+    pq.write_table(pa.table({"x": pa.repeat(pa.scalar(7, pa.int64()), many)}), path)
+    sound = path.read_bytes()
+    assert disk.read_columns(path, rows=many, values=many).num_rows == many
+    size = int.from_bytes(sound[-8:-4], "little")
+    head, footer, end = sound[: -8 - size], sound[-8 - size : -8], sound[-8:]
+    assert varint(2 * many, 3) in footer
+    path.write_bytes(head + footer.replace(varint(2 * many, 3), varint(2, 3)) + end)
+    try:
+        table = disk.read_columns(path, rows=1, values=10)
+    except (OSError, ValueError, pa.ArrowException):
+        return
+    assert table.num_rows == 1
+
+
+def test_a_page_that_says_that_it_is_two_gigabytes_is_a_fault_of_its_file(tmp_path: Path) -> None:
+    """The page's own head is looked at by nobody before memory is asked for."""
+    path, many = tmp_path / "lie.parquet", 100_000
+    column = pa.array(np.arange(many) % 4096)
+    pq.write_table(pa.table({"x": column}), path, use_dictionary=False, compression="zstd")
+    sound = path.read_bytes()
+    first = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    assert sound[first : first + 3] == b"\x15\x00\x15", "type of page 0, then its size"
+    ends = next(at for at in range(first + 3, first + 9) if sound[at] < 0x80) + 1
+    path.write_bytes(sound[: first + 3] + varint(2 * (2**31 - 1), 5) + sound[ends:])
+    with pytest.raises((OSError, ValueError, pa.ArrowException, MemoryError)):
+        disk.read_columns(path, rows=many, values=many)
+
+
+def varint(number: int, size: int) -> bytes:
+    """A number as Thrift's compact form has it, with so many bytes."""
+    parts = [number >> 7 * at & 0x7F for at in range(size)]
+    assert number < 1 << 7 * size
+    return bytes([*(part | 0x80 for part in parts[:-1]), parts[-1]])
+
+
+#: Letters that Python ends a line or a word at and the kernel does not.
+NO_ENDS = "\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u2003\u2028\u2029"
+MOUNTED = "30 23 0:26 / {} rw,nosuid shared:1 - tmpfs none rw,size=1m\n"
+
+
+@pytest.mark.parametrize("end", NO_ENDS)
+def test_no_letter_of_a_mounts_name_begins_another_mount(end: str, tmp_path: Path) -> None:
+    """The name of a mount that a user made with fusermount, as the kernel shows it."""
+    forged = f"/home/a/{end}31 30 0:27 / /home/a/evil rw - cgroup2 none rw"
+    name = forged.replace(" ", "\\040")
+    (tmp_path / "mountinfo").write_bytes(MOUNTED.format(name).encode())
+    (mount,) = tables.mounts(tables.text(tmp_path / "mountinfo"))
+    assert (mount.point, mount.kind) == (forged, "tmpfs")
+    spaced = forged.replace(" ", end)
+    (mount,) = tables.mounts(MOUNTED.format(spaced))
+    assert (mount.point, mount.kind) == (spaced, "tmpfs")
+    assert mount.whole == {"rw", "size=1m"}
+    assert tables.lines(f"Name:\ta{end}Uid:\t0\nUid:\t9\n")[1:] == ["Uid:\t9"]
+
+
+def test_a_mounts_name_is_as_it_is() -> None:
+    (mount,) = tables.mounts(MOUNTED.format(r"/a\040b\011c\012d\134040e"))
+    assert mount.point == "/a b\tc\nd\\040e"
+    assert [*tables.mounts(None)] == [*tables.mounts("30 23 0:26 / /a rw\n")] == []
+
+
+def test_folders_of_any_depth_are_looked_through_and_removed(tmp_path: Path) -> None:
+    """Beyond what Python may call, what a path may be long and what may be open at once."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "deep" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "kept" / "file").touch()
+    with nested(tmp_path / "deep", 2500):
+        seen = [folder for folder, _ in disk.tree.walk(tmp_path)]
+        assert 1000 < len(seen) < 2500
+        disk.tree.remove(tmp_path / "deep")
+    assert names(tmp_path) == ["kept"]
+    assert names(tmp_path / "kept") == ["file"]
+    with pytest.raises(FileNotFoundError):
+        disk.tree.remove(tmp_path / "deep")
+
+
+def test_what_cannot_be_removed_is_told_and_the_others_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("top/a/b", "top/c"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "file").touch()
+    (tmp_path / "top" / "stuck").touch()
+    unlink = os.unlink
+
+    def refusing(name: str, *, dir_fd: int) -> None:
+        if name == "stuck":
+            raise PermissionError(errno.EPERM, "not permitted", name)
+        unlink(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", refusing)
+    with pytest.raises(PermissionError):
+        disk.tree.remove(tmp_path / "top")
+    assert names(tmp_path / "top") == ["stuck"]

@@ -9,6 +9,7 @@ import math
 import time
 from dataclasses import dataclass
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree, as_int
 
 STEAL = 7  # field of /proc/stat after the name (proc(5)): user nice system idle iowait irq softirq
@@ -80,7 +81,7 @@ def _load(tree: Tree) -> float | None:
 def cpu_ticks(tree: Tree, cpu: int | None = None) -> tuple[int, ...]:
     """Time of all CPUs, or of one, by kind, in ticks; zeros if it cannot be read."""
     name = "cpu" if cpu is None else f"cpu{cpu}"
-    for line in (tree.text("/proc/stat") or "").splitlines():
+    for line in tables.lines(tree.text("/proc/stat") or ""):
         words = line.split()
         if words and words[0] == name:
             numbers = [as_int(word) or 0 for word in words[1 : FIELDS + 1]]

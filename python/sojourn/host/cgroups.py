@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree, as_int, cpu_list
 
 BASE = "/sys/fs/cgroup"
@@ -64,7 +65,7 @@ def folders(tree: Tree, controller: str, pid: int) -> list[str]:
 def _groups(tree: Tree, pid: int | None) -> dict[str, str]:
     """Controller to group; version 2 has no controller's name."""
     groups = {}
-    for line in (tree.text(f"/proc/{pid or 'self'}/cgroup") or "").splitlines():
+    for line in tables.lines(tree.text(f"/proc/{pid or 'self'}/cgroup") or ""):
         _, names, path = [*line.split(":", 2), "", ""][:3]
         if path:
             groups.update(dict.fromkeys(names.split(","), path))
@@ -119,7 +120,7 @@ def _limit(tree: Tree, base: str, limit: str, used: str) -> tuple[int | None, in
     most = as_int(tree.text(f"{base}/{limit}"))
     if most is None or most >= NO_LIMIT_BYTES:
         return None, None
-    lines = (line.split() for line in (tree.text(f"{base}/memory.stat") or "").splitlines())
+    lines = (line.split() for line in tables.lines(tree.text(f"{base}/memory.stat") or ""))
     stat = {words[0]: as_int(words[1]) or 0 for words in lines if len(words) == 2}
     cached = stat.get("inactive_file", 0) + stat.get("active_file", 0)
     return most, max(0, most - (tree.number(f"{base}/{used}") or 0) + cached)

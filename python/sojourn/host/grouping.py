@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree, as_int
 
 ENABLED = "/proc/sys/kernel/sched_autogroup_enabled"
@@ -68,7 +69,7 @@ def of(tree: Tree, cgroup: str, autogroup: str, session: int | None) -> Grouping
 def _group(text: str) -> str:
     """The group of the controller `cpu`, or the one of version 2."""
     found = {}
-    for line in text.splitlines():
+    for line in tables.lines(text):
         number, names, path = [*line.split(":", 2), "", ""][:3]
         for name in names.split(",") if number != "0" else [""]:
             found[name] = path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.disk import tables
 from sojourn.host import namespaces, writable
 from sojourn.host.tree import Tree, as_int
 
@@ -105,7 +106,7 @@ def _is_of_cpus(device: str) -> bool:
 
 
 def _open_files(tree: Tree) -> tuple[int | None, int | None]:
-    for line in (tree.text("/proc/self/limits") or "").splitlines():
+    for line in tables.lines(tree.text("/proc/self/limits") or ""):
         if line.startswith("Max open files"):
             words = [*line.removeprefix("Max open files").split(), "", ""]
             return as_int(words[0]), as_int(words[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from sojourn.disk import tables
 from sojourn.host import capacity, model, reach
 from sojourn.host.capacity import CPU_DIR, Capacity
 from sojourn.host.tree import Tree, as_int, cpu_list
@@ -123,7 +124,7 @@ def read(tree: Tree) -> Topology:
 
 
 def _cpus_of_stat(tree: Tree) -> tuple[int, ...]:
-    words = (line.split()[0] for line in (tree.text("/proc/stat") or "").splitlines() if line)
+    words = (line.split()[0] for line in tables.lines(tree.text("/proc/stat") or "") if line)
     numbers = (as_int(word[3:]) for word in words if word.startswith("cpu"))
     return tuple(n for n in numbers if n is not None) or (0,)
 

@@ -10,6 +10,8 @@ import string
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn.disk import tables
+
 CPUS_MAX = 1 << 16  # eight times what any kernel is built for (NR_CPUS)
 
 
@@ -41,7 +43,7 @@ class Tree:
         Some kernels end a file with a NUL, which is no part of what it says.
         """
         try:
-            text = self.path(path).read_text(encoding="utf-8", errors="replace")
+            text = tables.text(self.path(path))
         except OSError:
             return None
         return text.strip(f"\0{string.whitespace}")
@@ -59,7 +61,7 @@ class Tree:
 
     def table(self, path: str) -> dict[str, str]:
         """Lines of the form `name: value`, as in /proc/self/status and /proc/meminfo."""
-        lines = (self.text(path) or "").splitlines()
+        lines = tables.lines(self.text(path) or "")
         pairs = (line.partition(":") for line in lines if ":" in line)
         return {name.strip(): value.strip() for name, _, value in pairs}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree
 
 AS_ROOT = "run as root (sudo)"
@@ -49,14 +50,10 @@ def refusal(tree: Tree, path: str) -> Refusal | None:
 def read_only(tree: Tree, path: str) -> str:
     """The mount that keeps `path` from being written; "" if it is none."""
     best, is_closed = "", False
-    for line in (tree.text("/proc/self/mountinfo") or "").splitlines():
-        words = line.split()
-        if len(words) < 6 or "-" not in words:
-            continue
-        mount, after = _plain(words[4]), words[words.index("-") + 1 :]
-        if _is_below(path, mount) and len(mount) >= len(best):  # of equals the last hides others
-            whole = after[2].split(",") if len(after) > 2 else []
-            best, is_closed = mount, "ro" in words[5].split(",") or "ro" in whole
+    for mount in tables.mounts(tree.text("/proc/self/mountinfo")):
+        at = mount.point
+        if _is_below(path, at) and len(at) >= len(best):  # of equals the last hides others
+            best, is_closed = at, "ro" in mount.options or "ro" in mount.whole
     if is_closed:
         return best
     return _asked(tree, path, best)
@@ -75,9 +72,8 @@ def closed(tree: Tree) -> tuple[str, ...]:
 
 
 def _mounts_of_groups(tree: Tree) -> list[str]:
-    lines = (line.split() for line in (tree.text("/proc/self/mountinfo") or "").splitlines())
-    whole = (words for words in lines if len(words) > 5 and "-" in words[:-1])
-    return [_plain(w[4]) for w in whole if w[w.index("-") + 1] in {"cgroup", "cgroup2"}]
+    every = tables.mounts(tree.text("/proc/self/mountinfo"))
+    return [mount.point for mount in every if mount.kind in {"cgroup", "cgroup2"}]
 
 
 def _asked(tree: Tree, path: str, mount: str) -> str:
@@ -93,10 +89,3 @@ def _asked(tree: Tree, path: str, mount: str) -> str:
 
 def _is_below(path: str, mount: str) -> bool:
     return mount in {"/", path} or path.startswith(f"{mount.rstrip('/')}/")
-
-
-def _plain(text: str) -> str:
-    """A path as it is; mountinfo has octal numbers for spaces and the like."""
-    for code, sign in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, sign)
-    return text

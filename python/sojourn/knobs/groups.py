@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sojourn.disk import tables
 from sojourn.host import writable
 from sojourn.host.tree import Tree
 from sojourn.host.writable import AS_ROOT
@@ -58,7 +59,7 @@ class Hierarchy:
 
     def folder(self, tree: Tree, pid: int) -> str:
         """The folder of the group that a process is in; "" if it cannot be told."""
-        for line in (tree.text(f"/proc/{pid}/cgroup") or "").splitlines():
+        for line in tables.lines(tree.text(f"/proc/{pid}/cgroup") or ""):
             number, names, path = line.split(":", 2)
             if self.controller in names.split(",") if self.version == 1 else number == "0":
                 below = posixpath.relpath(path, self.root) if self.root != "/" else path.lstrip("/")
@@ -106,16 +107,13 @@ class Group:
 
 def find(tree: Tree, controller: str) -> Hierarchy | None:
     """The mounted hierarchy that a controller is in; None: there is none."""
-    for line in (tree.text("/proc/self/mountinfo") or "").splitlines():
-        words = line.split()
-        at = words.index("-") if "-" in words else len(words)
-        kind, options = words[at + 1 : at + 2], words[at + 3 : at + 4]
-        root, mount = words[3], words[4]
-        if kind == ["cgroup"] and options and controller in options[0].split(","):
-            return Hierarchy(version=1, mount=mount, root=root, controller=controller)
-        told = (tree.text(f"{mount}/cgroup.controllers") or "").split()
-        if kind == ["cgroup2"] and controller in told:
-            return Hierarchy(version=2, mount=mount, root=root, controller=controller)
+    for mount in tables.mounts(tree.text("/proc/self/mountinfo")):
+        at, root = mount.point, mount.root
+        if mount.kind == "cgroup" and controller in mount.whole:
+            return Hierarchy(version=1, mount=at, root=root, controller=controller)
+        told = (tree.text(f"{at}/cgroup.controllers") or "").split()
+        if mount.kind == "cgroup2" and controller in told:
+            return Hierarchy(version=2, mount=at, root=root, controller=controller)
     return None
 
 

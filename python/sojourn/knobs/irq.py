@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
@@ -86,7 +87,7 @@ def judge(wanted: Sequence[int], came: dict[str, list[int]]) -> Felt:
 
 def counts(tree: Tree) -> dict[str, list[int]]:
     """How often each numbered interrupt has come to each CPU so far."""
-    head, *lines = (tree.text("/proc/interrupts") or "CPU0").splitlines()
+    head, *lines = tables.lines(tree.text("/proc/interrupts") or "CPU0")
     cpus = [int(name.removeprefix("CPU")) for name in head.split()]
     found = {}
     for line in lines:

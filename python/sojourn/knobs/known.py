@@ -10,6 +10,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterator
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree
 
 FOLDERS = ("/proc/irq", "/proc/sys", "/sys")
@@ -51,8 +52,5 @@ def _lies_below(path: str, folder: str) -> bool:
 
 def _mounts(tree: Tree) -> Iterator[str]:
     """Where hierarchies of control groups and resctrl are mounted."""
-    for line in (tree.text("/proc/self/mountinfo") or "").splitlines():
-        words = line.split()
-        at = words.index("-") if "-" in words else len(words)
-        if MOUNTS & set(words[at + 1 : at + 2]):
-            yield words[4]
+    every = tables.mounts(tree.text("/proc/self/mountinfo"))
+    yield from (mount.point for mount in every if mount.kind in MOUNTS)

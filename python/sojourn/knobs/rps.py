@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree, cpu_list, cpu_text
 from sojourn.knobs import settings
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
@@ -93,7 +94,7 @@ def judge(wanted: Sequence[int], sender: int, taken: dict[int, int]) -> Felt:
 
 def processed(tree: Tree) -> dict[int, int]:
     """Packets that each CPU has taken in or had no room for so far (/proc/net/softnet_stat)."""
-    rows = [line.split() for line in (tree.text("/proc/net/softnet_stat") or "").splitlines()]
+    rows = [line.split() for line in tables.lines(tree.text("/proc/net/softnet_stat") or "")]
     return {
         int(row[12], 16) if len(row) > 12 else number: int(row[0], 16) + int(row[1], 16)
         for number, row in enumerate(rows)

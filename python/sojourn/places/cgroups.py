@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from sojourn.disk import tables, tree
 
 KINDS_OF_MOUNT = ("cgroup", "cgroup2")
 BUDGET = "cpu.rt_runtime_us"
@@ -22,12 +23,8 @@ REMOVE_S_MAX = 2.0  # a group whose last process has just ended is busy for a mo
 
 def mounts() -> tuple[Path, ...]:
     """Where hierarchies of control groups are mounted, of version 1 and 2."""
-    found = []
-    for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
-        words = line.split()
-        if words[words.index("-") + 1] in KINDS_OF_MOUNT:
-            found.append(Path(words[4]))
-    return tuple(found)
+    every = tables.mounts(tables.text(tables.MOUNTS))
+    return tuple(Path(mount.point) for mount in every if mount.kind in KINDS_OF_MOUNT)
 
 
 def make(name: str) -> tuple[Path, ...]:
@@ -63,12 +60,8 @@ def _inherit(parent: Path, group: Path) -> None:
 
 def named(name: str) -> tuple[Path, ...]:
     """Groups whose name has `name` in it, and those within them; the innermost first."""
-    return tuple(
-        Path(folder)
-        for mount in mounts()
-        for folder, _, _ in os.walk(mount, topdown=False)
-        if name in folder
-    )
+    every = [folder for mount in mounts() for folder, _ in tree.walk(mount)]
+    return tuple(Path(folder) for folder in reversed(every) if name in folder)
 
 
 def allow_realtime(name: str, pid: int) -> None:

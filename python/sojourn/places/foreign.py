@@ -14,6 +14,7 @@ import signal
 import socket
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.places import ports, proc, serving
 from sojourn.places.proc import Stat
 from sojourn.places.process import Ended
@@ -127,9 +128,10 @@ def of_group(name: str) -> Foreign | None:
 
 def _pids(folder: Path) -> list[int]:
     found: set[int] = set()
-    for path in (folder / "cgroup.procs", *folder.glob("**/cgroup.procs")):
+    for below, _ in disk.tree.walk(folder):
         with contextlib.suppress(OSError):
-            found |= {int(word) for word in path.read_text(encoding="ascii").split()}
+            text = Path(below, "cgroup.procs").read_text(encoding="ascii")
+            found |= {int(word) for word in text.split()}
     return sorted(found - {0})  # 0: in another namespace of processes
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.errors import HostFault, SpecFault
 from sojourn.places import cgroups, proc
 from sojourn.places.ledger import Book, Undone
@@ -120,8 +121,8 @@ def _of_group(path: str) -> set[int]:
         top = mount / path.strip("/")
         if not path.strip("/") or not top.is_dir():
             continue
-        for file in top.rglob("cgroup.procs"):
-            found |= _pids(file)
+        for folder, _ in disk.tree.walk(top):
+            found |= _pids(Path(folder, "cgroup.procs"))
     return found
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from sojourn.disk import tables
 from sojourn.errors import RunFault
 from sojourn.places import proc, process, starter
 from sojourn.places.process import Ended, Ledger, Process
@@ -94,9 +95,9 @@ def _firsts(outer: int) -> Iterator[proc.Stat]:
 def _numbers(pid: int) -> list[str]:
     """Its numbers, from the machine's namespace to its own; none if it is gone."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines():
+        for line in tables.lines(tables.text(Path(f"/proc/{pid}/status"))):
             if line.startswith("NSpid:"):
-                return line.split()[1:]
+                return tables.words(line)[1:]
     return []
 
 

@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sojourn.disk import tables
+
 RUN = Path("/run/netns")  # where `ip netns` looks as well
 CLONE_NEWNET = 0x4000_0000  # include/uapi/linux/sched.h
 MS_BIND, MNT_DETACH = 4096, 2  # include/uapi/linux/mount.h, include/linux/fs.h
@@ -104,18 +106,15 @@ def unmount(path: Path) -> None:
 
 def mount_points(folder: Path) -> tuple[Path, ...]:
     """Where something is mounted in a folder, the last mount first."""
-    lines = Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines()
-    points = (Path(line.split()[4]) for line in reversed(lines))
+    every = [*tables.mounts(tables.text(tables.MOUNTS))]
+    points = (Path(mount.point) for mount in reversed(every))
     return tuple(point for point in points if point.is_relative_to(folder))
 
 
 def is_mounted(path: Path) -> bool:
     """Whether a namespace is mounted at `path`."""
-    for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
-        words = line.split()
-        if words[4] == str(path) and words[words.index("-") + 1] == "nsfs":
-            return True
-    return False
+    every = tables.mounts(tables.text(tables.MOUNTS))
+    return any(mount.point == str(path) and mount.kind == "nsfs" for mount in every)
 
 
 def _call(result: int) -> None:

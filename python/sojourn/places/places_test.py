@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from sojourn import places
 from sojourn.errors import RunFault, SpecFault
-from sojourn.places import KINDS, Address, Place
+from sojourn.places import KINDS, Address, Place, ports
 
 NO_KIND = {
     *("__init__", "ledger", "place", "ports", "proc", "process", "task", "theirs", "users"),
@@ -61,3 +62,36 @@ def test_nothing_can_be_started_nowhere(tmp_path: Path) -> None:
     with pytest.raises(RunFault) as caught:
         place.start("nginx", ["/bin/true"], cwd=tmp_path, log=tmp_path / "log")  # type: ignore[call-arg]
     assert "local" in caught.value.fix
+
+
+def test_no_path_of_a_unix_socket_is_followed_by_another_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may listen at a path with a line feed in it; the kernel's table has it as it is."""
+    monkeypatch.chdir(tmp_path)  # a path is at most 108 bytes long
+    forged = ("x\n0: 2 0 10000 1 1 31337 /victim", "y\n1 2 3 z 5 6 z /victim")
+    with contextlib.ExitStack() as opened:
+        for name in forged:
+            Path(name).parent.mkdir(exist_ok=True)
+            listener = opened.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(name)
+            listener.listen()
+        assert "\n0: 2 0 10000 1 1 31337 /victim\n" in Path("/proc/self/net/unix").read_text()
+        assert ports.unix_listeners(Path("/victim")) == frozenset()
+
+
+def test_who_listens_at_a_unix_socket_is_known_by_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as before, socket.socket(socket.AF_UNIX) as server:
+        before.bind(str(path))
+        before.listen()
+        assert ports.unix_listeners(path) == {os.fstat(before.fileno()).st_ino}
+        path.rename(tmp_path / "moved")  # its name in the kernel stays
+        server.bind(str(path))
+        server.listen()
+        assert ports.unix_listeners(path) == {os.fstat(server.fileno()).st_ino}
+        assert ports.unix_accepted(path) == frozenset()
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            with server.accept()[0] as accepted:
+                assert ports.unix_accepted(path) == {os.fstat(accepted.fileno()).st_ino}

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sojourn.disk import tables
 from sojourn.places import proc
 from sojourn.visible import in_line
 
 HOST = "127.0.0.1"
 LISTEN, ESTABLISHED = "0A", "01"  # TCP_LISTEN, TCP_ESTABLISHED: include/net/tcp_states.h
-ACCEPTS = 1 << 16  # __SO_ACCEPTCON, include/uapi/linux/net.h
 
 
 class Address(NamedTuple):
@@ -66,7 +66,7 @@ def _sockets(state: str) -> Iterator[tuple[int, int]]:
     """Own port and inode of each TCP socket in that state."""
     for table in ("/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"):
         try:
-            lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
+            lines = tables.lines(tables.text(Path(table)))[1:]
         except OSError:
             continue
         for words in (line.split() for line in lines):
@@ -81,22 +81,34 @@ def accepted(port: int) -> frozenset[int]:
 
 def unix_listeners(path: Path) -> frozenset[int]:
     """Inodes of the unix sockets that listen at `path`."""
-    return frozenset(inode for flags, inode in _unix(path) if flags & ACCEPTS)
+    return frozenset(inode for state, inode in _unix(path) if state == int(LISTEN, 16))
 
 
 def unix_accepted(path: Path) -> frozenset[int]:
     """Inodes of the server's ends of connections to `path`; one that nobody accepted has none."""
-    return frozenset(inode for flags, inode in _unix(path) if not flags & ACCEPTS and inode)
+    return frozenset(i for state, i in _unix(path) if state == int(ESTABLISHED, 16) and i)
 
 
-def _unix(path: Path) -> Iterator[tuple[int, int]]:
-    """Flags and inode of each unix socket that is bound to `path`; accepted ones are as well."""
+def _unix(path: Path) -> list[tuple[int, int]]:
+    """State and inode of each unix socket that is bound to `path`; accepted ones are as well.
+
+    The kernel is asked by netlink, because /proc/net/unix has line feeds of a path as they are: a
+    path could be followed by a socket that there is not. Where the file that is at `path` now has
+    sockets, others of that name (in another mount namespace, or from before) are left out.
+    """
+    from pyroute2.netlink.diag import DiagSocket  # noqa: PLC0415  # a third of a second
+    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+
     try:
-        text = Path("/proc/thread-self/net/unix").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return
-    named = (words for line in text.splitlines()[1:] if len(words := line.split(maxsplit=7)) == 8)
-    yield from ((int(words[3], 16), int(words[6])) for words in named if words[7] == str(path))
+        here = path.stat().st_ino
+        with DiagSocket() as asked:
+            asked.bind()
+            found = [*asked.get_sock_stats(family=socket.AF_UNIX)]
+    except (OSError, NetlinkError):
+        return []
+    named = [one for one in found if one.get("UNIX_DIAG_NAME") == str(path)]
+    same = [one for one in named if (one.get("UNIX_DIAG_VFS") or {}).get("udiag_vfs_ino") == here]
+    return [(one["udiag_state"], one["udiag_ino"]) for one in same or named]
 
 
 def owner(port: int, pids: Iterable[int]) -> int | None:

@@ -11,13 +11,13 @@ import errno
 import os
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.places import cgroups, network, proc, process
 from sojourn.places.ledger import Undone
 
@@ -79,12 +79,12 @@ class Remains:
             network.unmount(point)
         for path in self._files():
             if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
+                disk.tree.remove(path)
             else:
                 path.unlink(missing_ok=True)
         self._leave_shared()
         if folder(self.name).exists():  # the last, so that an interrupted `clear` is done again
-            shutil.rmtree(folder(self.name))
+            disk.tree.remove(folder(self.name))
 
     def _leave_shared(self) -> None:
         """Remove what it has made for all its containers, where nothing and nobody else uses it."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sojourn.disk import tables
 from sojourn.places import confined, contained, process, remains
 from sojourn.places.contained import Contained, Job
 from sojourn.places.place import PlaceKind
@@ -103,11 +104,9 @@ def _mount(bind: Bind) -> Mapping[str, Any]:
 
 def _can_pivot() -> bool:
     """Whether a mount of a disk is at the top: a root that is the initramfs cannot be changed."""
-    for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
-        words = line.split()
-        if words[4] == "/":
-            return words[words.index("-") + 1] != "rootfs"
-    return False  # it was only changed into (chroot)
+    every = tables.mounts(tables.text(tables.MOUNTS))
+    top = next((mount for mount in every if mount.point == "/"), None)
+    return top is not None and top.kind != "rootfs"  # None: it was only changed into (chroot)
 
 
 KIND = PlaceKind(

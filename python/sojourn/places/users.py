@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from sojourn.disk import tables
 from sojourn.errors import HostFault
 
 UID = "SOJOURN_UID"
@@ -141,9 +142,7 @@ def _is_account(uid: int) -> bool:
 
 
 def _has(capability: int) -> bool:
-    for line in (
-        Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
-    ):
+    for line in tables.lines(tables.text(Path("/proc/self/status"))):
         if line.startswith("CapEff:"):
             return bool(int(line.split()[1], 16) >> capability & 1)
     return False
@@ -151,7 +150,7 @@ def _has(capability: int) -> bool:
 
 def _is_mapped(what: str, number: int) -> bool:
     try:
-        lines = Path(f"/proc/self/{what}_map").read_text(encoding="ascii").splitlines()
+        lines = tables.lines(tables.text(Path(f"/proc/self/{what}_map")))
     except OSError:
         return True
     spans = ((int(a), int(n)) for a, _, n in (line.split() for line in lines))

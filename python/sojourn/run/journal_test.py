@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.damage_testing import nested
 from sojourn.errors import RunFault
 from sojourn.places import proc
 from sojourn.places.ledger import Undone
@@ -143,6 +144,21 @@ def test_working_files_are_removed_and_nothing_else(tmp_path: Path) -> None:
     assert not ours.exists()
     assert theirs.exists()
     work.remove(ours, number, made)
+    made.close()
+
+
+def test_working_files_are_removed_however_deep_a_server_has_made_them(tmp_path: Path) -> None:
+    """More folders, one in the other, than Python may call itself or have open."""
+    (tmp_path / "state").mkdir()
+    made = Journal.create(tmp_path / "state")
+    for is_ended in (True, False):
+        ours, number = work.make(made, None)
+        with nested(ours, 1200):
+            if is_ended:
+                work.remove(ours, number, made)
+            else:
+                assert work.undo(ours)
+            assert not ours.exists()
     made.close()
 
 

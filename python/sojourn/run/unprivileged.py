@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
 from sojourn.places import users
 from sojourn.places.users import User
 from sojourn.run import environment
@@ -58,7 +58,8 @@ class Run:
                 if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_size:
                     (self.folder / name).replace(to / name)
                     os.chown(to / name, os.geteuid(), os.getegid(), follow_symlinks=False)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            disk.tree.remove(self.folder)
 
 
 def run(job: Mapping[str, Any], result: Path, program: Path) -> Run:
@@ -75,7 +76,8 @@ def run(job: Mapping[str, Any], result: Path, program: Path) -> Run:
         return plain
     folder = home / f"{result.stem}.own"
     try:
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            disk.tree.remove(folder)
         folder.mkdir(mode=0o700)
         names = {key: Path(job[key]).name for key in WRITTEN if job.get(key)}
         made = Run(user=user, folder=folder, job={**job, **names}, result=Path(result.name))
@@ -86,7 +88,8 @@ def run(job: Mapping[str, Any], result: Path, program: Path) -> Run:
             os.chown(folder / name, user.uid, user.gid, follow_symlinks=False)
         os.chown(folder, user.uid, user.gid, follow_symlinks=False)
     except OSError:  # a disk without owners
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            disk.tree.remove(folder)
         return plain
     return made
 

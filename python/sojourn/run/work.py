@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sojourn import disk
 from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
 from sojourn.places import theirs, users
@@ -96,7 +97,8 @@ def undo(folder: Path) -> bool:
     if not folder.name.startswith(PREFIX) or folder.is_symlink():
         return True
     if (folder / MARK).is_file():
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            disk.tree.remove(folder)
         return not folder.exists()
     with contextlib.suppress(OSError):
         folder.rmdir()  # the lab died before it set the mark
@@ -105,7 +107,8 @@ def undo(folder: Path) -> bool:
 
 def remove(folder: Path, entry: int, journal: Journal) -> None:
     """Remove it with everything in it."""
-    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        disk.tree.remove(folder)
     if not folder.exists():
         journal.undone(entry)
 

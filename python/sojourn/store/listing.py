@@ -5,11 +5,12 @@ Links are not followed: a record that is linked into the folder lies, and counts
 
 from __future__ import annotations
 
-import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import Fault
 from sojourn.samples.read import RAW
 from sojourn.store import files
@@ -98,12 +99,13 @@ def _listed(path: Path) -> Listed:
 def sizes(path: Path) -> tuple[int, int]:
     """Bytes on disk of a folder, and of the raw requests in it."""
     total = raw = 0
-    for folder, _, names in os.walk(path):  # does not enter links
-        for name in names:
+    for _, entries in disk.tree.walk(path):
+        for entry in entries:
             try:
-                used = os.lstat(os.path.join(folder, name)).st_blocks * BLOCK_BYTES  # noqa: PTH118
+                found = entry.stat(follow_symlinks=False)
             except OSError:  # removed meanwhile
                 continue
+            used = 0 if stat.S_ISDIR(found.st_mode) else found.st_blocks * BLOCK_BYTES
             total += used
-            raw += used if name == RAW else 0
+            raw += used if entry.name == RAW else 0
     return total, raw

@@ -65,7 +65,7 @@ def is_live(folder: Path) -> bool:
 def started_ticks(pid: int) -> int | None:
     """When a process began, clock ticks since boot; None if there is none."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        stat = disk.tables.text(Path(f"/proc/{pid}/stat"))  # the name in it may be of any bytes
     except OSError:
         return None
     return int(stat.rpartition(")")[2].split()[19])

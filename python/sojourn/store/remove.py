@@ -11,13 +11,13 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.samples.read import RAW
 from sojourn.store import lock
@@ -47,7 +47,7 @@ def remove(results: Path, path: Path) -> int:
     size, _ = sizes(path)
     with _held(results, path) as way, _faults(path):
         os.unlink(MANIFEST, dir_fd=way.record)  # from now on it is not a record, however this ends
-        shutil.rmtree(way.name, dir_fd=way.above)
+        disk.tree.remove(way.name, dir_fd=way.above)
     for folder in path.parents[: DEPTH - 1]:
         with contextlib.suppress(OSError):  # another record is in it
             folder.rmdir()

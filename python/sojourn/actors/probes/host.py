@@ -14,6 +14,7 @@ from typing import Any
 from sojourn.actors.actor import Actor, Role, Running, Stage
 from sojourn.actors.kind import ProbeKind
 from sojourn.actors.neighbours import Neighbour
+from sojourn.disk import tables
 from sojourn.host import Placement, memory
 from sojourn.host.activity import STEAL, cpu_ticks
 from sojourn.host.tree import Tree
@@ -168,7 +169,7 @@ def _totals() -> dict[str, int]:
     """Context switches and interrupts of the whole machine since boot."""
     names = {"ctxt": "context_switches", "intr": "interrupts", "processes": "forks"}
     found = dict.fromkeys(names.values(), 0)
-    for line in (TREE.text("/proc/stat") or "").splitlines():
+    for line in tables.lines(TREE.text("/proc/stat") or ""):
         words = line.split(maxsplit=2)
         if words and words[0] in names:
             found[names[words[0]]] = int(words[1])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from sojourn.disk import tables
 from sojourn.host.tree import Tree, as_int
 from sojourn.host.usage import files
 from sojourn.host.usage.files import Source
@@ -234,7 +235,7 @@ def _network(
 def interfaces(tree: Tree | Recorded, pid: int) -> dict[str, tuple[int, int, int, int]]:
     """(bytes received, packets received, bytes sent, packets sent) by interface of a namespace."""
     found = {}
-    for line in (tree.text(f"/proc/{pid}/net/dev") or "").splitlines():
+    for line in tables.lines(tree.text(f"/proc/{pid}/net/dev") or ""):
         name, colon, rest = line.partition(":")
         words = rest.split()
         if colon and len(words) >= 10 and words[0].isdigit():
