@@ -27,6 +27,7 @@ from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
 from sojourn.run import environment, signals, unprivileged
+from sojourn.run.heard import Pipe, summed
 from sojourn.run.unprivileged import Run
 from sojourn.run.watch import Deadline
 
@@ -40,8 +41,6 @@ END_S_MAX = 15.0  # from ^C to the written result, on top of the drain
 SLACK_S = 30.0  # for drawing the plan, opening connections and computing the result
 PLAN_RPS_MIN = 1e6  # requests that are drawn and summed up per second, at the least
 PRELOAD_RPS_MIN = 20_000
-SUMMED = ("sent_rps", "done_rps", "in_flight", "errors")  # of several generators' lines
-LONGEST = ("p50_ns", "p99_ns")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +262,7 @@ class _Started:
     def __init__(self, job: Mapping[str, Any], files: Files, generator: Process, how: Run) -> None:
         self.job, self.files, self.generator, self._how = job, files, generator, how
         self._ended: Ended | None = None
-        self._rest = b""
+        self._said: Pipe | None = None
 
     @property
     def ended(self) -> Ended:
@@ -289,11 +288,12 @@ class _Started:
 
     def hear(self, ready: Collection[int], second: Callable[[Mapping[str, Any]], None]) -> None:
         """Read what it says and whether it has ended; hand on its seconds, log all else."""
-        if self.pipe in ready:
-            self._rest = _lines(self._rest + os.read(self.pipe, 65536), second, self._log)
+        self._said = said = self._said or Pipe(self.pipe, second, self._log)
+        if said.number in ready:
+            said.read()
         ended = self.generator.poll()
         if ended is not None:
-            _lines(self._rest + _drain(self.pipe) + b"\n", second, self._log)
+            said.drain()
             self._ended = ended
 
     def _log(self, line: bytes) -> None:
@@ -323,9 +323,9 @@ def _follow(
     def hand_on(nth: int, line: Mapping[str, Any]) -> None:
         last[nth] = line
         mine = [one for other, one in last.items() if owners[other] == owners[nth]]
-        watcher.of_load(owners[nth], _summed(mine))
+        watcher.of_load(owners[nth], summed(mine))
         if nth == 0:
-            watcher.second(_summed(list(last.values())))
+            watcher.second(summed(list(last.values())))
 
     running = list(enumerate(started))
     while running:
@@ -346,46 +346,6 @@ def _follow(
                 at=str(files.job),
                 fix=f"see {files.log}; if the machine was stopped meanwhile, run again",
             )
-
-
-def _summed(lines: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Seconds of several generators as one: counts add up; of times the longest is shown."""
-    first = lines[0]
-    if len(lines) == 1:
-        return first
-    sums = {key: sum(line.get(key, 0) for line in lines) for key in SUMMED if key in first}
-    longest = {key: max(line.get(key, 0) for line in lines) for key in LONGEST if key in first}
-    return {**first, **sums, **longest}
-
-
-def _drain(pipe: int) -> bytes:
-    """What is left in a pipe whose other end is closed."""
-    text = b""
-    while part := os.read(pipe, 65536):
-        text += part
-    return text
-
-
-def _lines(text: bytes, tell: Callable[[Mapping[str, Any]], None], keep: Any) -> bytes:
-    """Hand on whole lines; return what is left of the last one."""
-    *lines, rest = text.split(b"\n")
-    for line in lines:
-        second = _second(line)
-        if second is not None:
-            tell(second)
-        elif line.strip():
-            keep(line + b"\n")
-    return rest
-
-
-def _second(line: bytes) -> Mapping[str, Any] | None:
-    if not line.startswith(b"{"):
-        return None
-    try:
-        table = json.loads(line)
-    except ValueError:
-        return None
-    return table if isinstance(table, dict) else None
 
 
 def _result(ended: Ended, files: Files) -> Mapping[str, Any]:

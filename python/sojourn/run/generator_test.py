@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import RunFault, SpecFault
-from sojourn.run import clients, generator
+from sojourn.run import clients, generator, heard
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher, length_s_max
 
@@ -110,6 +111,29 @@ json.dump({}, open(result, 'w'))
     run(tmp_path, seen)
     assert [line["t_s"] for line in seen.lines] == [1.0, 2.5]
     assert (tmp_path / "load.log").read_text() == "a warning\n{broken}\n"
+
+
+def test_a_generator_that_was_broken_in_takes_neither_memory_nor_time(
+    fake: Fake, tmp_path: Path
+) -> None:
+    """A line without an end, nested JSON, numbers that are none; a child that holds the pipe."""
+    fake("""
+odd = '{"t_s": "x", "p99_ns": 1e999, "done_rps": 7}'
+for text in (odd, '{"a":' * 50000, '{"t_s": ' + '9' * 5000 + '}'):
+    sys.stderr.write(text + chr(10))
+sys.stderr.write('x' * (8 << 20) + chr(10)); sys.stderr.flush()
+json.dump({}, open(result, 'w'))
+if os.fork() == 0:
+    os.setsid()
+    while True:
+        os.write(2, b'y' * 65536 + bytes([10]))
+""")
+    seen = Seen()
+    began = time.monotonic()
+    run(tmp_path, seen)
+    assert seen.lines == [{"done_rps": 7}]
+    assert (tmp_path / "load.log").stat().st_size <= heard.WORDS_BYTES
+    assert time.monotonic() - began < generator.SLACK_S
 
 
 class Often(Seen):

@@ -25,6 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import disk
+
+LOG_BYTES = 64 << 20  # of a log that is read; an hour of seconds has less than one
 FIRST_S_MAX = 60.0  # for calibration on a machine that is very busy
 LOOK_S = 0.02
 ALIKE_MAX = 0.9  # correlation of seconds; more cannot be separated from a trend
@@ -160,8 +163,10 @@ def read(log: Path) -> Told | None:
         first = first or line
         if "achieved_per_s" in line:
             seconds.append(_second(line))
-    if not first:
-        return None
+    return _told(first, seconds) if first else None
+
+
+def _told(first: Mapping[str, Any], seconds: Sequence[Second]) -> Told:
     alone, error = first.get("alone_per_s"), first.get("alone_error_per_s")
     return Told(
         unit=str(first["unit"]),
@@ -174,12 +179,14 @@ def read(log: Path) -> Told | None:
 
 
 def _lines(log: Path) -> Iterator[Mapping[str, Any]]:
-    if not log.is_file():
+    try:
+        every = disk.read_bytes(log, most=LOG_BYTES).decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):  # none, or more than any neighbour says of its progress
         return
-    for text in log.read_text(encoding="utf-8", errors="replace").splitlines():
+    for text in every:
         try:
             line = json.loads(text) if text.startswith("{") else None
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # cut short by its end
         if isinstance(line, dict):
             yield line
