@@ -4,6 +4,7 @@
 //! type (`"50k"`, `"30s"`) are text here too, so that a job reads like a command line.
 
 pub mod address;
+pub mod secrets;
 pub mod shards;
 pub mod target;
 

@@ -9,6 +9,7 @@ use sojourn_base::Fault;
 use sojourn_base::kind;
 
 use crate::job::address::Address;
+use crate::job::secrets;
 
 /// How a unix socket begins, in the place of a host.
 const UNIX: &str = "unix:";
@@ -74,6 +75,7 @@ impl Target {
     /// Reads `SCHEME://HOST[:PORT][/PATH]`, or `null:`, of `schemes`; a fault names what is wrong with it.
     pub fn parse(text: &str, schemes: &[&'static Scheme]) -> Result<Self, Fault> {
         let text = text.trim();
+        secrets::refuse_query(text, "")?; // first of all, because other messages repeat the target
         let (name, rest) = text.split_once(':').ok_or_else(|| wrong(text))?;
         let is_it = |scheme: &&&'static Scheme| scheme.name.eq_ignore_ascii_case(name); // RFC 3986, 3.1
         let Some(scheme) = schemes.iter().find(is_it) else {

@@ -24,6 +24,7 @@ use sojourn_base::kind::{Kind, Param};
 
 use super::{Asked, Decoder, PLAIN, Protocol, ProtocolKind};
 use crate::job::Job;
+use crate::job::secrets;
 use crate::job::target::{Scheme, Target};
 use crate::protocols::content::Content;
 use crate::protocols::sampled::Sampled;
@@ -204,6 +205,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 
 /// The paths are the job's own, or the one of its target.
 pub(super) fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
+    job.paths.iter().try_for_each(|path| secrets::refuse_query(path, "paths"))?;
     if !job.paths_file.is_empty() {
         job.items = log::Log::read(&job.paths_file)?.lines.len() as u64;
         return log::refuse_paths(job, target);

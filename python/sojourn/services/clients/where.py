@@ -14,6 +14,7 @@ from typing import Self
 from urllib.parse import quote
 
 from sojourn.errors import SpecFault
+from sojourn.services.clients import queried
 
 #: Other names of the generator's schemes, as people know them.
 ALIASES = {
@@ -142,6 +143,7 @@ def parse(text: str, *, at: str) -> Where:
     'grpc://h:50051/pkg.Service/Method'
     """
     text = text.strip()
+    queried.check_query(text, at=at)  # first, because the other messages repeat the target
     if not text or any(not c.isprintable() or c.isspace() for c in text):
         raise _wrong(text, "it is empty" if not text else "it has a space in it", at)
     if found := _UNIX.fullmatch(text) or re.fullmatch(r"(/.+)", text):

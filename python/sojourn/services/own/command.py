@@ -20,7 +20,7 @@ from sojourn.errors import RunFault, SpecFault
 from sojourn.places import ports, users
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services.clients import talk, where
+from sojourn.services.clients import queried, talk, where
 from sojourn.services.clients.where import HTTP, Where
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.own import asked, secret, typed
@@ -250,6 +250,7 @@ def settled(
     """
     words = typed.split("argv", got, _EXAMPLE)
     secret.check_words(words, at=f"{AT}, argv")
+    queried.check_query(str(got["ready"]), at=f"{AT}, ready")
     environment = typed.split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
     given = secret.variables(environment, str(got.get("environment_file") or ""), at=AT)
     if is_in_place and not words:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.errors import HostFault, SpecFault
+from sojourn.services.clients.queried import KNOWN, PUBLIC
 
 ENV, FILE = "env:", "file:"
 FIX = "write NAME=env:VARIABLE or NAME=file:PATH: the value is read there and not stored"
@@ -31,9 +32,7 @@ _HIDDEN = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[/.~{-].*|(?:env|file):.*|none|null|auto|default|", re.DOTALL)  # of an option
-_PUBLIC = re.compile(r"\d*|true|false|yes|no|on|off", re.IGNORECASE)  # TOKEN_LIMIT=100
 _IN_URL = re.compile(r"://[^/?#\s]*:[^/?#\s]*@")  # user and password before a host
-_KNOWN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|xox[abp]-|AKIA|eyJ[\w-]+\.eyJ)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +108,7 @@ def check_words(words: Sequence[str], *, at: str) -> None:
         if found and value is None:
             value = words[nth + 1] if nth + 1 < len(words) else ""
         is_given = bool(_HIDDEN.search(name)) and not _is_plain(value or "")
-        if is_given or _IN_URL.search(word) or _KNOWN.search(word):
+        if is_given or _IN_URL.search(word) or KNOWN.search(word):
             raise SpecFault(
                 f"{f'--{name}' if is_given else f'word {nth + 1}'} looks like a secret, and a "
                 "command line is seen by all, and the record has it",
@@ -120,7 +119,7 @@ def check_words(words: Sequence[str], *, at: str) -> None:
 
 def _is_plain(value: str) -> bool:
     """Whether a value is a number, a switch, or the place of something."""
-    return bool(_PUBLIC.fullmatch(value) or _PLAIN.fullmatch(value))
+    return bool(PUBLIC.fullmatch(value) or _PLAIN.fullmatch(value))
 
 
 def shown(given: Sequence[Variable]) -> str:
@@ -152,8 +151,8 @@ def _of_file(line: str, file: str, at: str) -> Variable:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    is_named = _SECRETS.search(name) is not None and not _PUBLIC.fullmatch(value)
-    return is_named or bool(_IN_URL.search(value) or _KNOWN.search(value))
+    is_named = _SECRETS.search(name) is not None and not PUBLIC.fullmatch(value)
+    return is_named or bool(_IN_URL.search(value) or KNOWN.search(value))
 
 
 def _lines(file: str, at: str) -> list[str]:

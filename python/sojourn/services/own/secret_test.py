@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import Fault, HostFault, SpecFault
+from sojourn.services.clients import where
 from sojourn.services.own import secret
 
 AT = "service command"
@@ -150,3 +151,32 @@ def test_a_secret_in_a_command_line_is_refused_and_not_repeated(words: list[str]
 )
 def test_a_command_line_without_secrets_is_taken(words: list[str]) -> None:
     secret.check_words(words, at=AT)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"http://h/?api_key={HIDDEN}",
+        f"http://h/a?page=2&Access.Token={HIDDEN}",
+        f"https://h/x?X-Amz-Security-Token={HIDDEN}#top",
+        f"h:80/?sig={HIDDEN}",
+        f"http://h:0/?client_secret={HIDDEN}",
+        f"http://h/#access_token={HIDDEN}",
+        f"http://h/?a=ghp_{HIDDEN}",
+        f"postgres://me@h/shop?password={HIDDEN}",
+        f"http://unix:/run/a:/x?apikey={HIDDEN}",
+    ],
+)
+def test_a_secret_in_a_target_is_refused_without_its_value(target: str) -> None:
+    with pytest.raises(SpecFault, match="looks like a secret") as caught:
+        where.parse(target, at="service external, target")
+    assert HIDDEN not in str(caught.value)
+    assert caught.value.at == "service external, target"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["q=token", "key=user7", "key={}", "token={item}", "max_tokens=100", "token=", "token"],
+)
+def test_numbers_items_and_short_keys_are_asked_for_as_ever(query: str) -> None:
+    assert where.parse(f"http://h/a?{query}", at="t").path == f"/a?{query}"

@@ -7,6 +7,7 @@ use sojourn_base::Fault;
 
 use super::auth;
 use crate::job::Job;
+use crate::job::secrets;
 use crate::job::target::Target;
 use crate::protocols::line::push_number;
 use crate::protocols::secret;
@@ -262,7 +263,7 @@ fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault
         "write 'NAME: env:VARIABLE' or 'NAME: file:PATH': the value is read there and never shown";
     let placed = value.split_once(':').filter(|(place, _)| matches!(*place, "env" | "file"));
     let Some((place, at)) = placed else {
-        if is_secret(name) && !value.contains(ITEM) {
+        if (name == "cookie" || secrets::is_named(name)) && !value.contains(ITEM) {
             let what = format!("{name} is a secret, and the job is stored beside its result");
             return Err(Fault::usage(what, "header", FIX));
         }
@@ -278,12 +279,6 @@ fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault
         "header",
         FIX,
     ))
-}
-
-/// Whether a header of this name bears what others must not know, in lower case.
-fn is_secret(name: &str) -> bool {
-    let parts = ["token", "secret", "password", "api-key", "apikey", "credential"];
-    name == "cookie" || parts.iter().any(|part| name.contains(part))
 }
 
 /// A tab, or any byte but a control: what the value of a header may have. Source: RFC 9110, 5.5.
