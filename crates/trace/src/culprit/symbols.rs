@@ -1,7 +1,13 @@
 //! From stack numbers to names of functions, by blazesym.
 
 use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolizer};
@@ -9,6 +15,11 @@ use blazesym::{MaybeDefault, Pid};
 use libbpf_rs::{Map, MapCore as _, MapFlags};
 
 use super::seen::{Names, Off, Stacks, UNKNOWN};
+
+/// How long the names of one stack may take.
+const NAMED_WITHIN: Duration = Duration::from_secs(60);
+/// The longest file of a process with names of its functions, bytes.
+const MAP_BYTES_MAX: u64 = 256 << 20;
 
 /// Process of a stack (`None`: the kernel's), and its number.
 type Which = (Option<u32>, i32);
@@ -27,13 +38,13 @@ pub fn name(map: &Map<'_>, offs: &[Off], names: &mut Names) -> Stacks {
         .collect();
     stacks.sort_unstable();
     let mut named = Stacks::default();
-    let symbolizer = Symbolizer::new();
+    let mut namer = Namer::new();
     let mut known = HashMap::new();
     for ((process, id), addresses) in stacks {
         let table = known.entry(process).or_insert_with(HashMap::<u64, Arc<str>>::new);
         let fresh: Vec<u64> =
             addresses.iter().copied().filter(|address| !table.contains_key(address)).collect();
-        for (address, name) in fresh.iter().zip(symbols(&symbolizer, process, &fresh)) {
+        for (address, name) in fresh.iter().zip(namer.names(process, &fresh, NAMED_WITHIN)) {
             table.insert(*address, names.keep(&name));
         }
         let frames = addresses.iter().map(|address| table[address].clone()).collect();
@@ -52,11 +63,43 @@ fn addresses(map: &Map<'_>, id: u32) -> Option<Vec<u64>> {
     Some(words.map(u64::from_ne_bytes).take_while(|&address| address != 0).collect())
 }
 
+/// Names addresses on a thread of its own. Files of a traced process are read there, and it may have put a pipe
+/// or something without an end in their place: what takes too long is unknown, and so is all that follows.
+struct Namer {
+    ask: Option<Sender<(Option<u32>, Vec<u64>)>>,
+    told: Receiver<Vec<String>>,
+}
+
+impl Namer {
+    fn new() -> Self {
+        let (ask, asked) = channel::<(Option<u32>, Vec<u64>)>();
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            let symbolizer = Symbolizer::new();
+            for (process, addresses) in asked {
+                let _ = tell.send(symbols(&symbolizer, process, &addresses));
+            }
+        });
+        Self { ask: Some(ask), told }
+    }
+
+    fn names(&mut self, process: Option<u32>, addresses: &[u64], within: Duration) -> Vec<String> {
+        let asked = self.ask.as_ref().map(|ask| ask.send((process, addresses.to_vec())));
+        let told = asked.and_then(|_| self.told.recv_timeout(within).ok());
+        if told.is_none() {
+            self.ask = None;
+        }
+        told.unwrap_or_else(|| vec![UNKNOWN.into(); addresses.len()])
+    }
+}
+
 fn symbols(symbolizer: &Symbolizer, process: Option<u32>, addresses: &[u64]) -> Vec<String> {
     let source = match process {
         // The running kernel's own table is enough; its image may not be there.
         None => Source::Kernel(Kernel { vmlinux: MaybeDefault::None, ..Kernel::default() }),
-        Some(pid) => Source::Process(Process::new(Pid::from(pid))),
+        Some(pid) => {
+            Source::Process(Process { perf_map: has_own_map(pid), ..Process::new(Pid::from(pid)) })
+        }
     };
     let found = symbolizer.symbolize(&source, Input::AbsAddr(addresses));
     match found {
@@ -68,6 +111,23 @@ fn symbols(symbolizer: &Symbolizer, process: Option<u32>, addresses: &[u64]) -> 
     }
 }
 
+/// Whether a process has written names of its functions itself (`/tmp/perf-PID.map`, as compilers at run time do).
+///
+/// Everybody may write to `/tmp`: what another user has put there is a lie, or a pipe that is waited for for ever.
+fn has_own_map(pid: u32) -> bool {
+    let folder = Path::new("/proc").join(pid.to_string());
+    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let inner = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    let Some(number) = inner.and_then(|line| line.split_ascii_whitespace().last()) else {
+        return false;
+    };
+    let map = folder.join("root/tmp").join(format!("perf-{number}.map"));
+    let (Ok(map), Ok(process)) = (fs::symlink_metadata(map), fs::metadata(folder)) else {
+        return false;
+    };
+    map.is_file() && map.len() <= MAP_BYTES_MAX && [0, process.uid()].contains(&map.uid())
+}
+
 /// Without the hash that Rust adds to its names.
 fn short(name: &str) -> String {
     match name.rsplit_once("::h") {
@@ -75,5 +135,50 @@ fn short(name: &str) -> String {
             path.to_owned()
         }
         _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs::{File, remove_file};
+    use std::process::{Command, id};
+
+    /// What another user may put where a process has the names of its functions.
+    #[test]
+    fn a_pipe_or_a_link_in_the_place_of_names_is_not_waited_for() {
+        let map = format!("/tmp/perf-{}.map", id());
+        let heap = vec![0_u8; 4 << 20]; // a mapping of its own, without a file
+        let address = heap.as_ptr() as u64 + 4096;
+        let within = Duration::from_secs(60);
+        let _ = remove_file(&map);
+        assert!(!has_own_map(id()), "there is none");
+        assert!(Command::new("mkfifo").arg(&map).status().unwrap().success());
+        let mut namer = Namer::new();
+        let found = namer.names(Some(id()), &[address], within);
+        let is_pipe_left_alone = !has_own_map(id()) && namer.ask.is_some();
+        remove_file(&map).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", &map).unwrap();
+        let is_link_left_alone = !has_own_map(id());
+        remove_file(&map).unwrap();
+        File::create(&map).unwrap().set_len(MAP_BYTES_MAX + 1).unwrap();
+        let is_bomb_left_alone = !has_own_map(id());
+        fs::write(&map, format!("{:x} 1000 of_a_compiler\n", address - 16)).unwrap();
+        let own = Namer::new().names(Some(id()), &[address], within);
+        remove_file(&map).unwrap();
+        assert_eq!((found, own), (vec![UNKNOWN.to_string()], vec!["of_a_compiler".to_string()]));
+        assert!(is_pipe_left_alone && is_link_left_alone && is_bomb_left_alone);
+    }
+
+    #[test]
+    fn names_that_take_too_long_are_unknown_and_so_are_those_that_follow() {
+        let mut namer = Namer::new();
+        let (_keep, silent) = channel();
+        namer.told = silent;
+        let short = Duration::from_millis(10);
+        assert_eq!(namer.names(None, &[1, 2], short), [UNKNOWN, UNKNOWN]);
+        assert!(namer.ask.is_none(), "not asked again");
+        assert_eq!(namer.names(None, &[3], Duration::from_secs(600)), [UNKNOWN]);
     }
 }
