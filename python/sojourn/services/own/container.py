@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from sojourn import programs
+from sojourn import disk, programs
 from sojourn.errors import AbsentFault, RunFault, SpecFault
-from sojourn.places import confined, image, runc
+from sojourn.places import confined, image, runc, starter
 from sojourn.places.image import CONFIG, ROOTFS, Image
 from sojourn.places.ports import Address
 from sojourn.services.kind import Allowance, Service, ServiceKind
@@ -33,6 +33,9 @@ NAME = "container"
 AT = "service container"
 PODMAN, RUNC, TAR = "podman", "runc", "tar"
 UNPACK_S_MAX = 900.0
+PATH_BYTES_MAX = 4096  # PATH_MAX
+NO_IMAGE = "take another image; no program needs such folders"
+_UNPACKS = "-all,+chown,+dac_override,+fowner,+fsetid,+mknod"
 _SETUID = stat.S_ISUID | stat.S_ISGID
 # fmt: off
 _SHARED = ("target", "ready", "ready_s", "threads", "worker", "environment", "environment_file",
@@ -149,9 +152,8 @@ def unpacked(name: str, into: Path) -> Image:
         archive = into / "rootfs.tar"
         _podman("export", "-o", str(archive), "--", held)
         # The program, not Python's: it leaves what would lie outside, in every version.
-        _run(
-            programs.find(TAR, fix="apt install tar"), "-xf", str(archive), "-C", str(into / ROOTFS)
-        )
+        tar = programs.find(TAR, fix="apt install tar")
+        _run(*_with_few_rights(tar), "-xf", str(archive), "-C", str(into / ROOTFS))
         archive.unlink()
     finally:
         _podman("rm", "-f", "--", held)
@@ -160,15 +162,30 @@ def unpacked(name: str, into: Path) -> Image:
     return image.read(into)
 
 
+def _with_few_rights(program: Path) -> tuple[Path, *tuple[str, ...]]:
+    """A program that reads a stranger's archive: it may own and make files, and no more."""
+    if os.geteuid():
+        return (program,)
+    setpriv = programs.find(starter.SETPRIV, fix="apt install util-linux")
+    return (
+        setpriv,
+        "--no-new-privs",
+        "--inh-caps=-all",
+        f"--bounding-set={_UNPACKS}",
+        str(program),
+    )
+
+
 def _strip(root: Path) -> None:
     """Take from what was unpacked what gives rights by being there: setuid bits and devices.
 
     No program in the container gains rights anyway. The folder is the lab's alone meanwhile.
     """
-    for folder, folders, files in os.walk(root):
-        for name in (*folders, *files):
-            path = Path(folder, name)
-            mode = path.lstat().st_mode
+    for _, entries in disk.tree.walk(root):
+        for entry in entries:
+            if len(os.fsencode(entry)) >= PATH_BYTES_MAX:  # what lies in it would not be seen
+                raise RunFault("the image's folders are too deep", at=f"{AT}, image", fix=NO_IMAGE)
+            mode, path = entry.stat(follow_symlinks=False).st_mode, Path(entry)
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 path.unlink()
             elif not stat.S_ISLNK(mode) and mode & _SETUID:
@@ -231,13 +248,17 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _number(text: str, usual: int) -> int:
     """Of a user or group; `usual` where it is a name, or beyond what the kernel has."""
-    return int(text) if text.isdecimal() and len(text) <= len(str(2**32)) else usual
+    is_number = text.isascii() and text.isdecimal()
+    return int(text) if is_number and len(text) <= len(str(2**32)) else usual
 
 
 def _listed(value: object) -> list[str]:
     """What podman gives as a list, a text or nothing."""
     if isinstance(value, str):
-        return shlex.split(value)
+        try:
+            return shlex.split(value)
+        except ValueError:  # a quote that does not end
+            return value.split()
     return [str(one) for one in value] if isinstance(value, list) else []
 
 

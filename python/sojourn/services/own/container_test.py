@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from sojourn import programs, services
+from sojourn.damage_testing import nested
 from sojourn.errors import AbsentFault, RunFault, SpecFault
 from sojourn.places import Address, confined, image, ports
 from sojourn.services import Allowance
@@ -31,6 +34,11 @@ CONFIG = {
         "cgroupsPath": "theirs",
     },
 }
+# Says what it may do, and does what it is asked for.
+TAR = """#!/bin/sh
+grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status > "$HERE/rights"
+exec {tar} "$@"
+"""
 # Says what podman says, and writes the archive that it is asked for.
 PODMAN = """#!/bin/sh
 case $1 in
@@ -127,10 +135,18 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
             tar.addfile(member)
     monkeypatch.setenv("HERE", str(tmp_path))
     find = programs.find
+    fakes = {"podman": fake, "tar": tmp_path / "tar"}
+    fakes["tar"].write_text(TAR.format(tar=find("tar")))
+    fakes["tar"].chmod(0o755)
     monkeypatch.setattr(
-        programs, "find", lambda name, **more: fake if name == "podman" else find(name, **more)
+        programs, "find", lambda name, **more: fakes.get(name) or find(name, **more)
     )
     made = container.unpacked("an-image", tmp_path / "bundle")
+    if not os.geteuid():  # CAP_CHOWN, DAC_OVERRIDE, FOWNER, FSETID, MKNOD
+        rights = [1 << number for number in (0, 1, 3, 4, 27)]
+        may = dict(line.split(":\t") for line in (tmp_path / "rights").read_text().splitlines())
+        assert int(may["CapEff"], 16) == int(may["CapBnd"], 16) == sum(rights)
+        assert may["NoNewPrivs"] == "1"
     assert made == image.read(tmp_path / "bundle")
     assert made.words == ("/app", "-v")
     assert made.config["process"]["user"] == {"uid": 33, "gid": 33}
@@ -150,6 +166,46 @@ def test_an_unpacked_image_has_what_docker_leaves_it(tmp_path: Path) -> None:
     assert made["process"]["noNewPrivileges"]
     assert made["process"]["capabilities"]["bounding"] == list(confined.RIGHTS)
     assert made["linux"]["seccomp"]["defaultAction"] == "SCMP_ACT_ERRNO"
+
+
+@pytest.mark.parametrize(
+    ("user", "wanted"),
+    [
+        ("", (0, 0)),
+        ("70:71", (70, 71)),
+        ("70", (70, 70)),
+        ("nginx", (0, 0)),
+        ("99999999999", (0, 0)),
+        ("1:99999999999", (1, 1)),
+        ("-1:-1", (0, 0)),
+        ("٣", (0, 0)),
+        ("9" * 5000, (0, 0)),
+    ],
+)
+def test_who_starts_an_images_program_is_a_number_that_the_kernel_has(
+    user: str, wanted: tuple[int, int]
+) -> None:
+    found = container.configured({"User": user, "Cmd": "/app 'x"})["process"]
+    assert (found["user"]["uid"], found["user"]["gid"]) == wanted
+    assert found["args"] == ["/app", "'x"]
+
+
+def test_an_images_setuid_bits_and_devices_do_not_stay(tmp_path: Path) -> None:
+    (tmp_path / "bin" / "in").mkdir(parents=True)
+    for mode, name in ((0o6755, "bin/su"), (0o2755, "bin/in/write"), (0o644, "plain")):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "link").symlink_to("/bin/su")
+    container._strip(tmp_path)
+    modes = {p.name: stat.S_IMODE(p.lstat().st_mode) for p in tmp_path.rglob("*") if p.is_file()}
+    assert modes == {"su": 0o755, "write": 0o755, "plain": 0o644} | (
+        {"link": 0o777} if Path("/bin/su").exists() else {}
+    )
+
+
+def test_an_image_whose_folders_are_too_deep_to_be_looked_at_is_refused(tmp_path: Path) -> None:
+    with nested(tmp_path, 2100), pytest.raises(RunFault, match="too deep"):
+        container._strip(tmp_path)
 
 
 def test_a_bundle_that_asks_for_more_is_refused_until_it_is_trusted(bundle: Path) -> None:
