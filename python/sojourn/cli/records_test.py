@@ -74,6 +74,18 @@ def test_rm_by_age(records: list[Path], tmp_path: Path) -> None:
     assert left(tmp_path) == {records[2]}
 
 
+@pytest.mark.parametrize("started", ["x", "9999-12-31T23:59:59-23:59", "0001-01-01", 7, "\0", None])
+def test_rm_by_age_keeps_a_record_that_says_no_time_and_removes_the_old_ones(
+    records: list[Path], tmp_path: Path, started: object
+) -> None:
+    """One that somebody else has written ends no command."""
+    manifest = records[1] / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "started": started}))
+    assert rm(tmp_path, "--older-than", "30d", "--yes") == Exit.OK
+    assert left(tmp_path) - {records[1]} == {records[2]}
+    assert (records[1] in left(tmp_path)) == (started != "0001-01-01")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "what"),
     [
@@ -84,6 +96,9 @@ def test_rm_by_age(records: list[Path], tmp_path: Path) -> None:
         (("/etc", "--yes"), Exit.FAILED, "there is no record '/etc'"),
         (("", "--yes"), Exit.FAILED, "there is no record ''"),
         (("--older-than", "soon"), Exit.USAGE, "'soon' is not a time"),
+        (("--older-than", "1e999d", "--yes"), Exit.USAGE, "'1e999d' is not a time"),
+        (("--older-than", "nand", "--yes"), Exit.USAGE, "'nand' is not a time"),
+        (("--older-than=-1d", "--yes"), Exit.USAGE, "'-1d' is not a time"),
     ],
 )
 def test_what_is_not_clear_removes_nothing(

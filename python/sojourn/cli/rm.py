@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,11 +119,9 @@ def choose(
     chosen = [found for name in names for found in _meant(records, name, older_than, results)]
     if not names:
         chosen = list(records)
-    before = (
-        None if older_than is None else datetime.now(UTC) - timedelta(seconds=age_s(older_than))
-    )
+    before_s = None if older_than is None else time.time() - age_s(older_than)
     unique = {record.path: record for record in chosen}.values()
-    return [r for r in unique if before is None or (r.started and _began(r) < before)]
+    return [r for r in unique if before_s is None or began_s(r) < before_s]
 
 
 def _meant(
@@ -148,8 +148,16 @@ def _meant(
     return found
 
 
-def _began(record: Listed) -> datetime:
-    return datetime.fromisoformat(record.started)
+def began_s(record: Listed) -> float:
+    """When it began, seconds since 1970; infinite where it says no time: such a record is not old.
+
+    What stands there anybody may have written: a time without a zone, or no time.
+    """
+    try:
+        found = datetime.fromisoformat(record.started)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return math.inf
 
 
 def age_s(text: str) -> float:
@@ -161,8 +169,9 @@ def age_s(text: str) -> float:
     days = text.strip().removesuffix("d")
     try:
         is_days = days != text.strip()
-        return float(days) * S_PER_DAY if is_days else parse_ns(text) / NS_PER_S
+        found = float(days) * S_PER_DAY if is_days else parse_ns(text) / NS_PER_S
     except ValueError:
-        raise SpecFault(
-            f"'{text}' is not a time", at="--older-than", fix="write 30d or 12h"
-        ) from None
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise SpecFault(f"'{text}' is not a time", at="--older-than", fix="write 30d or 12h")
+    return found

@@ -113,7 +113,7 @@ def _unfinished(
     text = spec.to_toml(study)
     still = {(one.service, one.levels) for one in skipped}
     for path in sorted(home.iterdir(), reverse=True):
-        if path.is_symlink():  # it lies, and counts, elsewhere
+        if path.is_symlink() or not disk.is_own(path):  # it lies elsewhere, or may be forged
             continue
         if (path / MANIFEST).is_file() and (path / STUDY).is_file():
             record = Record(path)  # a newer version is refused here, not overwritten

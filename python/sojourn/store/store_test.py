@@ -133,6 +133,22 @@ def test_an_unfinished_record_is_resumed_and_a_finished_one_is_not(
         assert third.outcomes() == ()
 
 
+def test_a_record_of_another_user_is_not_gone_on_with(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its points may be forged, and would be counted among those that are measured now."""
+    with store.open(tmp_path, study, machine="m") as forged:
+        measure(forged, study, 1)
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    with store.open(tmp_path, study, machine="m") as own:
+        assert own.path != forged.path
+        assert list(own.outcomes()) == []
+    monkeypatch.undo()
+    with store.open(tmp_path, study, machine="m") as again:
+        assert again.path in {own.path, forged.path}
+
+
 def test_another_profile_another_machine_or_no_resume_begin_anew(
     study: Study, tmp_path: Path
 ) -> None:
