@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from sojourn import __version__
@@ -9,6 +10,7 @@ from sojourn import __version__
 
 def start() -> int:
     """Load and run the command line; ^C ends it in order even while Python still loads it."""
+    _leave_own_folder()
     try:
         if sys.argv[1:] == ["--version"] and _said_version():
             return 0
@@ -18,6 +20,18 @@ def start() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         return 130
+
+
+def _leave_own_folder() -> None:
+    """Take the folder in which it is started, and others by relative names, out of `PATH`.
+
+    A program of that name in a colleague's results would be started, as root.
+    """
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    if found := [folder for folder in folders if folder.startswith("/")]:
+        os.environ["PATH"] = os.pathsep.join(found)
+    else:
+        os.environ.pop("PATH", None)  # the system's own; an empty one means this folder
 
 
 def _said_version() -> bool:

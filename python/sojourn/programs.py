@@ -24,7 +24,8 @@ def places() -> tuple[Path, ...]:
     """Return the folders in which programs are looked for, first match wins."""
     # Not resolved: in a virtual environment the interpreter is a link out of the environment.
     beside = Path(sys.executable).parent
-    on_path = tuple(Path(p) for p in os.environ.get("PATH", "").split(os.pathsep) if p)
+    named = os.environ.get("PATH", "").split(os.pathsep)
+    on_path = tuple(Path(p) for p in named if p.startswith("/"))  # the current folder is not asked
     return tuple(dict.fromkeys((beside, *on_path, *SBIN, *_checkout())))
 
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from sojourn import programs
+from sojourn.__main__ import start
 from sojourn.errors import HostFault
 
 
@@ -43,3 +46,18 @@ def test_fault_lists_every_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for folder in programs.places():
         assert str(folder) in caught.value.at
     assert caught.value.fix == "apt install x"
+
+
+@pytest.mark.parametrize("path", [".", "", "here", "::", ".:/none"])
+def test_what_lies_in_the_current_folder_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    executable(tmp_path, "memcached-x")
+    executable(tmp_path / "here", "memcached-x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", path)
+    assert programs.maybe("memcached-x") is None
+    monkeypatch.setattr(sys, "argv", ["sojourn", "--version"])
+    assert start() == 0
+    assert shutil.which("memcached-x") is None
+    assert subprocess.run(["/bin/sh", "-c", "memcached-x"], check=False).returncode == 127

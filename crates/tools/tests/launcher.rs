@@ -38,7 +38,7 @@ impl Bare {
         let mut command = Command::new(&self.launcher);
         command.args(["run", "latency_vs_load"]).current_dir(&self.folder);
         command.env("OLD_PATH", std::env::var_os("PATH").unwrap());
-        command.env("PATH", self.folder.join("path"));
+        command.env("PATH", format!(".::planted:{}", self.folder.join("path").display()));
         // SAFETY: `signal` is async-signal-safe. Where the tests run in the background SIGINT is ignored,
         // which an interpreter obeys and a shell cannot undo.
         unsafe {
@@ -115,6 +115,20 @@ fn modules_in_the_working_folder_are_not_imported() {
     let done = bare.run();
     let stdout = String::from_utf8_lossy(&done.stdout);
     assert_eq!(stdout, "1 {} installed\n", "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A `PATH` with `.`, with an empty part or with a relative folder in it leads to what lies there.
+#[test]
+fn programs_in_the_working_folder_are_not_started() {
+    let bare = Bare::new("planted-program", "bin/sojourn", "echo \"installed $PATH\"");
+    fs::create_dir(bare.folder.join("planted")).unwrap();
+    for name in ["python3", "planted/python3"] {
+        fs::write(bare.folder.join(name), "#!/bin/sh\necho planted\n").unwrap();
+        fs::set_permissions(bare.folder.join(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let done = bare.run();
+    let wanted = format!("installed {}\n", bare.folder.join("path").display());
+    assert_eq!(String::from_utf8_lossy(&done.stdout), wanted);
 }
 
 /// The interpreter's first 60 ms: the signal is there before a line of Python has run.

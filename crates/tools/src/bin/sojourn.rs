@@ -1,5 +1,6 @@
 //! `sojourn`: starts the Python package with the interpreter that lies beside this program.
 
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     let python = beside.filter(|_| is_there).unwrap_or_else(|| PathBuf::from("python3"));
     let held = if hold_back(libc::SIGINT) { "held" } else { "" };
     let error = Command::new(&python)
+        .env("PATH", absolute(&std::env::var_os("PATH").unwrap_or_default()))
         .args(["-P", "-c", START, &looked, &(Exit::Failed as u8).to_string(), FIX, held])
         .args(std::env::args_os().skip(1))
         .exec();
@@ -65,6 +67,14 @@ fn hold_back(signal: libc::c_int) -> bool {
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) == 0
             && libc::sigismember(&raw const before, signal) == 0
     }
+}
+
+/// The folders of a `PATH` but those by relative names, among them the working folder: what lies there would be
+/// started with the rights of the caller. The system's own if none is left.
+fn absolute(path: &OsStr) -> OsString {
+    let found = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let found = std::env::join_paths(found).unwrap_or_default();
+    if found.is_empty() { "/usr/local/bin:/usr/bin:/bin".into() } else { found }
 }
 
 fn beside(name: &str) -> Option<PathBuf> {
