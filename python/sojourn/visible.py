@@ -45,8 +45,9 @@ def own_command(text: str) -> str:
         words = shlex.split(text)
     except ValueError:
         return ""
-    # Quoted as the lab does it, no word of it means anything to a shell.
-    return text if words[:1] == ["sojourn"] and shlex.join(words) == text else ""
+    # Quoted as the lab does it, no word of it means anything to a shell; and it is what it looks.
+    is_own = words[:1] == ["sojourn"] and shlex.join(words) == text and in_line(text) == text
+    return text if is_own else ""
 
 
 def _spelled(found: re.Match[str]) -> str:

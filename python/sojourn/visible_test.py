@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 import unicodedata
 
-from sojourn.visible import in_line, visible
+import pytest
+
+from sojourn.visible import in_line, own_command, visible
 
 
 def test_no_control_is_left_and_no_other_letter_is_touched() -> None:
@@ -47,3 +50,9 @@ def test_json_and_toml_mean_the_same_afterwards() -> None:
     whole = said.replace("\ud800", "")
     assert tomllib.loads(visible('a = "\x85\u202e\u2066"'))["a"] == "\x85\u202e\u2066"
     assert "\x1b" not in visible(whole)
+
+
+@pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\x1b[8m", "\n", "\x85"])
+def test_a_command_that_looks_like_another_is_not_offered(mark: str) -> None:
+    assert own_command(shlex.join(["sojourn", "run", "a b"]))
+    assert not own_command(shlex.join(["sojourn", "run", f"a{mark}b"]))

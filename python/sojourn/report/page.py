@@ -45,6 +45,7 @@ from sojourn.report.draw.figure import VEGA_LITE, Figure
 from sojourn.report.draw.lookup import slug
 from sojourn.report.openings.opening import HEADLINE_MAX
 from sojourn.text import numbers as words
+from sojourn.visible import visible
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("page.js", "explore.js")
@@ -156,6 +157,7 @@ def _templates() -> Environment:
         loader=ChoiceLoader([FileSystemLoader(TEMPLATES), FunctionLoader(_of_question)]),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
         lstrip_blocks=True,
@@ -189,9 +191,14 @@ def _of_question(name: str) -> str | None:
     return path.read_text("utf-8") if path and path.exists() else None
 
 
+def _shown(value: object) -> object:
+    """A text as the page may have it: marks of direction would show a command as another one."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _coded(text: str) -> Markup:
     """A sentence in which what stands between backticks is code."""
-    parts = map(escape, text.split("`"))
+    parts = map(escape, visible(text).split("`"))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts)
     )

@@ -240,6 +240,18 @@ def test_every_page_forbids_what_is_not_the_labs_own() -> None:
             assert f"'sha256-{digest}'" in rules["script-src"], name
 
 
+def test_no_text_of_a_stranger_turns_or_hides_what_is_beside_it() -> None:
+    """A mark of direction would show a command, a name or a verdict as another one."""
+    marks = "\u202e\u2066\u200f\u2028\x1b\x9b"
+    entry = index.Entry(
+        study=f"a{marks}", question=f"?{marks}", state="failed", reason=f"`x`{marks}", log=""
+    )
+    html = index.html([entry], profile="", command=f"x{marks}", started=marks)
+    html += built(replace(testing.findings(), question=marks, answer=marks, study_file=marks))
+    assert not set(marks) & set(html)
+    assert "\\u202e" in html
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 @pytest.mark.parametrize("name", ["report", "index", "replicas"])
 def test_a_browser_runs_nothing_that_got_into_a_page(tmp_path: Path, name: str) -> None:
