@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import disk, pipeline, plan, questions, run, spec, store
-from sojourn.errors import AbsentFault, Exit, Fault, HostFault, StoreFault
+from sojourn.errors import BUG, AbsentFault, Exit, Fault, HostFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.host import Facts
 from sojourn.plan import Rehearsal, left_out
@@ -391,8 +391,8 @@ def _unforeseen(one: Planned, error: Exception, folder: Path) -> Entry:
     entry = replace(
         one.entry,
         state=index.FAILED,
-        reason=f"something unforeseen happened: {type(error).__name__}: {error}".splitlines()[0],
-        mend=f"this is a fault of sojourn; the trace is in {LOGS}/{name}",
+        reason=f"unexpected error: {type(error).__name__}: {error}".splitlines()[0],
+        mend=f"{BUG}; the trace is in {LOGS}/{name}",
         log=f"{LOGS}/{name}",
     )
     return _with_what_is_kept(entry, one, folder)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+BUG = "this is a bug in sojourn"  # said of what is no fault of the input
+
 
 class Exit(IntEnum):
     """How a program of the lab ends; the same numbers as in the native tools."""

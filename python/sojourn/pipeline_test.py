@@ -17,7 +17,7 @@ from sojourn.cli.app import main
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.plan import Point, Verdict, failures
 from sojourn.samples import made
-from sojourn.testing import CAPACITY_RPS, Lab, installed
+from sojourn.testing import CAPACITY_RPS, Lab, installed, is_bug
 
 SMALL = (
     "run.measure_s=0.5",
@@ -161,6 +161,7 @@ def test_an_unforeseen_fault_leaves_no_traceback_on_the_terminal(
     assert run(tmp_path) == Exit.FAILED
     said = capsys.readouterr().err
     assert "Traceback" not in said
+    assert is_bug(said)
     saved = Path(next(line for line in said.splitlines() if "at:" in line).split("at: ")[1])
     assert "ZeroDivisionError: surprise" in saved.read_text(encoding="utf-8")
     saved.unlink()

@@ -12,6 +12,7 @@ import pytest
 
 from sojourn import report
 from sojourn import run as runs
+from sojourn.errors import BUG
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import TRACER
 from sojourn.run import turn
@@ -71,6 +72,11 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None: ...
+
+
+def is_bug(said: str) -> bool:
+    """Whether the program told of an error that it does not know, however its lines are broken."""
+    return BUG in " ".join(said.split())
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, locks: Path, *, pages: bool = False) -> Lab:

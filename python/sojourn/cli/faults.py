@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sojourn.cli.draw import escape, to_stderr
-from sojourn.errors import Exit, Fault
+from sojourn.errors import BUG, Exit, Fault
 
 
 def guarded(program: Callable[[], int | None]) -> int:
@@ -82,7 +82,7 @@ def _unforeseen(error: BaseException) -> None:
     tell(
         f"unexpected error: {type(error).__name__}: {error}",
         str(saved) if saved else "the traceback could not be saved",
-        "this is a bug in sojourn: please report it with that file; measured points are not lost",
+        f"{BUG}: please report it with that file; measured points are not lost",
     )
 
 
