@@ -4,8 +4,8 @@ Everything that `requirements.lock` installed and that Cargo.lock brings into a 
 features, tests and build scripts. Exit 1 if one is not allowed or says nothing that can be read.
 
 cargo-deny would do this for Rust alone. It is not in the gate, because each pristine root would
-compile it from hundreds of crates first. What else it holds is held elsewhere: registry and sums in
-`tests/locks_test.py`, advisories by `scripts/audit`.
+compile it from hundreds of crates first. What else it checks is checked elsewhere: registry, sums,
+crates that are there twice or banned in `tests/locks_test.py`, advisories by `scripts/audit`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -125,3 +126,35 @@ def test_every_locked_crate_is_of_the_registry_and_has_its_sum() -> None:
         "registry+https://github.com/rust-lang/crates.io-index"
     }
     assert all(re.fullmatch(r"[0-9a-f]{64}", one["checksum"]) for one in foreign)
+
+
+#: Crates of which several versions are built, because others have not moved yet.
+SEVERAL = {"getrandom", "r-efi", "syn", "windows-sys"}
+#: What goes through rustls alone, so that one list of advisories is to be read.
+BANNED = {"openssl", "openssl-sys", "native-tls", "boring"}
+
+
+def test_no_crate_is_there_twice_but_those_that_are_known_and_none_is_banned() -> None:
+    """What cargo-deny calls bans; its other parts are `scripts/licences.py` and `scripts/audit`."""
+    packages = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    counted = Counter(one["name"] for one in packages)
+    assert {name for name, count in counted.items() if count > 1} == SEVERAL
+    assert not BANNED & set(counted)
+
+
+def test_no_crate_is_asked_for_at_any_version_or_from_elsewhere() -> None:
+    for path in (ROOT / "Cargo.toml", *ROOT.glob("crates/*/Cargo.toml")):
+        table = tomllib.loads(path.read_text())
+        parts = (table, table.get("workspace", {}), *table.get("target", {}).values())
+        kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+        asked = {
+            name: how
+            for part in parts
+            for kind in kinds
+            for name, how in part.get(kind, {}).items()
+        }
+        for name, how in asked.items():
+            version = how if isinstance(how, str) else how.get("version", "")
+            is_ours = isinstance(how, dict) and ("path" in how or how.get("workspace"))
+            assert is_ours or re.fullmatch(r"[=~^]?[0-9][0-9.]*", version), f"{path}: {name}"
+            assert isinstance(how, str) or not {"git", "registry"} & set(how), f"{path}: {name}"
