@@ -34,7 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from measure import CLIENT_CPU, SERVER_CPU
-from servers import await_port, free_port
+from servers import await_port
+
+from sojourn.places import ports
 
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
 KEPT = Path(__file__).parent / "runs"
@@ -123,7 +125,7 @@ def measured(arm: Arm, asked: argparse.Namespace, seed: int) -> dict[str, Any]:
     """
     with contextlib.ExitStack() as stack:
         root = stack.enter_context(groups(arm))
-        port, beside = free_port(), None
+        port, beside = ports.free(), None
         server = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "1", "-U", "0"]
         server += ["-u", "nobody"]
         stack.enter_context(started(server, SERVICE, arm, root, SERVER_CPU))

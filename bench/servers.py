@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn.places import ports
+
 NGINX = """
 daemon off;
 worker_processes 1;
@@ -53,12 +55,6 @@ class Served:
     pid: int
     port: int
     seen: Callable[[], int] | None
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
 
 
 def certificate(folder: Path) -> None:
@@ -101,7 +97,7 @@ def started(
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        port = free_port()
+        port = ports.free()
         with subprocess.Popen(
             ["taskset", "-c", str(cpu), *argv(protocol, port, folder)],
             stdout=subprocess.DEVNULL,

@@ -29,6 +29,7 @@ from sojourn import host
 from sojourn.knobs import priority
 from sojourn.knobs.priority import Rank
 from sojourn.places import proc
+from sojourn.text import schedstat
 
 SERVERS = {"memcached": "memcache", "nginx": "http"}
 LOAD = Path(sys.executable).parent / "sojourn-load"
@@ -126,8 +127,9 @@ class Bench:
             priority.take([(task, ORDINARY_RANK) for task in proc.tasks(self.pid)])
 
     def wait_ns(self) -> int:
-        files = (Path(f"/proc/{t.pid}/task/{t.tid}/schedstat") for t in proc.tasks(self.pid))
-        return sum(int(file.read_text().split()[1]) for file in files)
+        files = (Path(schedstat.path(t.pid, t.tid)) for t in proc.tasks(self.pid))
+        found = (schedstat.parse(file.read_text()) for file in files)
+        return sum(one.waited_ns for one in found if one)
 
     def load(self, *words: str) -> dict[str, Any]:
         line = [LOAD, self.url, *words, "--connections", "32", "--wait", "spin"]

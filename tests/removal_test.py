@@ -133,7 +133,10 @@ def test_the_tests_that_are_left_pass(name: str, tmp_path: Path) -> None:
     studies = away.take(tmp_path, gone)
     left = away.tests_without(tmp_path, {*gone, *studies}, os.environ.get("SOJOURN_REMOVAL_TESTS"))
     assert left, "no test is left"
-    done = run(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left)
+    temp = f"--basetemp={tmp_path / 'of_tests'}"
+    done = run(
+        tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", temp, *left
+    )
     assert done.returncode == 0, done.stdout[-5000:]
 
 

@@ -31,6 +31,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
 from sojourn import programs
+from sojourn.text import schedstat
 
 RUNS = Path(__file__).parent / "runs"
 TICKS_PER_S = 100
@@ -43,8 +44,8 @@ def counters(pid: int) -> dict[str, float]:
     """What the kernel has counted of a process so far; the reporter's thread is part of it."""
     cpu_ns = wait_ns = switches = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
-        ran, waited, _ = (task / "schedstat").read_text().split()
-        cpu_ns, wait_ns = cpu_ns + int(ran), wait_ns + int(waited)
+        if one := schedstat.parse((task / "schedstat").read_text()):
+            cpu_ns, wait_ns = cpu_ns + one.ran_ns, wait_ns + one.waited_ns
         status = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines())
         switches += int(status["voluntary_ctxt_switches"])
     io = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())

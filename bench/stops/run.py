@@ -34,8 +34,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from hog import planted
 from measure import CLIENT_CPU, SERVER_CPU
-from servers import await_port, free_port, started
+from servers import await_port, started
 
+from sojourn.places import ports
 from sojourn.samples.histogram import decode
 from sojourn.samples.intervals import intervals
 from sojourn.stats import independence, quantiles
@@ -134,7 +135,7 @@ def arguments() -> argparse.Namespace:
 @contextlib.contextmanager
 def serving(law: str) -> Iterator[tuple[int, int]]:
     """The synthetic service on the server's CPU; yields its port and process."""
-    port = free_port()
+    port = ports.free()
     line = [
         "nice",
         "-n",

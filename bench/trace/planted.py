@@ -101,7 +101,7 @@ class Row:
 @contextlib.contextmanager
 def started(name: str) -> Iterator[Server]:
     """A server on the server's CPU, once it listens."""
-    port = servers.free_port()
+    port = servers.ports.free()
     folder = Path(tempfile.mkdtemp(prefix="sojourn-planted-"))
     folder.chmod(0o755)
     (folder / "www").mkdir()

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sojourn.places import ports
+
 SUBSET = Path(__file__).with_name("subset.bt")
 #: Hooks that leave at once: `cargo build --release -p sojourn-trace --features bpf --example idle`.
 IDLE = Path(__file__).parents[2] / "target/release/examples/idle"
@@ -27,9 +29,7 @@ class Memcached:
     """A memcached of one thread on CPU 0, with one counter worth reading."""
 
     def __init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+        self.port = ports.free()
         command = (
             f"taskset -c 0 {NICE} memcached -u nobody -l 127.0.0.1 -p {self.port} -U 0 -t 1 -m 256"
         )

@@ -34,9 +34,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from servers import await_port, free_port
+from servers import await_port
 from wire.endpoints import started as endpoint
 from wire.usual.servers import HOME, ROOT
+
+from sojourn.places import ports
 
 HERE = Path(__file__).parent
 PLANTED_MS = 5.0
@@ -209,7 +211,7 @@ def running(stack: ExitStack, words: list[str], folder: Path, port: int, **how: 
 
 
 def upstream(stack: ExitStack, folder: Path, kind: str) -> int:
-    port = free_port()
+    port = ports.free()
     words = [sys.executable, "-c", UPSTREAM, str(port), kind, str(PLANTED_MS / 1e3)]
     running(stack, words, folder, port)
     return port
@@ -219,7 +221,7 @@ def proxy(program: str, file: str, text: str, flags: list[str], kind: str = "htt
     """A proxy with this configuration before an upstream that takes its time."""
 
     def start(stack: ExitStack, folder: Path) -> Server:
-        port, back = free_port(), upstream(stack, folder, kind)
+        port, back = ports.free(), upstream(stack, folder, kind)
         (folder / file).write_text(text.format(port=port, back=back, folder=folder))
         env = {**os.environ, "LD_LIBRARY_PATH": str(ROOT / "usr/lib/x86_64-linux-gnu")}
         pid = running(stack, [program, *flags, str(folder / file)], folder, port, env=env)
@@ -234,7 +236,7 @@ def threaded(work: str, before: str = "", per: str = "") -> Any:
     """A Python server with a thread for each connection that does this for each request."""
 
     def start(stack: ExitStack, folder: Path) -> Server:
-        port = free_port()
+        port = ports.free()
         text = THREADED.replace("BEFORE", textwrap.dedent(before).strip() or "pass")
         for name, code in (("PER", per), ("WORK", work)):
             line = next(line for line in text.splitlines() if line.strip() == name)
@@ -265,7 +267,7 @@ def database(stack: ExitStack, folder: Path) -> Server:
 
 def go_386(stack: ExitStack, folder: Path) -> Server:
     """A server of Go as a 32-bit program."""
-    port = free_port()
+    port = ports.free()
     (folder / "main.go").write_text(GO.replace("WAIT", f"{int(PLANTED_MS * 1e6)}"))
     env = {**os.environ, "GOARCH": "386", "CGO_ENABLED": "0", "GOCACHE": str(HOME / "gocache")}
     words = ["go", "build", "-o", str(folder / "server"), str(folder / "main.go")]
@@ -276,7 +278,7 @@ def go_386(stack: ExitStack, folder: Path) -> Server:
 
 def contained(stack: ExitStack, folder: Path) -> Server:
     """The server that sleeps under a lock, in a PID namespace with the tracer inside it."""
-    port = free_port()
+    port = ports.free()
     text = THREADED.replace("BEFORE", "pass").replace("PER", "pass")
     text = text.replace("WORK", f"time.sleep({PLANTED_MS / 1e3})")
     (folder / "server.py").write_text(text)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from servers import Served, await_port, certificate, family, free_port, requests_seen
+from servers import Served, await_port, certificate, family, requests_seen
 
 from sojourn.places import Address, ports, users
 from sojourn.services.clients.sql import Sql, SqlError
@@ -117,7 +117,7 @@ def _running(words: list[str], cpu: int, **how: Any) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
-    port, count_port = free_port(), free_port()
+    port, count_port = ports.free(), ports.free()
     (folder / "www").mkdir()
     (folder / "www/4k").write_bytes(b"x" * 4096)
     config = NGINX.format(folder=folder, port=port, count_port=count_port)
@@ -135,7 +135,7 @@ def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
 
 @contextlib.contextmanager
 def _greeter(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
-    port, count_port, file = free_port(), free_port(), folder / "greeter.pb"
+    port, count_port, file = ports.free(), ports.free(), folder / "greeter.pb"
     subprocess.run([BIN / "greeter", "-descriptor", file], check=True)
     told = ["-listen", f"127.0.0.1:{port}", "-count", f"127.0.0.1:{count_port}"]
     with _running([str(BIN / "greeter"), *told], cpu) as pid:
@@ -171,7 +171,7 @@ def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
 @contextlib.contextmanager
 def _redis(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
     """One process that listens on a unix socket and on a TCP port."""
-    port, path = free_port(), folder / "redis.sock"
+    port, path = ports.free(), folder / "redis.sock"
     told = ["--bind", "127.0.0.1", "--port", str(port), "--unixsocket", str(path), "--save", ""]
     with _running(["redis-server", *told], cpu, cwd=folder) as pid:
         await_port(port)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers import await_port, certificate, free_port
+from servers import await_port, certificate
 
+from sojourn.places import ports
 from wire.endpoints import BIN
 
 HOME = BIN.parent
@@ -224,7 +225,7 @@ def apache(wanted: Wanted) -> Iterator[Running]:
 
 @contextlib.contextmanager
 def caddy(wanted: Wanted) -> Iterator[Running]:
-    admin = free_port()
+    admin = ports.free()
     file = wanted.folder / "Caddyfile"
     text = CADDY.format(
         admin=admin,
@@ -254,7 +255,7 @@ def haproxy(wanted: Wanted) -> Iterator[Running]:
     (wanted.folder / "both.pem").write_text(both)
     back = wanted.folder / "back"
     shutil.copytree(wanted.folder, back)
-    with nginx(Wanted("http", free_port(), back, ("keepalive_timeout 1s;",))) as behind:
+    with nginx(Wanted("http", ports.free(), back, ("keepalive_timeout 1s;",))) as behind:
         text = HAPROXY.format(
             port=wanted.port, how=how, back=behind.port, settings=_settings(wanted)
         )
@@ -364,5 +365,5 @@ def started(name: str, scheme: str, settings: tuple[str, ...]) -> Iterator[Runni
         (folder / "www/4k").write_bytes(b"x" * 4096)
         certificate(folder)
         (folder / "key.pem").chmod(0o644)
-        with SERVERS[name][0](Wanted(scheme, free_port(), folder, settings)) as running:
+        with SERVERS[name][0](Wanted(scheme, ports.free(), folder, settings)) as running:
             yield running

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from sojourn import programs
 from sojourn.host.tree import Tree, cpu_text
+from sojourn.text import schedstat
 from sojourn.visible import in_line
 
 PROGRAM = "sojourn-trace"
@@ -190,8 +191,8 @@ def tasks(tree: Tree) -> dict[int, _Task]:
     for pid in filter(str.isdigit, tree.names("/proc")):
         for tid in tree.names(f"/proc/{pid}/task"):
             stat = tree.text(f"/proc/{pid}/task/{tid}/stat")
-            times = (tree.text(f"/proc/{pid}/task/{tid}/schedstat") or "").split()
-            if stat and len(times) == 3:
+            times = schedstat.parse(tree.text(schedstat.path(pid, tid)))
+            if stat and times:
                 head, _, tail = stat.rpartition(")")
                 fields = tail.split()
                 found[int(tid)] = _Task(
@@ -199,8 +200,8 @@ def tasks(tree: Tree) -> dict[int, _Task]:
                     name=head.partition("(")[2],
                     is_kernel=bool(int(fields[FLAGS]) & KERNEL_THREAD),
                     cpu=int(fields[CPU]),
-                    run_ns=int(times[0]),
-                    runs=int(times[2]),
+                    run_ns=times.ran_ns,
+                    runs=times.turns,
                 )
     return found
 

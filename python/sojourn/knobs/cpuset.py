@@ -22,6 +22,7 @@ from sojourn.knobs.knob import Felt, Knob, KnobKind, Turned
 from sojourn.knobs.settings import AFFINITY, Setting
 from sojourn.places import proc
 from sojourn.places.task import Task
+from sojourn.text import schedstat
 
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
 LAST_CPU = 36  # field of /proc/PID/stat after the name, from 0 (proc(5): 39)
@@ -158,11 +159,12 @@ class Cpuset(Knob):
 
     def _counted(self) -> dict[int, int]:
         """How often each thread has been given a CPU so far."""
-        texts = (
-            (task.tid, self._on.tree.text(f"/proc/{task.pid}/task/{task.tid}/schedstat"))
+        tree = self._on.tree
+        found = (
+            (task.tid, schedstat.parse(tree.text(schedstat.path(task.pid, task.tid))))
             for task in proc.tasks(self._on.leader)
         )
-        return {tid: int(text.split()[2]) for tid, text in texts if text}
+        return {tid: one.turns for tid, one in found if one}
 
     def _last_cpu(self, task: Task) -> int | None:
         fields = settings.stat_fields(self._on.tree, task.pid, task.tid)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.places.task import Task
+from sojourn.text import schedstat
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
@@ -118,9 +119,9 @@ def used_ns(leader: int) -> int:
 
 def thread_ns(pid: int, tid: int) -> int:
     """CPU time of one thread, ns; 0 if it is gone."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        text = Path(f"/proc/{pid}/task/{tid}/schedstat").read_text(encoding="ascii")
-        return int(text.split()[0])
+    with contextlib.suppress(OSError, ValueError):
+        found = schedstat.parse(Path(schedstat.path(pid, tid)).read_text(encoding="ascii"))
+        return found.ran_ns if found else 0
     return 0
 
 

@@ -29,7 +29,8 @@ def added_ns(result: LoadResult) -> dict[float | None, float] | None:
     """
     if result.lateness_ns is not None:
         lag = result.pick_up_ns
-        known = {None: lag.mean, **{q: lag.at(q) for q in quantiles.ALL}}
+        known: dict[float | None, float | None] = {None: lag.mean}
+        known |= {q: lag.at(q) for q in quantiles.ALL}
         return {q: ns for q, ns in known.items() if ns is not None}
     late = {why.partition(":")[0] for why in result.lateness}
     is_logged = result.server_stops is not None and result.server_stops.is_whole

@@ -20,6 +20,7 @@ from sojourn.host.activity import STEAL, cpu_ticks
 from sojourn.host.tree import Tree
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
+from sojourn.text import schedstat
 
 TREE = Tree()
 IRQ, SOFTIRQ = 5, 6  # fields of /proc/stat after the name, proc(5)
@@ -188,11 +189,8 @@ def _switches(live: Running) -> tuple[int, int]:
 
 def _wait_ns(live: Running) -> int:
     """Run-queue delay of the server's threads that live, ns: what a shield is felt by (M23)."""
-    total = 0
-    for task in live.tasks():
-        words = (TREE.text(f"/proc/{task.pid}/task/{task.tid}/schedstat") or "").split()
-        total += int(words[1]) if len(words) > 1 else 0
-    return total
+    found = (schedstat.parse(TREE.text(schedstat.path(t.pid, t.tid))) for t in live.tasks())
+    return sum(one.waited_ns for one in found if one)
 
 
 def build(spec: ServiceSpec, point: Point) -> Host:

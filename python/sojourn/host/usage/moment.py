@@ -18,6 +18,7 @@ from sojourn.host.usage import files
 from sojourn.host.usage.files import Source
 from sojourn.host.usage.members import PARENT, START, Member, Members
 from sojourn.host.usage.recorded import Recorded
+from sojourn.text import schedstat
 
 T_co = TypeVar("T_co", covariant=True)
 Clock = Callable[[], float]
@@ -203,15 +204,15 @@ def _threads(
     found = {}
     for key in listed:
         base = f"/proc/{key[0]}/task/{key[1]}"
-        ran, status = read.read(f"{base}/schedstat").split(), read.read(f"{base}/status")
+        ran, status = schedstat.parse(read.read(schedstat.path(*key))), read.read(f"{base}/status")
         switches = [files.after(status, name) for name in (_VOLUNTARY, _INVOLUNTARY)]
-        if len(ran) < 2 or None in switches:  # it has ended, or the kernel does not tell
+        if ran is None or None in switches:  # it has ended, or the kernel does not tell
             continue
         was = known.get(key)
         found[key] = Thread(
             name=was.name if was else status.partition(b"\n")[0].partition(b"\t")[2].decode(),
-            run_s=int(ran[0]) / 1e9,
-            wait_s=int(ran[1]) / 1e9,
+            run_s=ran.ran_ns / 1e9,
+            wait_s=ran.waited_ns / 1e9,
             voluntary=switches[0] or 0,
             involuntary=switches[1] or 0,
             start=was.start if was else _start(read, base),

@@ -24,6 +24,7 @@ from sojourn.places.ledger import Book
 from sojourn.places.task import Task
 from sojourn.questions.blame import asks
 from sojourn.spec.words import parted
+from sojourn.text import schedstat
 
 TREE = Tree()
 NAMED = "name:"
@@ -201,8 +202,8 @@ class Counters:
 
     def of_service(self) -> Served:
         """Read the counters of the service and of its CPUs."""
-        ran = [self._read.read(f"/proc/{p}/task/{t}/schedstat").split() for p, t in self._tasks]
-        known = [words for words in ran if len(words) > 1]
+        read = (self._read.read(schedstat.path(pid, tid)) for pid, tid in self._tasks)
+        known = [one for one in map(schedstat.parse, read) if one]
         busy = soft = 0
         for line in self._read.read("/proc/stat").partition(b"\nintr")[0].splitlines():
             name, _, rest = line.partition(b" ")
@@ -211,8 +212,8 @@ class Counters:
                 soft += ticks[SOFTIRQ]
                 busy += sum(ticks[n] for n in (USER, NICE, SYSTEM, IRQ, SOFTIRQ))
         return Served(
-            run_ns=sum(int(words[0]) for words in known),
-            wait_ns=sum(int(words[1]) for words in known),
+            run_ns=sum(one.ran_ns for one in known),
+            wait_ns=sum(one.waited_ns for one in known),
             disk_bytes=sum(map(self._disk_bytes, {pid for pid, _ in self._tasks})),
             busy_ns=busy * proc.TICK_NS,
             softirq_ns=soft * proc.TICK_NS,

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import SpecFault, StoreFault
+from sojourn.findings.findings import Findings
 from sojourn.report import testing
 from sojourn.report.parts import Parts
 from sojourn.report.writers import WRITERS, asked, export
 from sojourn.testing_questions import parts
 
 
-def written(tmp_path: Path, name: str, *, found: object = None) -> str:
+def written(tmp_path: Path, name: str, *, found: Findings | None = None) -> str:
     path = tmp_path / "answer"
     export(found or testing.findings(), asked([f"{name}={path}"]), parts())
     return path.read_text()
