@@ -1,0 +1,105 @@
+"""What a comparison can see in a given number of blocks: the power of bets on symmetry.
+
+The number of blocks until the capital suffices depends on the shift in units of the scatter alone.
+It is simulated once for each shift, with a fixed seed, on Student's t with four degrees of freedom:
+tails as heavy as those of pairs of equal runs.
+
+Source: `symmetry_bets`; M11 (the sample size is known before).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy import stats
+
+from sojourn.stats import gate_rule, symmetry_bets
+from sojourn.stats.times import Floats
+
+POWER = 0.9
+BLOCKS_MOST = 2000  # nobody waits for more
+SCATTER_NEEDS = 4  # blocks
+_SURE = 0.8
+_DRAWS = 400
+_FREEDOM = 4
+_SEED = 32
+_PER_DECADE = 12  # shifts at which it is simulated: 21 % apart, in between the smaller one counts
+_FIRST_BLOCKS = 64
+
+
+def blocks_for(change: float, scatter: float, alpha: float, margin: float = 0.0) -> int | None:
+    """Blocks in which a change is seen nine times out of ten; None: more than 2,000.
+
+    Args:
+        change: of the ratio, such as 0.1; above `margin`.
+        scatter: standard deviation of a block's log ratio.
+        alpha: level of the one test.
+        margin: change that is still allowed.
+    """
+    shift = (math.log1p(change) - math.log1p(margin)) / max(scatter, symmetry_bets.SCALE_LEAST)
+    if shift <= 0:
+        return None
+    step = math.floor(math.log10(min(shift, 10.0)) * _PER_DECADE)
+    return _blocks(step, alpha)
+
+
+def gate_blocks(change: float, scatter: float, alpha: float, margin: float) -> int | None:
+    """The same for a gate, whose alarm fresh blocks confirm; None: more than 2,000 a stage."""
+    first = blocks_for(change, scatter, alpha, margin)
+    fresh = blocks_for(change, scatter, gate_rule.CONFIRM, margin)
+    return None if first is None or fresh is None else first + fresh
+
+
+def scatter(logs: Floats) -> float:
+    """Standard deviation of the blocks' log ratios that it surely does not exceed by much.
+
+    The upper end of the 80 % one-sided interval, because a few blocks know it badly.
+    """
+    known = logs[np.isfinite(logs)]
+    if len(known) < SCATTER_NEEDS:
+        return math.inf
+    freedom = len(known) - 1
+    wider = math.sqrt(freedom / float(stats.chi2.ppf(1 - _SURE, freedom)))
+    return max(float(np.std(known, ddof=1)) * wider, symmetry_bets.SCALE_LEAST)
+
+
+def change_in(blocks: int, scatter: float, alpha: float, margin: float = 0.0) -> float | None:
+    """The smallest change that so many blocks show nine times out of ten; None: none below 1,000 %.
+
+    Args:
+        blocks: that are measured at most.
+        scatter: standard deviation of a block's log ratio.
+        alpha: level of the one test.
+        margin: change that is still allowed.
+    """
+    for hundredth in range(1, 1000):
+        change = margin + hundredth / 100
+        needed = blocks_for(change, scatter, alpha, margin)
+        if needed is not None and needed <= blocks:
+            return change
+    return None
+
+
+@lru_cache(maxsize=256)
+def _blocks(step: int, alpha: float) -> int | None:
+    shift = 10 ** (step / _PER_DECADE)
+    blocks = _FIRST_BLOCKS
+    while True:
+        reached = _reached(shift, blocks, alpha)
+        if math.isfinite(found := float(np.quantile(reached, POWER, method="higher"))):
+            return int(found)
+        if blocks >= BLOCKS_MOST:
+            return None
+        blocks = min(BLOCKS_MOST, 4 * blocks)
+
+
+def _reached(shift: float, blocks: int, alpha: float) -> Floats:
+    """The block at which each simulated series has enough evidence; inf: none of these."""
+    rng = np.random.default_rng(_SEED)
+    noise = rng.standard_t(_FREEDOM, (_DRAWS, blocks)) / math.sqrt(_FREEDOM / (_FREEDOM - 2))
+    unit = symmetry_bets.FIRST_SCALE
+    path = symmetry_bets.log_capital_at((shift + noise) * unit, unit)
+    is_there = path >= math.log(1 / alpha)
+    return np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1.0, math.inf)
