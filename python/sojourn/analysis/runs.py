@@ -122,6 +122,7 @@ def _run(
         is_believed=decision is not Decision.UNKNOWN,
         series=own.series,
         grows=own.grows and outcome.verdict is not Verdict.UNKNOWN,
+        cpu_ns=outcome.cpu_ns,
     )
 
 

@@ -35,6 +35,7 @@ class Run:
         lateness_ns: (q, ns) pairs of what the client can have added, as in `Estimate`; q None is
             the mean. Only where it is more than little.
         grows: its queue grew from the first eighth to the last (M8): its times have no level.
+        cpu_ns: CPU time of the server for each completed request, ns; None: not counted.
     """
 
     key: str
@@ -58,6 +59,7 @@ class Run:
     sample: tuple[tuple[float, float | None], ...] = ()
     lateness_ns: tuple[tuple[float | None, float], ...] = ()
     grows: bool = False
+    cpu_ns: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -242,6 +242,7 @@ class Outcome:
             told of none, or there was nobody.
         neighbour_of_alone: the same as a share of their progress alone and flat out (M22).
         course: how it went on while it lasted (M8).
+        cpu_ns: CPU time of the server for each completed request, ns; None: not counted.
     """
 
     point: Point
@@ -266,6 +267,7 @@ class Outcome:
     neighbour_per_s: float | None = None
     neighbour_of_alone: float | None = None
     course: Course = Course.STEADY
+    cpu_ns: float | None = None
 
     @property
     def is_believed(self) -> bool:

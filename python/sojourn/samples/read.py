@@ -69,6 +69,7 @@ def read(folder: Path) -> Outcome:
         shield=shield(folder / SERVICE),
         neighbour_per_s=did.get("per_s"),
         neighbour_of_alone=did.get("of_alone"),
+        cpu_ns=cpu_ns(folder / HOST, result.achieved_rps),
     )
 
 
@@ -206,6 +207,14 @@ def _not_as_asked(name: str, found: Mapping[str, Any]) -> str:
     if why := found.get("not_held"):
         return f"neighbour {found['kind']} did not hold its intensity: {why}"
     return ""
+
+
+def cpu_ns(at: Path, achieved_rps: float) -> float | None:
+    """CPU time of the server for each completed request, ns; None: `host.json` does not count."""
+    table = read_json(at) if at.exists() else {}
+    done = achieved_rps * float(table.get("length_s") or 0.0)
+    busy_s = table.get("server_cpu_s")
+    return 1e9 * float(busy_s) / done if busy_s and done > 0 else None
 
 
 def shield(at: Path) -> str:

@@ -21,6 +21,7 @@ from sojourn.plan.points import UNSTATED
 from sojourn.plan.setting import Setting
 from sojourn.samples import dependence, lateness, made
 from sojourn.samples.intervals import intervals
+from sojourn.samples.read import cpu_ns
 from sojourn.testing_questions import PLANS
 
 
@@ -478,3 +479,13 @@ def test_a_load_during_which_the_machine_slept_or_its_time_was_set_is_void(
     outcome = samples.read(folder)
     assert outcome.verdict is Verdict.UNKNOWN
     assert why in "; ".join(outcome.reasons)
+
+
+def test_cpu_time_of_a_request_is_counted_or_not_known(tmp_path: Path) -> None:
+    at = tmp_path / "host.json"
+    assert cpu_ns(at, 1000.0) is None
+    made.put_host(tmp_path, length_s=2.0, server_cpu_s=0.5)
+    assert cpu_ns(at, 1000.0) == pytest.approx(250_000)
+    assert cpu_ns(at, 0.0) is None
+    made.put_host(tmp_path, length_s=2.0, server_cpu_s=0.0)  # of a server that is not the lab's
+    assert cpu_ns(at, 1000.0) is None

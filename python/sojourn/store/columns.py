@@ -63,6 +63,7 @@ SCHEMA = pa.schema(
         ("course", pa.string()),
         ("setting", pa.map_(pa.string(), pa.string())),
         ("rules", pa.string()),
+        ("cpu_ns", pa.float64()),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -96,6 +97,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "course": str(outcome.course),
         "setting": as_kept(point.setting),
         "rules": json.dumps(codec.rules_json(point.rules)),
+        "cpu_ns": outcome.cpu_ns,
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -170,6 +172,7 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         neighbour_per_s=row.get("neighbour_per_s"),
         neighbour_of_alone=row.get("neighbour_of_alone"),
         course=Course(row.get("course") or Course.STEADY),
+        cpu_ns=row.get("cpu_ns"),
     )
 
 

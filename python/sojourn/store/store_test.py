@@ -90,6 +90,7 @@ def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path
         neighbour_per_s=3.5,
         neighbour_of_alone=0.5,
         course=Course.COLD,
+        cpu_ns=1.5e4,
     )
     for one in (outcome, shielded):
         pq.write_table(to_table(one), tmp_path / "x.parquet")
