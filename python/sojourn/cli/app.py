@@ -13,6 +13,7 @@ from typer.models import CommandInfo
 
 from sojourn import __version__, handed
 from sojourn.cli import (
+    compare_cmd,
     install_cmd,
     kinds,
     lowered,
@@ -100,6 +101,7 @@ app.command(rich_help_panel=_MEASURE)(machine.restore)
 app.command(rich_help_panel=_AFTER)(ls.ls)
 app.command(rich_help_panel=_AFTER)(records.show)
 app.command("report", rich_help_panel=_AFTER)(records.write)
+app.command(rich_help_panel=_AFTER)(compare_cmd.compare)
 app.command(rich_help_panel=_AFTER)(sql.sql)
 app.command(rich_help_panel=_AFTER)(rm.rm)
 app.add_typer(models_cmd.app)

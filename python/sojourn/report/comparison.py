@@ -1,0 +1,202 @@
+"""A comparison as text, Markdown and a page of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sojourn.analysis.comparison import Comparison, Ratio, Row
+from sojourn.report import page
+from sojourn.stats.paired_ratio import Judgement
+from sojourn.units import show_count, show_ns
+
+NOISE_MOST = 3.0  # factor; a floor from one pair of runs is larger, and says nothing
+LARGEST = 10.0  # ratio at the end of the scale; a larger one is drawn there, its number tells
+LACKS = "–"  # nothing was measured: never a 0
+WEAKER = (
+    "The records were measured at different times, so drift of the machine counts as a difference. "
+    "`sojourn compare --command OLD --command NEW` measures in turn."
+)
+ACROSS = "The records are of different machines, so a ratio compares machines, too."
+_SIGNS = {
+    Judgement.WORSE: "✗",
+    Judgement.BETTER: "✓",
+    Judgement.SAME: "=",
+    Judgement.OPEN: "?",
+}
+
+
+def sentence(found: Comparison) -> str:
+    """The whole comparison in a sentence."""
+    worse = _named(found, Judgement.WORSE)
+    better = _named(found, Judgement.BETTER)
+    first, *rest = _called(found)
+    others = " and ".join(rest)
+    if worse:
+        more = f"; better: {', '.join(better)}" if better else ""
+        return f"{others} is worse than {first}: {', '.join(worse)}{more}."
+    if better:
+        return f"{others} is better than {first}: {', '.join(better)}."
+    if found.judgement is Judgement.SAME:
+        return f"{others} and {first} differ by less than {found.limits.same:.0%} in every number."
+    return f"Whether {others} differs from {first} cannot be told from these runs."
+
+
+def _named(found: Comparison, judgement: Judgement) -> list[str]:
+    return [
+        f"{row.number} {f'at {row.load}' if row.load else ''}".rstrip()
+        + (f" ({_called(found)[number]})" if len(found.names) > 2 else "")
+        for row in found.rows
+        for number, side in enumerate(row.sides)
+        if side.judgement is judgement and number
+    ]
+
+
+def letters(found: Comparison) -> list[tuple[str, str]]:
+    """(letter, record) for each: names of records are long."""
+    return list(zip("ABCDEFGH", found.names, strict=False))
+
+
+def _called(found: Comparison) -> tuple[str, ...]:
+    return tuple(letter for letter, _ in letters(found))
+
+
+def shared(found: Comparison) -> list[Row]:
+    """The rows that a second record has, too."""
+    return [row for row in found.rows if any(side.ratio is not None for side in row.sides[1:])]
+
+
+def lacking(found: Comparison) -> str:
+    """Where the first record stands alone or lacks, in a sentence; "" if nowhere."""
+    there = {(row.service, row.load) for row in shared(found)}
+    places = dict.fromkeys((row.service, row.load) for row in found.rows)
+    gone = [f"{service} at {load}" for service, load in places if (service, load) not in there]
+    return f"Not measured in both: {', '.join(gone)}." if gone else ""
+
+
+def columns(found: Comparison) -> tuple[str, ...]:
+    """Names of the columns of `lines`."""
+    first, *others = _called(found)
+    each = ((name, f"{name}/{first}", "verdict") for name in others)
+    return ("service", "load", "number", first, *(cell for cells in each for cell in cells))
+
+
+def lines(found: Comparison) -> list[tuple[str, ...]]:
+    """A line of texts for each row."""
+    return [_line(row) for row in shared(found)]
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    cells = [row.service, row.load or "any", row.number, value(row, row.sides[0])]
+    for side in row.sides[1:]:
+        cells += [value(row, side), ratio(side), verdict(side)]
+    return tuple(cells)
+
+
+def value(row: Row, side: Ratio) -> str:
+    """A number with its unit."""
+    if side.value is None:
+        return LACKS
+    if math.isinf(side.value):
+        return "∞"
+    return f"{show_count(side.value)}/s" if row.is_rate else show_ns(side.value)
+
+
+def ratio(side: Ratio) -> str:
+    """`1.10 (1.05 to 1.15), A/A ±3.2 %`."""
+    if side.ratio is None:
+        return LACKS
+    said = "∞" if math.isinf(side.ratio) else f"{side.ratio:.3g}"
+    if side.interval:
+        said += f" ({side.interval.lo:.3g} to {side.interval.hi:.3g})"
+    if side.noise is not None:
+        is_known = side.noise <= NOISE_MOST
+        said += f", A/A ±{side.noise - 1:.1%}" if is_known else ", A/A: too few pairs"
+    return said
+
+
+def verdict(side: Ratio) -> str:
+    """A judgement with its sign, and why there is none."""
+    said = f"{_SIGNS[side.judgement]} {side.judgement}"
+    return f"{said}: {side.note}" if side.note and side.judgement is Judgement.OPEN else said
+
+
+def notes(found: Comparison) -> Sequence[str]:
+    """What else a reader must know."""
+    alpha = f"Chance of any wrong worse or better: {found.limits.alpha:.3g} (Holm)."
+    who = "; ".join(f"{letter} is {name}" for letter, name in letters(found))
+    open_ = [f"{name} is not finished." for name in found.unfinished]
+    own = [lacking(found)] if lacking(found) else []
+    return (f"{who}.", *([ACROSS] if found.is_across else []), *open_, *own, WEAKER, alpha)
+
+
+def markdown(found: Comparison) -> str:
+    """For a comment on a change: the answer, the differences, and the table."""
+    parts = [f"**{_plain(sentence(found))}**", ""]
+    if found.differences:
+        rows = [(what, *each) for what, each in found.differences]
+        parts += _table(("differs", *_called(found)), rows)
+    parts += _table(columns(found), lines(found))
+    return "\n".join([*parts, *map(_plain, notes(found))]) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    shown = [head, ["---"] * len(head), *rows]
+    return [*(f"| {' | '.join(map(_plain, row))} |" for row in shown), ""]
+
+
+def _plain(text: str) -> str:
+    """Names come from records of others: they may neither end a cell nor be HTML."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    return flat.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def html(found: Comparison) -> str:
+    """The page: the answer, what differs, one scale for all ratios, the table."""
+    return page.rendered(
+        "comparison.html.j2",
+        [],
+        found=found,
+        sentence=sentence(found),
+        columns=columns(found),
+        rows=lines(found),
+        notes=notes(found),
+        bars=bars(found),
+        called=_called(found),
+    )
+
+
+def bars(found: Comparison) -> list[tuple[str, str, float | None, float, float]]:
+    """(what, verdict, ratio, low end, high end) as shares of one logarithmic scale, in [0, 1].
+
+    A number without a ratio has None for it; it is listed and not drawn.
+    """
+    sides = [
+        (
+            f"{row.service} {row.number} {row.load}" + (f" · {_called(found)[n]}" if many else ""),
+            side,
+        )
+        for many in (len(found.names) > 2,)
+        for row in shared(found)
+        for n, side in enumerate(row.sides)
+        if n
+    ]
+    ends = [
+        abs(math.log(end))
+        for _, side in sides
+        for end in (side.ratio, *((side.interval.lo, side.interval.hi) if side.interval else ()))
+        if end is not None and 0 < end < math.inf
+    ]
+    span = min(max(ends, default=0.0), math.log(LARGEST)) or 1.0
+
+    def at(end: float) -> float:
+        shift = math.log(end) if 0 < end < math.inf else math.inf if end else -math.inf
+        return min(1.0, max(0.0, 0.5 + shift / span / 2))
+
+    drawn = []
+    for what, side in sides:
+        ends_of = side.interval
+        middle = None if side.ratio is None else at(side.ratio)
+        low, high = (at(ends_of.lo), at(ends_of.hi)) if ends_of else (middle or 0.5, middle or 0.5)
+        drawn.append((what, verdict(side), middle, low, high))
+    return drawn

@@ -1,0 +1,164 @@
+"""Records side by side: ratios, judgements, what is missing, and the forms in which it is shown."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.analysis.comparison import CPU, MAX_LOAD, Comparison, compare, differences
+from sojourn.findings.findings import Findings, LoadPoint, Run
+from sojourn.report import comparison as shown
+from sojourn.report import testing
+from sojourn.stats.paired_ratio import Judgement, Limits
+from sojourn.stats.unpaired_ratio import unpaired
+
+LIMITS = Limits(alpha=0.01, same=0.05)
+RESTARTS = 8
+
+
+def a_run(of: Run, repeat: int, factor: float) -> Run:
+    """A restart whose times are a factor of those of another, and 1 % of its own."""
+    own = factor * math.exp(0.01 * (-1) ** repeat * (1 + repeat / 10))
+    mean = (of.mean_ns or 1.0) * own
+    sample = tuple((q, ns and ns * own) for q, ns in of.quantiles)
+    return replace(of, repeat=repeat, mean_ns=mean, sample=sample, cpu_ns=1e4 * own)
+
+
+def scaled(point: LoadPoint, factor: float) -> LoadPoint:
+    """A load whose restarts take `factor` as long."""
+    runs = tuple(a_run(point.runs[0], repeat, factor) for repeat in range(RESTARTS))
+    return replace(point, runs=runs, is_overloaded=False, is_bimodal=False)
+
+
+def record(factor: float, *, points: int = 2) -> Findings:
+    """A record of memcached alone whose times are a factor of the usual."""
+    service = testing.memcached()
+    mine = tuple(scaled(point, factor) for point in service.points[2 : 2 + points])
+    service = replace(service, points=mine, noise_floor=None)
+    return replace(testing.findings(), services=(service,))
+
+
+def held(*records: Findings) -> Comparison:
+    return compare([f"r{n}" for n in range(len(records))], records, LIMITS)
+
+
+def judgements(found: Comparison, number: str) -> set[Judgement]:
+    return {side.judgement for row in found.rows if row.number == number for side in row.sides[1:]}
+
+
+def test_a_slower_record_is_worse_in_every_time_and_equal_max_load_is_open() -> None:
+    found = held(record(1.0), record(1.3))
+    assert found.judgement is Judgement.WORSE
+    for number in ("mean", "p50", "p99", CPU):
+        assert judgements(found, number) == {Judgement.WORSE}
+    row = next(row for row in found.rows if row.number == "p99")
+    side = row.sides[1]
+    assert side.ratio == pytest.approx(1.3)
+    assert side.interval is not None
+    assert side.interval.lo < 1.3 < side.interval.hi
+    assert judgements(found, MAX_LOAD) == {Judgement.OPEN}
+    assert "worse than A" in shown.sentence(found)
+
+
+def test_the_other_way_round_is_better_and_equal_records_do_not_differ() -> None:
+    assert held(record(1.3), record(1.0)).judgement is Judgement.BETTER
+    same = held(record(1.0), record(1.001))
+    assert judgements(same, "p99") == {Judgement.SAME}
+
+
+def test_more_max_load_is_better() -> None:
+    first, second = record(1.0), record(1.0)
+    service = second.services[0]
+    most = service.sections["max_load"]
+    border = most.border  # type: ignore[attr-defined]
+    ends = replace(border.interval_rps, lo=2.9 * border.estimate_rps, hi=3.1 * border.estimate_rps)
+    border = replace(border, estimate_rps=3 * border.estimate_rps, interval_rps=ends)
+    more = service.having("max_load", replace(most, border=border))  # type: ignore[call-arg]
+    found = held(first, replace(second, services=(more,)))
+    assert judgements(found, MAX_LOAD) == {Judgement.BETTER}
+
+
+def test_two_groups_of_restarts_and_too_few_are_said_and_not_judged() -> None:
+    modes = record(1.5)
+    service = modes.services[0]
+    points = tuple(replace(point, is_bimodal=True) for point in service.points)
+    found = held(record(1.0), replace(modes, services=(replace(service, points=points),)))
+    assert judgements(found, "p99") == {Judgement.OPEN}
+    assert "two groups" in shown.markdown(found)
+    few = tuple(replace(point, runs=point.runs[:2]) for point in service.points)
+    found = held(record(1.0), replace(modes, services=(replace(service, points=few),)))
+    assert judgements(found, "p99") == {Judgement.OPEN}
+    assert "2 of at least 3 restarts" in shown.markdown(found)
+
+
+def test_what_one_record_lacks_is_a_dash_and_never_a_zero() -> None:
+    found = held(record(1.0), record(1.0, points=1), record(1.1))
+    row = next(row for row in found.rows if row.sides[1].value is None)
+    assert (row.sides[1].ratio, row.sides[1].judgement) == (None, Judgement.OPEN)
+    line = shown.lines(found)[found.rows.index(row)]
+    assert line[4:7] == ("–", "–", "? cannot be told: not measured in both")
+    assert any(middle is None for _, _, middle, _, _ in shown.bars(found))
+    assert all(0 <= low <= high <= 1 for _, _, _, low, high in shown.bars(found))
+
+
+def test_a_row_that_only_one_record_has_is_named_once() -> None:
+    found = held(record(1.0), record(1.0, points=1))
+    assert len(shown.shared(found)) < len(found.rows)
+    assert shown.lacking(found).startswith("Not measured in both: memcached at")
+
+
+def test_lost_requests_are_infinite_and_no_ratio_is_made_of_them() -> None:
+    broken = record(1.0)
+    service = broken.services[0]
+    lost = tuple(
+        replace(run, mean_ns=None, sample=tuple((q, math.inf) for q, _ in run.sample))
+        for run in service.points[0].runs
+    )
+    points = (replace(service.points[0], runs=lost), *service.points[1:])
+    found = held(record(1.0), replace(broken, services=(replace(service, points=points),)))
+    row = next(row for row in found.rows if row.number == "p99")
+    assert row.sides[1].ratio == math.inf
+    assert "∞" in shown.markdown(found)
+
+
+def test_a_page_and_markdown_show_hostile_names_as_text() -> None:
+    evil = "<script>alert(1)</script>|\n# x"
+    found = replace(
+        compare(["a", evil], [record(1.0), record(1.2)], LIMITS),
+        differences=(("CPU", (evil, "b")),),
+    )
+    html = shown.html(found)
+    assert "<script>alert" not in html
+    assert "on one scale" in html
+    text = shown.markdown(found)
+    assert "<script>" not in text
+    assert "\n# x" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 2  # of two tables
+
+
+def test_only_what_differs_is_listed() -> None:
+    facts = [{"kernel": "6.1", "CPU": "x"}, {"kernel": "6.2", "CPU": "x"}]
+    rows = differences([record(1.0), record(1.0)], facts)
+    assert rows == (("kernel", ("6.1", "6.2")),)
+
+
+def test_records_with_nothing_in_common_have_no_rows() -> None:
+    none = replace(record(1.0), services=())
+    assert shown.shared(held(record(1.0), none)) == []
+
+
+def test_welch_holds_its_level_and_refuses_few() -> None:
+    rng = np.random.default_rng(1)
+    alarms = sum(
+        unpaired(np.exp(rng.normal(0, 0.1, 6)), np.exp(rng.normal(0, 0.3, 9)), 0.05).p <= 0.05
+        for _ in range(800)
+    )
+    assert alarms <= 0.05 * 800 + 4 * math.sqrt(800 * 0.05 * 0.95)
+    assert unpaired([1.0, 1.1], [2.0, 2.1, 2.2], 0.05).interval is None
+    assert unpaired([], [1.0], 0.05).ratio is None
+    assert unpaired([math.inf], [1.0], 0.05).ratio == 0.0
