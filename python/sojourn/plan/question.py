@@ -67,6 +67,8 @@ class Question(ABC):
         tables: keys of the service without which it cannot be asked, such as `qos`.
         is_alone: nothing else may be asked of the same service.
         is_of_all: a table of the study asks it of several services at once, not `measure` of one.
+        is_in_turn: of those that are asked of all, its services run one after the other, each with
+            the whole machine.
         is_of_one: it may be asked of one service of a study only.
         gives_axis: its search is the load axis of a service with `max_rps = "qos"`.
     """
@@ -78,6 +80,7 @@ class Question(ABC):
     tables: ClassVar[tuple[str, ...]] = ()
     is_alone: ClassVar[bool] = False
     is_of_all: ClassVar[bool] = False
+    is_in_turn: ClassVar[bool] = False
     is_of_one: ClassVar[bool] = False
     gives_axis: ClassVar[bool] = False
 

@@ -242,7 +242,7 @@ class Session:
             self._settled[as_asked] = settle(spec, study, self.facts, self._whole, self.catalogue)
         service, where = self._settled[as_asked]
         asks = self.catalogue.questions.of_phase(point.phase)
-        has_company = point.rules.is_of_all
+        has_company = point.rules.is_of_all and not (asks and asks.is_in_turn)
         if asks is not None and has_company:
             where = company(study, self.facts, asks, self._whole)[spec.label]
         live = RunningService(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sojourn.questions.kind import Kind
-from sojourn.questions.null import plan
+from sojourn.questions.null import asks, plan
 
 if TYPE_CHECKING:
     from sojourn.analysis.answer_kind import Answer
@@ -16,6 +16,7 @@ class NullKind(Kind):
     """What this question is made of."""
 
     plan = plan.KIND
+    asks = asks.ASKS
 
     def judge(self) -> Answer:
         """What follows from its points."""
