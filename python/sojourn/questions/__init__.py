@@ -110,6 +110,16 @@ def amended(findings: Findings, record: Path) -> Findings:
     return findings
 
 
+def forms(findings: Findings) -> Mapping[str, str]:
+    """The answer for other programs, of the question that has such forms; {} if none has."""
+    return next(filter(None, (kind.forms(findings) for kind in KINDS.values())), {})
+
+
+def scatter(findings: Findings) -> Mapping[str, float]:
+    """What pairs of runs in turn differ by, of the question that knows it; {} if none does."""
+    return next(filter(None, (kind.scatter(findings) for kind in KINDS.values())), {})
+
+
 def tables(findings: Findings, source: str) -> tuple[Table, ...]:
     """What was measured as models of fleets and costs read it."""
     return tuple(table for kind in KINDS.values() for table in kind.tables(findings, source))

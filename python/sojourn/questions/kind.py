@@ -7,7 +7,7 @@ the other parts are loaded when they are asked for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,16 @@ class Kind(ABC):
         """Findings with what follows from a model or from a file of the whole record."""
         del record
         return findings
+
+    def forms(self, findings: Findings) -> Mapping[str, str]:
+        """Its answer for other programs, by the name of the form, such as "markdown"."""
+        del findings
+        return {}
+
+    def scatter(self, findings: Findings) -> Mapping[str, float]:
+        """Standard deviation of each number's log ratio of two runs in turn, for later plans."""
+        del findings
+        return {}
 
     def tables(self, findings: Findings, source: str) -> tuple[Table, ...]:
         """What it measured as models of fleets and costs read it, one for each setting.
