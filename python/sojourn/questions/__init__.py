@@ -20,6 +20,7 @@ from sojourn.questions import (
     breakdown,
     check,
     colocation,
+    compare,
     isolation_cost,
     max_load,
     null,
@@ -55,6 +56,7 @@ KINDS: Mapping[str, Kind] = kinds.table(
     qos_matrix.KIND,
     smt_pairs.KIND,
     scheduler_bakeoff.KIND,
+    compare.KIND,
 )
 PLANS = Questions(*(kind.plan for kind in KINDS.values()))
 

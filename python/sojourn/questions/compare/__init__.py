@@ -1,0 +1,53 @@
+"""Whether one setting is worse than another, measured in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sojourn.questions.compare import asks, plan
+from sojourn.questions.kind import Kind
+
+if TYPE_CHECKING:
+    from sojourn.analysis.answer_kind import Answer
+    from sojourn.findings.findings import Findings
+    from sojourn.report.section import Shown
+
+
+class CompareKind(Kind):
+    """What this question is made of."""
+
+    plan = plan.KIND
+    asks = asks.ASKS
+
+    def judge(self) -> Answer:
+        """What follows from its points."""
+        from sojourn.questions.compare import judge
+
+        return judge.KIND
+
+    def section(self) -> Shown:
+        """How its answer is shown."""
+        from sojourn.questions.compare import section
+
+        return section.KIND
+
+    def forms(self, findings: Findings) -> Mapping[str, str]:
+        """Markdown and JUnit, for CI."""
+        from sojourn.questions.compare import forms, judge
+
+        found = findings.section(judge.Compared)
+        if found is None:
+            return {}
+        return {"markdown": forms.markdown(found), "junit": forms.junit(found)}
+
+    def scatter(self, findings: Findings) -> Mapping[str, float]:
+        """Of each number, the largest of all services."""
+        from sojourn.questions.compare import judge
+
+        found = findings.section(judge.Compared)
+        known = [(row.number, row.scatter) for row in found.rows if row.scatter] if found else []
+        return dict(sorted(known, key=lambda pair: pair[1]))
+
+
+KIND = CompareKind()

@@ -1,0 +1,192 @@
+"""Settings in turn, until it is clear whether one is worse (M15, M16, M38).
+
+A block holds one run of every service of `[compare]`, each from a fresh start, alone on the
+machine, under the same offered load. The order of a block is drawn from the study's seed, so that
+drift of the machine favours no service. Without a difference, the log ratio of a block is as likely
+as its negative. After each block a test that stays valid at all times says whether more are needed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+
+from sojourn.plan import make
+from sojourn.plan.points import Cell, Outcome, Phase, Point
+from sojourn.plan.question import Known, OfAll, PhaseKind
+from sojourn.plan.setting import LOAD, RATE, Setting
+from sojourn.questions.compare import asks
+from sojourn.spec import Study
+
+NAME = "compare"
+PHASE = Phase(NAME)
+BLOCKS_LEAST = 7  # before that no test at 1 % can end
+_FIELDS = {"mean": "mean_ns", "p50": "p50_ns", "p99": "p99_ns", "cpu": "cpu_ns"}
+
+Logs = Mapping[str, list[float]]  # number → log ratio of each block to the first service's
+
+
+class Compare(OfAll):
+    """Which of several services is worse than the first; asked by the table `[compare]`."""
+
+    name = NAME
+    about = "services in turn: whether one is worse than the first"
+    phases = (
+        PhaseKind(name=PHASE, about="services in turn, each from a fresh start", is_about=True),
+    )
+    is_in_turn = True
+
+    def members(self, study: Study) -> tuple[str, ...]:
+        """Those in the study's table."""
+        return members(study)
+
+    def next_of_all(
+        self,
+        study: Study,
+        levels: Setting,
+        known: Mapping[str, Known],
+        outcomes: Sequence[Outcome],
+    ) -> Point | None:
+        """The next run of a block; None once the answer is clear, or all blocks are measured."""
+        rate = offered(study, known)
+        if rate is None or sum(outcome.wall_s for outcome in outcomes) >= study.run.budget_s:
+            return None
+        setting = Setting.of({**levels, RATE: rate} if study.run.rates else
+                             {**levels, LOAD: asks.of(study).load})  # fmt: skip
+        done = tried(study, outcomes)
+        for block in range(asks.of(study).blocks):
+            for label in order(study, block):
+                runs = done[label].at(block, setting)
+                if make.is_open(runs, study.run.retries) and not grew(runs):
+                    point = make.point(
+                        study,
+                        Cell(label, PHASE, block, setting),
+                        len(runs),
+                        measure_s=study.run.measure_s,
+                        offered_rps=rate,
+                        fraction=share(study, known, rate),
+                    )
+                    return make.longer(point, runs)
+            is_whole = members(study) == asks.of(study).services
+            if is_whole and block + 1 >= BLOCKS_LEAST and is_clear(study, outcomes, block + 1):
+                return None
+        return None
+
+
+def members(study: Study) -> tuple[str, ...]:
+    """Labels of the services that are there, the first one first.
+
+    Before anything runs, each service is looked at in a study that has no other.
+    """
+    present = {service.label for service in study.services}
+    return tuple(label for label in asks.of(study).services if label in present)
+
+
+def offered(study: Study, known: Mapping[str, Known]) -> float | None:
+    """The load of every service, requests/s; None while a max RPS is not known."""
+    axes = [known[label].axis for label in members(study)]
+    tops = [axis.rps for axis in axes if axis is not None]
+    if len(tops) < len(axes) or not tops:
+        return None  # its own answer says why
+    return make.rounded(max(study.run.rates_rps, default=asks.of(study).load * min(tops)))
+
+
+def share(study: Study, known: Mapping[str, Known], rate: float) -> float:
+    """The load as a share of the lowest max RPS."""
+    axes = (known[label].axis for label in members(study))
+    return round(rate / min(axis.rps for axis in axes if axis is not None), 4)
+
+
+def order(study: Study, block: int) -> list[str]:
+    """The services of one block in the order in which they run."""
+    labels = list(members(study))
+    random.Random(make.seed_of(study, f"{NAME}/b{block}")).shuffle(labels)  # noqa: S311 - no secret
+    return labels
+
+
+def tried(study: Study, outcomes: Sequence[Outcome]) -> dict[str, make.Tried]:
+    """The runs of each service."""
+    return {
+        label: make.Tried((o for o in outcomes if o.point.service == label), PHASE)
+        for label in members(study)
+    }
+
+
+def grew(runs: Sequence[Outcome]) -> bool:
+    """Whether two attempts show that the load is more than is served: its times are endless."""
+    return make.is_overloaded(runs)
+
+
+def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[dict[str, Outcome | None]]:
+    """The valid run of every service in each block that has one of each; None: the queue grew."""
+    found: dict[int, dict[str, list[Outcome]]] = {}
+    for outcome in outcomes:
+        if outcome.point.phase is PHASE:
+            block = found.setdefault(outcome.point.repeat, {})
+            block.setdefault(outcome.point.service, []).append(outcome)
+    whole = []
+    for number in sorted(found):
+        runs: dict[str, Outcome | None] = {}
+        for label in asks.of(study).services:
+            mine = found[number].get(label, [])
+            valid = [outcome for outcome in mine if outcome.is_believed]
+            if valid or grew(mine):
+                runs[label] = valid[0] if valid else None
+        if len(runs) == len(asks.of(study).services):
+            whole.append(runs)
+    return whole
+
+
+def value_of(outcome: Outcome | None, number: str) -> float:
+    """A number of a run; `inf` if it has no end, nan if it was not counted."""
+    if outcome is None or (number != "cpu" and outcome.lost and outcome.mean_ns is None):
+        return math.nan if number == "cpu" else math.inf
+    found = getattr(outcome, _FIELDS[number])
+    return math.nan if found is None else float(found)
+
+
+def logs_of(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Logs]:
+    """Label of each service but the first → log ratios of its numbers, a block each."""
+    first, *others = asks.of(study).services
+    blocks = blocks_of(study, outcomes)
+    return {
+        label: {
+            number: [_log(value_of(runs[first], number), value_of(runs[label], number))
+                     for runs in blocks]
+            for number in asks.of(study).numbers
+        }
+        for label in others
+    }  # fmt: skip
+
+
+def _log(first: float, other: float) -> float:
+    if math.isnan(first) or math.isnan(other) or first <= 0 or other <= 0:
+        return math.nan
+    if math.isinf(first) and math.isinf(other):
+        return math.nan  # neither is the longer one
+    return math.log(other) - math.log(first)
+
+
+def is_clear(study: Study, outcomes: Sequence[Outcome], block: int) -> bool:
+    """Whether no more blocks are needed after so many."""
+    from sojourn.stats import gate_rule, paired_ratio  # noqa: PLC0415  # a short plan needs none
+
+    asked = asks.of(study)
+    logs = logs_of(study, [o for o in outcomes if o.point.repeat < block])
+    known = {
+        f"{label}/{number}": values
+        for label, numbers in logs.items()
+        for number, values in numbers.items()
+        if not all(map(math.isnan, values))
+    }
+    if asked.gate:
+        return gate_rule.decide(known, asked.max_regression, asked.alpha).is_over
+    limits = paired_ratio.Limits(alpha=asked.alpha, same=asked.same)
+    judged = paired_ratio.judged(known, limits)
+    return bool(judged) and all(
+        one.judgement is not paired_ratio.Judgement.OPEN for one in judged.values()
+    )
+
+
+KIND = Compare()

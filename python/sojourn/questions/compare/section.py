@@ -1,0 +1,68 @@
+"""A comparison on the page and in the terminal: a line for each number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sojourn.findings.findings import Findings
+from sojourn.questions.compare.judge import Compared, Row, ratio_text, value_text
+from sojourn.questions.compare.plan import NAME
+from sojourn.report.draw.table import Table
+from sojourn.report.section import Shown
+
+HEADS = ("service", "number", "first", "this", "ratio", "pairs", "verdict")
+
+
+class CompareShown(Shown):
+    """A part of the report for itself."""
+
+    name = NAME
+    template = ""
+    study_template = "study_tables.html.j2"
+    study_link = (NAME, "Comparison")
+    leads = True
+
+    def study_head(self, findings: Findings) -> Iterator[str]:
+        """The answer, and what an open one would take."""
+        if found := findings.section(Compared):
+            yield found.answer
+            yield from (f"{reason[0].upper()}{reason[1:]}." for reason in found.reasons)
+
+    def study_table(self, findings: Findings, width: int) -> Iterator[str]:
+        """A line for each number."""
+        found = findings.section(Compared)
+        if not found or not found.rows:
+            return
+        yield f"compared with {found.first} ".ljust(width, "=")
+        lines = [HEADS, *map(_cells, found.rows)]
+        wide = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
+        for line in lines:
+            yield "  ".join(
+                cell.ljust(size) for cell, size in zip(line, wide, strict=True)
+            ).rstrip()
+
+    def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
+        """The same for the page."""
+        if found := findings.section(Compared):
+            caption = (
+                f"{found.blocks} blocks at {found.offered_rps:,.0f} requests/s; each has a run of "
+                "every service from a fresh start, in random order. First: medians of "
+                f"{found.first}. Intervals hold at all times together."
+            )
+            yield caption, Table(columns=HEADS, rows=tuple(map(_cells, found.rows)))
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    note = ", two groups of starts" if row.modes else ""
+    return (
+        row.service,
+        row.number,
+        value_text(row.first_ns),
+        value_text(row.other_ns),
+        ratio_text(row),
+        str(row.pairs),
+        f"{row.judgement}{note}",
+    )
+
+
+KIND = CompareShown()
