@@ -1,7 +1,6 @@
 """Error rates of comparisons on simulated machines: ours, and rules that others use.
 
 Usage: .venv/bin/python bench/compare/rates.py [--pairs 200] [--blocks 120] [--seed 1] [--out DIR]
-           [--otava PYTHON]
 
 Every machine of `machines.py` compares two equal services (A/A), one whose numbers are exactly the
 allowed 5 % higher, and one whose requests take 10 % more time. A comparison is a series of blocks;
@@ -15,7 +14,6 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -95,7 +93,6 @@ def share(rows: list[dict[str, Any]], rule: str) -> str:
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Lines of Markdown: a row for each rule, a column for each case."""
     names = ["gate", "first alarm", "compare", *(f"{name}: p99" for name in rules.RULES)]
-    names += [rules.OTAVA] if any(rules.OTAVA in row for row in rows) else []
     yield f"| rule | {' | '.join(CASES)} |"
     yield "|---|" + "---|" * len(CASES)
     for name in names:
@@ -123,7 +120,6 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=120, help="of an A/A comparison")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="folder for rows.csv and table.md")
-    parser.add_argument("--otava", help="a Python that has apache-otava")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with Pool(WORKERS) as pool:
@@ -142,12 +138,9 @@ def main() -> None:
 
 
 def shown(given: argparse.Namespace) -> str:
-    """The command and the version that it is of."""
-    sha = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    """The command."""
     words = f"--pairs {given.pairs} --blocks {given.blocks} --seed {given.seed}"
-    return f"`bench/compare/rates.py {words}` at {sha}"
+    return f"`bench/compare/rates.py {words}`"
 
 
 if __name__ == "__main__":

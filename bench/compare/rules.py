@@ -13,7 +13,6 @@ from machines import Floats
 from scipy import stats
 
 BLOCKS = 10
-OTAVA = "otava"
 NOISE = 0.01  # criterion's default noise threshold
 RESAMPLES = 1000
 SIGNIFICANCE = 0.05  # criterion's default
