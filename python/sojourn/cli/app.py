@@ -14,6 +14,7 @@ from typer.models import CommandInfo
 from sojourn import __version__, handed
 from sojourn.cli import (
     compare_cmd,
+    gate_cmd,
     install_cmd,
     kinds,
     lowered,
@@ -97,11 +98,12 @@ app.command(rich_help_panel=_BEFORE)(install_cmd.install)
 app.command(rich_help_panel=_BEFORE)(plan.check)
 app.command(rich_help_panel=_BEFORE)(plan.plan)
 app.command(rich_help_panel=_MEASURE)(run.run)
+app.command(rich_help_panel=_MEASURE)(compare_cmd.compare)
+app.command(rich_help_panel=_MEASURE)(gate_cmd.gate)
 app.command(rich_help_panel=_MEASURE)(machine.restore)
 app.command(rich_help_panel=_AFTER)(ls.ls)
 app.command(rich_help_panel=_AFTER)(records.show)
 app.command("report", rich_help_panel=_AFTER)(records.write)
-app.command(rich_help_panel=_AFTER)(compare_cmd.compare)
 app.command(rich_help_panel=_AFTER)(sql.sql)
 app.command(rich_help_panel=_AFTER)(rm.rm)
 app.add_typer(models_cmd.app)

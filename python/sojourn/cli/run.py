@@ -35,9 +35,10 @@ from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.findings.findings import Findings
+    from sojourn.pipeline import Done
     from sojourn.report import Exports
 
-_EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
+EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 
 New = Annotated[
     bool,
@@ -156,16 +157,23 @@ def run(
             "see what there is with: sojourn show"
         )
         return Exit.INTERRUPTED
+    report.export(done.findings, exports, questions.parts())
+    return tell(done, as_json=as_json, is_quiet=quiet)
+
+
+def tell(done: Done, *, as_json: bool, is_quiet: bool = False) -> int:
+    """Print what a study found; returns the exit code."""
+    from sojourn import questions
+
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
-    report.export(done.findings, exports, questions.parts())
     if as_json:
         put_json({"record": done.path, "pages": done.pages, **questions.flat(done.findings)})
-        if not quiet:
+        if not is_quiet:
             _say_lost(done.findings)
     else:
         _tell(done.findings)  # its last line is what to run next
-    return _EXITS[str(done.findings.verdict)]
+    return EXITS[str(done.findings.verdict)]
 
 
 def _shield(name: str | None, *, is_off: bool) -> list[str]:

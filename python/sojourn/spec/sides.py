@@ -6,13 +6,51 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn.spec import form
+from sojourn.spec.levels import Level, levels_of
 from sojourn.spec.models import Study
 from sojourn.spec.own import QUICK
 
 LABELS = "abcdefgh"
+DEPTH = 4  # parts of a key
 MEASURE_S = 2.0
+WARMUP_S = 0.3
+START_S = 1.0  # what a start of a service takes, about
 #: Clients of a service that is not known: late by what such a service does not notice is on time.
 LOAD: Mapping[str, Any] = {"timely_within": "500us", "connections": 16}
+
+
+def side_of(text: str) -> dict[str, Any]:
+    """A service from what was typed: a URL is asked, anything else is a command that is started.
+
+    >>> side_of("./app --port {port}")["kind"], side_of("http://localhost:80/")["kind"]
+    ('command', 'external')
+    """
+    if "://" in next(iter(text.split()), ""):
+        return {"kind": "external", "params": {"target": text.strip()}}
+    return {"kind": "command", "params": {"argv": text}}
+
+
+def varied(side: Mapping[str, Any], text: str) -> list[dict[str, Any]]:
+    """A service once for each level of one of its keys, such as `params.threads=1,2`.
+
+    Raises:
+        ValueError: it is no key with levels.
+    """
+    key, is_there, levels = text.partition("=")
+    path = [part.strip() for part in key.split(".")]
+    if not is_there or not all(path) or len(path) > DEPTH:
+        raise ValueError(f"'{text}' is not a key with levels, such as params.threads=1,2")
+    return [_put(side, path, level) for level in levels_of(levels)]
+
+
+def _put(side: Mapping[str, Any], path: Sequence[str], level: Level) -> dict[str, Any]:
+    if len(path) == 1:
+        return {**side, path[0]: level}
+    inner = side.get(path[0], {})
+    if not isinstance(inner, Mapping):
+        what = f"'{path[0]}' is a value, not a table"
+        raise ValueError(what)  # noqa: TRY004  # of a text that people typed
+    return {**side, path[0]: _put(inner, path[1:], level)}
 
 
 def study_of(
@@ -41,7 +79,14 @@ def study_of(
     ]
     labels = [service["label"] for service in services]
     loads = {"rates": [rate], "fractions": ()} if rate else {"fractions": (0.5,)}
-    run = {**QUICK, "shield": "priority", "measure_s": measure_s, "budget_s": 86_400.0, **loads}
+    run = {
+        **QUICK,
+        "shield": "priority",
+        "measure_s": measure_s,
+        "warmup_s": WARMUP_S,
+        "budget_s": 86_400.0,
+        **loads,
+    }
     return form.current().study.model_validate(
         {
             "name": name,
