@@ -1,4 +1,4 @@
-"""Records side by side: ratio of each number at each load to that of the first record.
+"""Records side by side: each number as a ratio to that of the first record.
 
 The unit is a restart of the service (M15). The records were measured at different times, so drift
 of the machine counts as a difference; `sojourn compare` with two commands measures in turn instead.

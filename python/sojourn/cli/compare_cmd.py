@@ -1,32 +1,24 @@
-"""`sojourn compare`: whether B is worse than A, measured in turn or by records."""
+"""`sojourn compare`: whether B is worse than A."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import consent, in_turn, lowered
-from sojourn.cli.draw import escape, new_table, to_stdout
-from sojourn.cli.faults import say
-from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
+from sojourn.cli import compare_records, consent, in_turn
+from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
-from sojourn.cli.plain import put, put_json
 from sojourn.cli.run import Quiet
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
-    from sojourn.analysis.comparison import Comparison
-    from sojourn.findings.findings import Findings
     from sojourn.run import Patience
     from sojourn.spec import Study
-    from sojourn.store import Record
 
 ALPHA_LEAST = 1e-6
-MOST = 8  # records on one page
 
 Records = Annotated[
     list[str] | None,
@@ -117,6 +109,7 @@ def compare(
     within: in_turn.Within = "10m",
     measure_s: in_turn.MeasureS = 2.0,
     connections: in_turn.Connections = 16,
+    no_shield: NoShield = False,
     alpha: Alpha = "1%",
     same: Same = "5%",
     across: Across = False,
@@ -141,7 +134,7 @@ def compare(
     records were measured at different times, so drift of the machine counts as a difference.
 
     Exit codes: 0 no difference or better, 1 worse, 2 the records or options are wrong, 3 it cannot
-    be told from these runs, 4 something outside failed, 130 stopped.
+    be decided from these runs, 4 something outside failed, 130 stopped.
 
     \b
     Examples:
@@ -164,13 +157,19 @@ def compare(
             fix="give records, or --command, --url or --vary",
         )
     if sides:
+        table = {
+            **limits,
+            "blocks": in_turn.blocks_in(within, len(sides), measure_s),
+            "numbers": list(in_turn.NUMBERS),
+        }
         asked = in_turn.study(
             sides,
+            table,
+            name="compare",
             rate=rate,
             measure_s=measure_s,
             connections=connections,
-            compare={**limits, "blocks": in_turn.blocks_in(within, len(sides), measure_s)},
-            name="compare",
+            no_shield=no_shield,
         )
         typed = _typed(
             {"command": command, "url": url},
@@ -185,9 +184,10 @@ def compare(
                 "same": same,
             },
         )
+        typed += ["--no-shield"] if no_shield else []
         waits = patience(wait, None, is_forced=force)
-        return _in_turn(asked, results, waits, typed, yes=yes, quiet=quiet, as_json=as_json)
-    return _records(records or [], limits, results, across=across, as_json=as_json,
+        return _in_turn(asked, table, results, waits, typed, yes=yes, quiet=quiet, as_json=as_json)
+    return compare_records.compared(records or [], limits, results, across=across, as_json=as_json,
                     markdown=markdown, html=html)  # fmt: skip
 
 
@@ -213,8 +213,12 @@ def _sides(commands: list[str], urls: list[str], service: str, vary: str) -> lis
             raise SpecFault(str(error), at="--vary", fix="write params.threads=1,2") from None
     elif vary:
         raise SpecFault("--vary is about one service", at="--vary", fix=fix)
-    if not 2 <= len(each) <= MOST:
-        raise SpecFault(f"two to {MOST} services are compared, not {len(each)}", at=where, fix=fix)
+    if not 2 <= len(each) <= compare_records.MOST:
+        raise SpecFault(
+            f"two to {compare_records.MOST} services are compared, not {len(each)}",
+            at=where,
+            fix=fix,
+        )
     return each
 
 
@@ -231,6 +235,7 @@ def _typed(many: Mapping[str, list[str] | None], once: Mapping[str, str]) -> lis
 
 def _in_turn(
     asked: Study,
+    table: Mapping[str, Any],
     results: Path,
     waits: Patience,
     command: list[str],
@@ -243,59 +248,11 @@ def _in_turn(
     from sojourn.cli.run import tell
 
     run.refuse_others(asked, is_agreed=yes)
-    in_turn.say_visible(asked, results)
+    in_turn.say_visible(asked, table, results)
     done = in_turn.measured(asked, results, waits, command=command, is_quiet=quiet)
     if done is None:
         return Exit.INTERRUPTED
     return tell(done, as_json=as_json)
-
-
-def _records(
-    records: list[str],
-    given: Mapping[str, float],
-    results: Path,
-    *,
-    across: bool,
-    as_json: bool,
-    markdown: bool,
-    html: Path | None,
-) -> int:
-    from sojourn.analysis import comparison
-    from sojourn.report import comparison as shown
-    from sojourn.stats.paired_ratio import Limits
-
-    limits = Limits(alpha=given["alpha"], same=given["same"])
-    if not 2 <= len(records) <= MOST:
-        raise SpecFault(
-            f"compare takes two to {MOST} records, not {len(records)}",
-            at="sojourn compare",
-            fix="sojourn ls    lists the records",
-        )
-    names, kept, found = _read(records, results, html)
-    facts = [_facts(one) for one in kept]
-    is_across = _check_machines(facts, is_allowed=across)
-    said = comparison.compare(names, found, limits)
-    if not shown.shared(said):
-        raise SpecFault(
-            f"the records have no service and load in common: {_has(names, found)}",
-            at="sojourn compare",
-            fix="compare records of one study, or of studies with equal loads",
-        )
-    said = replace(
-        said,
-        differences=comparison.differences(found, facts),
-        is_across=is_across,
-        unfinished=tuple(n for n, one in zip(names, kept, strict=True) if not one.is_complete),
-    )
-    if html is not None:
-        _write(html, shown.html(said))
-    if as_json:
-        put_json({"sentence": shown.sentence(said), "notes": shown.notes(said), **_flat(said)})
-    elif markdown:
-        put(shown.markdown(said), has_end=False)
-    else:
-        _print(said)
-    return _exit(said)
 
 
 def share(text: str, option: str, least: float = 0.0, most: float = 10.0) -> float:
@@ -315,105 +272,3 @@ def share(text: str, option: str, least: float = 0.0, most: float = 10.0) -> flo
             fix=f"give a share such as {option} 1%",
         )
     return value
-
-
-def _read(
-    names: list[str], results: Path, out: Path | None
-) -> tuple[list[str], list[Record], list[Findings]]:
-    """Names for people, records and findings; `out`: a file to write."""
-    from sojourn import pipeline, store
-
-    paths = [store.resolve(results, name) for name in names]
-    if len(set(paths)) < len(paths):
-        raise SpecFault(
-            "a record is given twice; it is equal to itself",
-            at="sojourn compare",
-            fix="give different records; `sojourn ls` lists them",
-        )
-    if out is not None:
-        lowered.for_writing(out.absolute().parent)
-    else:  # once: what a process gave up it does not get back
-        lowered.for_reading(next((path for path in paths if path.stat().st_uid), paths[0]))
-    called = [path.name for path in paths]
-    if len(set(called)) < len(called):
-        called = [f"{path.parent.parent.name}/{path.name}" for path in paths]
-    found = [pipeline.findings_of(path) for path in paths]
-    return called, [store.read(path) for path in paths], found
-
-
-def _facts(record: Record) -> dict[str, str]:
-    from sojourn.record.machine import facts
-
-    return facts(record)
-
-
-def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
-    """Whether the records are of different machines.
-
-    Raises:
-        SpecFault: they are, and nobody asked for that.
-    """
-    from sojourn.record.machine import MACHINE
-
-    other = [what for what in MACHINE if len({table.get(what) for table in facts}) > 1]
-    if other and not is_allowed:
-        said = "; ".join(
-            f"{what}: {' / '.join(table.get(what, 'not known') for table in facts)}"
-            for what in other
-        )
-        raise SpecFault(
-            f"the records are of different machines: {said}",
-            at="sojourn compare",
-            fix="compare records of one machine, or add --across-machines",
-        )
-    return bool(other)
-
-
-def _has(names: list[str], found: list[Findings]) -> str:
-    """What each record has."""
-    each = (
-        f"{name} has {', '.join(f'{s.service} at {len(s.points)} loads' for s in one.services[:3])}"
-        for name, one in zip(names, found, strict=True)
-    )
-    return "; ".join(each)
-
-
-def _flat(found: Comparison) -> dict[str, object]:
-    return {name: getattr(found, name) for name in found.__dataclass_fields__}
-
-
-def _print(found: Comparison) -> None:
-    from sojourn.report import comparison as shown
-
-    console = to_stdout()
-    if found.differences:
-        table = new_table("differs", *(letter for letter, _ in shown.letters(found)))
-        for what, each in found.differences:
-            table.add_row(escape(what), *map(escape, each))
-        console.print(table)
-        console.print()
-    table = new_table(*map(escape, shown.columns(found)))
-    for line in shown.lines(found):
-        table.add_row(*map(escape, line))
-    console.print(table)
-    console.print(f"\n{escape(shown.sentence(found))}")
-    for note in shown.notes(found):
-        say(note)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SpecFault(
-            f"cannot write: {error.strerror}", at=str(path), fix="give another file"
-        ) from None
-    say(f"page: {path}")
-
-
-def _exit(found: Comparison) -> int:
-    from sojourn.stats.paired_ratio import Judgement
-
-    if found.judgement is Judgement.WORSE:
-        return Exit.VIOLATED
-    return Exit.UNKNOWN if found.judgement is Judgement.OPEN else Exit.OK

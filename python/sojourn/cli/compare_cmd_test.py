@@ -1,4 +1,4 @@
-"""`sojourn compare` as typed: what it refuses, and what it says where nothing can be told."""
+"""`sojourn compare` as typed: what it refuses, and what it prints."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ import typer
 from sojourn.cli import consent, in_turn
 from sojourn.cli.compare_cmd import ALPHA_LEAST, share
 from sojourn.cli.faults import say
-from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
+from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
-from sojourn.cli.plain import plain, put, put_json
+from sojourn.cli.plain import put, put_json
 from sojourn.cli.run import EXITS, Quiet
 from sojourn.errors import Exit, RunFault, SpecFault
 
@@ -89,6 +89,7 @@ def gate(
     within: in_turn.Within = "10m",
     measure_s: in_turn.MeasureS = 2.0,
     connections: in_turn.Connections = 16,
+    no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
     force: Force = False,
@@ -105,8 +106,8 @@ def gate(
     service fails, however often the test looks.
 
     Exit codes: 0 no number is worse by more than allowed, 1 one is, confirmed by fresh runs, 2 the
-    options are wrong, 3 it cannot be told in the time: it prints what that would take, 4 something
-    outside failed, 130 stopped.
+    options are wrong, 3 it cannot be decided in the time: it prints what that would take, 4
+    something outside failed, 130 stopped.
 
     \b
     Examples:
@@ -129,17 +130,19 @@ def gate(
             raise SpecFault("it is empty", at=at, fix="give a command or a URL")
     asked = in_turn.study(
         [side_of(baseline), side_of(candidate)],
+        compare,
+        name="gate",
         rate=rate,
         measure_s=measure_s,
         connections=connections,
-        compare=compare,
-        name="gate",
+        no_shield=no_shield,
     )
     run.refuse_others(asked, is_agreed=yes)
-    in_turn.say_visible(asked, results)
+    in_turn.say_visible(asked, compare, results)
     options = ["--max-regression", max_regression, "--alpha", alpha]
-    options += ["--numbers", ",".join(asked.compare.numbers)]
+    options += ["--numbers", ",".join(compare["numbers"])]
     options += ["--within", within, "--measure-s", f"{measure_s:g}"]
+    options += ["--no-shield"] if no_shield else []
     options += ["--connections", str(connections), *(["--rate", rate] if rate else [])]
     command = ["gate", "--baseline", baseline, "--candidate", candidate, *options]
     waits = patience(wait, None, is_forced=force)
@@ -171,7 +174,7 @@ def _tell(done: Done, *, as_json: bool, markdown: Path | None, junit: Path | Non
     if junit is not None:
         _write(junit, made["junit"])
     if as_json:
-        put_json({"record": done.path, **plain(flat(done.findings))})
+        put_json({"record": done.path, **flat(done.findings)})
     else:
         put(made["markdown"], has_end=False)
     say(f"record: {done.path}")

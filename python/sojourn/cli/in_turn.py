@@ -1,4 +1,4 @@
-"""Services of the command line that are measured in turn: what `compare` and `gate` share."""
+"""What `compare` and `gate` share: services that are measured in turn."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sojourn.spec import Study
 
 PANEL = "Measure in turn"
+NUMBERS = ("mean", "p50", "p99", "cpu")
 BLOCKS_LEAST = 11  # four numbers, two sides, 1 %: a pair nearly doubles the evidence
 USUAL_P99 = 0.33  # scatter of the log ratio of two equal runs of 2 s: 126 A/A pairs of memcached
 
@@ -93,9 +94,30 @@ def block_s(sides: int, measure_s: float) -> float:
     return sides * (measure_s + WARMUP_S + START_S)
 
 
-def study(sides: Sequence[Mapping[str, Any]], *, rate: str, measure_s: float, connections: int,
-          compare: Mapping[str, Any], name: str) -> Study:  # fmt: skip
-    """The study; SpecFault for options that are wrong."""
+def study(
+    sides: Sequence[Mapping[str, Any]],
+    compare: Mapping[str, Any],
+    *,
+    name: str,
+    rate: str,
+    measure_s: float,
+    connections: int,
+    no_shield: bool,
+) -> Study:
+    """The study of services in turn.
+
+    Args:
+        sides: the services, as a study file has them.
+        compare: its table `[compare]`, with blocks.
+        name: of the study.
+        rate: as `--rate` has it.
+        measure_s: length of a run, s.
+        connections: in total.
+        no_shield: the server's CPUs are not protected.
+
+    Raises:
+        SpecFault: an option is wrong.
+    """
     from pydantic import ValidationError
 
     from sojourn.spec import sides as built
@@ -104,27 +126,42 @@ def study(sides: Sequence[Mapping[str, Any]], *, rate: str, measure_s: float, co
     with_load = [{**side, "load": {"connections": connections, **side.get("load", {})}}
                  for side in sides]  # fmt: skip
     try:
-        return built.study_of(with_load, rate=rate, compare=compare, measure_s=measure_s, name=name)
+        return built.study_of(
+            with_load,
+            rate=rate,
+            compare=compare,
+            measure_s=measure_s,
+            name=name,
+            shield="none" if no_shield else "priority",
+            budget_s=compare["blocks"] * block_s(len(sides), measure_s),
+        )
     except ValidationError as error:
-        key, what, fix = next(mistakes(error, {}))
-        raise SpecFault(what, at=".".join(map(str, key)), fix=fix) from None
+        _, what, fix = next(mistakes(error, {}))
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise SpecFault(what, at=where or "the command line", fix=fix) from None
 
 
-def say_visible(asked: Study, results: Path) -> None:
-    """What can be seen in the time, by the scatter of the newest comparison on this machine."""
+def say_visible(asked: Study, compare: Mapping[str, Any], results: Path) -> None:
+    """Say what can be seen in the time, by the newest comparison in the results folder.
+
+    Args:
+        asked: the study.
+        compare: its table `[compare]`, with blocks, numbers and alpha.
+        results: folder of results.
+    """
     from sojourn.stats import visible_change
 
-    compare = asked.compare
-    seconds = compare.blocks * block_s(len(compare.services), asked.run.measure_s)
-    say(f"at most {compare.blocks} blocks, about {show_s(seconds)}; each has one run of a to "
-        f"{compare.services[-1]}")  # fmt: skip
+    blocks, others = int(compare["blocks"]), len(asked.services) - 1
+    seconds = blocks * block_s(others + 1, asked.run.measure_s)
+    last = asked.services[-1].label
+    say(f"at most {blocks} blocks, about {show_s(seconds)}; each has one run of a to {last}")
     scatters, where = _scatters(results, asked.name)
-    family = len(compare.numbers) * (len(compare.services) - 1)
-    alpha = compare.alpha / family / (1 if compare.gate else 2)
-    margin = compare.max_regression if compare.gate else 0.0
+    is_gate = bool(compare.get("gate"))
+    alpha = compare["alpha"] / (len(compare["numbers"]) * others) / (1 if is_gate else 2)
+    margin = float(compare["max_regression"]) if is_gate else 0.0
     parts = []
     for number, scatter in scatters.items():
-        seen = visible_change.change_in(compare.blocks, scatter, alpha, margin)
+        seen = visible_change.change_in(blocks, scatter, alpha, margin)
         parts.append(f"{number} ±{seen:.0%}" if seen else f"{number}: nothing")
     say(f"in this time a change of this size is seen nine times out of ten, by {where}: "
         f"{', '.join(parts)}")  # fmt: skip
@@ -151,7 +188,7 @@ def _scatters(results: Path, name: str) -> tuple[Mapping[str, float], str]:
 def measured(
     asked: Study, results: Path, waits: Patience, *, command: Sequence[str], is_quiet: bool
 ) -> Done | None:
-    """Measure; None if it was stopped, which is said."""
+    """Measure, after a list of what that does; None if it was stopped."""
     from sojourn import pipeline, run
     from sojourn.cli.live import Display
     from sojourn.questions import PLANS

@@ -1,4 +1,4 @@
-"""What a record says of its machine and of how it was measured, for comparing it with others."""
+"""The machine and the circumstances of a record, as texts."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def sentence(found: Comparison) -> str:
         return f"{others} is better than {first}: {', '.join(better)}."
     if found.judgement is Judgement.SAME:
         return f"{others} and {first} differ by less than {found.limits.same:.0%} in every number."
-    return f"Whether {others} differs from {first} cannot be told from these runs."
+    return f"Whether {others} differs from {first} cannot be decided from these runs."
 
 
 def _named(found: Comparison, judgement: Judgement) -> list[str]:

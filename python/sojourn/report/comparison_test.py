@@ -1,4 +1,4 @@
-"""Records side by side: ratios, judgements, what is missing, and the forms in which it is shown."""
+"""Records side by side: ratios, judgements, gaps, and forms."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_one_record_lacks_is_a_dash_and_never_a_zero() -> None:
     row = next(row for row in found.rows if row.sides[1].value is None)
     assert (row.sides[1].ratio, row.sides[1].judgement) == (None, Judgement.OPEN)
     line = shown.lines(found)[found.rows.index(row)]
-    assert line[4:7] == ("–", "–", "? cannot be told: not measured in both")
+    assert line[4:7] == ("–", "–", "? cannot be decided: not measured in both")
     assert any(middle is None for _, _, middle, _, _ in shown.bars(found))
     assert all(0 <= low <= high <= 1 for _, _, _, low, high in shown.bars(found))
 

@@ -60,6 +60,8 @@ def study_of(
     compare: Mapping[str, Any],
     measure_s: float = MEASURE_S,
     name: str = "compare",
+    shield: str = "priority",
+    budget_s: float = 86_400.0,
 ) -> Study:
     """A study of services that are measured in turn.
 
@@ -69,6 +71,8 @@ def study_of(
         compare: keys of `[compare]`.
         measure_s: length of a run, s.
         name: of the study.
+        shield: of the server's CPUs.
+        budget_s: after which no run begins, s.
 
     Raises:
         pydantic.ValidationError: a key is wrong.
@@ -81,10 +85,10 @@ def study_of(
     loads = {"rates": [rate], "fractions": ()} if rate else {"fractions": (0.5,)}
     run = {
         **QUICK,
-        "shield": "priority",
+        "shield": shield,
         "measure_s": measure_s,
         "warmup_s": WARMUP_S,
-        "budget_s": 86_400.0,
+        "budget_s": budget_s,
         **loads,
     }
     return form.current().study.model_validate(

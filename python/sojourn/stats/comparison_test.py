@@ -1,4 +1,4 @@
-"""Bets on symmetry, Holm, judgements and gates against exact values and simulated error rates."""
+"""Bets, Holm, judgements and gates against simulated error rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate: whether any of several numbers became worse than allowed, as blocks come in.
+"""A gate: whether any of several numbers became worse than allowed.
 
 Two stages. The first alarm comes when the evidence of one number reaches the family's level alpha
 (Holm). Then fresh blocks must show the same: evidence that starts anew reaches `CONFIRM`. Until
@@ -27,11 +27,11 @@ CONFIRM = 0.1  # level of the fresh blocks
 
 
 class Ruling(StrEnum):
-    """What a gate says."""
+    """What a gate says of all numbers together."""
 
     REGRESSION = "regression"
     FINE = "no regression"
-    OPEN = "cannot be told"
+    OPEN = "cannot be decided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

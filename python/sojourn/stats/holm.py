@@ -1,4 +1,4 @@
-"""Several hypotheses at once: which are refused so that any false refusal has chance alpha.
+"""Several hypotheses at once: Holm's p-values of a family.
 
 Source: Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of
 Statistics 6 (1979).

@@ -1,4 +1,4 @@
-"""Two settings that were measured in turn: the ratio of a number, and what is known of it.
+"""Two settings that were measured in turn: the ratio of a number.
 
 A ratio above 1 is worse: numbers of which more is better (max RPS) come inverted. The three
 statements *worse*, *better* and *the same within X* have a p-value each. They stay valid whenever
@@ -29,7 +29,7 @@ class Judgement(StrEnum):
     WORSE = "worse"
     BETTER = "better"
     SAME = "no difference"
-    OPEN = "cannot be told"
+    OPEN = "cannot be decided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Evidence that paired log ratios lie above a margin, valid whenever one looks.
+"""Evidence that paired log ratios lie above a margin, valid at any time.
 
 Two settings are measured in blocks, in an order that is drawn anew for each block. If they do not
 differ, the log ratio d of a block is as likely as -d, whatever its law: heavy tails, two modes and

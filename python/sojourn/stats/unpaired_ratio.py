@@ -1,4 +1,4 @@
-"""Two settings that were measured apart: the ratio of a number, over restarts of each.
+"""Two settings that were measured apart: the ratio of a number.
 
 The logarithms of the restarts' numbers are compared by Welch's t: neither the scatter nor the
 number of restarts need be equal. Drift of the machine between both is part of the difference, and
@@ -19,6 +19,7 @@ from scipy import stats
 
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
+from sojourn.stats.times import Floats
 
 METHOD = Method(
     name="unpaired_ratio",
@@ -44,7 +45,9 @@ class Unpaired:
     p: float = 1.0
 
 
-def unpaired(first: Sequence[float], second: Sequence[float], alpha: float) -> Unpaired:
+def unpaired(
+    first: Sequence[float] | Floats, second: Sequence[float] | Floats, alpha: float
+) -> Unpaired:
     """Compare two sets of positive numbers, one a restart.
 
     Args:
@@ -78,6 +81,6 @@ def unpaired(first: Sequence[float], second: Sequence[float], alpha: float) -> U
     )
 
 
-def _endless(a: np.ndarray, b: np.ndarray) -> float | None:
+def _endless(a: Floats, b: Floats) -> float | None:
     ends = [bool(np.isposinf(side).any()) for side in (a, b)]
     return math.inf if ends == [False, True] else 0.0 if ends == [True, False] else None

@@ -1,4 +1,4 @@
-"""What a comparison can see in a given number of blocks: the power of bets on symmetry.
+"""The power of a comparison: what so many blocks can show.
 
 The number of blocks until the capital suffices depends on the shift in units of the scatter alone.
 It is simulated once for each shift, with a fixed seed, on Student's t with four degrees of freedom:

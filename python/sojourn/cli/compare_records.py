@@ -1,0 +1,185 @@
+"""Records that `sojourn compare` holds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sojourn.cli import lowered
+from sojourn.cli.draw import escape, new_table, to_stdout
+from sojourn.cli.faults import say
+from sojourn.cli.plain import put, put_json
+from sojourn.errors import Exit, SpecFault
+
+if TYPE_CHECKING:
+    from sojourn.analysis.comparison import Comparison
+    from sojourn.findings.findings import Findings
+    from sojourn.store import Record
+
+MOST = 8  # on one page
+
+
+def compared(
+    records: list[str],
+    given: Mapping[str, float],
+    results: Path,
+    *,
+    across: bool,
+    as_json: bool,
+    markdown: bool,
+    html: Path | None,
+) -> int:
+    """Print the comparison of records; returns the exit code.
+
+    Args:
+        records: as typed.
+        given: alpha and same.
+        results: folder of results.
+        across: whether they may be of different machines.
+        as_json: JSON instead of a table.
+        markdown: Markdown instead of a table.
+        html: a page to write.
+
+    Raises:
+        SpecFault, StoreFault: they cannot be compared, or not be read.
+    """
+    from sojourn.analysis import comparison
+    from sojourn.report import comparison as shown
+    from sojourn.stats.paired_ratio import Limits
+
+    limits = Limits(alpha=given["alpha"], same=given["same"])
+    if not 2 <= len(records) <= MOST:
+        raise SpecFault(
+            f"compare takes two to {MOST} records, not {len(records)}",
+            at="sojourn compare",
+            fix="sojourn ls    lists the records",
+        )
+    names, kept, found = _read(records, results, html)
+    facts = [_facts(one) for one in kept]
+    is_across = _check_machines(facts, is_allowed=across)
+    said = comparison.compare(names, found, limits)
+    if not shown.shared(said):
+        raise SpecFault(
+            f"the records have no service and load in common: {_has(names, found)}",
+            at="sojourn compare",
+            fix="compare records of one study, or of studies with equal loads",
+        )
+    said = replace(
+        said,
+        differences=comparison.differences(found, facts),
+        is_across=is_across,
+        unfinished=tuple(n for n, one in zip(names, kept, strict=True) if not one.is_complete),
+    )
+    if html is not None:
+        _write(html, shown.html(said))
+    if as_json:
+        put_json({"sentence": shown.sentence(said), "notes": shown.notes(said), **_flat(said)})
+    elif markdown:
+        put(shown.markdown(said), has_end=False)
+    else:
+        _print(said)
+    return _exit(said)
+
+
+def _read(
+    names: list[str], results: Path, out: Path | None
+) -> tuple[list[str], list[Record], list[Findings]]:
+    """Names for people, records and findings; `out`: a file to write."""
+    from sojourn import pipeline, store
+
+    paths = [store.resolve(results, name) for name in names]
+    if len(set(paths)) < len(paths):
+        raise SpecFault(
+            "a record is given twice; it is equal to itself",
+            at="sojourn compare",
+            fix="give different records; `sojourn ls` lists them",
+        )
+    if out is not None:
+        lowered.for_writing(out.absolute().parent)
+    else:  # once: what a process gave up it does not get back
+        lowered.for_reading(next((path for path in paths if path.stat().st_uid), paths[0]))
+    called = [path.name for path in paths]
+    if len(set(called)) < len(called):
+        called = [f"{path.parent.parent.name}/{path.name}" for path in paths]
+    found = [pipeline.findings_of(path) for path in paths]
+    return called, [store.read(path) for path in paths], found
+
+
+def _facts(record: Record) -> dict[str, str]:
+    from sojourn.record.machine import facts
+
+    return facts(record)
+
+
+def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
+    """Whether the records are of different machines.
+
+    Raises:
+        SpecFault: they are, and that was not asked for.
+    """
+    from sojourn.record.machine import MACHINE
+
+    other = [what for what in MACHINE if len({table.get(what) for table in facts}) > 1]
+    if other and not is_allowed:
+        said = "; ".join(
+            f"{what}: {' / '.join(table.get(what, 'not known') for table in facts)}"
+            for what in other
+        )
+        raise SpecFault(
+            f"the records are of different machines: {said}",
+            at="sojourn compare",
+            fix="compare records of one machine, or add --across-machines",
+        )
+    return bool(other)
+
+
+def _has(names: list[str], found: list[Findings]) -> str:
+    """What each record has, as a sentence for an error."""
+    each = (
+        f"{name} has {', '.join(f'{s.service} at {len(s.points)} loads' for s in one.services[:3])}"
+        for name, one in zip(names, found, strict=True)
+    )
+    return "; ".join(each)
+
+
+def _flat(found: Comparison) -> dict[str, object]:
+    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+
+
+def _print(found: Comparison) -> None:
+    from sojourn.report import comparison as shown
+
+    console = to_stdout()
+    if found.differences:
+        table = new_table("differs", *(letter for letter, _ in shown.letters(found)))
+        for what, each in found.differences:
+            table.add_row(escape(what), *map(escape, each))
+        console.print(table)
+        console.print()
+    table = new_table(*map(escape, shown.columns(found)))
+    for line in shown.lines(found):
+        table.add_row(*map(escape, line))
+    console.print(table)
+    console.print(f"\n{escape(shown.sentence(found))}")
+    for note in shown.notes(found):
+        say(note)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SpecFault(
+            f"cannot write: {error.strerror}", at=str(path), fix="give another file"
+        ) from None
+    say(f"page: {path}")
+
+
+def _exit(found: Comparison) -> int:
+    from sojourn.stats.paired_ratio import Judgement
+
+    if found.judgement is Judgement.WORSE:
+        return Exit.VIOLATED
+    return Exit.UNKNOWN if found.judgement is Judgement.OPEN else Exit.OK
