@@ -1,0 +1,64 @@
+"""Who decides what best-effort work may use: pure rules, from looks to changes.
+
+Adding one is one file like `null.py` and one line in `KINDS`. A rule from the literature names its
+place of origin and its constants; `rules_test.py` has a table of windows and decisions for each,
+derived from the origin's text.
+"""
+
+from __future__ import annotations
+
+from sojourn import kinds
+from sojourn.controllers import (
+    be_controller,
+    caladan,
+    captain,
+    heracles,
+    koordinator,
+    null,
+    parties,
+    posterior,
+    proportional,
+    rama,
+    ream,
+    static,
+)
+from sojourn.controllers.kind import NEEDS, ControllerKind
+from sojourn.controllers.look import Change, Decision, Group, History, Look, Window
+
+#: Every controller, in reading order.
+KINDS = kinds.table(
+    null.KIND,
+    static.KIND,
+    heracles.KIND,
+    be_controller.KIND,
+    parties.KIND,
+    captain.KIND,
+    koordinator.KIND,
+    rama.KIND,
+    proportional.KIND,
+    caladan.KIND,
+    ream.KIND,
+    posterior.KIND,
+)
+
+__all__ = [
+    "KINDS",
+    "NEEDS",
+    "Change",
+    "ControllerKind",
+    "Decision",
+    "Group",
+    "History",
+    "Look",
+    "Window",
+    "kind",
+]
+
+
+def kind(name: str) -> ControllerKind:
+    """Find a controller by name.
+
+    Raises:
+        SpecFault: there is none of that name.
+    """
+    return kinds.find(KINDS, name, "controller")

@@ -1,0 +1,71 @@
+"""What a controller says of itself, and whether this machine has what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from sojourn.controllers.look import Decision, History
+from sojourn.errors import HostFault, SpecFault
+from sojourn.kinds import meant
+
+#: What a controller may need: what it is, and how to get it.
+NEEDS: Mapping[str, tuple[str, str]] = {
+    "tail": ("p99 of a service with its target", "give the group a target and a window source"),
+    "load": ("the service's load as a share of its peak", "give the group peak_rps"),
+    "cpu": ("CPU time of each group", "use control groups with a CPU account"),
+    "runq_delay": ("run-queue delay of the service", "a kernel with /proc/PID/schedstat"),
+    "throttled": ("throttled periods of the service", "a control group with cpu.stat"),
+    "traits": ("the class of a group", 'give a group traits, such as ["non-scalable"]'),
+    "cores": ("CPUs of a group (cpuset)", "mount the cpuset controller, or run as root"),
+    "quota": ("a CPU quota of a group", "mount the cpu controller, or run as root"),
+    "idle": ("idle control groups (cpu.idle)", "Linux 5.15 or later"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerKind:
+    """One controller.
+
+    Attributes:
+        source: where the rule was published, and how it was read here.
+        needs: names of `NEEDS`.
+        constants: its numbers by name; a configuration may set others.
+        decide: pure; the same history gives the same decision.
+    """
+
+    name: str
+    about: str
+    source: str
+    needs: tuple[str, ...] = ()
+    constants: Mapping[str, float] = field(default_factory=dict)
+    decide: Callable[[History], Decision]
+
+    def settled(self, given: Mapping[str, float]) -> dict[str, float]:
+        """Its constants, with those that were given; SpecFault where one is unknown."""
+        for name in given:
+            if name not in self.constants:
+                raise SpecFault(
+                    f"controller {self.name} has no constant {name}",
+                    at=f"controller {self.name}, {name}",
+                    fix=meant(name, self.constants)
+                    or f"it has {', '.join(self.constants) or 'none'}",
+                )
+        return {**self.constants, **given}
+
+    def check(self, present: Collection[str]) -> None:
+        """Refuse it where something that it needs is missing.
+
+        Args:
+            present: names of `NEEDS` that the machine and the configuration have.
+
+        Raises:
+            HostFault: it names all that is missing, and how to get each.
+        """
+        missing = [NEEDS[name] for name in self.needs if name not in present]
+        if missing:
+            raise HostFault(
+                f"controller {self.name} needs {', '.join(what for what, _ in missing)}",
+                at=f"controller {self.name}",
+                fix="; ".join(fix for _, fix in missing),
+            )

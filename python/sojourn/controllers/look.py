@@ -1,0 +1,182 @@
+"""What a controller sees, and what it decides: plain data, the same in a run and in a replay.
+
+A `Look` is the state of the machine at one moment. Each number has an age or a sample size, because
+a controller must know how much a number is worth. What is not known is null, never 0. Looks are
+recorded as JSON, one a line; `Look.model_validate_json` refuses unknown keys, NaN and infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Of a knob; None: no limit.
+Level: TypeAlias = bool | int | float | None
+Knob: TypeAlias = Literal["cores", "quota", "weight", "idle"]
+Share = Annotated[float, Field(ge=0)]
+CRITICAL, BEST_EFFORT = "latency-critical", "best-effort"
+#: What stands for "off" where a group cannot be stopped: CPUs.
+OFF_CPUS = 0.01
+LOOKS_MAX = 50  # of a history: 5 s at 100 ms, which Captain needs
+
+
+class Part(BaseModel):
+    """Frozen; unknown keys, silent conversions, NaN and infinity are refused."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+
+class Window(Part):
+    """The requests of one service that ended in one stretch of time."""
+
+    length_ms: Annotated[int, Field(gt=0)]
+    n: Annotated[int, Field(ge=0)]
+    """Requests in it."""
+    p99_ns: Share | None = None
+    lo_ns: Share | None = None
+    """Lower end of the 95 % interval of p99; null: n is too small."""
+    hi_ns: Share | None = None
+    """Upper end; null: n is too small."""
+    above: Annotated[int, Field(ge=0)] | None = None
+    """Requests that took longer than the group's target; null: not counted."""
+    age_ms: Share = 0.0
+
+
+class Signal(Part):
+    """One number, and how old it is."""
+
+    value: float
+    age_ms: Share = 0.0
+
+
+class Allocation(Part):
+    """What a group may use now."""
+
+    cores: Annotated[int, Field(ge=0)] | None = None
+    """CPUs of its own; null: all."""
+    quota: Share | None = None
+    """CPU time per second of wall time, in CPUs; null: no limit."""
+    weight: Annotated[int, Field(ge=1)] = 100
+    idle: bool = False
+
+
+class Group(Part):
+    """A control group that the manager was given."""
+
+    role: Literal["latency-critical", "best-effort"]
+    target_ns: Annotated[float, Field(gt=0)] | None = None
+    windows: tuple[Window, ...] = ()
+    signals: Mapping[str, Signal] = Field(default_factory=dict)
+    """`cpu` (CPUs used), `runq_delay_ms`, `load` (share of peak), `throttled` (periods)."""
+    allocation: Allocation = Field(default_factory=Allocation)
+    traits: tuple[str, ...] = ()
+    """Its class by the third paper, such as "non-scalable" (P12)."""
+
+    def window(self, length_ms: int) -> Window | None:
+        """The longest window of at most this length that has a p99; None: there is none."""
+        fit = [w for w in self.windows if w.length_ms <= length_ms and w.p99_ns is not None]
+        return max(fit, key=lambda w: w.length_ms, default=None)
+
+    def slack(self, length_ms: int) -> float | None:
+        """1 − p99/target in that window; None where one of them is unknown."""
+        window = self.window(length_ms)
+        if window is None or window.p99_ns is None or self.target_ns is None:
+            return None
+        return 1 - window.p99_ns / self.target_ns
+
+    def signal(self, name: str) -> float | None:
+        """A signal's value; None: not known."""
+        found = self.signals.get(name)
+        return found.value if found else None
+
+
+class Look(Part):
+    """All groups at one moment."""
+
+    t_s: Share
+    cpus: Annotated[int, Field(ge=1)]
+    """CPUs that are shared by the groups."""
+    groups: Mapping[str, Group]
+    signals: Mapping[str, Signal] = Field(default_factory=dict)
+    """Of the machine: `cpu` (CPUs used by all), `psi_cpu` (share of time)."""
+
+    def of(self, role: str) -> dict[str, Group]:
+        """Groups of one role, in their order."""
+        return {name: group for name, group in self.groups.items() if group.role == role}
+
+    @property
+    def critical(self) -> dict[str, Group]:
+        """Services with a target."""
+        return self.of(CRITICAL)
+
+    @property
+    def best_effort(self) -> dict[str, Group]:
+        """Groups that give way."""
+        return self.of(BEST_EFFORT)
+
+    def slack(self, length_ms: int) -> float | None:
+        """The least slack of all services; None where one is unknown, or there is no service."""
+        found = [group.slack(length_ms) for group in self.critical.values()]
+        known = [slack for slack in found if slack is not None]
+        return min(known) if known and len(known) == len(found) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One knob of one group gets a level, with the reason in words."""
+
+    group: str
+    knob: Knob
+    level: Level
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What a controller decides from.
+
+    Attributes:
+        looks: the newest last, at most `LOOKS_MAX`; never empty.
+        memory: what it noted at its last decision; plain JSON.
+        constants: its numbers, by name.
+    """
+
+    looks: tuple[Look, ...]
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def now(self) -> Look:
+        """The newest look."""
+        return self.looks[-1]
+
+    def is_due(self, what: str, every_s: float) -> bool:
+        """Whether so much time has passed since `what` was last noted in the memory."""
+        last = self.memory.get(what)
+        return last is None or self.now.t_s - float(last) >= every_s - 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What changes now. `memory` is handed back at the next decision."""
+
+    changes: tuple[Change, ...] = ()
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+
+def for_all(groups: Mapping[str, Group], knob: Knob, *, level: Level, why: str) -> list[Change]:
+    """One level for several groups, left out where it is in force already."""
+    return [
+        Change(group=name, knob=knob, level=level, reason=why)
+        for name, group in groups.items()
+        if getattr(group.allocation, knob) != level
+    ]

@@ -1,0 +1,187 @@
+"""Acts on the tail only when its windows allow a statement; on waiting threads at once.
+
+Source: of this lab. A window of n requests of which a were later than the target says about the
+true share of late requests what a Beta(a + ½, n − a + ½) says (Jeffreys' prior). The target holds
+while that share is at most 1 %. So:
+
+1. First the knob that takes no CPU time from best-effort groups: `idle`.
+2. Threads of the service that wait for a CPU for more than a part of the target: the quota is
+   halved at once; this is seen before any request is late.
+3. The probability of a violation, over each window since the last change: at least 1 − 10⁻⁶ takes
+   CPU time away. The bound is strict because it is asked ten times a second for hours.
+4. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
+   grows. It does not grow to a level that failed at this load, until a rest is over that doubles.
+
+Between 3 and 4 nothing is known well enough, and nothing changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.special import betainc
+
+from sojourn.controllers.kind import ControllerKind
+from sojourn.controllers.look import Change, Decision, Group, History, Look, Window, for_all
+
+CONSTANTS = {
+    "late": 0.01,  # share of requests that may be late: the target is on p99
+    "sure": 1e-6,  # probability that the target holds, below which it is violated
+    "fine": 1e-3,  # probability of a violation, below which a quota may grow
+    "wait_part": 0.25,  # of the target: run-queue delay that is acted on
+    "wait_rest_s": 0.1,  # between two such steps
+    "shrink": 0.6,
+    "grow": 1.25,
+    "least_cpus": 0.05,
+    "rest_s": 30.0,  # before a level that failed is tried again; doubles
+    "rest_most_s": 3600.0,
+    "load_lower": 0.8,  # of the load at a failure: below, levels may be tried again
+}
+TAIL_MIN = 3  # late requests without which nothing is said of a violation
+
+
+def probability(window: Window, late: float) -> float | None:
+    """Probability that more than `late` of a service's requests are late; None: nothing is known.
+
+    >>> round(probability(Window(length_ms=1000, n=1000, above=10), 0.01), 2)
+    0.52
+    """
+    if window.above is not None and window.n > 0:
+        above = min(window.above, window.n)
+        return 1.0 - float(betainc(above + 0.5, window.n - above + 0.5, late))
+    return None
+
+
+def decide(history: History) -> Decision:
+    """Idle first; then waiting threads; then the tail."""
+    now, memory = history.now, dict(history.memory)
+    if not now.best_effort or not now.critical:
+        return Decision(memory=memory)
+    if "since" not in memory:
+        memory["since"] = now.t_s
+        why = "work-conserving: best-effort work runs when no other task wants the CPU"
+        return Decision(
+            changes=tuple(for_all(now.best_effort, "idle", level=True, why=why)), memory=memory
+        )
+    if waiting := _waiting(history):
+        if now.t_s - float(memory["since"]) >= history.constants["wait_rest_s"]:
+            return _shrunk(history, memory, waiting)
+        return Decision(memory=memory)
+    violated = [_violated(history, name, group) for name, group in now.critical.items()]
+    if any(violated):
+        return _shrunk(history, memory, next(why for why in violated if why))
+    return _grown(history, memory)
+
+
+def _waiting(history: History) -> str:
+    """Why, where a service's threads wait too long for a CPU; "": they do not."""
+    for name, group in history.now.critical.items():
+        delay, target = group.signal("runq_delay_ms"), group.target_ns
+        if delay is None or target is None:
+            continue
+        bound = history.constants["wait_part"] * target / 1e6
+        if delay > bound:
+            return f"threads of {name} wait {delay:.2f} ms for a CPU, more than {bound:.2f} ms"
+    return ""
+
+
+def _fresh(history: History, group: Group) -> list[Window]:
+    """Windows that began after the last change."""
+    since_s = history.now.t_s - float(history.memory["since"])
+    return [w for w in group.windows if (w.length_ms + w.age_ms) / 1000 <= since_s + 1e-6]
+
+
+def _violated(history: History, name: str, group: Group) -> str:
+    """Why, where some window says that the target is missed; "": none does."""
+    c = history.constants
+    for window in _fresh(history, group):
+        chance = probability(window, c["late"])
+        if chance is not None and 1 - chance <= c["sure"] and (window.above or 0) >= TAIL_MIN:
+            return f"{window.above} of {window.n} requests of {name} were late in {_s(window)}"
+        is_sure = window.lo_ns is not None and group.target_ns is not None
+        if window.above is None and is_sure and (window.lo_ns or 0) > (group.target_ns or 0):
+            return f"p99 of {name} is above the target, with its interval, in {_s(window)}"
+    return ""
+
+
+def _is_fine(history: History, group: Group) -> bool:
+    """Whether the longest window that the source has is fresh, and says that the target holds."""
+    c = history.constants
+    if not group.windows or group.target_ns is None:
+        return False
+    window = max(group.windows, key=lambda one: one.length_ms)
+    if window not in _fresh(history, group):
+        return False
+    chance = probability(window, c["late"])
+    if chance is not None:
+        return chance <= c["fine"]
+    return window.hi_ns is not None and window.hi_ns < group.target_ns
+
+
+def _shrunk(history: History, memory: dict[str, Any], why: str) -> Decision:
+    now, c = history.now, history.constants
+    quota, used = _quota(now), _used(now)
+    level = round(max(c["least_cpus"], min(quota, used) * c["shrink"]), 4)
+    memory["since"] = now.t_s
+    if level >= quota:
+        return Decision(memory=memory)
+    grew = memory.pop("grew_at", None)
+    rest = float(memory.get("rest_s", c["rest_s"] / 2))
+    memory["rest_s"] = min(c["rest_most_s"], rest * 2) if grew is not None else c["rest_s"]
+    memory["failed"] = {"quota": quota, "load": _load(now), "until": now.t_s + memory["rest_s"]}
+    text = f"{why}: best-effort quota {quota:.2f} → {level:.2f} CPUs"
+    return Decision(
+        changes=tuple(for_all(now.best_effort, "quota", level=level, why=text)), memory=memory
+    )
+
+
+def _grown(history: History, memory: dict[str, Any]) -> Decision:
+    now, c = history.now, history.constants
+    quota = _quota(now)
+    if quota >= now.cpus or not all(_is_fine(history, g) for g in now.critical.values()):
+        return Decision(memory=memory)
+    wanted = min(float(now.cpus), quota * c["grow"])
+    failed = memory.get("failed")
+    is_barred = failed and now.t_s < failed["until"] and wanted >= failed["quota"]
+    if is_barred and _load(now) > c["load_lower"] * failed["load"]:
+        return Decision(memory=memory)
+    level = None if wanted >= now.cpus else round(wanted, 4)
+    memory.update(since=now.t_s, grew_at=now.t_s)
+    why = (
+        f"no doubt that p99 is within the target: best-effort quota {quota:.2f} → {wanted:.2f} CPUs"
+    )
+    changes: list[Change] = for_all(now.best_effort, "quota", level=level, why=why)
+    return Decision(changes=tuple(changes), memory=memory)
+
+
+def _quota(look: Look) -> float:
+    quotas = [group.allocation.quota for group in look.best_effort.values()]
+    return max((float(look.cpus) if q is None else q for q in quotas), default=0.0)
+
+
+def _used(look: Look) -> float:
+    """CPUs that best-effort groups use; all where that is not known."""
+    uses = [group.signal("cpu") for group in look.best_effort.values()]
+    return sum(float(look.cpus) if use is None else use for use in uses)
+
+
+def _load(look: Look) -> float:
+    """Requests/s of all services, by their longest windows."""
+    longest = [
+        max(g.windows, key=lambda w: w.length_ms) for g in look.critical.values() if g.windows
+    ]
+    return sum(window.n / window.length_ms * 1000 for window in longest)
+
+
+def _s(window: Window) -> str:
+    return f"{window.length_ms / 1000:g} s"
+
+
+KIND = ControllerKind(
+    name="posterior",
+    about="acts when windows are sure of a violation, or threads wait; prefers idle to caps",
+    source="of this lab",
+    needs=("tail", "quota", "idle"),
+    constants=CONSTANTS,
+    decide=decide,
+)

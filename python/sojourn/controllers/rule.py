@@ -1,0 +1,58 @@
+"""A controller that is ready to decide: a kind with its constants, or a foreign program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from sojourn.controllers.kind import ControllerKind
+from sojourn.controllers.look import Decision, History
+
+
+class Rule(Protocol):
+    """What decides; a context manager, because a program must be ended."""
+
+    @property
+    def name(self) -> str:
+        """For the audit log."""
+
+    @property
+    def constants(self) -> Mapping[str, float]:
+        """Its numbers."""
+
+    def decide(self, history: History) -> Decision:
+        """What changes now; a RunFault where a program fails."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class OfKind:
+    """One of the lab's own."""
+
+    def __init__(self, kind: ControllerKind, given: Mapping[str, float]) -> None:
+        self.kind = kind
+        self.name = kind.name
+        self.constants: Mapping[str, float] = kind.settled(given)
+
+    def decide(self, history: History) -> Decision:
+        """As the kind decides."""
+        return self.kind.decide(history)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        del kind, error, trace

@@ -1,0 +1,342 @@
+"""Each rule against its origin: windows and the decisions they must take, derived from the texts.
+
+The tables were written from the published rules, not from the code beside them; each row names the
+sentence that it follows from.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+import pytest
+
+from sojourn.controllers import KINDS, History, kind
+from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Allocation, Group, Look, Window
+from sojourn.controllers.posterior import probability
+from sojourn.controllers.testing import TARGET_NS, follow, look, windows
+
+CALM = {"runq_delay_ms": 0.0}
+
+
+def levels(answers: Sequence[list[tuple[str, str, object]]], group: str = "batch") -> list[object]:
+    """The level that a group got at each look; "-": none."""
+    found = []
+    for answer in answers:
+        mine = [level for name, _, level in answer if name == group]
+        found.append(mine[0] if mine else "-")
+    return found
+
+
+def test_null_changes_nothing() -> None:
+    assert follow("null", [look(0), look(1, 50.0)]) == [[], []]
+
+
+def test_static_sets_its_levels_once() -> None:
+    answers = follow("static", [look(0), look(1, 50.0)], idle=1, quota=0.5, weight=2)
+    assert answers == [
+        [("batch", "idle", True), ("batch", "weight", 2), ("batch", "quota", 0.5)],
+        [],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "load", "cores", "level", "sentence"),
+    [
+        (1.01, 0.5, 4, 0, "slack < 0: best effort off"),
+        (0.5, 0.86, 4, 0, "load > 85 % of peak: off"),
+        (0.5, 0.84, 4, "-", "neither above 85 % nor short of slack: stays"),
+        (0.96, 0.5, 4, 2, "slack < 5 %: loses cores down to 2"),
+        (0.96, 0.5, 2, "-", "not below 2"),
+        (0.94, 0.5, 4, "-", "slack between 5 and 10 %: no growth, no loss"),
+        (0.5, 0.79, 0, 1, "load < 80 %: on"),
+        (0.5, 0.81, 0, "-", "between 80 and 85 %: stays off"),
+    ],
+)
+def test_heracles_upper_controller(  # its cases
+    p99_ms: float, load: float, cores: int, level: object, sentence: str
+) -> None:
+    one = look(0, p99_ms, batch={"cores": cores}, web_has={"load": load})
+    assert levels(follow("heracles", [one])) == [level], sentence
+
+
+def test_heracles_looks_every_15_s_and_grows_a_core_every_2_s_with_slack_above_10_percent() -> None:
+    looks = [look(t, 0.5, batch={"cores": 1}, web_has={"load": 0.5}) for t in range(8)]
+    assert levels(follow("heracles", looks)) == ["-", "-", 2, "-", 3, "-", 4, "-"]
+    tight = [look(t, 0.92, batch={"cores": 1}, web_has={"load": 0.5}) for t in range(8)]
+    assert levels(follow("heracles", tight)) == ["-"] * 8
+    late = [look(0, 0.5, batch={"cores": 4}, web_has={"load": 0.5})]
+    late += [look(t, 9.0, web_has={"load": 0.5}) for t in (1, 14, 15)]
+    assert levels(follow("heracles", late)) == ["-", "-", "-", 0], "seen at 15 s, not before"
+
+
+def test_heracles_rests_after_a_violation() -> None:
+    looks = [look(0, 2.0, batch={"cores": 4}, web_has={"load": 0.5})]
+    looks += [look(t, 0.5, web_has={"load": 0.5}) for t in range(15, 331, 15)]
+    found = levels(follow("heracles", looks))
+    assert found[0] == 0
+    assert found.index(1) == 20, "300 s of rest, then one core"
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "used", "quota", "level", "sentence"),
+    [
+        (1.06, 2.0, 2.0, 0.01, "slack < −.05: killed, node labelled off"),
+        (1.04, 2.0, 2.0, 1.8, "slack < .05: × .9"),
+        (0.5, 7.3, 2.0, 1.8, "CPU > 90 % of 8: × .9"),
+        (0.84, 5.9, 2.0, 2.2, "slack > .15 and CPU < 75 %: × 1.1"),
+        (0.84, 6.1, 2.0, "-", "CPU between 75 and 90 %: nothing"),
+        (0.90, 5.9, 2.0, "-", "slack between .05 and .15: nothing"),
+    ],
+)
+def test_be_controller(  # its cases
+    p99_ms: float, used: float, quota: float, level: object, sentence: str
+) -> None:
+    one = look(0, p99_ms, batch={"quota": quota}, host={"cpu": used})
+    assert levels(follow("be-controller", [one])) == [
+        level if level == "-" else pytest.approx(level)
+    ], sentence
+    both = [one, look(14, p99_ms, host={"cpu": used})]
+    assert levels(follow("be-controller", both))[1] == "-", "every 15 s"
+
+
+def parties(p99s_ms: Sequence[float], cores: int = 4, **given: float) -> list[object]:
+    """Cores of the service at each sample of 100 ms."""
+    looks = [
+        look(i / 10, p99, web={"cores": cores}, batch={"cores": 8 - cores}, n=100)
+        for i, p99 in enumerate(p99s_ms)
+    ]
+    return levels(follow("parties", looks, **given), "web")
+
+
+def test_parties_gives_a_core_where_both_slacks_are_below_5_percent() -> None:
+    assert parties([0.96]) == [5]
+    assert parties([0.94]) == ["-"], "slack .06"
+    assert parties([0.5] * 10 + [0.96])[10] == "-", "the mean of ten is .546: slack .45"
+
+
+def test_parties_takes_a_core_where_both_slacks_are_above_20_percent() -> None:
+    assert parties([0.79]) == [3]
+    assert parties([0.81]) == ["-"]
+    assert parties([0.79], cores=1) == ["-"], "not the last one"
+
+
+def test_parties_watches_five_samples_after_a_step() -> None:
+    # Up at once; five votes; then, still late, the next step: the first one stays.
+    assert parties([2.0] * 8) == [5, "-", "-", "-", "-", "-", 6, "-"]
+    # A step down whose samples are fine in most stays; the next step follows after the votes.
+    assert parties([0.7, 0.7, 0.7, 0.99, 0.99, 0.7, 0.7]) == [3, "-", "-", "-", "-", "-", 2]
+
+
+def test_parties_undoes_a_step_down_that_hurt_and_rests_for_100_samples() -> None:
+    found = parties([0.7, 0.99, 0.99, 0.99, 0.7, 0.7] + [0.7] * 120)
+    assert found[0] == 3
+    assert found[5] == 4, "three of five samples had a slack below .05: undone"
+    assert found[6:105] == ["-"] * 99
+    assert found.index(3, 6) == 105, "100 samples later it may be tried again"
+
+
+def test_parties_takes_from_the_service_with_most_slack_where_no_core_is_free() -> None:
+    def service(p99_ms: float, cores: int) -> Group:
+        return Group(
+            role=CRITICAL,
+            target_ns=TARGET_NS,
+            windows=windows(p99_ms),
+            allocation=Allocation(cores=cores),
+        )
+
+    groups = {
+        "late": service(1.5, 2),
+        "rich": service(0.1, 3),
+        "poor": service(0.9, 3),
+        "batch": Group(role=BEST_EFFORT, allocation=Allocation(cores=0)),
+    }
+    answers = follow("parties", [Look(t_s=0, cpus=8, groups=groups)])
+    assert answers == [[("late", "cores", 3), ("rich", "cores", 2)]]
+
+
+def captain(throttled: Sequence[float], use: Sequence[float]) -> list[object]:
+    looks = [
+        look(i / 10, None, web_has={"throttled": t, "cpu": u})
+        for i, (t, u) in enumerate(zip(throttled, use, strict=True))
+    ]
+    return levels(follow("captain", looks), "web")
+
+
+def test_captain_raises_the_limit_by_the_share_above_three_targets() -> None:
+    # Ten samples of a second are the periods; 8 of 10 throttled, target .1: 1 × (1 + .8 − .3).
+    found = captain([1.0] * 8 + [0.0] * 3, [0.9] * 11)
+    assert found[0] == 1.0, "the start limit"
+    # The window at 1.0 s holds samples 1 … 10: 7 of them throttled.
+    assert found[10] == pytest.approx(1 * (1 + 0.7 - 0.3))
+
+
+def test_captain_lowers_it_to_the_largest_use_and_margin_deviations_at_most_by_half() -> None:
+    uses = [0.3] * 11
+    history = [0.0] * 39 + uses
+    wanted = 0.3 + statistics.stdev(history) * (3 - 0.1)  # margin 3 + (0 − .1)
+    assert 0.5 < wanted < 0.9
+    assert captain([0.0] * 11, uses)[10] == pytest.approx(wanted, abs=1e-4)
+    assert captain([0.0] * 11, [0.0] * 11)[10] == 0.5, "at most by half"
+    assert captain([0.0] * 11, [0.8] * 11)[10] == "-", "not where it is above .9 of it"
+
+
+def test_captain_undoes_a_step_down_that_throttles() -> None:
+    # Down at 1.0 s (1 → .5). Four throttled samples of ten are .4 > 3 · .1: 2 · 1 − .5.
+    found = captain([0.0] * 11 + [1.0] * 4, [0.0] * 15)
+    assert found[10] == 0.5
+    assert found[11:14] == ["-"] * 3
+    assert found[14] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("all_used", "web", "batch", "quota", "level", "sentence"),
+    [
+        (4.0, 2.0, 1.5, 2.9, 2.7, "8 · .65 − 2 − (4 − 3.5) = 2.7"),
+        (4.0, 2.0, 1.5, 2.75, "-", "a change below 1 % of 8 is ignored"),
+        (4.0, 2.0, 1.5, 1.0, 1.8, "rising at most 10 % of 8 a step"),
+        (7.0, 6.0, 0.5, 1.0, 0.02, "nothing left: the least quota"),
+        (4.0, 2.0, 1.5, None, 2.7, "no quota yet: set at once"),
+    ],
+)
+def test_koordinator(  # noqa: PLR0917  # its cases
+    all_used: float, web: float, batch: float, quota: float | None, level: object, sentence: str
+) -> None:
+    one = look(
+        0,
+        99.0,  # latency is no input
+        batch={"quota": quota},
+        host={"cpu": all_used},
+        web_has={"cpu": web},
+        batch_has={"cpu": batch},
+    )
+    assert levels(follow("koordinator", [one])) == [
+        level if level == "-" else pytest.approx(level)
+    ], sentence
+
+
+@pytest.mark.parametrize(
+    ("wait_ms", "use", "required", "sentence"),
+    [
+        (0.46, 3.2, 4.0, "both on target: nothing"),
+        (0.48, 3.2, 4.0, "wait 4 % above: in the dead band of 5 %"),
+        (0.92, 3.2, 4 + 0.1 * 8 * math.log(2), "wait at twice its target: + Kpp ln 2"),
+        (0.05, 3.2, 4 + 0.01 * 8 * math.log(0.05 / 0.46), "wait 89 % below: + Kpn ln, not large"),
+        (0.46, 4.0, 4 + 0.1 * 8 * math.log(1.0 / 0.8), "use 100 %: the largest wins"),
+        (46.0, 3.2, 3.2 / 0.8 + 2.0, "kept within the gap of the reference"),
+    ],
+)
+def test_rama(wait_ms: float, use: float, required: float, sentence: str) -> None:
+    one = look(0, None, batch={"quota": 4.0}, web_has={"runq_delay_ms": wait_ms, "cpu": use})
+    found = levels(follow("rama", [one]))
+    if wait_ms == 0.05:  # the use, on target, asks for 0; the largest of the two wins
+        required = 4.0
+    assert found == (["-"] if required == 4.0 else [pytest.approx(8 - required, abs=1e-3)]), (
+        sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("p99_ms", "steps", "sentence"),
+    [
+        (0.95, -1, "⌊−8 · (.95 − .9)/.9⌋ = ⌊−.44⌋"),
+        (1.8, -8, "⌊−8 · 1⌋"),
+        (0.9, 0, "⌊0⌋"),
+        (0.8, 0, "⌊.89⌋"),
+    ],
+)
+def test_proportional_goes_down_at_once(p99_ms: float, steps: int, sentence: str) -> None:
+    one = look(0, p99_ms, batch={"quota": 4.0})  # level 10 of 20
+    wanted = pytest.approx(8 * (10 + steps) / 20) if steps else "-"
+    assert levels(follow("proportional", [one])) == [wanted], sentence
+
+
+def test_proportional_goes_up_after_three_good_samples() -> None:
+    looks = [look(t, 0.45, batch={"quota": 4.0}) for t in range(4)]
+    assert levels(follow("proportional", looks)) == ["-", "-", pytest.approx(8 * 14 / 20), "-"]
+
+
+def test_caladan_takes_a_core_when_what_waited_still_waits() -> None:
+    delays = [0.0, 2.0, 0.0, 2.0, 2.0, 2.0, 2.0]
+    looks = [
+        look(i / 100, None, batch={"cores": 4}, web_has={"runq_delay_ms": delay})
+        for i, delay in enumerate(delays)
+    ]
+    assert levels(follow("caladan", looks)) == ["-", "-", "-", "-", 3, "-", 2]
+
+
+def test_ream_confines_a_group_that_does_not_scale_to_two_cores() -> None:
+    batch = Group(role=BEST_EFFORT, traits=("non-scalable",))
+    other = Group(role=BEST_EFFORT, traits=("scalable",))
+    one = Look(t_s=0, cpus=8, groups={"batch": batch, "other": other})
+    assert follow("ream", [one, one]) == [[("batch", "cores", 2)], []]
+
+
+# Ours: statements about the posterior, by a second way of computing it.
+
+
+def binomial_tail(above: int, n: int, share: float) -> float:
+    """P(at least `above` late of n), where each is late with this probability."""
+    return 1 - sum(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(above))
+
+
+@pytest.mark.parametrize(("above", "n"), [(9, 100), (3, 100), (0, 500), (12, 1000)])
+def test_the_posterior_lies_between_the_two_binomial_tails(above: int, n: int) -> None:
+    # Jeffreys' posterior lies between those of Beta(a, n − a + 1) and Beta(a + 1, n − a), whose
+    # distribution functions are binomial tails.
+    found = probability(Window(length_ms=100, n=n, above=above), 0.01)
+    assert found is not None
+    low = 1 - binomial_tail(above, n, 0.01) if above else 0.0
+    high = 1 - binomial_tail(above + 1, n, 0.01)
+    assert low < found < high
+
+
+def test_posterior_begins_with_idle_and_then_rests() -> None:
+    looks = [look(t, 0.8, n=1000, above=4, web_has=CALM) for t in range(100)]
+    assert follow("posterior", looks) == [[("batch", "idle", True)]] + [[]] * 99
+
+
+def test_posterior_says_nothing_of_few_requests_and_acts_where_it_is_sure() -> None:
+    start = look(0, web_has=CALM)
+    doubtful = [start, *(look(t, 1.2, n=100, above=4, web_has=CALM) for t in range(20, 60))]
+    assert follow("posterior", doubtful)[1:] == [[]] * 40, "4 of 100 is no proof of above 1 %"
+    sure = [start, look(20, 1.2, n=100, above=30, web_has=CALM, batch_has={"cpu": 4.0})]
+    assert follow("posterior", sure)[1] == [("batch", "quota", pytest.approx(2.4))]
+
+
+def test_posterior_acts_at_once_on_threads_that_wait() -> None:
+    looks = [look(0, web_has=CALM), look(0.2, 0.5, above=0, web_has={"runq_delay_ms": 0.3})]
+    assert follow("posterior", looks)[1] == [("batch", "quota", pytest.approx(8 * 0.6))]
+
+
+def test_posterior_grows_only_after_a_whole_long_window_and_rests_after_a_failure() -> None:
+    looks = [look(0, web_has=CALM), look(1, 5.0, above=500, web_has=CALM, batch_has={"cpu": 8.0})]
+    looks += [look(t, 0.2, above=0, web_has=CALM, batch_has={"cpu": 4.0}) for t in range(2, 20)]
+    found = levels(follow("posterior", looks))
+    assert found[1] == pytest.approx(4.8)
+    assert [i for i, level in enumerate(found) if level != "-"][2:] == [16], "15 s after the change"
+    assert found[16] == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in {"null", "static"}])
+def test_what_is_not_known_changes_nothing(name: str) -> None:
+    # No p99, no signals: only our first step needs none.
+    looks = [look(t, None, n=0) for t in range(40)]
+    wanted = [[("batch", "idle", True)]] if name == "posterior" else [[]]
+    assert follow(name, looks) == wanted + [[]] * 39
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_decision_is_pure(name: str) -> None:
+    found = kind(name)
+    one = look(
+        0,
+        1.5,
+        above=900,
+        host={"cpu": 7.9},
+        web_has={"load": 0.9, "cpu": 4.0, "runq_delay_ms": 3.0, "throttled": 1.0},
+        batch_has={"cpu": 3.0},
+    )
+    history = History(looks=(one,), constants=found.settled({}))
+    assert found.decide(history) == found.decide(history)

@@ -1,0 +1,39 @@
+"""One allocation of the best-effort groups, set once: what a line of configuration does.
+
+With the levels that a search has found, this is the *oracle*: the best fixed allocation.
+"""
+
+from __future__ import annotations
+
+from sojourn.controllers.kind import ControllerKind
+from sojourn.controllers.look import Decision, History, for_all
+
+CONSTANTS = {"idle": 0.0, "weight": 100.0, "quota": 0.0, "cores": -1.0}
+
+
+def decide(history: History) -> Decision:
+    """Set what was given, at the first look; 0 (cores: −1) leaves a knob alone."""
+    if history.memory:
+        return Decision(memory=history.memory)
+    given, groups = history.constants, history.now.best_effort
+    why = "fixed by the configuration"
+    changes = [
+        *(for_all(groups, "idle", level=True, why=why) if given["idle"] else []),
+        *(for_all(groups, "weight", level=round(given["weight"]), why=why)),
+        *(for_all(groups, "quota", level=given["quota"], why=why) if given["quota"] else []),
+        *(
+            for_all(groups, "cores", level=round(given["cores"]), why=why)
+            if given["cores"] >= 0
+            else []
+        ),
+    ]
+    return Decision(changes=tuple(changes), memory={"set": True})
+
+
+KIND = ControllerKind(
+    name="static",
+    about="one fixed allocation; idle = 1, weight, quota (CPUs) or cores",
+    source="of this lab",
+    constants=CONSTANTS,
+    decide=decide,
+)
