@@ -38,6 +38,7 @@ WRITERS = {
     "knobs/io_limit.py": "a file without a name",
     "knobs/ordered.py": "files of the kernel",
     "knobs/settings.py": "files of the kernel",
+    "manage/warden.py": "runs alone, by the standard library: files of the kernel",
     "places/cgroups.py": "files of the kernel",
     "places/guest/channel.py": "pipes that the lab makes in its own folder",
     "places/guest/initrd.py": "a guest's disk, in a folder of the lab's own",

@@ -20,6 +20,7 @@ from sojourn.cli import (
     lowered,
     ls,
     machine,
+    manage_cmd,
     models_cmd,
     own,
     plan,
@@ -100,6 +101,7 @@ app.command(rich_help_panel=_BEFORE)(plan.plan)
 app.command(rich_help_panel=_MEASURE)(run.run)
 app.command(rich_help_panel=_MEASURE)(compare_cmd.compare)
 app.command(rich_help_panel=_MEASURE)(gate_cmd.gate)
+app.command(rich_help_panel=_MEASURE)(manage_cmd.manage)
 app.command(rich_help_panel=_MEASURE)(machine.restore)
 app.command(rich_help_panel=_AFTER)(ls.ls)
 app.command(rich_help_panel=_AFTER)(records.show)

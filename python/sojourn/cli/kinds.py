@@ -16,6 +16,8 @@ from sojourn.text.plain_values import plain
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sojourn.controllers import ControllerKind
+
 Kinds = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -53,6 +55,7 @@ def kinds(
 def catalogue() -> Kinds:
     """Table → its kinds, in reading order."""
     from sojourn import analysis
+    from sojourn.controllers import KINDS as CONTROLLERS
     from sojourn.questions import PLANS, answers
     from sojourn.spec import PROFILES
     from sojourn.spec.kinds import schema
@@ -80,6 +83,7 @@ def catalogue() -> Kinds:
         "questions": asked,
         **{table["name"]: table["kinds"] for table in native["tables"]},
         **{table["name"]: table["kinds"] for table in traced["tables"]},
+        "controllers": [_controller(one) for one in CONTROLLERS.values()],
         "profiles": profiles,
         "methods": methods,
         # What the simulator shares with the generator is listed once.
@@ -89,6 +93,19 @@ def catalogue() -> Kinds:
             if table["name"] not in known
         },
     }
+
+
+def _controller(one: ControllerKind) -> Mapping[str, Any]:
+    """A controller of `sojourn manage`, with its constants as parameters."""
+    from sojourn.controllers import NEEDS
+
+    params = [
+        {"name": name, "about": "", "default": value, "unit": ""}
+        for name, value in one.constants.items()
+    ]
+    needs = [NEEDS[name][0] for name in one.needs]
+    about = {"name": one.name, "about": one.about, "needs": needs, "source": one.source}
+    return {**about, "params": params}
 
 
 def _only(tables: Kinds, name: str) -> Kinds:

@@ -17,7 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 Level: TypeAlias = bool | int | float | None
 Knob: TypeAlias = Literal["cores", "quota", "weight", "idle"]
 Share = Annotated[float, Field(ge=0)]
-CRITICAL, BEST_EFFORT = "latency-critical", "best-effort"
+Role: TypeAlias = Literal["latency-critical", "best-effort"]
+CRITICAL: Literal["latency-critical"] = "latency-critical"
+BEST_EFFORT: Literal["best-effort"] = "best-effort"
 #: What stands for "off" where a group cannot be stopped: CPUs.
 OFF_CPUS = 0.01
 LOOKS_MAX = 50  # of a history: 5 s at 100 ms, which Captain needs
@@ -72,7 +74,7 @@ class Allocation(Part):
 class Group(Part):
     """A control group that the manager was given."""
 
-    role: Literal["latency-critical", "best-effort"]
+    role: Role
     target_ns: Annotated[float, Field(gt=0)] | None = None
     windows: tuple[Window, ...] = ()
     signals: Mapping[str, Signal] = Field(default_factory=dict)
@@ -109,7 +111,7 @@ class Look(Part):
     signals: Mapping[str, Signal] = Field(default_factory=dict)
     """Of the machine: `cpu` (CPUs used by all), `psi_cpu` (share of time)."""
 
-    def of(self, role: str) -> dict[str, Group]:
+    def of(self, role: Role) -> dict[str, Group]:
         """Groups of one role, in their order."""
         return {name: group for name, group in self.groups.items() if group.role == role}
 

@@ -17,6 +17,7 @@ Between 3 and 4 nothing is known well enough, and nothing changes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from scipy.special import betainc
@@ -142,8 +143,7 @@ def _grown(history: History, memory: dict[str, Any]) -> Decision:
         return Decision(memory=memory)
     wanted = min(float(now.cpus), quota * c["grow"])
     failed = memory.get("failed")
-    is_barred = failed and now.t_s < failed["until"] and wanted >= failed["quota"]
-    if is_barred and _load(now) > c["load_lower"] * failed["load"]:
+    if failed and _is_barred(now, failed, wanted, c["load_lower"]):
         return Decision(memory=memory)
     level = None if wanted >= now.cpus else round(wanted, 4)
     memory.update(since=now.t_s, grew_at=now.t_s)
@@ -152,6 +152,12 @@ def _grown(history: History, memory: dict[str, Any]) -> Decision:
     )
     changes: list[Change] = for_all(now.best_effort, "quota", level=level, why=why)
     return Decision(changes=tuple(changes), memory=memory)
+
+
+def _is_barred(now: Look, failed: Mapping[str, float], wanted: float, lower: float) -> bool:
+    """Whether a level has failed at a load like this, and the rest is not over."""
+    is_resting = now.t_s < failed["until"] and wanted >= failed["quota"]
+    return is_resting and _load(now) > lower * failed["load"]
 
 
 def _quota(look: Look) -> float:

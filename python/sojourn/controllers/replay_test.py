@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.controllers import KINDS, replay
+from sojourn.controllers import KINDS, Look, replay
 from sojourn.controllers.named import rule
 from sojourn.controllers.testing import look
 from sojourn.errors import Fault, HostFault, RunFault, SpecFault
@@ -71,8 +71,8 @@ def test_a_program_decides_over_json_lines() -> None:
     assert late == [(one.groups["web"].windows[0].p99_ns or 0) > 1e6 for one in looks(lines)]
 
 
-def looks(lines: list[bytes]) -> Iterator[object]:
-    return replay.looks(lines, "made up")  # type: ignore[return-value]
+def looks(lines: list[bytes]) -> Iterator[Look]:
+    return replay.looks(lines, "made up")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def looks(lines: list[bytes]) -> Iterator[object]:
         ("import time; time.sleep(60)", "did not answer within 1 s"),
         ("print('no json', flush=True); input(); input()", "answered what is no decision"),
         (
-            'print(\'{"changes": [{"group": "x", "knob": "rm", "level": 1, "reason": ""}]}\', flush=1)',
+            'print(\'{"changes": [{"group": "x", "knob": "rm"}]}\', flush=True)',
             "answered what is no decision: changes.0.knob",
         ),
     ],

@@ -88,14 +88,15 @@ def changed(now: dict[str, Allocation], changes: Sequence[Change]) -> None:
 def follow(name: str, looks: Sequence[Look], **given: float) -> list[list[tuple[str, str, Level]]]:
     """What a controller changes at each look, its changes applied: (group, knob, level)."""
     found = kind(name)
-    constants, memory = found.settled(given), {}
+    constants = found.settled(given)
+    memory: Mapping[str, Any] = {}
     now = {name: group.allocation for name, group in looks[0].groups.items()}
     past: tuple[Look, ...] = ()
-    answers = []
+    answers: list[list[tuple[str, str, Level]]] = []
     for one in looks:
         past = (*past, applied(one, now))[-LOOKS_MAX:]
         decision = found.decide(History(looks=past, memory=memory, constants=constants))
-        memory = dict(decision.memory)
+        memory = decision.memory
         changed(now, decision.changes)
         answers.append([(c.group, c.knob, c.level) for c in decision.changes])
     return answers

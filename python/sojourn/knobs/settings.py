@@ -190,7 +190,7 @@ def _read_text(setting: Setting, tree: Tree) -> str | None:
 
 
 def _write_text(setting: Setting, level: str, tree: Tree) -> None:
-    tree.path(setting.path).write_text(level, encoding="utf-8")
+    tree.path(setting.path).write_text(level or "\n", encoding="utf-8")  # "" would write nothing
 
 
 #: How each kind of setting is read and written.

@@ -1,0 +1,126 @@
+"""The configuration of a manager: a TOML file → a frozen `Config`; refused where it is wrong."""
+
+from __future__ import annotations
+
+import posixpath
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from sojourn import disk, units
+from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Part, Role
+from sojourn.errors import SpecFault
+
+BYTES_MAX = 1 << 20
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+
+
+class GroupSpec(Part):
+    """One group that the manager is given: a control group by path, or a process by number."""
+
+    role: Role
+    cgroup: str = ""
+    pid: Annotated[int, Field(ge=0)] = 0
+    target: str = ""
+    peak_rps: Annotated[float, Field(ge=0)] = 0.0
+    safe_quota: Annotated[float, Field(ge=0.01)] = 0.05
+    traits: tuple[str, ...] = ()
+
+    @field_validator("traits", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _sensible(self) -> GroupSpec:
+        if bool(self.cgroup) == bool(self.pid):
+            raise ValueError('name either cgroup = "/PATH" or pid = NUMBER')
+        path = self.cgroup
+        if path and (not path.startswith("/") or posixpath.normpath(path) != path or path == "/"):
+            raise ValueError(
+                "cgroup is a path below the mount, such as /batch, without .. and not /"
+            )
+        if self.role == CRITICAL and not self.target:
+            raise ValueError('a latency-critical group needs a target, such as target = "1ms"')
+        if self.target and self.target_ns <= 0:
+            raise ValueError("the target must be above 0")
+        return self
+
+    @property
+    def target_ns(self) -> float:
+        """Bound on p99, ns; 0: none."""
+        return float(units.parse_ns(self.target)) if self.target else 0.0
+
+
+class WindowsSpec(Part):
+    """Where windows come from: JSON lines in a file that grows, or in a named pipe."""
+
+    file: str = ""
+    service: str = ""
+    """The group that lines belong to which name none."""
+
+
+class Config(Part):
+    """All of it."""
+
+    controller: str
+    every_ms: Annotated[int, Field(ge=10, le=10_000)] = 100
+    paused_s: Annotated[float, Field(ge=0.2, le=60)] = 5.0
+    silent_s: Annotated[float, Field(ge=0.2, le=60)] = 2.0
+    check_s: Annotated[float, Field(ge=0, le=600)] = 0.0
+    audit: str = ""
+    record: str = ""
+    windows: WindowsSpec = Field(default_factory=WindowsSpec)
+    constants: Mapping[str, float] = Field(default_factory=dict)
+    groups: Mapping[Name, GroupSpec]
+
+    @field_validator("constants", mode="before")
+    @classmethod
+    def _as_floats(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {k: float(v) if type(v) is int else v for k, v in value.items()}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Config:
+        roles = {group.role for group in self.groups.values()}
+        for role in (CRITICAL, BEST_EFFORT):
+            if role not in roles:
+                raise ValueError(f"no group has the role {role}")
+        where = [group.cgroup or group.pid for group in self.groups.values()]
+        if len({*where}) < len(where):
+            raise ValueError("two groups are the same control group or process")
+        if self.windows.service and self.windows.service not in self.groups:
+            raise ValueError(f"windows.service: there is no group {self.windows.service}")
+        return self
+
+    def service(self) -> str:
+        """The group that lines without a name belong to: the named one, or the first service."""
+        return self.windows.service or next(
+            name for name, group in self.groups.items() if group.role == CRITICAL
+        )
+
+
+def read(path: Path) -> Config:
+    """Read a configuration; SpecFault if it is wrong, with the key."""
+    fix = "see docs/howto/manage.md"
+    try:
+        table = tomllib.loads(disk.read_named(path, most=BYTES_MAX).decode())
+    except OSError as error:
+        raise SpecFault(
+            f"the configuration cannot be read: {error.strerror}", at=str(path), fix=fix
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise SpecFault(f"the configuration is no TOML: {error}", at=str(path), fix=fix) from None
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        what = first["msg"].removeprefix("Value error, ")
+        raise SpecFault(f"{key + ': ' if key else ''}{what}", at=str(path), fix=fix) from None
+    except SpecFault as fault:
+        raise SpecFault(fault.what, at=str(path), fix=fault.fix) from None

@@ -1,0 +1,352 @@
+"""A manager on real control groups: what it sets, what it says, and that everything is put back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.controllers.look import Allocation
+from sojourn.controllers.testing import look
+from sojourn.errors import HostFault, RunFault
+from sojourn.knobs import groups as knob_groups
+from sojourn.manage import config as configs
+from sojourn.manage import testing
+from sojourn.manage.audit import Audit
+from sojourn.manage.daemon import Manager
+from sojourn.manage.groups import Managed
+from sojourn.manage.source import Source
+from sojourn.manage.testing import Stand, stand, until
+from sojourn.run import restore
+from sojourn.run.journal import Journal
+
+needs_groups = pytest.mark.skipif(bool(testing.lack()), reason=testing.lack() or "-")
+pytestmark = needs_groups
+SAFE = 0.05
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of journals of one's own."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("SOJOURN_STATE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path: Path, state: Path) -> Iterator[Stand]:
+    with stand(tmp_path) as one:
+        yield one
+
+
+def played(here: Stand, steps: list[Callable[[], object]], controller: str, **more: Any) -> None:
+    """A manager in this process, with a step before each of its rounds."""
+    config = configs.read(here.config(controller, **more))
+    audit = Audit(here.audit, lambda _line: None)
+    journal = Journal.create()
+
+    def rounds() -> Iterator[None]:
+        for step in steps:
+            step()
+            yield
+
+    try:
+        Manager(config, audit, journal).run(rounds)
+    finally:
+        journal.close()
+        audit.close()
+
+
+def journals(state: Path) -> list[Path]:
+    return list(state.glob("lab-*.jsonl"))
+
+
+def undone_as_of_the_dead(state: Path) -> None:
+    """Restore what a manager of this process has left: its number is made one of the dead."""
+    for path in journals(state):
+        first, rest = path.read_text().split("\n", 1)
+        path.write_text(json.dumps({**json.loads(first), "start_ticks": 1}) + "\n" + rest)
+    restore()
+
+
+def test_what_a_controller_decides_is_in_force_and_everything_is_back_at_the_end(
+    here: Stand, state: Path
+) -> None:
+    before = here.snapshot()
+    seen: list[float | None] = []
+    steps: list[Callable[[], object]] = [here.window, lambda: seen.append(here.quota())]
+    played(here, [*steps, here.window], "static", constants={"quota": 0.3, "weight": 50})
+    assert seen == [pytest.approx(0.3)]
+    assert here.snapshot() == before
+    assert not journals(state)
+    changes = [line for line in here.events() if line["event"] == "change"]
+    assert [(c["knob"], c["before"], c["after"], c["in_force"]) for c in changes] == [
+        ("weight", 100, 50, True),
+        ("quota", None, 0.3, True),
+    ]
+    assert all(c["reason"] == "fixed by the configuration" for c in changes)
+    assert changes[0]["window"]["n"] == 1000
+
+
+def test_an_idle_group_has_its_old_weight_again(here: Stand) -> None:
+    shares = here.file("batch", "cpu.shares")
+    name, text = ("cpu.shares", "512") if shares.exists() else ("cpu.weight", "50")
+    here.file("batch", name).write_text(text)
+    before = here.snapshot()
+    idle: list[str] = []
+    steps: list[Callable[[], object]] = [here.window, here.window]
+    steps.append(lambda: idle.append(here.file("batch", "cpu.idle").read_text().strip()))
+    played(here, steps, "posterior")
+    assert idle == ["1"]
+    assert here.snapshot() == before
+
+
+def test_only_named_groups_are_touched(here: Stand, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with stand(tmp_path / "other") as other:
+        before = other.snapshot()
+        during: list[dict[str, str]] = []
+        steps: list[Callable[[], object]] = [here.window, lambda: during.append(other.snapshot())]
+        played(here, steps, "static", constants={"quota": 0.3, "idle": 1})
+        assert during == [before]
+        web = [line for line in here.events() if line.get("group") == "web"]
+        assert not web, "the service itself has no change either"
+
+
+def test_a_silent_source_means_safe_caps_and_windows_mean_going_on(here: Stand) -> None:
+    quotas: list[float | None] = []
+    rounds = 0
+
+    def step() -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds in {1, 40}:
+            here.window()
+        quotas.append(here.quota())
+        until(lambda: False, 0.02)
+
+    played(here, [step] * 42, "null", silent_s=0.3)
+    assert quotas[0] is None
+    assert SAFE in quotas
+    events = [line["event"] for line in here.events()]
+    assert events == ["start", "capped", "resume", "end"]
+    assert "no window came" in here.events()[1]["reason"]
+
+
+def test_a_knob_that_lies_means_safe_caps_and_a_fault(here: Stand, state: Path) -> None:
+    def meddle() -> None:
+        path = here.file("batch", "cpu.cfs_quota_us")
+        if path.exists():
+            path.write_text("70000")
+        else:
+            here.file("batch", "cpu.max").write_text("70000 100000")
+
+    steps: list[Callable[[], object]] = [here.window, here.window, meddle, here.window]
+    with pytest.raises(
+        RunFault, match="a knob of batch is not in force: quota was set to 30000 us"
+    ):
+        played(here, steps, "static", constants={"quota": 0.3})
+    assert here.quota() == SAFE
+    undone_as_of_the_dead(state)
+    assert here.quota() is None
+
+
+def test_a_write_that_the_kernel_ignores_is_noticed(
+    here: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = knob_groups.write
+
+    def ignored(tree: Any, path: str, text: str) -> None:
+        if not path.endswith("cpu.idle"):
+            real(tree, path, text)
+
+    monkeypatch.setattr(knob_groups, "write", ignored)
+    with pytest.raises(
+        RunFault, match=r"cannot be given idle True: cpu\.idle was set to 1 and reads 0"
+    ):
+        played(here, [here.window, here.window], "posterior")
+    assert here.quota() == SAFE
+
+
+def test_a_quota_that_does_not_bite_is_noticed(here: Stand) -> None:
+    config = configs.read(here.config())
+    manager = Manager(config, Audit(None, lambda _line: None), None)
+    one = Managed("batch", config.groups["batch"], (0, 1), testing.TREE)
+    one.allocation = Allocation(quota=0.3)
+    uses = [(10.0, 0.9), (11.0, 0.2), (12.0, 0.9), (13.0, 0.9), (14.5, 0.9)]
+    found = [manager._exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses]
+    assert found == ["", "", "", "", "it used 0.90 CPUs for 2 s where 0.30 are allowed"]
+
+
+def test_a_second_manager_of_a_group_is_refused_and_the_first_is_not_disturbed(
+    here: Stand,
+) -> None:
+    def second() -> None:
+        with pytest.raises(HostFault, match="another manager has the control group"):
+            played(here, [here.window], "static", constants={"quota": 0.7})
+
+    seen: list[float | None] = []
+    steps: list[Callable[[], object]] = [here.window, second, lambda: seen.append(here.quota())]
+    played(here, steps, "static", constants={"quota": 0.3})
+    assert seen == [pytest.approx(0.3)]
+    assert here.quota() is None
+
+
+def test_a_group_that_vanishes_ends_it_with_a_fault(here: Stand) -> None:
+    def vanish() -> None:
+        program = here.programs["batch"]
+        program.kill()
+        program.wait()
+        for group in [one for one in here.made if str(one).endswith("batch")]:
+            testing._removed(group)
+
+    with pytest.raises(RunFault, match="no best-effort group is left"):
+        played(here, [here.window, vanish, here.window], "null")
+    assert [line["event"] for line in here.events()] == ["start", "gone", "capped"]
+
+
+def test_a_target_below_what_the_service_does_alone_is_refused(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, real = here.snapshot(), Source.read
+
+    def read(source: Source, t_s: float) -> None:
+        here.window(above=500)
+        real(source, t_s)
+
+    monkeypatch.setattr(Source, "read", read)
+    with pytest.raises(HostFault, match="web misses its target although"):
+        played(here, [], "null", check_s=0.3)
+    undone_as_of_the_dead(state)
+    assert here.snapshot() == before
+
+
+def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
+    program = subprocess.Popen([sys.executable, "-IS", "-c", testing.SLEEP])
+    try:
+        own = Path(f"/proc/{program.pid}/cgroup").read_text()
+        text = here.config("static", constants={"quota": 0.3}).read_text()
+        text = text.replace(f'cgroup = "{here.paths["batch"]}"', f"pid = {program.pid}")
+        (here.folder / "manage.toml").write_text(text)
+        config = configs.read(here.folder / "manage.toml")
+        during: list[str] = []
+        journal = Journal.create()
+
+        def rounds() -> Iterator[None]:
+            for _ in range(2):
+                here.window()
+                yield
+                during.append(Path(f"/proc/{program.pid}/cgroup").read_text())
+
+        Manager(config, Audit(None, lambda _line: None), journal).run(rounds)
+        journal.close()
+        assert "/sojourn-" in during[0]
+        assert Path(f"/proc/{program.pid}/cgroup").read_text() == own
+    finally:
+        program.kill()
+        program.wait()
+
+
+# The program itself, as people start it.
+
+
+@contextlib.contextmanager
+def started(here: Stand, *words: str, config: Path) -> Iterator[subprocess.Popen[str]]:
+    argv = [sys.executable, "-m", "sojourn", "manage", "--config", str(config), *words]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as one:
+        try:
+            yield one
+        finally:
+            one.kill()
+
+
+def capped_after(here: Stand, act: Callable[[subprocess.Popen[str], int], None]) -> None:
+    """Start it with a quota of 0.3, do something to it, and wait for the safe cap."""
+    config = here.config(
+        "static", constants={"quota": 0.3}, silent_s=60.0, paused_s=0.5, every_ms=50
+    )
+    with started(here, config=config) as manager:
+        assert until(lambda: here.quota() is not None), "it starts"
+        assert here.quota() == pytest.approx(0.3)
+        (warden,) = children(manager.pid)
+        act(manager, warden)
+        assert until(lambda: here.quota() == SAFE), "capped"
+        manager.send_signal(signal.SIGCONT)
+        if manager.poll() is None:
+            manager.kill()
+        manager.wait()
+    restore()
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+def killed(manager: subprocess.Popen[str], warden: int) -> None:
+    del warden
+    manager.kill()
+
+
+def warden_killed(manager: subprocess.Popen[str], warden: int) -> None:
+    del manager
+    os.kill(warden, signal.SIGKILL)
+
+
+def stopped(manager: subprocess.Popen[str], warden: int) -> None:
+    del warden
+    manager.send_signal(signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("act", [killed, warden_killed, stopped])
+def test_best_effort_is_capped_when_manager_or_warden_is_gone_or_paused(
+    here: Stand, act: Callable[[subprocess.Popen[str], int], None]
+) -> None:
+    before = here.snapshot()
+    capped_after(here, act)
+    assert here.snapshot() == before
+
+
+def test_sigterm_puts_everything_back_and_ends_well(here: Stand, state: Path) -> None:
+    before = here.snapshot()
+    config = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
+    with started(here, config=config) as manager:
+        assert until(lambda: here.quota() is not None)
+        manager.terminate()
+        assert manager.wait(20) == 0
+    assert here.snapshot() == before
+    assert not journals(state)
+    assert here.events()[-1]["event"] == "end"
+
+
+def test_once_explains_and_a_dry_run_changes_nothing(here: Stand) -> None:
+    before = here.snapshot()
+    config = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
+    argv = [sys.executable, "-m", "sojourn", "manage", "--config", str(config), "--once"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+    table = json.loads(done.stdout)
+    assert table["changes"][0]["level"] == 0.3
+    assert table["look"]["groups"]["web"]["signals"]["runq_delay_ms"]["value"] == 0.0
+    with started(here, "--dry-run", config=config) as manager:
+        assert manager.stdout is not None
+        line = json.loads(manager.stdout.readline())
+        manager.terminate()
+        assert manager.wait(20) == 0
+    assert (line["event"], line["after"], line["in_force"]) == ("recommend", 0.3, None)
+    assert here.snapshot() == before
+
+
+def test_what_the_controller_needs_is_refused_before_anything_is_changed(here: Stand) -> None:
+    before = here.snapshot()
+    with pytest.raises(HostFault, match="heracles needs the service's load") as caught:
+        played(here, [], "heracles")
+    assert caught.value.fix == "give the group peak_rps"
+    assert here.snapshot() == before

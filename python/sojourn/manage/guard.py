@@ -1,0 +1,92 @@
+"""The manager's side of its warden: starts it, sends heartbeats, hears whether it had to act."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sojourn.errors import RunFault
+from sojourn.manage.groups import Step
+
+SCRIPT = Path(__file__).with_name("warden.py")
+READY_S, END_S = 5.0, 2.0
+
+
+class Guard:
+    """One warden."""
+
+    def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
+        """Start it; RunFault if it does not answer."""
+        self._mine, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        line = json.dumps({"caps": [list(step) for step in caps], "paused_s": paused_s})
+        self._mine.settimeout(READY_S)
+        is_ready = False
+        try:
+            with contextlib.suppress(OSError):
+                self._mine.sendall(line.encode() + b"\n")
+                is_ready = self._mine.recv(1) == b"r"
+        finally:
+            if not is_ready:  # it must not cap what was never taken
+                self._process.kill()
+                self._process.wait()
+                self._mine.close()
+        if not is_ready:
+            raise RunFault(
+                "the manager's warden does not answer",
+                at=str(SCRIPT),
+                fix="run the command again; nothing was set",
+            )
+        self._mine.settimeout(0)
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def beat(self) -> str:
+        """Send a heartbeat: "": all is well; "capped": it had to act; "gone": it died."""
+        with contextlib.suppress(BlockingIOError):
+            try:
+                self._mine.send(b".")
+            except OSError as error:
+                if isinstance(error, BlockingIOError):
+                    raise
+                return "gone"
+        try:
+            heard = self._mine.recv(64)
+        except BlockingIOError:
+            return ""
+        except OSError:
+            return "gone"
+        return "capped" if heard else "gone"
+
+    def end(self) -> None:
+        """It ends without setting anything."""
+        with contextlib.suppress(OSError):
+            self._mine.send(b"q")
+        self._wait()
+
+    def leave(self) -> None:
+        """It sets the caps and ends."""
+        self._mine.close()
+        self._wait()
+
+    def _wait(self) -> None:
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._mine.close()

@@ -1,0 +1,129 @@
+"""Signals of groups and machine: differences between two readings. What cannot be read is absent.
+
+cpu            CPUs used (cpuacct.usage, cpu.stat, else /proc/PID/task/TID/schedstat)
+runq_delay_ms  mean wait of a service's threads for a CPU, per time they got one (schedstat)
+throttled      periods in which the group was held up by its quota (cpu.stat)
+load           requests/s as a share of peak_rps, by the newest window
+host: cpu      CPUs used by all (/proc/stat); psi_cpu: share of time some task waited
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sojourn.controllers.look import Signal
+from sojourn.host.tree import Tree, as_int
+from sojourn.knobs import groups as knob_groups
+from sojourn.manage.groups import Managed
+
+TICKS = os.sysconf("SC_CLK_TCK")
+IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
+GUEST = 8  # from here on: time that is in the others already
+
+
+@dataclass(slots=True)
+class Signals:
+    """Remembers the reading before."""
+
+    tree: Tree
+    _before: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
+        """What a group did since the last reading."""
+        threads = _schedstats(group.pids(), self.tree)
+        found: dict[str, float | None] = {}
+        used_s = _used_s(group, self.tree)
+        if used_s is None:
+            used_s = sum(one[0] for one in threads.values()) / 1e9
+        found["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
+        if not group.is_best_effort:
+            found["runq_delay_ms"] = self._delay_ms(group.name, threads)
+        if (throttled := _throttled(group)) is not None:
+            found["throttled"] = self._step(f"{group.name} throttled", throttled)
+        return {name: Signal(value=value) for name, value in found.items() if value is not None}
+
+    def of_host(self, t_s: float) -> dict[str, Signal]:
+        """What the machine did since the last reading."""
+        found = {
+            "cpu": self._rate("host cpu", _host_s(self.tree), t_s),
+            "psi_cpu": self._rate("host psi", _pressure_s(self.tree), t_s),
+        }
+        return {name: Signal(value=value) for name, value in found.items() if value is not None}
+
+    def _rate(self, key: str, total: float | None, t_s: float) -> float | None:
+        """How fast a total grows; None at the first reading, or where it shrank."""
+        if total is None:
+            return None
+        before = self._before.get(key)
+        self._before[key] = (total, t_s)
+        if before is None or t_s <= before[1] or total < before[0]:
+            return None
+        return (total - before[0]) / (t_s - before[1])
+
+    def _step(self, key: str, total: float) -> float | None:
+        before = self._before.get(key)
+        self._before[key] = (total, 0.0)
+        return None if before is None or total < before[0] else total - before[0]
+
+    def _delay_ms(self, name: str, threads: Mapping[int, tuple[int, int, int]]) -> float | None:
+        """Of all threads that were there at both readings; 0 where none asked for a CPU."""
+        wait_ns, times, is_known = 0.0, 0.0, False
+        for tid, (_, waited, slices) in threads.items():
+            wait = self._step(f"{name} {tid} wait", waited)
+            time = self._step(f"{name} {tid} slices", slices)
+            if wait is not None and time is not None:
+                wait_ns, times, is_known = wait_ns + wait, times + time, True
+        if not is_known:
+            return None
+        return wait_ns / times / 1e6 if times else 0.0
+
+
+def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, tuple[int, int, int]]:
+    """Time on a CPU and waiting for one, ns, and times it got one, by thread (sched-stats.rst)."""
+    found = {}
+    for pid in pids:
+        for tid in tree.names(f"/proc/{pid}/task"):
+            words = (tree.text(f"/proc/{pid}/task/{tid}/schedstat") or "").split()
+            if len(words) == 3:
+                found[int(tid)] = (int(words[0]), int(words[1]), int(words[2]))
+    return found
+
+
+def _used_s(group: Managed, tree: Tree) -> float | None:
+    if group.cpu is None:
+        return None
+    if group.cpu.version == 2:
+        used_us = _stat(group.cpu, "usage_usec")
+        return None if used_us is None else used_us / 1e6
+    account = knob_groups.find(tree, "cpuacct")
+    if account is None or group.spec.pid:
+        return None
+    folder = posixpath.join(account.mount, group.spec.cgroup.lstrip("/"))
+    used_ns = tree.number(f"{folder}/cpuacct.usage")
+    return None if used_ns is None else used_ns / 1e9
+
+
+def _throttled(group: Managed) -> int | None:
+    return _stat(group.cpu, "nr_throttled") if group.cpu is not None else None
+
+
+def _stat(group: knob_groups.Group, key: str) -> int | None:
+    lines = (line.split() for line in group.text("cpu.stat").splitlines())
+    return next((as_int(words[1]) for words in lines if len(words) == 2 and words[0] == key), None)
+
+
+def _host_s(tree: Tree) -> float | None:
+    words = (tree.text("/proc/stat") or "").partition("\n")[0].split()[1:]
+    busy = [int(word) for i, word in enumerate(words[:GUEST]) if i not in IDLE]
+    return sum(busy) / TICKS if busy else None
+
+
+def _pressure_s(tree: Tree) -> float | None:
+    for line in (tree.text("/proc/pressure/cpu") or "").splitlines():
+        if line.startswith("some"):
+            total_us = as_int(line.rpartition("total=")[2])
+            return None if total_us is None else total_us / 1e6
+    return None

@@ -1,0 +1,144 @@
+"""Where windows come from: JSON lines of a file that grows, or of a named pipe.
+
+Two forms are read:
+
+    {"service": "web", "length_ms": 100, "n": 2000, "p99_ns": 310000, "lo_ns": …, "hi_ns": …,
+     "above": 3}                                  a window, of whatever measures the service
+    {"t_s": …, "done_rps": …, "window": {…}, …}   sojourn-load --progress json
+
+Longer windows are made of those that came: their requests and late requests add up. Percentiles do
+not, so a longer window has a p99 only if the source gives one of that length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from sojourn.controllers.look import Window
+from sojourn.errors import HostFault
+
+LENGTHS_MS = (500, 1000, 15_000)
+PART_BYTES, LINE_BYTES = 1 << 16, 1 << 16
+PARTS_MAX = 64  # read at one look: a writer that is faster must not keep the manager from its work
+COVERED = 0.9  # of a longer window, that the short ones must cover
+WINDOWS_MAX = 2000  # of one service
+
+
+@dataclass(slots=True)
+class Source:
+    """Reads what has come, without ever waiting.
+
+    Attributes:
+        service: the group that lines belong to which name none.
+        bad: lines that were no window.
+    """
+
+    path: Path
+    service: str
+    bad: int = 0
+    newest_s: float | None = None
+    _handle: int = -1
+    _rest: bytes = b""
+    _came: dict[str, deque[tuple[float, Window]]] = field(default_factory=dict)
+
+    def open(self) -> None:
+        """Open it at its end; HostFault if there is no such file."""
+        try:
+            self._handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise HostFault(
+                f"the window source cannot be read: {error.strerror}",
+                at=f"windows.file = {self.path}",
+                fix="start what writes it first, or make it with mkfifo",
+            ) from None
+        with contextlib.suppress(OSError):
+            os.lseek(self._handle, 0, os.SEEK_END)
+
+    def close(self) -> None:
+        """Close it."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def read(self, t_s: float) -> None:
+        """Take what has come since the last look."""
+        for _ in range(PARTS_MAX):
+            try:
+                part = os.read(self._handle, PART_BYTES)
+            except OSError as error:
+                if error.errno in {errno.EAGAIN, errno.EINTR}:
+                    return
+                raise HostFault(
+                    f"the window source cannot be read: {error.strerror}",
+                    at=f"windows.file = {self.path}",
+                    fix="see what writes it",
+                ) from None
+            if not part:
+                return
+            self._take(part, t_s)
+
+    def _take(self, part: bytes, t_s: float) -> None:
+        *lines, rest = (self._rest + part).split(b"\n")
+        self._rest = rest if len(rest) <= LINE_BYTES else b""
+        for line in lines:
+            if line.strip():
+                found = parsed(line, self.service)
+                if found is None:
+                    self.bad += 1
+                    continue
+                name, window = found
+                self._came.setdefault(name, deque(maxlen=WINDOWS_MAX)).append((t_s, window))
+                self.newest_s = t_s
+
+    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
+        """Of one service: the newest as it came, and the longer ones."""
+        came = self._came.get(name)
+        if not came:
+            return ()
+        when, newest = came[-1]
+        found = [newest.model_copy(update={"age_ms": round((t_s - when) * 1000, 1)})]
+        for length_ms in LENGTHS_MS:
+            parts = [w for at, w in came if at > when - length_ms / 1000 and at <= when]
+            if length_ms > newest.length_ms and (made := _summed(parts, length_ms)):
+                found.append(made.model_copy(update={"age_ms": found[0].age_ms}))
+        return tuple(found)
+
+
+def parsed(line: bytes, service: str) -> tuple[str, Window] | None:
+    """A line's window, with the name of its group; None: it is none."""
+    try:
+        table: Any = json.loads(line[:LINE_BYTES])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(table, dict):
+        return None
+    name = table.pop("service", service)
+    if not isinstance(name, str):
+        return None
+    if "done_rps" in table:
+        table = table.get("window")
+        if not isinstance(table, dict):
+            return None
+    try:
+        return name, Window.model_validate(table)
+    except ValidationError:
+        return None
+
+
+def _summed(parts: Sequence[Window], length_ms: int) -> Window | None:
+    """Requests and late ones of several windows; None where they do not cover so long a time."""
+    if sum(part.length_ms for part in parts) < COVERED * length_ms:
+        return None
+    above = [part.above for part in parts]
+    late = None if None in above else sum(one or 0 for one in above)
+    return Window(length_ms=length_ms, n=sum(part.n for part in parts), above=late)

@@ -1,0 +1,119 @@
+"""The window source: what lines mean, what longer windows add up to, and what is passed over."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sojourn.controllers.look import Window
+from sojourn.manage.source import LINE_BYTES, Source, parsed
+
+LINE = {"length_ms": 100, "n": 500, "p99_ns": 3e5, "above": 2}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    (tmp_path / "lines").touch()
+    one = Source(tmp_path / "lines", "web")
+    one.open()
+    return one
+
+
+def came(source: Source, t_s: float, *lines: object) -> None:
+    with source.path.open("a") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    source.read(t_s)
+
+
+def test_a_longer_window_has_all_requests_and_no_percentile(source: Source) -> None:
+    for i in range(20):
+        came(source, 1 + i / 10, LINE)
+    found = source.windows("web", 3.0)
+    assert [(w.length_ms, w.n, w.above, w.p99_ns) for w in found] == [
+        (100, 500, 2, 3e5),
+        (500, 2500, 10, None),
+        (1000, 5000, 20, None),
+    ]
+    assert found[0].age_ms == 100
+    assert source.windows("db", 3.0) == ()
+    source.close()
+
+
+def test_a_gap_makes_no_longer_window(source: Source) -> None:
+    came(source, 1.0, LINE)
+    came(source, 1.9, LINE)
+    assert [w.length_ms for w in source.windows("web", 1.9)] == [100]
+    source.close()
+
+
+def test_lines_of_the_generator_and_of_named_services(source: Source) -> None:
+    of_load = {"t_s": 1.0, "done_rps": 5000.0, "p99_ns": 1, "window": LINE}
+    came(source, 1.0, of_load, {**LINE, "service": "db", "n": 7})
+    assert source.windows("web", 1.0)[0].n == 500
+    assert source.windows("db", 1.0)[0].n == 7
+    source.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[1]",
+        b'"text"',
+        b"[" * 50_000,
+        b'{"n": 5}',
+        b'{"length_ms": 100, "n": -5}',
+        b'{"length_ms": 100, "n": 5, "p99_ns": NaN}',
+        b'{"length_ms": 100, "n": 5, "p99_ns": 1e999}',
+        b'{"service": 5, "length_ms": 100, "n": 5}',
+        b'{"done_rps": 5}',
+        b'{"done_rps": 5, "window": 3}',
+        b"\xff\xfe",
+    ],
+)
+def test_what_is_no_window_is_counted_and_passed_over(source: Source, line: bytes) -> None:
+    with source.path.open("ab") as file:
+        file.write(line + b"\n" + json.dumps(LINE).encode() + b"\n")
+    source.read(1.0)
+    assert (source.bad, source.windows("web", 1.0)) == (1, (Window(**LINE),))  # type: ignore[arg-type]
+    source.close()
+
+
+def test_half_a_line_waits_for_the_rest_and_an_endless_one_is_dropped(source: Source) -> None:
+    text = json.dumps(LINE)
+    with source.path.open("a") as file:
+        file.write(text[:20])
+        file.flush()
+        source.read(1.0)
+        assert source.windows("web", 1.0) == ()
+        file.write(text[20:] + "\n")
+        file.flush()
+        source.read(1.1)
+        assert len(source.windows("web", 1.1)) == 1
+        file.write("x" * (3 * LINE_BYTES))
+        file.flush()
+        source.read(1.2)
+    assert len(source._rest) <= LINE_BYTES
+    source.close()
+
+
+def test_a_pipe_without_a_writer_is_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    one = Source(tmp_path / "pipe", "web")
+    one.open()
+    one.read(1.0)
+    writer = os.open(tmp_path / "pipe", os.O_WRONLY | os.O_NONBLOCK)
+    one.read(1.1)
+    os.write(writer, json.dumps(LINE).encode() + b"\n")
+    one.read(1.2)
+    os.close(writer)
+    assert one.newest_s == 1.2
+    one.close()
+
+
+def test_a_generator_line_is_parsed_for_the_given_service() -> None:
+    found = parsed(json.dumps({"done_rps": 1, "window": LINE}).encode(), "db")
+    assert found == ("db", Window(**LINE))  # type: ignore[arg-type]

@@ -1,0 +1,105 @@
+"""The last resort: puts best-effort groups to their safe caps when the manager is gone or paused.
+
+Run as a script, `python -I -S warden.py FD`. `FD` is one end of a socket pair. The manager sends a
+line of JSON, {"caps": [[PATH, TEXT], …], "paused_s": 5.0}, then a byte at each of its rounds, and
+"q" when it ends in order. Where no byte comes for `paused_s`, or the other end is closed, the caps
+are written, and written again until they read back or a second is over. It then says "c" if the
+manager is still there, and goes on; a manager that was paused hears it when it wakes.
+
+It opens no file but those, starts nothing, and has its own session, so that no ^C reaches it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+CAP_S = 1.0
+LINE_BYTES = 1 << 20
+QUIT = b"q"
+
+
+def main(fd: int) -> None:
+    """Watch one manager."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    manager = socket.socket(fileno=fd)
+    spec = asked(manager)
+    if spec is None:
+        return
+    caps = [(str(path), str(text)) for path, text in spec["caps"]]
+    is_capped = False
+    while True:
+        ready, _, _ = select.select([manager], [], [], float(spec["paused_s"]))
+        heard = hear(manager) if ready else None
+        if heard is not None and QUIT in heard:
+            return
+        if heard:
+            is_capped = False
+            continue
+        if not is_capped:
+            cap(caps)
+        if heard == b"":
+            return
+        is_capped = True
+        with contextlib.suppress(OSError):
+            manager.send(b"c", socket.MSG_DONTWAIT)
+
+
+def asked(manager: socket.socket) -> dict[str, Any] | None:
+    """What to do; None: the manager is gone before it said that."""
+    line = b""
+    while not line.endswith(b"\n"):
+        part = manager.recv(1 << 16)
+        if not part or len(line) > LINE_BYTES:
+            return None
+        line += part
+    manager.sendall(b"r")
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+def hear(manager: socket.socket) -> bytes:
+    """What the manager sent; b"": it is gone."""
+    try:
+        return manager.recv(4096)
+    except ConnectionError:
+        return b""
+
+
+def cap(caps: list[tuple[str, str]]) -> None:
+    """Write every cap until each reads back or time is over; groups that are gone are left out."""
+    until = time.monotonic() + CAP_S
+    left = caps
+    while left and time.monotonic() < until:
+        left = [one for one in left if not is_set(*one)]
+        if left:
+            time.sleep(0.01)
+
+
+def is_set(path: str, text: str) -> bool:
+    """Write one cap; whether it reads back, or there is no such file any more."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        os.write(handle, text.encode("ascii"))
+        return os.pread(handle, 4096, 0).decode("ascii", "replace").strip() == text
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
