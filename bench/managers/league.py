@@ -1,0 +1,124 @@
+"""The league in simulation: every controller in every scenario, beside the best fixed allocation.
+
+Usage: .venv/bin/python bench/managers/league.py [--seeds 3] [--only SCENARIO] [--noise-s 3600]
+
+Prints one table a scenario: violated seconds, depth, actuations and reversals an hour, what the job
+kept (share of the machine's CPU time) and the time to settle after a step; medians over seeds with
+the range. The first table is A/A with latencies that never change: changes an hour, by rate and
+true slack, and the share of windows in which PARTIES' own condition to take away holds. Rows are
+kept in `bench/runs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sojourn.models.league import play, stationary
+from sojourn.models.league.play import Row
+from sojourn.models.league.scenarios import SCENARIOS, Scenario
+
+KEPT = Path(__file__).parents[1] / "runs"
+RATES, SLACKS = (1000.0, 10_000.0), (0.10, 0.15)
+
+
+def main() -> int:
+    asked = arguments()
+    began = time.monotonic()
+    noise = of_noise(asked.noise_s)
+    rows: list[dict[str, Any]] = []
+    for scenario in SCENARIOS.values():
+        if asked.only in scenario.name:
+            found = of_scenario(scenario, asked.seeds)
+            print(table(scenario, found), flush=True)
+            rows += [asdict(row) for row in found]
+    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-league.json"
+    path.write_text(json.dumps({"seeds": asked.seeds, "noise": noise, "rows": rows}, indent=1))
+    print(f"\nkept in {path.name}, after {time.monotonic() - began:.0f} s")
+    return 0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="runs of each (3)")
+    parser.add_argument("--only", default="", help="scenarios with this in their name")
+    parser.add_argument("--noise-s", type=float, default=1800.0, help="length of A/A, s (1800)")
+    return parser.parse_args()
+
+
+def of_noise(seconds: float) -> list[dict[str, Any]]:
+    """A/A without any effect: changes an hour of each controller, and PARTIES' condition."""
+    cells = [(rate, slack) for rate in RATES for slack in SLACKS]
+    heads = [f"{rate / 1000:g}k/s, slack {slack:.0%}" for rate, slack in cells]
+    print(f"| A/A, changes an hour | {' | '.join(heads)} |\n|---|{'---|' * len(cells)}")
+    found = []
+    for name in play.names():
+        values = [stationary.actuations_per_h(name, *cell, seconds, 1) for cell in cells]
+        found += [
+            {"controller": name, "rate_rps": rate, "slack": slack, "changes_per_h": value}
+            for (rate, slack), value in zip(cells, values, strict=True)
+        ]
+        print(f"| {name} | {' | '.join(f'{value:.0f}' for value in values)} |", flush=True)
+    shares = [stationary.acts("parties", *cell, seconds, 1) for cell in cells]
+    found += [
+        {"controller": "parties", "rate_rps": rate, "slack": slack, "would_take": value}
+        for (rate, slack), value in zip(cells, shares, strict=True)
+    ]
+    print(f"| parties would take, windows | {' | '.join(f'{one:.1%}' for one in shares)} |\n")
+    return found
+
+
+def of_scenario(scenario: Scenario, seeds: int) -> list[Row]:
+    """All rows of a scenario; the oracle is searched with a seed of its own."""
+    given, _ = play.oracle(scenario, seeds + 100)
+    print(f"\n{scenario.name}: {scenario.about}; the best fixed allocation is {dict(given)}")
+    rows = []
+    for seed in range(1, seeds + 1):
+        best = play.play("static", scenario, seed, given)
+        rows.append(Row(**{**asdict(best), "controller": "oracle"}))
+        rows += [play.play(name, scenario, seed) for name in play.names()]
+    return rows
+
+
+def table(scenario: Scenario, rows: Sequence[Row]) -> str:
+    head = (
+        "| controller | violated, s | late then | changes an hour | reversals | kept | settled, s |"
+    )
+    lines = [head, "|---|---|---|---|---|---|---|"]
+    for name in ("oracle", *play.names()):
+        mine = [row for row in rows if row.controller == name]
+        lines.append(
+            f"| {name} | {spread(mine, lambda row: row.violated_s, '.0f')} "
+            f"| {spread(mine, lambda row: row.depth, '.3f')} "
+            f"| {spread(mine, lambda row: row.actuations_per_h, '.0f')} "
+            f"| {spread(mine, lambda row: row.reversals_per_h, '.0f')} "
+            f"| {spread(mine, lambda row: row.kept, '.3f')} "
+            f"| {spread(mine, lambda row: row.settled_s, '.1f')} |"
+        )
+    del scenario
+    return "\n".join(lines)
+
+
+def spread(rows: Sequence[Row], of: Callable[[Row], float | None], form: str) -> str:
+    """Median and range; "–" where there is nothing."""
+    values = [value for row in rows if (value := of(row)) is not None]
+    if not values:
+        return "–"
+    low, high, middle = (f(values) for f in (min, max, statistics.median))
+    text = f"{middle:{form}}"
+    ends = (f"{low:{form}}", f"{high:{form}}")
+    return text if ends[0] == ends[1] else f"{text} ({ends[0]}–{ends[1]})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""The simulated machine: a FCFS service on several cores beside a job that takes all it may have.
+
+Requests arrive as a Poisson process; their service times are exponential. The job matters in three
+ways, each with a number:
+
+- *Shared cores.* A request that is dispatched to a core which the job holds waits for the rest of
+  the job's slice of 3 ms (the base slice of Linux 6.18 for a few CPUs: measured beside a spinning
+  task, p99 rises by about that, whatever the quota). With `idle` it does not wait.
+- *Memory.* Service times grow by 60 % at most, in proportion to the CPUs that the job uses.
+- *A limit of the service.* When its CPU time of a period is used up, it stops until the next.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sojourn.controllers.look import (
+    BEST_EFFORT,
+    CRITICAL,
+    Allocation,
+    Change,
+    Group,
+    Look,
+    Signal,
+    Window,
+)
+from sojourn.stats.quantiles import ranks
+
+WEB, BATCH = "web", "batch"
+PERIOD_S = 0.1
+SLICE_S = 0.003
+MEMORY = 0.6
+LENGTHS_MS = (100, 500, 1000, 15_000)
+Q = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What is simulated. Times in s."""
+
+    cores: int = 8
+    service_s: float = 0.004
+    target_s: float = 0.030
+    peak_rps: float = 1700.0
+
+
+@dataclass
+class Machine:
+    """It lives from period to period.
+
+    Attributes:
+        late, done: requests later than the target, and all, by second.
+        job_s: CPU time that the job had, s.
+    """
+
+    shape: Shape
+    seed: int
+    now: dict[str, Allocation] = field(
+        default_factory=lambda: {WEB: Allocation(), BATCH: Allocation()}
+    )
+    late: list[int] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
+    job_s: float = 0.0
+    _t_s: float = 0.0
+    _free: list[float] = field(default_factory=list)
+    _times: deque[NDArray[np.float64]] = field(default_factory=lambda: deque(maxlen=150))
+    _job_cpus: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Its own random numbers, so that every controller sees the same arrivals."""
+        self._draw = np.random.default_rng(self.seed)
+        self._free = [0.0] * self.shape.cores
+
+    def apply(self, changes: tuple[Change, ...]) -> None:
+        """Levels are in force at once."""
+        for change in changes:
+            before = self.now[change.group]
+            self.now[change.group] = before.model_copy(update={change.knob: change.level})
+
+    def period(self, rate_rps: float) -> Look:
+        """Simulate 100 ms, and see what there is to see."""
+        count = int(self._draw.poisson(rate_rps * PERIOD_S))
+        arrivals = np.sort(self._draw.random(count)) * PERIOD_S + self._t_s
+        sizes = self._draw.exponential(self.shape.service_s, count)
+        luck, waits = self._draw.random(count), self._draw.random(count) * SLICE_S
+        own, shared, held = self._sharing()
+        sizes = sizes * (1 + MEMORY * self._job_cpus / self.shape.cores)
+        delays = np.where(luck < held * shared / max(1, own), waits, 0.0)
+        times, busy_s, throttled = self._served(arrivals, sizes, delays, own)
+        self._t_s += PERIOD_S
+        self._job(busy_s / PERIOD_S, own, shared)
+        self._count(times)
+        self._times.append(np.sort(times))
+        delay_ms = float(delays.mean() * 1e3) if count else 0.0
+        return self._look(rate_rps, busy_s / PERIOD_S, delay_ms, throttled)
+
+    def _sharing(self) -> tuple[int, int, float]:
+        """Cores of the service, those that the job may use as well, and how much it holds them."""
+        cores, job = self.shape.cores, self.now[BATCH]
+        own = cores if self.now[WEB].cores is None else max(1, self.now[WEB].cores or 0)
+        may = cores if job.cores is None else job.cores
+        shared = max(0, own + may - cores)
+        if job.idle or shared == 0:
+            return own, shared, 0.0
+        alone = may - shared
+        quota = float(may) if job.quota is None else min(job.quota, may)
+        part = job.weight / (job.weight + 100)  # where both always want the core
+        return own, shared, min(max(0.0, quota - alone) / shared, part)
+
+    def _served(
+        self,
+        arrivals: NDArray[np.float64],
+        sizes: NDArray[np.float64],
+        delays: NDArray[np.float64],
+        own: int,
+    ) -> tuple[NDArray[np.float64], float, float]:
+        """Sojourn times in the order of arrival, CPU time used, and whether it was throttled."""
+        free = heapq.nsmallest(own, self._free)
+        free += [self._t_s] * (own - len(free))
+        heapq.heapify(free)
+        limit = self.now[WEB].quota
+        left_s = np.inf if limit is None else limit * PERIOD_S
+        end_s, busy_s, throttled = self._t_s + PERIOD_S, 0.0, 0.0
+        times = np.empty(len(arrivals))
+        rows = zip(arrivals.tolist(), sizes.tolist(), delays.tolist(), strict=True)
+        for i, (arrival, size, delay) in enumerate(rows):
+            start = max(arrival, free[0]) + delay
+            if busy_s + size > left_s:
+                throttled = 1.0
+                start = max(start, end_s)
+                left_s += (limit or 0.0) * PERIOD_S
+                end_s += PERIOD_S
+            busy_s += size
+            heapq.heapreplace(free, start + size)
+            times[i] = start + size - arrival
+        self._free = free
+        return times, busy_s, throttled
+
+    def _job(self, used: float, own: int, shared: int) -> None:
+        """What the job had in this period."""
+        cores, job = self.shape.cores, self.now[BATCH]
+        may = cores if job.cores is None else job.cores
+        left = max(0.0, shared * (1 - min(1.0, used / max(1, own))))
+        if not job.idle:
+            left = max(left, shared * job.weight / (job.weight + 100))
+        had = may - shared + left
+        self._job_cpus = min(had, float(may) if job.quota is None else job.quota)
+        self.job_s += self._job_cpus * PERIOD_S
+
+    def _count(self, times: NDArray[np.float64]) -> None:
+        second = int(self._t_s - PERIOD_S / 2)
+        while len(self.done) <= second:
+            self.done.append(0)
+            self.late.append(0)
+        self.done[second] += len(times)
+        self.late[second] += int((times > self.shape.target_s).sum())
+
+    def _look(self, rate_rps: float, used: float, delay_ms: float, throttled: float) -> Look:
+        del rate_rps  # what a manager cannot know
+        rate = sum(map(len, list(self._times)[-10:])) / min(10, len(self._times)) / PERIOD_S
+        web = {
+            "cpu": used,
+            "load": rate / self.shape.peak_rps,
+            "runq_delay_ms": delay_ms,
+            "throttled": throttled,
+        }
+        groups = {
+            WEB: Group(
+                role=CRITICAL,
+                target_ns=self.shape.target_s * 1e9,
+                windows=self._windows(),
+                signals=_signals(web),
+                allocation=self.now[WEB],
+            ),
+            BATCH: Group(
+                role=BEST_EFFORT,
+                signals=_signals({"cpu": self._job_cpus}),
+                allocation=self.now[BATCH],
+                traits=("non-scalable",),
+            ),
+        }
+        host = _signals({"cpu": min(self.shape.cores, used + self._job_cpus)})
+        return Look(t_s=round(self._t_s, 4), cpus=self.shape.cores, groups=groups, signals=host)
+
+    def _windows(self) -> tuple[Window, ...]:
+        found = []
+        for length_ms in LENGTHS_MS:
+            parts = list(self._times)[-round(length_ms / 1000 / PERIOD_S) :]
+            if len(parts) * PERIOD_S * 1000 >= length_ms - 1:
+                times = parts[0] if len(parts) == 1 else np.concatenate(parts)
+                found.append(window(times, length_ms, self.shape.target_s))
+        return tuple(found)
+
+
+def window(times: NDArray[np.float64], length_ms: int, target_s: float) -> Window:
+    """The window of some sojourn times, s."""
+    n = len(times)
+    above = int((times > target_s).sum())
+    if n == 0:
+        return Window(length_ms=length_ms, n=0, above=0)
+    low, high = ranks(n, Q)
+    rank = max(1, int(np.ceil(n * Q)))
+    wanted = [rank, *([low] if low >= 1 else []), *([high] if high <= n else [])]
+    ordered = np.partition(times, [one - 1 for one in wanted])
+    return Window(
+        length_ms=length_ms,
+        n=n,
+        p99_ns=float(ordered[rank - 1]) * 1e9,
+        lo_ns=float(ordered[low - 1]) * 1e9 if low >= 1 else None,
+        hi_ns=float(ordered[high - 1]) * 1e9 if high <= n else None,
+        above=above,
+    )
+
+
+def _signals(values: dict[str, float]) -> dict[str, Signal]:
+    return {name: Signal(value=value) for name, value in values.items()}

@@ -1,0 +1,115 @@
+"""A/A: a service whose latencies never change, and how often a rule acts on it all the same.
+
+Sojourn times are independent and exponential, with a true p99 that is `slack` below
+the target. So whatever a controller does here, it does on noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sojourn.controllers import History, kind
+from sojourn.controllers.look import (
+    BEST_EFFORT,
+    CRITICAL,
+    LOOKS_MAX,
+    Allocation,
+    Group,
+    Look,
+    Signal,
+)
+from sojourn.models.league.machine import PERIOD_S, window
+
+CPUS = 8
+TARGET_S = 0.001
+LENGTHS = (1, 5, 10, 150)  # windows, in periods
+
+
+def looks(rate_rps: float, slack: float, seconds: float, seed: int) -> Iterator[Look]:
+    """Looks of such a service, one a period.
+
+    Args:
+        rate_rps: requests/s; every window of 100 ms has a tenth of it. (With Poisson counts the
+            rank ⌈0.99 n⌉ is the largest of 99 and the second of 100, and p99 more of an accident.)
+        slack: 1 − true p99 / target.
+        seconds: how long.
+        seed: of everything.
+    """
+    draw = np.random.default_rng(seed)
+    mean_s = TARGET_S * (1 - slack) / math.log(100)
+    times: deque[Any] = deque(maxlen=max(LENGTHS))
+    for i in range(round(seconds / PERIOD_S)):
+        times.append(draw.exponential(mean_s, round(rate_rps * PERIOD_S)))
+        found = [
+            window(np.concatenate(list(times)[-count:]), round(count * PERIOD_S * 1000), TARGET_S)
+            for count in LENGTHS
+            if len(times) >= count
+        ]
+        web = Group(
+            role=CRITICAL,
+            target_ns=TARGET_S * 1e9,
+            windows=tuple(found),
+            signals={
+                "cpu": Signal(value=2.0),
+                "load": Signal(value=0.4),
+                "runq_delay_ms": Signal(value=0.0),
+                "throttled": Signal(value=0.0),
+            },
+            allocation=Allocation(cores=4),
+        )
+        batch = Group(
+            role=BEST_EFFORT,
+            signals={"cpu": Signal(value=4.0)},
+            allocation=Allocation(cores=4, idle=True),
+        )
+        host = {"cpu": Signal(value=6.0)}
+        groups = {"web": web, "batch": batch}
+        yield Look(t_s=round((i + 1) * PERIOD_S, 4), cpus=CPUS, groups=groups, signals=host)
+
+
+def acts(name: str, rate_rps: float, slack: float, seconds: float, seed: int) -> float:
+    """Share of windows at which a controller would act, if it never had acted before.
+
+    Nothing that it decides is applied, and what it remembers of a step is forgotten, so that each
+    window is asked for itself.
+    """
+    one = kind(name)
+    constants = one.settled({})
+    memory: Mapping[str, Any] = {}
+    past: deque[Look] = deque(maxlen=LOOKS_MAX)
+    count = acted = 0
+    for look in looks(rate_rps, slack, seconds, seed):
+        past.append(look)
+        decision = one.decide(History(looks=tuple(past), memory=memory, constants=constants))
+        memory = {**decision.memory, "step": None}
+        count += 1
+        acted += bool(decision.changes)
+    return acted / count
+
+
+def actuations_per_h(name: str, rate_rps: float, slack: float, seconds: float, seed: int) -> float:
+    """Changes an hour, where each is in force afterwards and the latencies stay as they are."""
+    one = kind(name)
+    constants = one.settled({})
+    memory: Mapping[str, Any] = {}
+    now: dict[str, Allocation] = {}
+    past: deque[Look] = deque(maxlen=LOOKS_MAX)
+    count = 0
+    for look in looks(rate_rps, slack, seconds, seed):
+        groups = {
+            key: group.model_copy(update={"allocation": now.get(key, group.allocation)})
+            for key, group in look.groups.items()
+        }
+        past.append(look.model_copy(update={"groups": groups}))
+        decision = one.decide(History(looks=tuple(past), memory=memory, constants=constants))
+        memory = decision.memory
+        for change in decision.changes:
+            before = now.get(change.group, groups[change.group].allocation)
+            now[change.group] = before.model_copy(update={change.knob: change.level})
+        count += len({(change.group, change.knob) for change in decision.changes})
+    return count / (seconds / 3600)
