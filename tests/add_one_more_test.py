@@ -12,7 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 grow = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "add_one_more" / "grow.py")))
-KINDS = {"knob", "manager", "neighbour", "place", "probe", "protocol", "question", "service"}
+# fmt: off
+KINDS = {
+    "controller", "knob", "manager", "neighbour", "place", "probe", "protocol", "question",
+    "service",
+}
+# fmt: on
 STUDY = """
 name = "one_more"
 question = "Does a study see what was added?"
@@ -62,7 +67,7 @@ def test_a_study_that_names_them_is_planned(grown: Path) -> None:
     said = python(grown, "-m", "sojourn", "plan", "one_more.toml")
     assert "half of the load" in said
     kinds = python(grown, "-m", "sojourn", "kinds", "--json")
-    for name in ("files", "loopback2", "core", "wakeups", "pressure", "steady", "half"):
+    for name in ("files", "loopback2", "core", "wakeups", "pressure", "steady", "half", "gentle"):
         assert f'"{name}"' in kinds
 
 
@@ -79,7 +84,14 @@ def test_a_protocol_with_operation_option_and_greeting_compiles(grown: Path) -> 
 
 
 def test_what_tables_and_docs_are_held_against_takes_them(grown: Path) -> None:
-    packages = ("places", "services", "knobs", "actors", "questions/question_test.py")
+    packages = (
+        "places",
+        "services",
+        "knobs",
+        "actors",
+        "questions/question_test.py",
+        "controllers",
+    )
     tests = [f"python/sojourn/{name}" for name in packages]
     picked = "table or names or describes or docstring"
     python(

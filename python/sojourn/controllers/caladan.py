@@ -1,4 +1,4 @@
-"""Caladan's signal: what waited at the last look and still waits means one core more, at once.
+"""Caladan's signal: what still waits at the second look means one core more.
 
 Source: Fried et al., "Caladan", OSDI 2020 (Apache-2.0), from memory. There the scheduler looks
 every 10 µs, inside the service's run time, and cores are given back when the service has nothing to

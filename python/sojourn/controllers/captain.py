@@ -1,4 +1,4 @@
-"""Captain of Autothrottle: the service's own CPU limit follows the share of throttled periods.
+"""Captain of Autothrottle: the service's own limit follows throttled periods.
 
 Source: Wang et al., "Autothrottle", NSDI 2024; microsoft/autothrottle, worker-daemon.py (MIT),
 class CaptainScaler, read; written anew. There a *Tower* sets `target` each minute by a bandit; here

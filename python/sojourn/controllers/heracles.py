@@ -1,4 +1,4 @@
-"""Heracles: best-effort work grows while the service has slack, and is turned off without it.
+"""Heracles: best-effort work grows while there is slack, and is off without.
 
 Source: Lo et al., "Heracles: Improving Resource Efficiency at Scale", ISCA 2015, algorithms 1 and
 2, from memory; the thresholds agree with the re-implementation Pacific73/Heracles in form. Left

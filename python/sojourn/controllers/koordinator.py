@@ -1,4 +1,6 @@
-"""Koordinator's cpuSuppress: best-effort CPUs are what 65 % of the node leave. Latency is no input.
+"""Koordinator's cpuSuppress: best-effort CPUs are what 65 % of the node leave.
+
+Latency is no input.
 
 Source: koordinator-sh/koordinator, cpu_suppress.go (Apache-2.0), `adjustByCfsQuota`, read in part.
 A rise is at most 10 % of the node in a step, a change below 1 % is ignored unless it is to the

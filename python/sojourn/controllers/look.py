@@ -1,4 +1,6 @@
-"""What a controller sees, and what it decides: plain data, the same in a run and in a replay.
+"""What a controller sees, and what it decides: plain data.
+
+It is the same in a run and in a replay.
 
 A `Look` is the state of the machine at one moment. Each number has an age or a sample size, because
 a controller must know how much a number is worth. What is not known is null, never 0. Looks are
@@ -117,12 +119,12 @@ class Look(Part):
 
     @property
     def critical(self) -> dict[str, Group]:
-        """Services with a target."""
+        """Services with a target, in their order."""
         return self.of(CRITICAL)
 
     @property
     def best_effort(self) -> dict[str, Group]:
-        """Groups that give way."""
+        """Groups that give way to services."""
         return self.of(BEST_EFFORT)
 
     def slack(self, length_ms: int) -> float | None:
@@ -158,7 +160,7 @@ class History:
 
     @property
     def now(self) -> Look:
-        """The newest look."""
+        """The newest look, which is decided on."""
         return self.looks[-1]
 
     def is_due(self, what: str, every_s: float) -> bool:

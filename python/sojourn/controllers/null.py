@@ -1,4 +1,4 @@
-"""Changes nothing: what the loop itself costs, and what happens without a manager."""
+"""Changes nothing: the cost of the loop, and what no manager means."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sojourn.controllers.look import Decision, History
 
 
 def decide(history: History) -> Decision:
-    """No change."""
+    """No change, whatever the history is."""
     del history
     return Decision()
 

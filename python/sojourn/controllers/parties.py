@@ -40,6 +40,8 @@ def decide(history: History) -> Decision:
         name: 1 - sum(tails[name]) / len(tails[name]) / (group.target_ns or 1.0)
         for name, group in now.critical.items()
     }
+    if any(group.allocation.cores is None for group in now.critical.values()):
+        return Decision(changes=tuple(_parted(now)), memory=memory)
     if step := memory.get("step"):
         return _vote(history, memory, dict(step), slack)
     return _next(history, memory, slack, mean)
@@ -124,6 +126,15 @@ def _stepped(
         "seen": 0,
     }
     return Decision(changes=tuple(changes), memory={**memory, "step": step})
+
+
+def _parted(now: Look) -> list[Change]:
+    """At the start all cores are the services', in equal parts."""
+    why, cores = "start: equal parts of all cores", _cores(now)
+    services = [for_all({n: now.groups[n]}, "cores", level=cores[n], why=why) for n in cores]
+    left = now.cpus - sum(cores.values())
+    best_effort = for_all(now.best_effort, "cores", level=left, why=why)
+    return [*(change for one in services for change in one), *best_effort]
 
 
 def _cores(look: Look) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Acts on the tail only when its windows allow a statement; on waiting threads at once.
+"""Acts on the tail when its windows allow a statement; on waiting threads at once.
 
 Source: of this lab. A window of n requests of which a were later than the target says about the
 true share of late requests what a Beta(a + ½, n − a + ½) says (Jeffreys' prior). The target holds

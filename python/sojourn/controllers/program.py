@@ -1,4 +1,4 @@
-"""A controller in any language: a program that reads one look a line and answers one line each.
+"""A controller in any language: a program that reads looks and answers, by lines.
 
     to its stdin     {"t_s": 12.3, "cpus": 2, "groups": {…}, "signals": {…}}
     from its stdout  {"changes": [{"group": "batch", "knob": "quota", "level": 0.5, "reason": "…"}]}

@@ -1,4 +1,4 @@
-"""Proportional levels: latency's distance from the target moves the level, down at once.
+"""Proportional levels: the distance from the target moves them, down at once.
 
 Source: a controller with an Intel copyright, seen by a search for its text only; its repository is
 not known. levels += ⌊−8 · (latency − m · target) / (m · target)⌋; a rise waits for 3 good samples.

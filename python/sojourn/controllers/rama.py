@@ -1,4 +1,4 @@
-"""Katalyst's rama: steps in proportion to ln(current/target) of indicators; the largest wins.
+"""Katalyst's rama: steps by ln(current/target) of indicators; the largest wins.
 
 Source: kubewharf/katalyst-core (Apache-2.0), sysadvisor, PID controller and its configuration, read
 in part: gains as a share of the machine (Kpp 0.1, Kpn 0.01), no derivative part, dead bands 5 %

@@ -1,4 +1,4 @@
-"""ReAM: the actions of the third paper by the class of a group (P12), as a fixed policy.
+"""ReAM: the third paper's actions by class of a group (P12), as a fixed policy.
 
 Source: Pons et al., FGCS 2022, actions P12; the paper publishes no rule. A group that does not
 scale is confined to two cores. The other actions (pack hyper-threads, ways, memory bandwidth,

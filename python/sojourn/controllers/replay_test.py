@@ -1,4 +1,4 @@
-"""Recorded looks: the same bytes give the same bytes; bad lines and bad programs are faults."""
+"""Recorded looks: equal bytes give equal bytes; what is bad is a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A controller that is ready to decide: a kind with its constants, or a foreign program."""
+"""A controller that is ready to decide: a kind, or a foreign program."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Rule(Protocol):
 
     @property
     def name(self) -> str:
-        """For the audit log."""
+        """As it stands in the audit log."""
 
     @property
     def constants(self) -> Mapping[str, float]:
-        """Its numbers."""
+        """Numbers of the rule, by name."""
 
     def decide(self, history: History) -> Decision:
         """What changes now; a RunFault where a program fails."""
@@ -43,7 +43,7 @@ class OfKind:
         self.constants: Mapping[str, float] = kind.settled(given)
 
     def decide(self, history: History) -> Decision:
-        """As the kind decides."""
+        """What the kind decides at this history."""
         return self.kind.decide(history)
 
     def __enter__(self) -> Self:

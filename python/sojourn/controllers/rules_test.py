@@ -1,4 +1,6 @@
-"""Each rule against its origin: windows and the decisions they must take, derived from the texts.
+"""Each rule against its origin: windows and the decisions they must take.
+
+Derived from the texts.
 
 The tables were written from the published rules, not from the code beside them; each row names the
 sentence that it follows from.
@@ -137,6 +139,15 @@ def test_parties_undoes_a_step_down_that_hurt_and_rests_for_100_samples() -> Non
     assert found[5] == 4, "three of five samples had a slack below .05: undone"
     assert found[6:105] == ["-"] * 99
     assert found.index(3, 6) == 105, "100 samples later it may be tried again"
+
+
+def test_parties_begins_with_all_cores_in_equal_parts() -> None:
+    groups = {
+        name: Group(role=CRITICAL, target_ns=TARGET_NS, windows=windows(0.5)) for name in "ab"
+    }
+    one = Look(t_s=0, cpus=8, groups={**groups, "batch": Group(role=BEST_EFFORT)})
+    wanted = [("a", "cores", 4), ("b", "cores", 4), ("batch", "cores", 0)]
+    assert follow("parties", [one]) == [wanted]
 
 
 def test_parties_takes_from_the_service_with_most_slack_where_no_core_is_free() -> None:

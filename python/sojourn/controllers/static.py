@@ -1,4 +1,4 @@
-"""One allocation of the best-effort groups, set once: what a line of configuration does.
+"""One allocation of best-effort groups, set once: a line of configuration.
 
 With the levels that a search has found, this is the *oracle*: the best fixed allocation.
 """

@@ -1,4 +1,4 @@
-"""For tests: made-up looks of a service and a best-effort group, and a rule that follows them."""
+"""For tests: made-up looks of two groups, and a rule that follows them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def windows(p99_ms: float | None, n: int = 1000, above: int | None = None) -> tu
 
 
 def signals(**values: float) -> dict[str, Signal]:
-    """Signals of now."""
+    """Signals that were read just now."""
     return {name: Signal(value=value) for name, value in values.items()}
 
 

@@ -1,4 +1,4 @@
-"""The run-time manager: reads windows and signals, asks a controller, moves knobs of named groups.
+"""The run-time manager: looks, asks a controller, moves knobs of named groups.
 
     source, /proc ─► Look ─► controller ─► changes ─► journal ─► control group ─► read back ─► audit
                                      heartbeat ─► warden: safe caps when the manager is gone

@@ -1,4 +1,4 @@
-"""The audit log: each decision as a line of JSON, with its reason and the knob before and after."""
+"""The audit log: each decision as a line of JSON, with reason and effect."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ class Audit:
         self._show(line)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; nothing more is written."""
         if self._file is not None:
             self._file.close()

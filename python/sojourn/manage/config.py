@@ -1,4 +1,4 @@
-"""The configuration of a manager: a TOML file → a frozen `Config`; refused where it is wrong."""
+"""The configuration of a manager: a TOML file → a frozen `Config`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class WindowsSpec(Part):
 
 
 class Config(Part):
-    """All of it."""
+    """A whole configuration, as it was checked."""
 
     controller: str
     every_ms: Annotated[int, Field(ge=10, le=10_000)] = 100

@@ -1,4 +1,4 @@
-"""Configurations that are wrong are refused with the key; a good one is as it was written."""
+"""Configurations that are wrong are refused with the key."""
 
 from __future__ import annotations
 

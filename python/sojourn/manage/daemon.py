@@ -1,4 +1,4 @@
-"""A manager's life: find the groups, take them, look and decide in rounds, put everything back.
+"""A manager's life: find groups, take them, look and decide, put everything back.
 
 It fails safe. Where it is paused, loses its windows, meets a knob that does not do what it was set
 to, or its controller fails, the best-effort groups get their safe caps. After a pause, or when

@@ -1,4 +1,4 @@
-"""A manager on real control groups: what it sets, what it says, and that everything is put back."""
+"""A manager on real control groups: what it sets, and that all is put back."""
 
 from __future__ import annotations
 

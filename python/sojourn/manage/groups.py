@@ -1,4 +1,4 @@
-"""A group that was named: its folders in each hierarchy, its levels, and how they are set.
+"""A group that was named: its folders, its levels, and how they are set.
 
     note in the journal → write → read back → cross out the older note
 
@@ -65,7 +65,7 @@ class Managed:
 
     @property
     def is_best_effort(self) -> bool:
-        """Whether it gives way."""
+        """Whether it gives way to services."""
         return self.spec.role == BEST_EFFORT
 
     @property
@@ -77,7 +77,7 @@ class Managed:
         return found is not None and self.tree.exists(found.folder)
 
     def pids(self) -> tuple[int, ...]:
-        """Its processes."""
+        """Numbers of the processes in it."""
         if self.spec.pid:
             return tuple(one.pid for one in proc.family(self.spec.pid))
         found = self.cpu or self.cpuset

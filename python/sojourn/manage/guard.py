@@ -1,4 +1,4 @@
-"""The manager's side of its warden: starts it, sends heartbeats, hears whether it had to act."""
+"""The manager's side of its warden: starts it, sends heartbeats, hears it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READY_S, END_S = 5.0, 2.0
 
 
 class Guard:
-    """One warden."""
+    """One warden, from start to end."""
 
     def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
         """Start it; RunFault if it does not answer."""
@@ -52,7 +52,7 @@ class Guard:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Number of the warden's process."""
         return self._process.pid
 
     def beat(self) -> str:

@@ -1,4 +1,6 @@
-"""Signals of groups and machine: differences between two readings. What cannot be read is absent.
+"""Signals of groups and machine: differences between two readings.
+
+What cannot be read is absent.
 
 cpu            CPUs used (cpuacct.usage, cpu.stat, else /proc/PID/task/TID/schedstat)
 runq_delay_ms  mean wait of a service's threads for a CPU, per time they got one (schedstat)
@@ -26,7 +28,7 @@ GUEST = 8  # from here on: time that is in the others already
 
 @dataclass(slots=True)
 class Signals:
-    """Remembers the reading before."""
+    """Reads signals, and remembers the reading before."""
 
     tree: Tree
     _before: dict[str, tuple[float, float]] = field(default_factory=dict)

@@ -65,7 +65,7 @@ class Source:
             os.lseek(self._handle, 0, os.SEEK_END)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the file or pipe again."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

@@ -1,4 +1,4 @@
-"""The window source: what lines mean, what longer windows add up to, and what is passed over."""
+"""The window source: what lines mean, add up to, and which are passed over."""
 
 from __future__ import annotations
 

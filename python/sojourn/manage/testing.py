@@ -1,4 +1,4 @@
-"""For tests: control groups on this machine, with a program in each, and a source of windows."""
+"""For tests: control groups with a program in each, and a source of windows."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Stand:
 
     @property
     def lines(self) -> Path:
-        """The window source."""
+        """The file of the window source."""
         return self.folder / "windows.jsonl"
 
     @property
     def audit(self) -> Path:
-        """The audit log."""
+        """The file of the audit log."""
         return self.folder / "audit.jsonl"
 
     def file(self, group: str, name: str, controller: str = "cpu") -> Path:

@@ -1,4 +1,4 @@
-"""The last resort: puts best-effort groups to their safe caps when the manager is gone or paused.
+"""The last resort: safe caps for best effort when the manager is gone or paused.
 
 Run as a script, `python -I -S warden.py FD`. `FD` is one end of a socket pair. The manager sends a
 line of JSON, {"caps": [[PATH, TEXT], …], "paused_s": 5.0}, then a byte at each of its rounds, and
@@ -27,7 +27,7 @@ QUIT = b"q"
 
 
 def main(fd: int) -> None:
-    """Watch one manager."""
+    """Watch one manager until it ends."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     manager = socket.socket(fileno=fd)

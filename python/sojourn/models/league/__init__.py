@@ -1,4 +1,4 @@
-"""Controllers side by side in a small simulation: one service, one batch job, shared cores.
+"""Controllers side by side in a simulation: a service and a job share cores.
 
     scenario (load over time) ─► machine (100 ms at a time) ─► looks ─► controller ─► allocation ─┐
                                         ▲─────────────────────────────────────────────────────────┘

@@ -1,4 +1,4 @@
-"""The league's simulation: closed forms, what noise does to PARTIES, and rows that repeat."""
+"""The league: closed forms, what noise does to PARTIES, rows that repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated machine: a FCFS service on several cores beside a job that takes all it may have.
+"""The simulated machine: a FCFS service beside a job that takes all it may have.
 
 Requests arrive as a Poisson process; their service times are exponential. The job matters in three
 ways, each with a number:

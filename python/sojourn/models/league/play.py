@@ -1,4 +1,4 @@
-"""One controller in one scenario with one seed → a row; the best fixed allocation by search."""
+"""One rule in one scenario → a row; the best fixed allocation, by search."""
 
 from __future__ import annotations
 

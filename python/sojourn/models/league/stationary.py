@@ -1,4 +1,4 @@
-"""A/A: a service whose latencies never change, and how often a rule acts on it all the same.
+"""A/A: latencies that never change, and how often a rule acts all the same.
 
 Sojourn times are independent and exponential, with a true p99 that is `slack` below
 the target. So whatever a controller does here, it does on noise.

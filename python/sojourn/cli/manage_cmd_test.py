@@ -1,0 +1,70 @@
+"""`sojourn manage`: what it refuses, and what a replay prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn.cli.app import main
+from sojourn.controllers.testing import look
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["manage", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_one_of_config_and_replay_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "name either --config or --replay" in refused(capsys)
+    both = ("--config", str(tmp_path / "a"), "--replay", str(tmp_path / "b"))
+    assert "name either --config or --replay" in refused(capsys, *both)
+    assert "a replay needs --controller" in refused(capsys, "--replay", str(tmp_path / "b"))
+
+
+def test_a_replay_prints_each_decision_with_its_reason_in_equal_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "looks.jsonl"
+    path.write_text(
+        "".join(look(i / 10, 2.0, web={"cores": 4}).model_dump_json() + "\n" for i in range(3))
+    )
+    words = ["manage", "--replay", str(path), "--controller", "parties"]
+    assert main(words) == 0
+    first = capsys.readouterr().out
+    assert main(words) == 0
+    assert capsys.readouterr().out == first
+    lines = [json.loads(line) for line in first.splitlines()]
+    assert len(lines) == 3
+    assert lines[0]["changes"][0]["level"] is not None
+    assert "both < 0.05" in lines[0]["changes"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "says"),
+    [
+        ("{}\n", "parties", "this is no look"),
+        ("", "partys", "did you mean parties?"),
+        ("\n", "program:/no/such/program", "cannot be started"),
+        (look(0).model_dump_json() + "\n", "program:true", "the controller's program has ended"),
+    ],
+)
+def test_a_bad_replay_is_a_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, name: str, says: str
+) -> None:
+    path = tmp_path / "looks.jsonl"
+    path.write_text(text)
+    assert main(["manage", "--replay", str(path), "--controller", name]) in {2, 4}
+    assert says in capsys.readouterr().err
+
+
+def test_a_configuration_that_is_wrong_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "cannot be read" in refused(capsys, "--config", str(tmp_path / "absent.toml"))
+    (tmp_path / "bad.toml").write_text('controller = "null"\n[groups]\n')
+    says = refused(capsys, "--config", str(tmp_path / "bad.toml"), "--once")
+    assert "no group has the role latency-critical" in says

@@ -1,0 +1,56 @@
+"""The page on `sojourn manage`: its configuration, its window and its program are what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from sojourn.controllers import KINDS, replay
+from sojourn.controllers.named import rule
+from sojourn.controllers.testing import look
+from sojourn.manage import config as configs
+from sojourn.manage.source import parsed
+
+PAGE = (Path(__file__).parents[1] / "docs/howto/manage.md").read_text(encoding="utf-8")
+LINES_MAX = 30
+
+
+def block(language: str) -> str:
+    """The page's only block of a language."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+def test_its_configuration_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "web.toml"
+    path.write_text(block("toml"))
+    found = configs.read(path)
+    assert found.controller in KINDS
+    named = set(re.findall(r"^\| `([a-z_]+)` \|", PAGE, re.MULTILINE))
+    known = {*configs.Config.model_fields, *configs.GroupSpec.model_fields}
+    assert named <= known
+    assert {"silent_s", "paused_s", "check_s", "record", "constants"} <= named
+
+
+def test_its_window_is_one() -> None:
+    (line,) = re.findall(r'^    (\{"service": .*\})$', PAGE, re.MULTILINE)
+    found = parsed(line.encode(), "other")
+    assert found is not None
+    assert (found[0], found[1].n, found[1].above) == ("web", 2000, 3)
+
+
+def test_its_program_halves_when_late_and_gives_back_slowly(tmp_path: Path) -> None:
+    code = block("python")
+    assert len(code.splitlines()) <= LINES_MAX
+    (tmp_path / "half.py").write_text(code)
+    looks = [look(0, 2.0), *(look(i, 0.5, batch={"quota": 4.0}) for i in range(1, 101))]
+    with rule(f"program:{sys.executable} {tmp_path / 'half.py'}", {}) as ready:
+        found = [replay.as_line(*one) for one in replay.decisions(looks, ready)]
+    changes = {i: json.loads(line)["changes"] for i, line in enumerate(found)}
+    assert {i for i, one in changes.items() if one} == {0, 100}
+    assert changes[0][0]["level"] == 4.0, "half of eight CPUs"
+    assert changes[100][0]["level"] == pytest.approx(4.1)
