@@ -62,14 +62,15 @@ def of_noise(seconds: float) -> list[dict[str, Any]]:
     heads = [f"{rate / 1000:g}k/s, slack {slack:.0%}" for rate, slack in cells]
     print(f"| A/A, changes an hour | {' | '.join(heads)} |\n|---|{'---|' * len(cells)}")
     found = []
+    looks = [list(stationary.looks(*cell, seconds, 1)) for cell in cells]
     for name in play.names():
-        values = [stationary.actuations_per_h(name, *cell, seconds, 1) for cell in cells]
+        values = [stationary.actuations_per_h(name, one) for one in looks]
         found += [
             {"controller": name, "rate_rps": rate, "slack": slack, "changes_per_h": value}
             for (rate, slack), value in zip(cells, values, strict=True)
         ]
         print(f"| {name} | {' | '.join(f'{value:.0f}' for value in values)} |", flush=True)
-    shares = [stationary.acts("parties", *cell, seconds, 1) for cell in cells]
+    shares = [stationary.acts("parties", one) for one in looks]
     found += [
         {"controller": "parties", "rate_rps": rate, "slack": slack, "would_take": value}
         for (rate, slack), value in zip(cells, shares, strict=True)

@@ -46,6 +46,7 @@ MACHINE = Tree()
 BITES_S = 2.0  # how long a quota may be exceeded before it does not bite
 BITES_OVER, BITES_MORE = 1.25, 0.05  # CPU use above quota · BITES_OVER + BITES_MORE
 GONE = "gone"
+ASKED_S, BEATS = 0.5, 10  # between two heartbeats: at most, and at least so many in `paused_s`
 
 
 @dataclass(slots=True)
@@ -68,6 +69,7 @@ class Manager:
     _record: IO[bytes] | None = None
     _began_s: float = 0.0
     _capped: str = ""
+    _ask_s: float = 0.0
     _over_s: dict[str, float] = field(default_factory=dict)
 
     def run(self, rounds: Callable[[], Iterator[None]] | None = None) -> None:
@@ -241,8 +243,14 @@ class Manager:
         )
 
     def _trouble(self, look: Look) -> str:
-        """Why best-effort groups must have their safe caps now; "": nothing is wrong."""
-        if self._guard is not None:
+        """Why best-effort groups must have their safe caps now; "": nothing is wrong.
+
+        The warden and the knobs are asked a few times a second, because each costs a reading.
+        """
+        is_due = look.t_s >= self._ask_s
+        if is_due:
+            self._ask_s = look.t_s + min(ASKED_S, self.config.paused_s / BEATS)
+        if self._guard is not None and is_due:
             state = self._guard.beat()
             if state == GONE:
                 raise RunFault(
@@ -255,7 +263,7 @@ class Manager:
             age_s = time.monotonic() - (self._began_s if newest is None else newest)
             if age_s > self.config.silent_s:
                 return f"no window came for {self.config.silent_s:g} s"
-        if self.book is None:
+        if self.book is None or not is_due:
             return ""
         for name, one in self.groups.items():
             if why := one.lies() or self._exceeded(one, look):

@@ -77,6 +77,11 @@ def undone_as_of_the_dead(state: Path) -> None:
     restore()
 
 
+def soon() -> None:
+    """The manager asks its knobs twice a second."""
+    until(lambda: False, 0.6)
+
+
 def test_what_a_controller_decides_is_in_force_and_everything_is_back_at_the_end(
     here: Stand, state: Path
 ) -> None:
@@ -149,7 +154,7 @@ def test_a_knob_that_lies_means_safe_caps_and_a_fault(here: Stand, state: Path) 
         else:
             here.file("batch", "cpu.max").write_text("70000 100000")
 
-    steps: list[Callable[[], object]] = [here.window, here.window, meddle, here.window]
+    steps: list[Callable[[], object]] = [here.window, here.window, meddle, soon]
     with pytest.raises(
         RunFault, match="a knob of batch is not in force: quota was set to 30000 us"
     ):

@@ -32,18 +32,19 @@ class Signals:
 
     tree: Tree
     _before: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _accounts: dict[str, str] = field(default_factory=dict)
 
     def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
         """What a group did since the last reading."""
-        threads = _schedstats(group.pids(), self.tree)
         found: dict[str, float | None] = {}
-        used_s = _used_s(group, self.tree)
-        if used_s is None:
-            used_s = sum(one[0] for one in threads.values()) / 1e9
+        used_s, is_service = self._used_s(group), not group.is_best_effort
+        if used_s is None or is_service:
+            threads = _schedstats(group.pids(), self.tree)
+            used_s = sum(one[0] for one in threads.values()) / 1e9 if used_s is None else used_s
+            if is_service:
+                found["runq_delay_ms"] = self._delay_ms(group.name, threads)
         found["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
-        if not group.is_best_effort:
-            found["runq_delay_ms"] = self._delay_ms(group.name, threads)
-        if (throttled := _throttled(group)) is not None:
+        if is_service and (throttled := _throttled(group)) is not None:
             found["throttled"] = self._step(f"{group.name} throttled", throttled)
         return {name: Signal(value=value) for name, value in found.items() if value is not None}
 
@@ -54,6 +55,19 @@ class Signals:
             "psi_cpu": self._rate("host psi", _pressure_s(self.tree), t_s),
         }
         return {name: Signal(value=value) for name, value in found.items() if value is not None}
+
+    def _used_s(self, group: Managed) -> float | None:
+        """CPU time by the group's own account; None: it has none."""
+        if group.cpu is None:
+            return None
+        if group.cpu.version == 2:
+            used_us = _stat(group.cpu, "usage_usec")
+            return None if used_us is None else used_us / 1e6
+        if group.name not in self._accounts:
+            self._accounts[group.name] = _account(group, self.tree)
+        path = self._accounts[group.name]
+        used_ns = self.tree.number(path) if path else None
+        return None if used_ns is None else used_ns / 1e9
 
     def _rate(self, key: str, total: float | None, t_s: float) -> float | None:
         """How fast a total grows; None at the first reading, or where it shrank."""
@@ -94,18 +108,12 @@ def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, tuple[int, int, 
     return found
 
 
-def _used_s(group: Managed, tree: Tree) -> float | None:
-    if group.cpu is None:
-        return None
-    if group.cpu.version == 2:
-        used_us = _stat(group.cpu, "usage_usec")
-        return None if used_us is None else used_us / 1e6
-    account = knob_groups.find(tree, "cpuacct")
-    if account is None or group.spec.pid:
-        return None
-    folder = posixpath.join(account.mount, group.spec.cgroup.lstrip("/"))
-    used_ns = tree.number(f"{folder}/cpuacct.usage")
-    return None if used_ns is None else used_ns / 1e9
+def _account(group: Managed, tree: Tree) -> str:
+    """The file of version 1 that counts its CPU time; "": there is none."""
+    found = knob_groups.find(tree, "cpuacct")
+    if found is None or group.spec.pid:
+        return ""
+    return posixpath.join(found.mount, group.spec.cgroup.lstrip("/"), "cpuacct.usage")
 
 
 def _throttled(group: Managed) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,9 @@ TARGET_S = 0.001
 LENGTHS = (1, 5, 10, 150)  # windows, in periods
 
 
-def looks(rate_rps: float, slack: float, seconds: float, seed: int) -> Iterator[Look]:
+def looks(
+    rate_rps: float, slack: float, seconds: float, seed: int, lengths: Sequence[int] = LENGTHS
+) -> Iterator[Look]:
     """Looks of such a service, one a period.
 
     Args:
@@ -39,15 +41,16 @@ def looks(rate_rps: float, slack: float, seconds: float, seed: int) -> Iterator[
         slack: 1 − true p99 / target.
         seconds: how long.
         seed: of everything.
+        lengths: of the windows, in periods.
     """
     draw = np.random.default_rng(seed)
     mean_s = TARGET_S * (1 - slack) / math.log(100)
-    times: deque[Any] = deque(maxlen=max(LENGTHS))
+    times: deque[Any] = deque(maxlen=max(lengths))
     for i in range(round(seconds / PERIOD_S)):
         times.append(draw.exponential(mean_s, round(rate_rps * PERIOD_S)))
         found = [
             window(np.concatenate(list(times)[-count:]), round(count * PERIOD_S * 1000), TARGET_S)
-            for count in LENGTHS
+            for count in lengths
             if len(times) >= count
         ]
         web = Group(
@@ -72,7 +75,7 @@ def looks(rate_rps: float, slack: float, seconds: float, seed: int) -> Iterator[
         yield Look(t_s=round((i + 1) * PERIOD_S, 4), cpus=CPUS, groups=groups, signals=host)
 
 
-def acts(name: str, rate_rps: float, slack: float, seconds: float, seed: int) -> float:
+def acts(name: str, found: Iterable[Look]) -> float:
     """Share of windows at which a controller would act, if it never had acted before.
 
     Nothing that it decides is applied, and what it remembers of a step is forgotten, so that each
@@ -83,7 +86,7 @@ def acts(name: str, rate_rps: float, slack: float, seconds: float, seed: int) ->
     memory: Mapping[str, Any] = {}
     past: deque[Look] = deque(maxlen=LOOKS_MAX)
     count = acted = 0
-    for look in looks(rate_rps, slack, seconds, seed):
+    for look in found:
         past.append(look)
         decision = one.decide(History(looks=tuple(past), memory=memory, constants=constants))
         memory = {**decision.memory, "step": None}
@@ -92,15 +95,16 @@ def acts(name: str, rate_rps: float, slack: float, seconds: float, seed: int) ->
     return acted / count
 
 
-def actuations_per_h(name: str, rate_rps: float, slack: float, seconds: float, seed: int) -> float:
+def actuations_per_h(name: str, found: Iterable[Look]) -> float:
     """Changes an hour, where each is in force afterwards and the latencies stay as they are."""
     one = kind(name)
     constants = one.settled({})
     memory: Mapping[str, Any] = {}
     now: dict[str, Allocation] = {}
     past: deque[Look] = deque(maxlen=LOOKS_MAX)
-    count = 0
-    for look in looks(rate_rps, slack, seconds, seed):
+    count, seconds = 0, 0.0
+    for look in found:
+        seconds += PERIOD_S
         groups = {
             key: group.model_copy(update={"allocation": now.get(key, group.allocation)})
             for key, group in look.groups.items()
