@@ -92,14 +92,14 @@ def of_scenario(scenario: Scenario, seeds: int) -> list[Row]:
 
 
 def table(scenario: Scenario, rows: Sequence[Row]) -> str:
-    head = (
-        "| controller | violated, s | late then | changes an hour | reversals | kept | settled, s |"
-    )
-    lines = [head, "|---|---|---|---|---|---|---|"]
+    columns = ("controller", "violated, s", "late of all", "late then", "changes an hour")
+    columns = (*columns, "reversals", "kept", "settled, s")
+    lines = [f"| {' | '.join(columns)} |", "|---|---|---|---|---|---|---|---|"]
     for name in ("oracle", *play.names()):
         mine = [row for row in rows if row.controller == name]
         lines.append(
             f"| {name} | {spread(mine, lambda row: row.violated_s, '.0f')} "
+            f"| {spread(mine, lambda row: row.late, '.4f')} "
             f"| {spread(mine, lambda row: row.depth, '.3f')} "
             f"| {spread(mine, lambda row: row.actuations_per_h, '.0f')} "
             f"| {spread(mine, lambda row: row.reversals_per_h, '.0f')} "

@@ -7,8 +7,9 @@ while that share is at most 1 %. So:
 1. First the knob that takes no CPU time from best-effort groups: `idle`.
 2. Threads of the service that wait for a CPU for more than a part of the target: the quota is
    halved at once; this is seen before any request is late.
-3. The probability of a violation, over each window since the last change: at least 1 − 10⁻⁶ takes
-   CPU time away. The bound is strict because it is asked ten times a second for hours.
+3. The probability of a violation, over each window since the last change and over all seconds at
+   this load since then (two minutes at most): at least 1 − 10⁻⁶ takes CPU time away. The bound is
+   strict because it is asked ten times a second for hours.
 4. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
    grows. It does not grow to a level that failed at this load, until a rest is over that doubles.
 
@@ -17,7 +18,7 @@ Between 3 and 4 nothing is known well enough, and nothing changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scipy.special import betainc
@@ -36,8 +37,11 @@ CONSTANTS = {
     "least_cpus": 0.05,
     "rest_s": 30.0,  # before a level that failed is tried again; doubles
     "rest_most_s": 3600.0,
+    "pool_s": 120.0,  # of seconds that are added up; more counts half
     "load_lower": 0.8,  # of the load at a failure: below, levels may be tried again
 }
+SECOND_MS = 1000
+NO_POOL = {"at": -1.0, "s": 0.0, "n": 0.0, "above": 0.0}
 TAIL_MIN = 3  # late requests without which nothing is said of a violation
 
 
@@ -68,7 +72,9 @@ def decide(history: History) -> Decision:
         if now.t_s - float(memory["since"]) >= history.constants["wait_rest_s"]:
             return _shrunk(history, memory, waiting)
         return Decision(memory=memory)
-    violated = [_violated(history, name, group) for name, group in now.critical.items()]
+    memory["pools"] = {name: _pooled(history, name) for name in now.critical}
+    pools = {name: _as_window(pool) for name, pool in memory["pools"].items()}
+    violated = [_violated(history, n, group, pools[n]) for n, group in now.critical.items()]
     if any(violated):
         return _shrunk(history, memory, next(why for why in violated if why))
     return _grown(history, memory)
@@ -92,10 +98,34 @@ def _fresh(history: History, group: Group) -> list[Window]:
     return [w for w in group.windows if (w.length_ms + w.age_ms) / 1000 <= since_s + 1e-6]
 
 
-def _violated(history: History, name: str, group: Group) -> str:
+def _pooled(history: History, name: str) -> dict[str, float]:
+    """Requests and late ones of a service at this load since the last change, second by second."""
+    now, c = history.now, history.constants
+    pool = dict(history.memory.get("pools", {}).get(name) or NO_POOL)
+    fresh = _fresh(history, now.groups[name])
+    second = next((w for w in fresh if w.length_ms == SECOND_MS and w.above is not None), None)
+    if second is None or now.t_s - pool["at"] < 1 - 1e-6:
+        return pool
+    usual = pool["n"] / max(1.0, pool["s"])
+    if pool["s"] and abs(second.n - usual) > (1 - c["load_lower"]) * usual:
+        pool = dict(NO_POOL)  # another load: what was seen before says little
+    if pool["s"] >= c["pool_s"]:
+        pool = {**pool, "n": pool["n"] / 2, "above": pool["above"] / 2, "s": pool["s"] / 2}
+    above = pool["above"] + (second.above or 0)
+    return {"at": now.t_s, "s": pool["s"] + 1, "n": pool["n"] + second.n, "above": above}
+
+
+def _as_window(pool: Mapping[str, float]) -> list[Window]:
+    if not pool["s"]:
+        return []
+    n, above = round(pool["n"]), round(pool["above"])
+    return [Window(length_ms=round(pool["s"] * 1000), n=n, above=above)]
+
+
+def _violated(history: History, name: str, group: Group, pool: Sequence[Window]) -> str:
     """Why, where some window says that the target is missed; "": none does."""
     c = history.constants
-    for window in _fresh(history, group):
+    for window in [*_fresh(history, group), *pool]:
         chance = probability(window, c["late"])
         if chance is not None and 1 - chance <= c["sure"] and (window.above or 0) >= TAIL_MIN:
             return f"{window.above} of {window.n} requests of {name} were late in {_s(window)}"
@@ -124,6 +154,7 @@ def _shrunk(history: History, memory: dict[str, Any], why: str) -> Decision:
     quota, used = _quota(now), _used(now)
     level = round(max(c["least_cpus"], min(quota, used) * c["shrink"]), 4)
     memory["since"] = now.t_s
+    memory["pools"] = {}
     if level >= quota:
         return Decision(memory=memory)
     grew = memory.pop("grew_at", None)
@@ -146,7 +177,7 @@ def _grown(history: History, memory: dict[str, Any]) -> Decision:
     if failed and _is_barred(now, failed, wanted, c["load_lower"]):
         return Decision(memory=memory)
     level = None if wanted >= now.cpus else round(wanted, 4)
-    memory.update(since=now.t_s, grew_at=now.t_s)
+    memory.update(since=now.t_s, grew_at=now.t_s, pools={})
     why = (
         f"no doubt that p99 is within the target: best-effort quota {quota:.2f} → {wanted:.2f} CPUs"
     )

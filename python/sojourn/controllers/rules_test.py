@@ -312,10 +312,18 @@ def test_posterior_begins_with_idle_and_then_rests() -> None:
 
 def test_posterior_says_nothing_of_few_requests_and_acts_where_it_is_sure() -> None:
     start = look(0, web_has=CALM)
-    doubtful = [start, *(look(t, 1.2, n=100, above=4, web_has=CALM) for t in range(20, 60))]
-    assert follow("posterior", doubtful)[1:] == [[]] * 40, "4 of 100 is no proof of above 1 %"
+    doubtful = [start, *(look(20 + t / 10, 1.2, n=100, above=4, web_has=CALM) for t in range(9))]
+    assert follow("posterior", doubtful)[1:] == [[]] * 9, "4 of 100 is no proof of above 1 %"
     sure = [start, look(20, 1.2, n=100, above=30, web_has=CALM, batch_has={"cpu": 4.0})]
     assert follow("posterior", sure)[1] == [("batch", "quota", 2.4)]
+
+
+def test_posterior_adds_up_seconds_that_say_too_little_each() -> None:
+    # 7 late of 500 in each second, where 5 may be: 4.75 sigma (one in a million) are reached when
+    # 0.004 n = 4.75 sqrt(0.0099 n), so after 13 960 requests or 28 s.
+    looks = [look(t, 1.2, n=500, above=7, web_has=CALM, batch_has={"cpu": 4.0}) for t in range(99)]
+    first = [i for i, answer in enumerate(follow("posterior", looks)) if answer][1]
+    assert 24 < first < 36
 
 
 def test_posterior_acts_at_once_on_threads_that_wait() -> None:

@@ -6,7 +6,7 @@ ways, each with a number:
 - *Shared cores.* A request that is dispatched to a core which the job holds waits for the rest of
   the job's slice of 3 ms (the base slice of Linux 6.18 for a few CPUs: measured beside a spinning
   task, p99 rises by about that, whatever the quota). With `idle` it does not wait.
-- *Memory.* Service times grow by 60 % at most, in proportion to the CPUs that the job uses.
+- *Memory.* Service times double at most, in proportion to the CPUs that the job uses.
 - *A limit of the service.* When its CPU time of a period is used up, it stops until the next.
 """
 
@@ -34,7 +34,7 @@ from sojourn.stats.quantiles import ranks
 WEB, BATCH = "web", "batch"
 PERIOD_S = 0.1
 SLICE_S = 0.003
-MEMORY = 0.6
+MEMORY = 1.0
 LENGTHS_MS = (100, 500, 1000, 15_000)
 Q = 0.99
 
