@@ -55,7 +55,8 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
         return run::check(&resolved).map(|_| Exit::Ok);
     }
     let every = Duration::from_nanos(args.output.progress_every);
-    let mut progress = Progress::new(form(args.output.progress)).every(every);
+    let bound_ns = resolved.qos.map(|qos| qos.bound_ns);
+    let mut progress = Progress::new(form(args.output.progress)).every(every).bound(bound_ns);
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;
