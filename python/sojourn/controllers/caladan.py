@@ -3,7 +3,7 @@
 Source: Fried et al., "Caladan", OSDI 2020 (Apache-2.0), from memory. There the scheduler looks
 every 10 µs, inside the service's run time, and cores are given back when the service has nothing to
 do. Here only the signal is used, at each look: the run-queue delay of the service's threads. The
-bound of 1 ms and the return of a core after 50 calm looks are this lab's.
+bound of 0.1 ms and the return of a core after 50 calm looks are this lab's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Decision, History, for_all
 
-CONSTANTS = {"bound_ms": 1.0, "calm_looks": 50.0}
+CONSTANTS = {"bound_ms": 0.1, "calm_looks": 50.0}
 
 
 def decide(history: History) -> Decision:
