@@ -153,7 +153,11 @@ def _calls_seen(port: int) -> int:
 
 @contextlib.contextmanager
 def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
-    home, user, address = postgres.found(), users.server_user(), Address(ports.HOST, ports.free())
+    home, user, address = (
+        postgres.found(),
+        users.server_user(has_account=True),
+        Address(ports.HOST, ports.free()),
+    )
     who: dict[str, Any] = {}
     (folder / cluster.RULES).write_text(cluster.rules())
     if user is not None:

@@ -1,0 +1,1 @@
+"""Servers whose requests wait for a planted time in a planted place."""
