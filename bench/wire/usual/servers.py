@@ -76,7 +76,6 @@ CADDY = """
 {{
     admin 127.0.0.1:{admin}
     auto_https off
-    persist_config off
     servers {{
         protocols h1 h2{h2c}
     }}
@@ -239,7 +238,9 @@ def caddy(wanted: Wanted) -> Iterator[Running]:
     program = str(ROOT / "usr/bin/caddy")
     again = [program, "reload", "--config", str(file), "--address", f"127.0.0.1:{admin}", "--force"]
     words = [program, "run", "--config", str(file)]
-    with _process(words, wanted.folder, wanted.port, 0, {"HOME": str(wanted.folder)}) as running:
+    # What it keeps goes into its own folder; `persist_config` is unknown to Debian's 2.6.
+    env = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(wanted.folder))
+    with _process(words, wanted.folder, wanted.port, 0, env) as running:
         yield Running(running.port, lambda: _once(again, wanted.folder))
 
 
