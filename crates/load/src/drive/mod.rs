@@ -185,7 +185,7 @@ impl Drive {
             again: Again::default(),
             returns_rest: protocol.leaves_alone_what_follows_the_last(),
             repeats: protocol.may_repeat(),
-            reopener: Reopener::new(sockets),
+            reopener: Reopener::new(sockets, setup.timeout_ns),
             watch,
             clock: Monotonic,
             mask: if segments.is_some() { load_len - 1 } else { usize::MAX },

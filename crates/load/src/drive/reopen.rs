@@ -1,4 +1,8 @@
 //! Connections that broke: opened again, with patience, until it is hopeless.
+//!
+//! An attempt that the server leaves unanswered (a full backlog, a handshake that hangs) is given up after the
+//! time-out of requests and begun anew, because requests wait for the connection. Each further attempt may take
+//! twice as long, so that a slow server is not asked for one handshake after another in vain.
 
 use super::read::After;
 use super::{Connections, owing};
@@ -20,6 +24,8 @@ const AT_ONCE_NS: u64 = 100_000_000;
 const REFUSAL_BYTES: usize = 200;
 /// A connection that is open for so long before a request is due idles.
 const IDLE_NS: u64 = 1_000_000;
+/// Shortest and longest time of one attempt to open a connection.
+const ATTEMPT_NS: (u64, u64) = (250_000_000, 10_000_000_000);
 /// Between two looks at a connection that is being opened.
 const LOOK_NS: u64 = 50_000;
 
@@ -29,6 +35,10 @@ struct Broken {
     is_down: bool,
     next_try_ns: u64,
     pause_ns: u64,
+    /// When the attempt that goes on is given up; `None`: none goes on.
+    give_up_ns: Option<u64>,
+    /// Attempts given up since it was open last.
+    given_up: u32,
     opened_ns: u64,
     has_served: bool,
     /// It ended before at once, and has never answered a request as it should.
@@ -37,11 +47,28 @@ struct Broken {
     is_answered: bool,
 }
 
+impl Broken {
+    /// Whether the attempt to open it may go on, which takes `attempt_ns` if it is the first.
+    fn goes_on(&mut self, attempt_ns: u64, now_ns: u64) -> bool {
+        let within_ns = attempt_ns.saturating_mul(1 << self.given_up.min(16)).min(ATTEMPT_NS.1);
+        now_ns < *self.give_up_ns.get_or_insert(now_ns + within_ns)
+    }
+
+    /// It is tried again, after a pause that doubles.
+    fn pause(&mut self, now_ns: u64) {
+        self.give_up_ns = None;
+        self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX);
+        self.next_try_ns = now_ns + self.pause_ns;
+    }
+}
+
 /// Which connections are down, and when each is tried again.
 pub(super) struct Reopener {
     each: Vec<Broken>,
     /// Connections that the transport has still to drop.
     to_drop: Vec<u32>,
+    /// How long the first attempt to open one may take.
+    attempt_ns: u64,
     down: usize,
     all_down_since_ns: u64,
     next_try_ns: u64,
@@ -55,10 +82,12 @@ pub(super) struct Reopener {
 }
 
 impl Reopener {
-    pub(super) fn new(connections: u32) -> Self {
+    /// `timeout_ns`: how long a reply is waited for.
+    pub(super) fn new(connections: u32, timeout_ns: u64) -> Self {
         Self {
             each: vec![Broken::default(); connections as usize],
             to_drop: Vec::with_capacity(connections as usize),
+            attempt_ns: timeout_ns.clamp(ATTEMPT_NS.0, ATTEMPT_NS.1),
             down: 0,
             all_down_since_ns: 0,
             next_try_ns: 0,
@@ -266,17 +295,24 @@ impl Reopener {
                     it.is_down = false;
                     it.opened_ns = now_ns;
                     it.has_served = false;
+                    (it.give_up_ns, it.given_up) = (None, 0);
                     self.down -= 1;
                     self.reconnects += 1;
                     connections.opened(connection as u32, now_ns);
                     owing::say(connections, connection as u32, transport, &mut Vec::new());
                     return;
                 }
-                Reopen::Pending => it.next_try_ns = now_ns + LOOK_NS,
+                Reopen::Pending if it.goes_on(self.attempt_ns, now_ns) => {
+                    it.next_try_ns = now_ns + LOOK_NS;
+                }
+                Reopen::Pending => {
+                    transport.close(connection as u32);
+                    it.given_up += 1;
+                    it.pause(now_ns);
+                }
                 refused @ (Reopen::Refused | Reopen::NoPort) => {
                     self.out_of_ports += u64::from(refused == Reopen::NoPort);
-                    it.pause_ns = (it.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX);
-                    it.next_try_ns = now_ns + it.pause_ns;
+                    it.pause(now_ns);
                 }
             }
         }

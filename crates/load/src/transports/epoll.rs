@@ -127,6 +127,7 @@ impl Transport for Epoll {
         self.open[at] = None; // closing the descriptor takes it out of the epoll set
         self.opening[at] = None;
         self.unsent[at].clear();
+        self.broken.retain(|&broken| broken != connection); // else it would end the next one
         self.syscalls += 1;
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::transports::hello::Greeting;
 
+mod broken;
 mod greeting;
 
 const DEADLINE: Duration = Duration::from_secs(20);

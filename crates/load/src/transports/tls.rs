@@ -172,6 +172,7 @@ impl Transport for Secured {
 
     fn close(&mut self, connection: u32) {
         self.say_goodbye(connection);
+        self.broken.retain(|&broken| broken != connection); // else it would end the next one
         self.inner.close(connection);
         let link = &mut self.each[connection as usize];
         link.session = None;

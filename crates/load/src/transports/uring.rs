@@ -239,6 +239,7 @@ impl Transport for Uring {
         if self.ring.has_queued() {
             self.ring.enter(); // what is queued for this socket must not reach the next one
         }
+        self.broken.retain(|&broken| broken != connection); // else it would end the next one
         let it = &mut self.each[connection as usize];
         it.generation += 1;
         it.opening = None;

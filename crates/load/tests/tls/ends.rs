@@ -9,15 +9,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::{ServerConnection, StreamOwned};
 use sojourn_load::job::Job;
 use sojourn_load::measure::Judged;
 
 use super::super::mirror::{Folder, Program, job, listen, skipped};
 use super::super::{run, usable};
-use super::file;
+use super::{config, file};
 
 type Stream = StreamOwned<ServerConnection, TcpStream>;
 
@@ -33,16 +31,7 @@ fn server(
     idle: Option<Duration>,
     serve: fn(&mut Stream) -> std::io::Result<()>,
 ) -> (u16, Arc<Seen>) {
-    let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    let (config, seen) = (Arc::new(config), Arc::new(Seen::default()));
+    let (config, seen) = (config("server.pem"), Arc::new(Seen::default()));
     let shared = Arc::clone(&seen);
     let port = listen(move |stream: TcpStream| {
         let _ = stream.set_nodelay(true);

@@ -2,6 +2,7 @@
 
 mod clients;
 mod ends;
+mod reopened;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -29,11 +30,8 @@ pub fn file(name: &str) -> String {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name).display().to_string()
 }
 
-/// Hands each connection, shaken hands on with the certificate `name`, to `serve`; its port.
-pub fn listen_secured(
-    name: &str,
-    serve: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Send + Sync + 'static,
-) -> u16 {
+/// A server's side of TLS with the certificate `name`.
+pub fn config(name: &str) -> Arc<ServerConfig> {
     let certificate = CertificateDer::from_pem_file(file(name)).unwrap();
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -44,7 +42,15 @@ pub fn listen_secured(
         .with_single_cert(vec![certificate], key)
         .unwrap();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let config = Arc::new(config);
+    Arc::new(config)
+}
+
+/// Hands each connection, shaken hands on with the certificate `name`, to `serve`; its port.
+pub fn listen_secured(
+    name: &str,
+    serve: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Send + Sync + 'static,
+) -> u16 {
+    let config = config(name);
     listen(move |stream: TcpStream| {
         let session = ServerConnection::new(Arc::clone(&config)).unwrap();
         serve(StreamOwned::new(session, stream));

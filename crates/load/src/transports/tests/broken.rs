@@ -1,0 +1,47 @@
+//! A connection that broke while sending, and was dropped and opened again before a poll could report it.
+
+use std::io::Read;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+
+use super::*;
+
+static RESETS: AtomicU64 = AtomicU64::new(0);
+
+#[test]
+fn the_end_of_a_dropped_connection_does_not_end_the_next_one() {
+    let address = server(|mut stream| {
+        let mut one = [0];
+        let _ = stream.read_exact(&mut one);
+        if one == *b"q" {
+            let _ = socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)); // close resets
+            drop(stream);
+            RESETS.fetch_add(1, SeqCst);
+            return;
+        }
+        let _ = stream.write_all(&one);
+        echo(stream);
+    });
+    for (entry, nth) in usable().zip(1..) {
+        let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
+        transport.send(0, b"q");
+        let mut found = Found::of(1);
+        let deadline = Instant::now() + DEADLINE;
+        while RESETS.load(SeqCst) < nth {
+            assert!(Instant::now() < deadline, "{}", entry.kind.name);
+            transport.poll(Patience::NONE, &mut |event| {
+                assert!(matches!(event, Event::Closed(0)), "{}: {event:?}", entry.kind.name);
+                found.closed.push(0);
+            });
+        }
+        if found.closed.is_empty() {
+            transport.send(0, b"x"); // into a reset connection
+        }
+        let before = found.closed.len();
+        transport.close(0);
+        reopen(transport.as_mut(), 0);
+        transport.send(0, b"new");
+        found.until(transport.as_mut(), |found| found.bytes[0] == b"new");
+        assert_eq!(found.closed.len(), before, "{}", entry.kind.name);
+    }
+}
