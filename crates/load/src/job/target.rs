@@ -216,7 +216,8 @@ fn split_user(rest: &str) -> Result<(&str, &str), Fault> {
     let user = &rest[..at];
     if user.contains(':') {
         let what = "a password does not stand in a target";
-        let fix = "write it into a file that only you may read, and give --auth password:file:PATH";
+        let fix = "write it into a file that only you may read, and give --auth password:file:PATH; over \
+                   HTTP write USER:PASSWORD into it, and give --auth basic:file:PATH";
         return Err(Fault::usage(what, "", fix));
     }
     Ok((user, &rest[at + 1..]))

@@ -138,3 +138,13 @@ fn a_name_stands_for_all_its_addresses_each_once() {
     assert!(!all.is_empty());
     assert!((1..all.len()).all(|nth| !all[..nth].contains(&all[nth])), "{all:?}");
 }
+
+/// HTTP has no `--auth password:`, so its users are not sent there.
+#[test]
+fn a_password_in_a_target_is_sent_to_an_option_that_its_protocol_has() {
+    for target in ["http://me:pw@h/", "h2://me:pw@h/", "redis://:pw@h/", "postgres://me:pw@h/db"] {
+        let fault = parse(target).unwrap_err();
+        assert!(!fault.to_string().contains("pw@"), "it is not shown: {fault}");
+        assert!(fault.fix.contains("basic:file:PATH") && fault.fix.contains("password:file:PATH"));
+    }
+}
