@@ -10,9 +10,12 @@
 //! log and the same in every run: so a Poisson process lies within a second of which only the count is
 //! known. To leave them at its beginning would make a burst of every second.
 
+use std::borrow::Cow;
+
 use sojourn_base::rng::{RngExt as _, stream};
 
 mod date;
+mod quoted;
 
 /// Largest time that is meant in s, in ms and in µs: 5138-11-16 in each of them.
 const UNITS: [(f64, f64); 3] = [(1e11, 1e9), (1e14, 1e6), (1e17, 1e3)];
@@ -22,12 +25,12 @@ const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
 
 /// One line of an access log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// When it came, ns since 1970.
     pub at_ns: i64,
-    /// What it asked for; begins with a slash.
-    pub path: &'a str,
+    /// What it asked for; begins with a slash. Escapes of the log are undone, and what no path may hold is `%XX`.
+    pub path: Cow<'a, str>,
 }
 
 /// An access log: what was asked for, and how much of it could not be read.
@@ -80,8 +83,8 @@ fn time_of_line(line: &str) -> Option<i64> {
 }
 
 /// What the quoted request behind the time asks for.
-fn path(line: &str) -> Option<&str> {
-    let request = line[line.find(']')?..].split('"').nth(1)?;
+fn path(line: &str) -> Option<Cow<'_, str>> {
+    let request = quoted::first(&line[line.find(']')?..])?;
     let (method, rest) = request.split_once(' ')?;
     let target = rest.rsplit_once(' ').map_or(rest, |(target, _)| target);
     let path = match target.split_once("://") {
@@ -89,7 +92,7 @@ fn path(line: &str) -> Option<&str> {
         _ => target,
     };
     (METHODS.contains(&method) && path.starts_with('/') && !path.contains(char::is_whitespace))
-        .then_some(path)
+        .then(|| quoted::as_path(path))
 }
 
 /// The time that a line begins with, ns: a number, whose size says its unit, or a date.
@@ -167,7 +170,7 @@ h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
         let text = format!("\u{feff}# from nginx\r\n{}", COMBINED.replace('\n', "\r\n"));
         let log = access(&text).unwrap().unwrap();
         let noon = 1_716_890_400_000_000_000; // 2024-05-28T10:00:00Z, `date -d … +%s`
-        let found: Vec<_> = log.entries.iter().map(|it| (it.at_ns - noon, it.path)).collect();
+        let found: Vec<_> = log.entries.iter().map(|it| (it.at_ns - noon, &*it.path)).collect();
         assert_eq!(found, [(0, "/a"), (1_000_000_000, "/b?c=d"), (2_000_000_000, "/c")]);
         assert_eq!(log.left_out, 2);
         let torn = format!("{COMBINED}nothing\n");

@@ -9,6 +9,7 @@
 //! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped. Of an
 //! access log the path is that of each request, in the order of time, as `trace:FILE` reads it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -45,11 +46,13 @@ impl Log {
 
     fn of(text: &str) -> Result<Self, Fault> {
         let mut log = Self::default();
-        let mut known = HashMap::new();
-        let mut add = |path| {
-            let nth = *known.entry(path).or_insert_with(|| {
-                log.paths.push(String::from(path));
-                log.paths.len() as u32 - 1
+        let mut known: HashMap<String, u32> = HashMap::new();
+        let mut add = |path: Cow<'_, str>| {
+            let nth = known.get(&*path).copied().unwrap_or_else(|| {
+                let nth = log.paths.len() as u32;
+                log.paths.push(path.clone().into_owned());
+                known.insert(path.into_owned(), nth);
+                nth
             });
             log.lines.push(nth);
         };
@@ -59,14 +62,14 @@ impl Log {
                 let fix = "leave out lines that are of no access log, as with `grep '\\['`";
                 Fault::usage(what, format!("line {number}"), fix)
             })?;
-            access.entries.iter().for_each(|entry| add(entry.path));
+            access.entries.into_iter().for_each(|entry| add(entry.path));
             return log.filled();
         }
         let mut is_first = true;
         for (line, number) in replay::lines(text) {
             let path = line.split_whitespace().next_back().filter(|word| word.starts_with('/'));
             match path {
-                Some(path) => add(path),
+                Some(path) => add(path.into()),
                 None if is_first => {}
                 None => {
                     let what = format!("'{line}' ends in no path");
@@ -112,6 +115,9 @@ mod tests {
                       h - - [28/May/2024:10:00:01 +0000] \"-\" 400 0\n";
         let log = Log::of(access).unwrap();
         assert_eq!((log.paths, log.lines), (vec!["/a".into(), "/b".into()], vec![0, 1]));
+        let escaped =
+            "h - - [28/May/2024:10:00:02 +0000] \"GET /a\\\"\\xC3\\xBC HTTP/1.1\" 200 5\n";
+        assert_eq!(Log::of(escaped).unwrap().paths, ["/a\"%C3%BC"]);
         assert_eq!(Log::of("\u{feff}/a\r\n/b\r\n").unwrap().lines, [0, 1], "a mark, no heading");
         assert_eq!(Log::of("/a\n1.0\n").unwrap_err().at, "line 2");
         assert!(Log::of("timestamp_s\n").unwrap_err().what.contains("no path"));
