@@ -2,8 +2,10 @@
 //!
 //! A request takes the connection with the fewest in flight; among equals, the one that has been
 //! so for longest. So with `depth` 1 it is a queue of free connections, requests spread over all
-//! of them, and no request waits while a connection has room. Nothing allocates after `new`.
+//! of them, and no request waits while a connection has room. A server that ends idle connections can
+//! turn that order round ([`idle`]). Nothing allocates after `new`.
 
+mod idle;
 mod room;
 
 use room::Room;
@@ -38,6 +40,8 @@ struct Connection {
     first_byte_ns: u64,
     /// Where replies interleave: when bytes came last, or the connection did.
     heard_ns: u64,
+    /// Since when nothing is in flight, ns.
+    idle_ns: u64,
     /// The server that it leads to.
     shard: u32,
     decoder: Box<dyn Decoder>,
@@ -51,6 +55,9 @@ pub struct Connections {
     depth: u32,
     /// Those that have room, by the server that they lead to.
     rooms: Vec<Room>,
+    /// Whether the order among equals is turned round when the server ends an idle connection, and when it was.
+    heeds_idle_ends: bool,
+    newest_first_ns: Option<u64>,
     /// Where `pick_any` looks first.
     turn: usize,
     in_flight: usize,
@@ -85,6 +92,7 @@ impl Connections {
                 aside: false,
                 first_byte_ns: 0,
                 heard_ns: 0,
+                idle_ns: 0,
                 shard: shards.of_connection(nth),
                 decoder: decoder(),
             })
@@ -94,6 +102,8 @@ impl Connections {
             slots: vec![NONE; count as usize * depth as usize],
             depth,
             rooms: vec![Room::new(depth); shards.count() as usize],
+            heeds_idle_ends: false,
+            newest_first_ns: None,
             turn: 0,
             in_flight: 0,
             had_hit: false,
@@ -228,6 +238,7 @@ impl Connections {
         let it = &mut self.each[connection as usize];
         it.head = wrap(it.head + 1, self.depth);
         it.len -= 1;
+        it.idle_ns = now_ns;
         self.in_flight -= 1;
         if self.is_listed(connection) {
             if !listed {

@@ -262,6 +262,7 @@ impl Drive {
             refusal: reopener.take_refusal(),
             probe_sojourn_ns,
             stopped_ns,
+            newest_first_ns: self.connections.newest_first_ns(),
             reconnects: reopener.reconnects(),
             replaced: reopener.replaced(),
             out_of_ports: reopener.out_of_ports(),

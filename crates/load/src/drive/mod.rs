@@ -172,6 +172,9 @@ impl Drive {
         if let Some(probe) = &probe {
             lists.set_aside(probe.connection);
         }
+        if !protocol.may_repeat() && !setup.datagrams {
+            lists.heed_idle_ends();
+        }
         let mut watch = Watch::new(setup.times, setup.wait, setup.outage_over_ns, setup.is_apart);
         let segments = setup.ring.map(|(ring, border)| Segments::new(ring, border));
         if let Some(segments) = &segments {

@@ -133,6 +133,7 @@ pub(super) fn lose(
     marks: &mut Marks,
     live: &Live,
 ) {
+    connections.heed_idle_end(connection, now_ns);
     connections.closed(connection);
     note_begun(connections, connection, marks);
     while let Some(request) = connections.pop(connection, now_ns) {

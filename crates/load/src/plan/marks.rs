@@ -125,6 +125,9 @@ pub struct ThreadMeasurement {
     pub out_of_ports: u64,
     /// How often a request was sent again because the server went away before it had looked at it.
     pub sent_again: u64,
+    /// Since when requests took the connection used last, because the server ends idle ones, ns after the
+    /// start of the warm-up; `None`: each in turn.
+    pub newest_first_ns: Option<u64>,
     /// How often a connection was replaced because more came than the reply has.
     pub overlong: u64,
     /// Requests given up because no reply came within the job's `timeout`.

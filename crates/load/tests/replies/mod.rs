@@ -1,5 +1,7 @@
 //! HTTP replies as servers send them beside the usual: long heads, bodies that end with the connection.
 
+mod idle;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;

@@ -35,7 +35,8 @@ impl Connections {
         while room.first[room.lowest as usize] == NONE {
             room.lowest += 1;
         }
-        Some(room.first[room.lowest as usize])
+        let list = if self.newest_first_ns.is_some() { &room.last } else { &room.first };
+        Some(list[room.lowest as usize])
     }
 
     /// The connection that the next request to any server takes, servers in turn.
@@ -68,11 +69,11 @@ impl Connections {
         let it = &mut self.each[connection as usize];
         self.had_hit |= it.has_hit;
         (it.open, it.has_hit) = (true, false);
-        (it.first_byte_ns, it.heard_ns) = (0, now_ns);
+        (it.first_byte_ns, it.heard_ns, it.idle_ns) = (0, now_ns, now_ns);
         it.limit = limit_of(it.decoder.as_mut()).min(self.depth);
         if self.is_listed(connection) {
             self.gain_room(connection, now_ns);
-            self.list(connection);
+            self.list_fresh(connection);
         }
     }
 
@@ -166,6 +167,25 @@ impl Connections {
         self.each[connection as usize].next = NONE;
         if last != NONE {
             self.each[last as usize].next = connection;
+        }
+    }
+
+    /// Puts `connection`, which was just opened, where it is picked last.
+    fn list_fresh(&mut self, connection: u32) {
+        if self.newest_first_ns.is_none() {
+            return self.list(connection);
+        }
+        let level = self.each[connection as usize].len;
+        let room = self.room_of(connection);
+        let first = std::mem::replace(&mut room.first[level as usize], connection);
+        if first == NONE {
+            room.last[level as usize] = connection;
+        }
+        room.lowest = room.lowest.min(level);
+        self.each[connection as usize].previous = NONE;
+        self.each[connection as usize].next = first;
+        if first != NONE {
+            self.each[first as usize].previous = connection;
         }
     }
 

@@ -99,3 +99,55 @@ fn random_use_keeps_every_request_once_and_in_order() {
         );
     }
 }
+
+const MS: u64 = 1_000_000;
+
+/// Uses connections 0 to 2 once each, 0 last.
+fn used() -> Connections {
+    let mut all = connections(3, 1);
+    all.heed_idle_ends();
+    for connection in 0..3 {
+        all.push(connection, connection);
+    }
+    for (connection, at_ms) in [(2, 10), (1, 20), (0, 30)] {
+        all.pop(connection, at_ms * MS);
+    }
+    all
+}
+
+#[test]
+fn once_an_idle_connection_is_ended_the_one_used_last_comes_first() {
+    let mut all = used();
+    assert_eq!((all.pick(0), all.newest_first_ns()), (Some(2), None), "in turn");
+    all.heed_idle_end(2, 100 * MS);
+    all.heed_idle_end(1, 200 * MS);
+    assert_eq!(all.newest_first_ns(), Some(100 * MS), "the first one");
+    assert_eq!(all.pick(0), Some(0));
+    all.push(0, 7);
+    assert_eq!(all.pick(0), Some(1));
+    all.closed(2);
+    all.opened(2, 300 * MS);
+    assert_eq!(all.pick(0), Some(1), "one that was just opened comes last");
+    all.push(1, 8);
+    assert_eq!(all.pick(0), Some(2));
+    all.push(2, 9);
+    all.pop(2, 310 * MS);
+    all.pop(0, 320 * MS);
+    assert_eq!(all.pick(0), Some(0));
+}
+
+#[test]
+fn an_end_of_what_is_not_idle_or_may_be_repeated_changes_no_order() {
+    let mut repeats = connections(2, 1);
+    repeats.heed_idle_end(0, 900 * MS);
+    assert_eq!(repeats.newest_first_ns(), None);
+    let mut all = used();
+    all.heed_idle_end(0, 79 * MS); // a reply ended at 30 ms
+    all.push(1, 5);
+    all.heed_idle_end(1, 500 * MS);
+    all.closed(2);
+    all.heed_idle_end(2, 500 * MS);
+    assert_eq!(all.newest_first_ns(), None);
+    all.heed_idle_end(0, 81 * MS);
+    assert_eq!(all.newest_first_ns(), Some(81 * MS));
+}

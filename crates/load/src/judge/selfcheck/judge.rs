@@ -160,6 +160,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     }
     notes.extend(content::notes(evidence));
     notes.extend(broken(evidence));
+    notes.extend(newest_first(evidence));
     notes.extend(timed_out(evidence));
     notes.extend(out_of_ports(evidence));
     if let Some(idle) = evidence.checks.server_idle_share
@@ -197,6 +198,18 @@ fn broken(evidence: &Evidence) -> Option<String> {
             "connections broke {broke} times (warm-up included): the server closed them \
              unannounced, or sent what was not asked for; {garbled} replies were garbled and \
              {closed} requests lost with them{once}"
+        )
+    })
+}
+
+/// From when on requests were not spread over all connections.
+fn newest_first(evidence: &Evidence) -> Option<String> {
+    evidence.talk.newest_first_ns.map(|since_ns| {
+        format!(
+            "the server ends idle connections: from {} after the start (warm-up included) requests, which \
+             may not be sent again, took the connection used last and not each in turn, as pools of clients \
+             do; a longer keep-alive time-out at the server keeps all in use",
+            show_ns(since_ns as f64)
         )
     })
 }

@@ -43,6 +43,8 @@ pub struct Talk {
     pub heard: Vec<u8>,
     /// Why the first TLS connection that went wrong did; empty: none.
     pub tls_wrong: String,
+    /// Since when a thread took the connection used last, ns after the start; `None`: none did.
+    pub newest_first_ns: Option<u64>,
 }
 
 impl Talk {
@@ -57,6 +59,7 @@ impl Talk {
             counts,
             heard: heard.cloned().unwrap_or_default(),
             tls_wrong: tls_wrong.cloned().unwrap_or_default(),
+            newest_first_ns: run.threads.iter().filter_map(|it| it.newest_first_ns).min(),
         }
     }
 }

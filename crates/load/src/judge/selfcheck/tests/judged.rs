@@ -104,6 +104,8 @@ fn notes_are_what_happened_and_nothing_else() {
     let broke = only(&|it| (it.checks.broken_connections, it.broken) = (2, (3, 4)));
     assert!(broke.starts_with("connections broke 2 times"), "{broke}");
     assert!(broke.ends_with("3 replies were garbled and 4 requests lost with them"), "{broke}");
+    let newest = only(&|it| it.talk.newest_first_ns = Some(1_500_000_000));
+    assert!(newest.starts_with("the server ends idle connections: from 1.50 s after"), "{newest}");
     let given_up = |replaced| {
         only(&|it| {
             (it.checks.timed_out, it.checks.replaced_connections) = (5, replaced);
