@@ -225,6 +225,27 @@ def test_what_was_measured_is_shown_listed_queried_and_reported_later(
     assert "report.html" in capsys.readouterr().out
 
 
+def test_what_was_measured_is_exported_by_run_show_and_report(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer, table = tmp_path / "answer.md", tmp_path / "table.json"
+    assert run(tmp_path, "--export", f"markdown={answer}") == Exit.OK
+    said = answer.read_text()
+    assert said.startswith("# max\\_load\\_memcached")
+    for verb in ("show", "report"):
+        answer.unlink()
+        words = ("--export", f"markdown={answer}", "--export", f"json={table}")
+        assert sojourn(verb, *words, results=tmp_path) == Exit.OK
+        assert answer.read_text() == said
+        assert json.loads(table.read_text())["study"] == "max_load_memcached"
+    capsys.readouterr()
+    before = len(lab.points)
+    assert run(tmp_path, "--new", "--export", "pdf=answer.pdf") == Exit.USAGE
+    assert "no format 'pdf'" in capsys.readouterr().err
+    assert len(lab.points) == before, "refused before it measures"
+    assert sojourn("report", "--all", "--export", f"json={table}", results=tmp_path) == Exit.USAGE
+
+
 def test_an_unreadable_record_is_listed_as_such(
     lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

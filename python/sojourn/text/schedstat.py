@@ -33,5 +33,5 @@ def parse(text: str | bytes | None) -> Schedstat | None:
 
 
 def path(pid: int | str, tid: int | str) -> str:
-    """Where it is read."""
+    """Name of the file of one thread."""
     return f"/proc/{pid}/task/{tid}/schedstat"

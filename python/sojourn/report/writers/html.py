@@ -25,7 +25,7 @@ class Drawn:
 
 
 def drawn(findings: Findings) -> Drawn:
-    """Every figure."""
+    """Every figure of services and study."""
     is_crowded = volume.is_crowded(findings)
     return Drawn(
         of_services={
@@ -41,7 +41,7 @@ def with_figures(findings: Findings, of: Drawn) -> bytes:
 
 
 def content(findings: Findings) -> bytes:
-    """The page."""
+    """The page with all its figures."""
     return with_figures(findings, drawn(findings))
 
 

@@ -30,7 +30,7 @@ def dumps(value: Any) -> str:
 
 
 def content(findings: Findings) -> bytes:
-    """The document."""
+    """The document, one key a line."""
     return f"{dumps(table(findings, parts.answers()))}\n".encode(errors="backslashreplace")
 
 

@@ -14,7 +14,7 @@ _MARKS = re.compile(r"([\\`*_\[\]<>|#&~])")  # what Markdown and the HTML in it 
 
 
 def content(findings: Findings) -> bytes:
-    """The whole text."""
+    """The answer first, then each service."""
     lines = [
         f"# {_plain(findings.study)}: {_plain(headline.of(findings))}",
         "",

@@ -8,7 +8,7 @@ from sojourn.report.writers.writer import Writer
 
 
 def content(findings: Findings) -> bytes:
-    """The whole text."""
+    """The whole text, 80 columns wide."""
     return f"{terminal.whole(findings)}\n".encode()
 
 
