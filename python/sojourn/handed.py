@@ -1,4 +1,4 @@
-"""What an entry point hands to modules below it, which may not import what they are handed.
+"""What an entry point hands to modules below it, which may not import it.
 
 `sojourn.spec` reads study files without a list of questions, and each question adds keys to them.
 The command line and the tests therefore hand in a function that makes the whole form. It is called

@@ -1,4 +1,4 @@
-"""The quantiles of the lab: results hold them, reports show them, intervals are made for them.
+"""The quantiles that results hold, reports show and intervals are made for.
 
 One more is one more number here, and one more line in `crates/base/src/quantiles.rs`.
 """

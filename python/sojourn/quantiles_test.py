@@ -1,4 +1,4 @@
-"""One more quantile is a number in one table: results, findings and reports have it from there."""
+"""One more quantile is one number in one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measured loads of a record by service and setting, because a fit describes one of each.
+"""The measured loads of a record, by service and setting.
 
 Every point says in its `point.json` which service it loads, and under which levels of the factors.
 Loads of a sweep that differ in nothing but the load itself belong together, with the closed-loop

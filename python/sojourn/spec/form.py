@@ -1,4 +1,4 @@
-"""The form of a study file: the core's keys, and those that each question adds to them.
+"""The form of a study file: the core's keys and those of each question.
 
 A question describes its keys by models that derive from the core's (`Asks`). Here they become one
 model of a service, of a run and of a study, so that a file is checked and documented as a whole.

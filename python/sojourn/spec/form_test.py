@@ -1,4 +1,4 @@
-"""The form of a study file: what questions add, where it goes, and what is left without them."""
+"""The form of a study file: what questions add, and what is left without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values → what JSON knows: the same words as in the code; infinite times are the text "inf"."""
+"""Values as JSON has them; infinite times are the text "inf"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel's `schedstat` of a thread: `/proc/PID/task/TID/schedstat`, three numbers in a line."""
+"""What the scheduler counts of a thread, in the kernel's `schedstat`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Together = Annotated[
 
 
 class UnfitError(ValueError):
-    """Services that cannot be measured at once; `key`: where in the study that stands."""
+    """Services that cannot be measured at once; `key`: its place in the study."""
 
     def __init__(self, what: str, *key: str) -> None:
         super().__init__(what)

@@ -1,4 +1,4 @@
-"""The answer and a table of loads for each service, to paste into an issue or a pull request."""
+"""The answer and a table of loads for each service, in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What writes a report in one format: a file here, and a line in the table of `__init__`."""
+"""What writes a report in one format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats of a report: what each file holds, and which are refused before anything is measured."""
+"""Formats of a report: what each file holds, and which are refused."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""TPC-C's company: in PostgreSQL, in memory, in Java, and in Python to hold the answers right."""
+"""TPC-C's company: PostgreSQL, in memory, in Java, and in Python as a check."""
