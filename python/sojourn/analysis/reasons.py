@@ -76,8 +76,18 @@ KINDS: Mapping[str, About] = {
 
 _COURSES = {Course.COLD: "cold start", Course.MOVES: "unstable", Course.GROWS: "overloaded"}
 
-# Reasons that begin with a name of the study's own.
+WRONG_LENGTH = re.compile(r"\d+% of the replies were not \d+ bytes long")
+
+# Reasons that begin with a number, or with a name of the study's own.
 _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
+    (
+        WRONG_LENGTH,
+        About(
+            "wrong reply length",
+            "accept replies of any length: --any-length, in a study params.expect_bytes = 0",
+            has_share=True,
+        ),
+    ),
     (re.compile(r"neighbour \S+ did not hold"), About("neighbour not held")),
     (re.compile(r"\S+ not in force"), About("setting not applied", "see `sojourn doctor`")),
 )
@@ -129,6 +139,8 @@ def short(reason: str, most: int = WORDS_MAX) -> str:
     'client stopped 2.4 %'
     >>> short("server stopped: the hypervisor took 4.1 % of the time, 1.0 % may be")
     'server stopped 4.1 %'
+    >>> short("10% of the replies were not 191 bytes long, as the first ones were; take any")
+    'wrong reply length 10 %'
     >>> short("memcached ended with exit code 1 while load ran, saying: out of memory")
     'memcached ended with…'
     """

@@ -63,6 +63,20 @@ def test_effects_ask_for_blocks_peaks_or_a_longer_search_each_by_what_it_rests_o
         assert every_.command.count(f"--set {key}=") == 1
 
 
+def test_where_every_reply_length_differs_it_asks_for_any_length_and_not_for_more_runs() -> None:
+    why = "10% of the replies were not 191 bytes long, as the first ones were; take any"
+    data = given()
+    failed = [replace(one, outcome=replace(one.outcome, reasons=(why,))) for one in data.measured]
+    asked = more.settle(replace(data, measured=tuple(failed)), study(), ())
+    assert asked is not None
+    assert asked.why == "accept replies of any length"
+    assert asked.command.endswith(" --set services.memcached.params.expect_bytes=0")
+    one_is_right = replace(data, measured=(data.measured[0], *failed[1:]))
+    other = more.settle(one_is_right, study(factor(effect(0.1, 10))), ())
+    assert other is not None
+    assert "expect_bytes" not in other.command
+
+
 def test_a_value_of_ones_own_is_put_in_the_place_of_the_one_that_was_typed() -> None:
     typed = given(command="sojourn run key_size --set run.repeats=3 --set run.measure_s=2")
     asked = more.settle(typed, study(factor(effect(0.1, 10))), ())
