@@ -126,7 +126,7 @@ def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
 
 
 def _word(found: Sequence[Class], known: Sequence[Held]) -> str:
-    """Of planted services it counts whether they were told; of others whether all is decided."""
+    """For planted services it counts the recognised ones; for others whether all is decided."""
     from sojourn.models.classify.held import How
 
     if known:
@@ -136,7 +136,7 @@ def _word(found: Sequence[Class], known: Sequence[Held]) -> str:
 
 
 def _next(record: Record, found: Sequence[Class]) -> str:
-    """The one command that would tell more."""
+    """The one command that would decide more."""
     from sojourn import services
     from sojourn.models.classify.record import THREADS
     from sojourn.spec.levels import short

@@ -58,7 +58,7 @@ def ended(error: BaseException) -> int:
             tell(
                 "there is not enough memory for this",
                 _place(error),
-                "end other programs, or run it where more is free; what was measured is kept",
+                "end other programs, or run it where more is free; what was measured is saved",
             )
         case _:
             _unforeseen(error)

@@ -205,8 +205,8 @@ def groups(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         name="groups",
         what=f"the scheduler groups programs that are started here by {now.by}; {runs}",
-        effect="tasks share a CPU group by group, so it decides who waits for whom: the same "
-        "neighbour can cost the tail a factor of 40 more or less",
+        effect="the kernel divides a CPU between groups, so groups decide which task waits for "
+        "which. The same neighbour can make the tail 40 times as long or not",
         mend=f"{able.mend + ', or g' if able.missing else 'g'}ive a study another groups than "
         '"own": "session", "shared" or "nested"',
         points=0,

@@ -41,8 +41,8 @@ def unlike_cpus(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         name="unlike CPUs",
         what=f"CPUs are not alike: {unlike.machine(facts.topology)}{also}",
-        effect="a thread is as fast as its CPU; the lab gives a server CPUs of one kind while a "
-        "kind has as many, and all runs of a study the same kinds",
+        effect="a thread is as fast as its CPU. The lab gives a server CPUs of one kind if a kind "
+        "has enough, and the same kinds to all runs of a study",
         mend=f"give the service fewer than {most} threads, or name its CPUs (knobs.cpuset)",
         points=10 if mixed else 3,
     )
@@ -57,8 +57,8 @@ def isolated(facts: Facts) -> Iterator[Finding]:
             name="isolated CPUs",
             what=f"CPU {cpu_text(cpus)} isolated (isolcpus)"
             + ("; a server's threads need others beside them" if partly else ""),
-            effect="the lab puts pinned servers there; the kernel moves no thread between isolated "
-            'CPUs, so one that is not pinned (pin = "none", a service of your own) has one of them',
+            effect="the lab puts pinned servers there. The kernel moves no thread between isolated "
+            'CPUs, so a server that is not pinned (pin = "none", your own service) uses only one',
             mend="give such a service a worker to pin, or one CPU (taskset)",
             points=5 if partly else 0,
         )

@@ -17,18 +17,18 @@ KINDS_OF_CPU = "kinds of CPU"  # of a run's facts, where the machine has several
 
 ONE_CPU = Shared(
     what="server, client and lab share one CPU",
-    effect="latency contains the client's own work and the scheduler's choices, and peak load is "
-    "that of server and client together: compare runs on this machine only",
+    effect="latency contains the client's own work and the scheduler's choices. Peak load is that "
+    "of server and client together: compare runs on this machine only",
 )
 ONE_CORE = Shared(
     what="server and client are hyper-threads of one core",
-    effect="the client takes execution units and cache from the server: latency is higher and peak "
+    effect="the client takes execution units and cache from the server. Latency is higher and peak "
     "load lower than the server's own, by up to a half",
 )
 CLIENT_WITH_LAB = Shared(
     what="client and lab share a CPU",
-    effect="when the lab or the machine's own tasks run, the client stops: logged as an outage and "
-    "excluded; where half of the requests had to be excluded the point is unknown",
+    effect="when the lab or the machine's own tasks run, the client stops. The log has it as an "
+    "outage, and its requests are excluded. If half of them are, the point is unknown",
 )
 LAB_ON_SIBLING = Shared(
     what="the lab runs on the client's hyper-thread sibling",
@@ -58,8 +58,8 @@ TOLD = Shared(
 )
 UNLIKE = Shared(
     what="the server has CPUs of unlike kinds",
-    effect="a thread is as fast as its CPU: the tail is that of the slow ones, and how throughput "
-    "grows with threads says as much about the CPUs as about the service",
+    effect="a thread is as fast as its CPU, so the tail is that of the slow CPUs. How throughput "
+    "grows with threads depends on the CPUs as much as on the service",
 )
 UNLIKE_CLIENT = Shared(
     what="the client has CPUs of another kind than the server",

@@ -365,7 +365,7 @@ def _notes(
     if capacity < top / STABLE:
         notes.append(
             f"that is less than the highest measured load, {top:,.0f}: the machine was faster "
-            "there than at the fitted loads, or the service does less per request under load"
+            "there than at the fitted loads, or requests take less work under load"
         )
     spreads = [
         hi / lo

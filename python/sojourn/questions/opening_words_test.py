@@ -104,7 +104,7 @@ def test_what_each_matrix_says_is_what_was_planted() -> None:
     )
     assert second.startswith("The most load that fits together is memcached at ")
     assert third == "In the other pairs: in 11 only memcached misses its target, in 17 both do."
-    assert opening.headline == "Both targets kept in 21 of 49 pairs of loads"
+    assert opening.headline == "Both targets met in 21 of 49 pairs of loads"
 
 
 @pytest.mark.skipif("scheduler_bakeoff" not in PLAYED, reason="scheduler_bakeoff is not asked")

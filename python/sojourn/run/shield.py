@@ -99,7 +99,8 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         )
     if service.is_instrument:
         return Wish(
-            name=NONE, refused="the service is part of the instrument, whose outages are logged"
+            name=NONE,
+            refused="the service is part of the instrument, and the instrument logs its outages",
         )
     if _is_about_company(study, spec, point):
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
@@ -149,7 +150,7 @@ def _turns(workers: int, cpus: int) -> str:
         return ""
     return (
         f"{workers} workers take turns on {cpus} CPU{'s' if cpus > 1 else ''}: real-time turns of "
-        "100 ms would stand in for the kernel's fair ones of a few ms, and change the answer"
+        "100 ms would replace the kernel's fair ones of a few ms, and change the answer"
     )
 
 

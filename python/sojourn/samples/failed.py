@@ -38,7 +38,6 @@ def _known(result: LoadResult) -> Iterator[str]:
     gone = result.replies.statuses.get(GOAWAY, 0)
     if gone > SHARE_MAX * result.requests:
         yield (
-            f"{gone} requests were lost as the server ended their connections (GOAWAY), which it "
-            "does after so many requests: for a measurement let it take more, with NGINX "
-            "keepalive_requests 1000000"
+            f"{gone} requests were lost because the server ended their connections (GOAWAY) after "
+            "a number of requests; let it take more, with NGINX keepalive_requests 1000000"
         )

@@ -64,8 +64,8 @@ PARAMS = (
     ),
     Param(
         name="directio",
-        about="read files from the disk past the page cache, each time (nginx: directio): what a "
-        "service does whose files do not fit into memory",
+        about="read files from the disk past the page cache, each time (nginx: directio), as "
+        "if they did not fit into memory",
         default=False,
         type=bool,
     ),

@@ -348,7 +348,7 @@ class Study(Model):
     """Seed of every order and every draw."""
     aa: bool = True
     """Measure one load twice in every block of a sweep: how much the two differ is the noise floor
-    of this campaign, below which no effect can be told (M16)."""
+    of this campaign, below which no effect can be shown (M16)."""
     probe: str = "auto"
     """Rate of a probe client beside the load of a sweep, requests/s, taken from that load: one
     connection in a process of its own, held against the load's client. "auto": 100 where it has a

@@ -74,8 +74,8 @@ def refuse(study: Study) -> None:
         )
     if study.factors and any(peaks(study, service) for service in study.services):
         raise ValueError(
-            "under factors each combination has a max RPS of its own, of which equal run.rates are "
-            'other shares; give run.fractions, or measure = ["sweep"] and a bound alone'
+            "with factors each combination has its own max RPS, so equal run.rates are different "
+            'shares of it; give run.fractions, or measure = ["sweep"] and a bound alone'
         )
 
 

@@ -69,8 +69,8 @@ def draw(findings: Findings) -> list[Figure]:
             name=NAME,
             title=title,
             caption=(
-                "Ratio of p99 between a factor's levels, averaged over the other factors; of two"
-                " together, by how much the one's ratio differs between the levels of the other."
+                "Ratio of p99 between a factor's levels, averaged over the other factors. For two"
+                " factors: by how much the ratio of one differs between the levels of the other."
                 " Lines are 95 % intervals over blocks, each for itself. (M17)"
             ),
             alt=f"{moved} of {len(drawn)} terms move p99.",

@@ -21,7 +21,9 @@ from sojourn.report.section import GAP, Shown
 from sojourn.text.numbers import percent, percentile
 
 NAME = "beside"
-BREAKS = "Where the tail is twice that alone, and what the neighbour kept of what it does alone"
+BREAKS = (
+    "Where the tail is twice that alone, and the pace of the neighbour as a share of its pace alone"
+)
 COSTS = "A request beside the neighbour, less one alone, at equal load"
 ORDER = "The simulator's order of the settings against the measured one"
 ROWS_MAX = 1_000

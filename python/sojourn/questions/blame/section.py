@@ -155,8 +155,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
             title=title,
             caption=(
                 f"{q} of the requests due in windows in which a suspect ran, and in those in which"
-                " it was stopped; lines are 95 % intervals over windows, the dashed line is the"
-                " bound. Of a suspect whose harm others hide it is shown alone and with none."
+                " it was stopped. Lines are 95 % intervals over windows, the dashed line is the"
+                " bound. If others hide the harm of a suspect, it is shown alone and with none."
                 " (M22)"
             ),
             alt=f"{len(guilty)} of {len(found.rows)} suspects are guilty"

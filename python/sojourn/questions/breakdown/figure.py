@@ -70,14 +70,14 @@ def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
         title=title,
         caption=(
             "Two bars for each condition: all requests, and those at and above p99. Mean time per"
-            " stage as a share of their mean total, which is above each bar. The stages, in the"
-            " papers' words (L12, C8, C9), are coloured by what takes the time (C10): interrupts,"
-            " queuing delay, system calls, the service itself; `waiting`, which the papers do not"
-            " have, is the time in which the thread sleeps between read and reply, for another"
-            " service, a disk, a lock, a timer or a page. They add to the total, and what no"
-            " stage explains is `residual`. From the first segment received to the last one sent,"
-            " in the server's kernel, while it is traced: the client and its own kernel are not in"
-            " it. `?`: in doubt, see the reasons."
+            " stage as a share of their mean total, which is above each bar. The stages have the"
+            " papers' names (L12, C8, C9). Colours show what takes the time (C10): interrupts,"
+            " queuing delay, system calls, the service itself. `waiting` is not in the papers: the"
+            " thread sleeps between read and reply, for another service, a disk, a lock, a timer"
+            " or a page. The stages add to the total; what no stage explains is `residual`. The"
+            " time runs from the first segment received to the last one sent, in the server's"
+            " kernel, while it is traced. The client and its own kernel are not in it. `?`: in"
+            " doubt, see the reasons."
         ),
         alt=found.answer,
         table=table,
@@ -175,10 +175,10 @@ def _overview(service: ServiceFinding, found: Breakdown) -> Figure:
         alt="",
         table=from_records(OVERVIEW, [_line(column) for column in found.columns]),
         missing=(
-            "Numbers only, in its CSV. Wire time is the client's, from sent to done; the gap to the"
-            " server's total, quantile against quantile, is the client's and the network's share,"
-            " with its wake-up if it sleeps. Ratios are medians with the tracer over medians"
-            " without, taking turns (M21); the tracer's own measure of windows stands beside them."
+            "Numbers only, in its CSV. Wire time is the client's, from sent to done. Its gap to the"
+            " server's total, quantile against quantile, is the share of client and network."
+            " A client that sleeps adds its wake-up. Ratios are medians with the tracer over"
+            " medians without, in turn (M21). The tracer's own estimate from windows is beside."
         ),
     )
 

@@ -76,11 +76,12 @@ def draw(service: ServiceFinding) -> list[Figure]:
             name=name,
             title=title,
             caption=(
-                "All the time of both groups of requests, each as wide as its own mean request: who"
-                " served them, what the thread waited behind or slept in (the program's functions,"
-                " then the kernel's, ending in _[k]), what interrupted it, and the stages in which"
-                " it worked. What is wide on the left and narrow on the right is what slow requests"
-                " have more of. Frames narrower than 0.6 %, threads apart, are in the CSV alone;"
+                "All the time of both groups of requests, each as wide as its own mean request."
+                " Frames are the thread that served, what it waited behind or slept in, what"
+                " interrupted it, and the stages in which it worked. Functions of the program come"
+                " first, then those of the kernel, ending in _[k]. Slow requests have more of what"
+                " is wide on the left and narrow on the right. Frames narrower than 0.6 %, threads"
+                " apart, are in the CSV alone;"
                 " flame.svg in the folder of each traced point is the tracer's own picture."
             ),
             alt=column.culprits.answer,

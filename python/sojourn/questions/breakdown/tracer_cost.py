@@ -144,8 +144,8 @@ def _slowed(gaps: Sequence[Gap]) -> Iterator[str]:
         if gap.q == WORST_Q and gap.server_ns > SLOWED * gap.wire_ns:
             yield (
                 f"p99 in the server is {show_ns(gap.server_ns)} in windows, and "
-                f"{show_ns(gap.wire_ns)} at the client over all requests: windows slowed theirs, "
-                "or saw slower ones; use the shares, not the times"
+                f"{show_ns(gap.wire_ns)} at the client over all requests. Windows slowed their "
+                "requests, or saw slower ones; use the shares, not the times"
             )
 
 

@@ -55,10 +55,10 @@ def draw(service: ServiceFinding) -> list[Figure]:
             title=title,
             caption=(
                 "A row is a run: its load, restart and verdict; not valid if a check failed."
-                " Timely: share of the requests sent on time (at least 97.5 % is required, M3);"
-                " lag (send lag) and pick-up: p99 of what the client itself added; outage: share of"
-                " the time the client did not run; excl.: share of requests left out for that"
-                " reason, by the log alone (M27); steal: CPU time given to others."
+                " Timely: share of the requests sent on time; at least 97.5 % is required (M3)."
+                " Lag (send lag) and pick-up: p99 of what the client itself added. Outage: share"
+                " of the time the client did not run. Excl.: share of requests left out for that"
+                " reason, by the log alone (M27). Steal: CPU time given to others."
                 + thin.said(len(drawn), len(runs))
             ),
             alt=f"{doubted} of {len(runs)} runs are not valid because a self-check failed.",

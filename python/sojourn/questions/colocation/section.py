@@ -121,8 +121,8 @@ def figures(findings: Findings) -> list[Figure]:
             caption=(
                 f"{tail} over all valid runs of a load with its 95 % interval; load is a share of "
                 "max RPS of the service alone. Hollow marks: not known whether the cell holds. "
-                "Upright lines: the highest load that is admitted; there and below it the target "
-                "and the pace are kept."
+                "Upright lines: the highest load that is admitted; up to it, the service meets its "
+                "target and the neighbour its pace."
             ),
             alt=_said(found),
             table=table,

@@ -217,7 +217,7 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
             title=title,
             caption=(
                 "Requests due within 50 ms after a single change against those due within 50 ms"
-                " before it; lines are 95 % intervals over changes, each for itself. `empty`"
+                " before it. Lines are 95 % intervals over changes, each for itself. `empty`"
                 " changes nothing, and shows what chance does. (M24)"
             ),
             alt=f"After {longer} of {len(drawn)} mechanisms p99 is longer.",

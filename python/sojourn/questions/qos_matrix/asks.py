@@ -26,7 +26,7 @@ class QosMatrix(Model):
     """How probable it must be what a cell is."""
     properties: bool = False
     """Also measure what each combination of scheduler settings can do: reserve, use what is left
-    idle, and be told who goes first (L25)."""
+    idle, and know who goes first (L25)."""
     audit: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Of the cells that only follow from others, the share that is measured all the same."""
 

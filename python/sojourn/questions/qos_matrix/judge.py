@@ -265,8 +265,8 @@ def _not_monotone(study: Study, labels: tuple[str, str], against: Sequence[Pair]
         for row, column in against[:3]
     )
     return (
-        f"at {where} the results contradict those at other loads: more load does not always "
-        "make it worse here, so only measured pairs are reported; measure all of them with "
+        f"at {where} the results contradict those at other loads, because more load does not "
+        "always make it worse here. Only measured pairs are reported; measure all of them with "
         "--set qos_matrix.full=true"
     )
 

@@ -45,7 +45,7 @@ class MatrixOpens(Opens):
 def _headline(matrix: Matrix) -> str:
     fits, pairs = matrix.counts[BOTH], len(matrix.cells)
     still = f", {matrix.counts[OPEN]} open" if matrix.counts[OPEN] else ""
-    said = f"Both targets kept in {fits} of {pairs} pairs of loads"
+    said = f"Both targets met in {fits} of {pairs} pairs of loads"
     return fitting(f"{said}{still}", said)
 
 

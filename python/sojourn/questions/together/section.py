@@ -67,7 +67,7 @@ def draw(findings: Findings) -> list[Figure]:
             title=title,
             caption=(
                 "p99 of a service measured at the same time as others, divided by its p99 alone in"
-                " the same block; lines are 95 % intervals over blocks. On the line at 1 the others"
+                " the same block. Lines are 95 % intervals over blocks. On the line at 1 the others"
                 " make no difference. (L19, C22)"
             ),
             alt=f"{longer} of {len(drawn)} tails are longer beside the others.",

@@ -110,8 +110,8 @@ def _caption(service: ServiceFinding, q: float | None, label: str) -> str:
     lines = " ".join(f"{line.name}: {line.about}." for line in lines_of(service, q))
     return (
         f"Every dot is one run on a freshly started server. Left of the dots: the bar across is"
-        f" {label} over all valid runs of the load, the thin line its 95 % interval within the"
-        " runs, the broad pale one that over restarts; an arrow downwards: the number is an upper"
+        f" {label} over all valid runs of the load. The thin line is its 95 % interval within the"
+        " runs, the broad pale one that over restarts. An arrow downwards: the number is an upper"
         " bound. A hollow dot is a run that failed a self-check: it decides nothing, and no curve"
         f" goes through it. {lines}"
     ).strip()

@@ -65,10 +65,10 @@ def _figure(label: str, found: Sequence[ServiceFinding]) -> Figure:
         name=slug(f"{label}{SUFFIX}"),
         title=title,
         caption=(
-            f"A panel is a factor. Bold: geometric mean of {tail} over the combinations of a level;"
-            " pale where some of them have no valid number, hollow and off the curve where none"
-            " has: a triangle is at least so much. Thin: each combination. Load is a share of"
-            " max RPS, of each combination its own, beside a neighbour that of the service alone."
+            f"A panel is a factor. Bold: geometric mean of {tail} over the combinations of a level."
+            " Pale: some of them have no valid number. Hollow and off the curve: none has. A"
+            " triangle: at least so much. Thin: each combination. Load is a share of the max RPS"
+            " of each combination; beside a neighbour, of the service alone."
         ),
         alt=f"{len(found)} combinations, a panel for each of {', '.join(panels)}.",
         table=from_records(COLUMNS, rows),

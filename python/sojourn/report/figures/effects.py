@@ -50,7 +50,7 @@ def draw(findings: Findings) -> list[Figure]:
             title=_title(found),
             caption=(
                 "Ratio of a number with a level to the same with the factor's first level, averaged"
-                " over the levels of the other factors; lines are its intervals over blocks. At 1"
+                " over the levels of the other factors. Lines are its intervals over blocks. At 1"
                 " nothing changes; shaded is what equal runs differ by. Hollow: no difference was"
                 " shown, or the interval spans more than a factor of three. (M15 to M17)"
             ),

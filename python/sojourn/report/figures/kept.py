@@ -82,10 +82,10 @@ def _kept(label: str, records: list[Record]) -> Figure:
         name=name,
         title=title,
         caption=(
-            "Pace while load ran, as a share of the pace alone that was measured as the neighbour"
-            " entered (of what it was asked for, where it was held to less), with 95 % intervals."
-            " What the service takes of a CPU that both share it cannot keep: (100 − load) % at"
-            " best. (L27, M22)"
+            "Pace while load ran, as a share of the neighbour's pace alone, with 95 % intervals."
+            " The pace alone was measured as the neighbour entered. A neighbour with a limited"
+            " rate is compared with this rate. On a shared CPU it cannot have what the service"
+            " uses: (100 − load) % at best. (L27, M22)"
         ),
         alt="; ".join(f"{r['neighbour']} at {r['load']} load: {r['kept']}" for r in drawn[:12]),
         table=table,
@@ -158,7 +158,7 @@ def _rates(label: str, found: Sequence[ServiceFinding], records: list[Record]) -
         title=title,
         caption=(
             f"{tail} over all valid runs of a load with its 95 % interval, over the rate that the"
-            " neighbour really had while load ran; at 0 no neighbour ran beside it. (P20)"
+            " neighbour had while load ran. At 0 no neighbour ran beside it. (P20)"
         ),
         alt="; ".join(f"{r['pace']} at {r['load']} load: {r['tail']}" for r in held[:12]),
         table=from_records((*COLUMNS, "rate"), rows),
@@ -202,6 +202,6 @@ def _colour(drawn: Sequence[Record]) -> alt.Color:
 
 KIND = Kind(
     name="kept",
-    about="what neighbours kept of their pace alone (L27, M22), and the tail by their rate (P20)",
+    about="pace of neighbours beside a service (L27, M22), and the tail by their rate (P20)",
     of_study=draw,
 )

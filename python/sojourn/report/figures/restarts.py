@@ -43,7 +43,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             name=name,
             title=title,
             caption=(
-                "Each dot is the same load on a freshly started server; the pale bar is the 95 %"
+                "Each dot is the same load on a freshly started server. The pale bar is the 95 %"
                 f" interval of the mean over restarts (METHOD M15).{split}"
                 + thin.said(len(drawn), len(records))
             ),

@@ -60,7 +60,7 @@ def draw(findings: Findings) -> list[Figure]:
             name=NAME,
             title=title,
             caption=(
-                "Each service's tail divided by its target: below 1 the target is kept. Load is a"
+                "Each service's tail divided by its target: below 1 the target is met. Load is a"
                 " share of max RPS, of each scenario its own. Lines through the marks join loads;"
                 " upright lines are 95 % intervals; hollow marks are not decided. (P7 to P10)"
             ),

@@ -63,8 +63,8 @@ def draw(findings: Findings) -> list[Figure]:
             name=NAME,
             title=title,
             caption=(
-                "Each level's number as a ratio to the lowest level's, from blocks that have both;"
-                " the lines are 95 % intervals that hold for all levels at once. Words at the marks"
+                "Each level's number as a ratio to the lowest level's, from blocks that have both."
+                " Lines are 95 % intervals that hold for all levels at once. Words at the marks"
                 " are the numbers themselves. Shaded: the step that makes most of the change, a"
                 " cliff if it is a factor of two, else a knee. (M15 to M17)"
             ),

@@ -56,7 +56,7 @@ def answer(replicas: Sequence[Replica]) -> str:
     if by["violated"]:
         parts.append(f"{', '.join(by['violated'])} not in every statement")
     if by["unknown"]:
-        parts.append(f"{', '.join(by['unknown'])} cannot be told")
+        parts.append(f"{', '.join(by['unknown'])} cannot be judged")
     if by["arithmetic"]:
         parts.append(f"{', '.join(by['arithmetic'])} follow from arithmetic alone")
     return "; ".join(parts) + "."

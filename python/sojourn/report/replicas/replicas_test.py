@@ -88,7 +88,7 @@ def test_the_page_shows_both_numbers_the_verdict_and_the_label() -> None:
 def test_the_answer_names_what_does_not_hold() -> None:
     found = [_replica(YES), _replica(NO), _replica(None)]
     assert answer(found).startswith("1 of 3 experiments have the papers' shape")
-    assert "L99 not in every statement; L99 cannot be told" in answer(found)
+    assert "L99 not in every statement; L99 cannot be judged" in answer(found)
 
 
 def test_arithmetic_is_shown_and_counted_apart() -> None:
