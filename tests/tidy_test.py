@@ -36,6 +36,9 @@ LONG_SENTENCES = 3
 # fmt: off
 PRIVATE = ("believe", "believed", "felt", "kept", "meet", "mend", "met", "nobody", "said", "stands",
            "tell", "tells", "told", "whose")
+#: Words that say nothing as a name: what was found, given or kept should be named.
+NAMELESS = ("felt", "found", "given", "kept", "mend", "met", "mine", "nobody", "said", "stands",
+            "theirs", "told", "whose")
 # fmt: on
 # fmt: off
 CEILINGS: dict[str, dict[str, int]] = {
@@ -44,18 +47,27 @@ CEILINGS: dict[str, dict[str, int]] = {
         "whose": 13,
     },
     "messages of Python": {
-        "believed": 4, "felt": 4, "kept": 44, "meet": 5, "mend": 7, "met": 9, "nobody": 10,
-        "said": 25, "stands": 2, "tell": 4, "told": 12, "whose": 12,
+        "believed": 4, "felt": 4, "kept": 38, "meet": 5, "mend": 7, "met": 11, "nobody": 10,
+        "said": 25, "stands": 1, "tell": 3, "told": 6, "whose": 9,
     },
     "help and messages of Rust": {
-        "kept": 15, "meet": 2, "nobody": 1, "said": 4, "stands": 2, "tell": 1, "tells": 1,
-        "told": 5, "whose": 6,
+        "kept": 15, "meet": 1, "said": 4, "stands": 2, "tell": 1, "tells": 1, "told": 4,
+        "whose": 6,
     },
     "pages of reports": {"said": 3, "whose": 1},
+    "names in Python": {
+        "felt": 245, "found": 3216, "given": 740, "kept": 474, "mend": 173, "met": 144,
+        "mine": 311, "nobody": 36, "said": 704, "stands": 115, "theirs": 100, "told": 477,
+        "whose": 22,
+    },
+    "names in Rust": {
+        "found": 453, "given": 49, "kept": 224, "mend": 1, "mine": 27, "nobody": 11, "said": 48,
+        "stands": 14, "theirs": 11, "told": 180, "whose": 3,
+    },
 }
 # fmt: on
 #: First lines of module docstrings above `DOCSTRING_MAX` characters.
-LONG_DOCSTRINGS = 466
+LONG_DOCSTRINGS = 464
 #: Functions above `FUNCTION_MAX` lines, and files above `FILE_MAX`: their lines now.
 LONG_FUNCTIONS: dict[str, int] = {
     "crates/load/src/drive/run.rs::run": 81,
@@ -207,12 +219,39 @@ def report_pages() -> Iterator[str]:
         )
 
 
+def python_names() -> Iterator[str]:
+    """Names of functions, classes, attributes, parameters and variables, at each use."""
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                yield node.id
+            elif isinstance(node, ast.Attribute):
+                yield node.attr
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield node.name
+            elif isinstance(node, ast.arg | ast.keyword) and node.arg:
+                yield node.arg
+
+
+def rust_names() -> Iterator[str]:
+    """Words of the code, without texts and comments."""
+    for path in sources("crates", "*.rs"):
+        if "src" in path.parts:
+            yield re.sub(r'//.*$|"(?:[^"\\]|\\.)*"', "", path.read_text(), flags=re.MULTILINE)
+
+
+def parts(text: str) -> list[str]:
+    """The words of names: `toldBy`, `told_by` and `TOLD` have `told`."""
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text).lower())
+
+
 PLACES = {
     "docs": lambda: (page.read_text() for page in PAGES),
     "messages of Python": python_messages,
     "help and messages of Rust": rust_messages,
     "pages of reports": report_pages,
 }
+NAMES = {"names in Python": python_names, "names in Rust": rust_names}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -221,6 +260,19 @@ def test_words_with_a_private_meaning_get_fewer(place: str) -> None:
     found = Counter(re.findall(r"\b[a-z]+\b", text))
     for word in PRIVATE:
         ratchet(f"{word!r} in {place}", found[word], CEILINGS[place].get(word, 0))
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_names_that_say_nothing_get_fewer(place: str) -> None:
+    found = Counter(parts("\n".join(NAMES[place]())))
+    for word in NAMELESS:
+        ratchet(f"{word!r} in {place}", found[word], CEILINGS[place].get(word, 0))
+
+
+def test_a_name_is_split_into_its_words() -> None:
+    assert parts("told_by toldBy TOLD_MAX retold") == [
+        "told", "by", "told", "by", "told", "max", "retold",
+    ]  # fmt: skip
 
 
 # -- code --------------------------------------------------------------------------------------
