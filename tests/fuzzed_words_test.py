@@ -146,7 +146,12 @@ def test_a_servers_first_reply(monkeypatch: pytest.MonkeyPatch, scheme: str, sou
 
     fuzz(
         f"reply {scheme}",
-        Target(bytes_like, sound, reads, ("services.talk", "services.http2", "services.asked")),
+        Target(
+            bytes_like,
+            sound,
+            reads,
+            ("services.clients.talk", "services.clients.http2", "services.own.asked"),
+        ),
     )
 
 
@@ -158,7 +163,7 @@ def test_other_words_of_servers_and_studies() -> None:
         secret._of_study(data.decode("latin-1"), "x")
 
     sound = b"\0\2\0\0\0\2ab\xff\xff\xff\xffAPI_KEY=env:NAME"
-    fuzz("words", Target(bytes_like, sound, reads, ("services.sql", "services.secret")))
+    fuzz("words", Target(bytes_like, sound, reads, ("services.clients.sql", "services.own.secret")))
 
 
 def test_what_a_guest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

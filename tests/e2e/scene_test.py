@@ -26,9 +26,9 @@ from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.questions.blame import files as stopped
 from sojourn.questions.blame import plan as blame
+from sojourn.questions.blame.asks import Blame
 from sojourn.samples import resources
 from sojourn.spec import Study
-from sojourn.spec.blame import Blame
 
 pytestmark = pytest.mark.e2e
 

@@ -29,6 +29,8 @@ from sojourn.stats import (
     queueing,
     restarts,
     steady,
+    symmetry_bets,
+    unpaired_ratio,
 )
 from sojourn.stats.method import Method
 
@@ -53,6 +55,8 @@ KINDS: tuple[Method, ...] = (
     resource_use.METHOD,
     qos_probability.METHOD,
     counted.METHOD,
+    symmetry_bets.METHOD,
+    unpaired_ratio.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "state", "study"]

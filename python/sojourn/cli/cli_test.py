@@ -33,6 +33,9 @@ COMMANDS = [
 def test_the_verbs_are_those_of_the_design() -> None:
     assert set(COMMANDS) == {
         "run",
+        "compare",
+        "gate",
+        "manage",
         "plan",
         "ls",
         "rm",

@@ -138,9 +138,9 @@ def compare(
 
     \b
     Examples:
-      sojourn compare --command './old --port {port}' --command './new --port {port}'
+      sojourn compare --command './old {port}' --command './new {port}'
       sojourn compare --service memcached --vary params.threads=1,2 --within 4m
-      sojourn compare --url http://localhost:8001/ --url http://localhost:8002/ --rate 500
+      sojourn compare --url http://[::1]:8001/ --url http://[::1]:8002/ --rate 500
       sojourn compare 20260101T1200 20260102T1200
       sojourn compare old/ new/ --html comparison.html
       sojourn compare A B C --json | jq '.rows[].sides[].ratio'

@@ -111,9 +111,10 @@ def gate(
 
     \b
     Examples:
-      sojourn gate --baseline './old --port {port}' --candidate './new --port {port}'
-      sojourn gate --baseline 'old …' --candidate 'new …' --max-regression 10% --within 5m
-      sojourn gate --baseline 'old …' --candidate 'new …' --junit gate.xml --markdown gate.md
+      sojourn gate --baseline './old {port}' --candidate './new {port}'
+      sojourn gate --baseline 'old …' --candidate 'new …' --max-regression 10%
+      sojourn gate --baseline 'old …' --candidate 'new …' --within 5m
+      sojourn gate --baseline 'old …' --candidate 'new …' --junit gate.xml
     """
     from sojourn import run
     from sojourn.spec.sides import side_of

@@ -1,4 +1,4 @@
-r"""Tables of the kernel: a line ends at a line feed, a word at a space or tab, and at nothing else.
+r"""Tables of the kernel: lines end at line feeds, words at spaces and tabs.
 
 Names of tasks, control groups and mounts stand in them as anybody chose them. What Python takes for
 the end of a line (`\r`, `\v`, `\x1c`, `\x85`, U+2028) or of a word (`\x1f`, U+2003) the kernel does

@@ -1,4 +1,4 @@
-"""Folders as deep as anybody made them: looked through and removed without a limit of depth.
+"""Folders of any depth: walked and removed without recursion.
 
 A server that writes to its folder, a record that was sent or a user of control groups may nest
 folders thousands deep. The library's `walk` and `rmtree` call themselves once for each, and

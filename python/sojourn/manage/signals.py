@@ -132,7 +132,7 @@ def _host_s(tree: Tree) -> float | None:
 
 
 def _pressure_s(tree: Tree) -> float | None:
-    for line in (tree.text("/proc/pressure/cpu") or "").splitlines():
+    for line in (tree.text("/proc/pressure/cpu") or "").split("\n"):
         if line.startswith("some"):
             total_us = as_int(line.rpartition("total=")[2])
             return None if total_us is None else total_us / 1e6

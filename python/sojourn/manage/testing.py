@@ -113,7 +113,7 @@ def stand(folder: Path, batch: str = SLEEP) -> Iterator[Stand]:
     try:
         for name, code in (("web", SLEEP), ("batch", batch)):
             one.paths[name] = f"/sojourn-test-{tag}-{name}"
-            program = subprocess.Popen([sys.executable, "-IS", "-c", code])
+            program = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])
             one.programs[name] = program
             for group in _made(one.paths[name]):
                 one.made.append(group)

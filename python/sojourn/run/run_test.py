@@ -22,7 +22,7 @@ from sojourn.run.execute import job as job_of
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.services import Allowance
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import ServiceSpec, form
 from sojourn.spec.profiles import PROFILES
 from sojourn.testing_questions import PLANS, catalogue
 
@@ -129,12 +129,12 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
     """Alone too, where it is measured to be compared with that."""
     facts = host.read(fake_host("big_server"))
     one, two = spec(label="one", load={"threads": 3}), spec(label="two", knobs={"cpuset": "9"})
-    study = Study.model_validate(
+    study = form.current().study.model_validate(
         {
             "name": "s",
             "question": "?",
-            "run": PROFILES["quick"],
-            "services": (one, two),
+            "run": PROFILES["quick"].model_dump(),
+            "services": [dict(one), dict(two)],
             "together": {"one": [0.3], "two": [0.3]},
         }
     )

@@ -216,7 +216,7 @@ def test_a_killed_writer_locks_nobody_out(study: Study, tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import sys, time
         from pathlib import Path
-        from sojourn import spec, store
+        from sojourn import questions, spec, store
         study = spec.load("max_load_memcached", profile="quick")
         with store.open(Path(sys.argv[1]), study) as record:
             print(record.path, flush=True)

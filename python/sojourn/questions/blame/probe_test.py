@@ -17,7 +17,7 @@ import pytest
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import RunFault
 from sojourn.places import proc
-from sojourn.questions.blame import probe, stops
+from sojourn.questions.blame import asks, probe, stops
 from sojourn.questions.blame.plan import order
 from sojourn.questions.blame.probe import Blame
 from sojourn.questions.blame.stops import Beside, Counters, Served, Use
@@ -165,8 +165,9 @@ def test_a_name_that_means_the_labs_own_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(stops, "Held", lambda _book, name: Named(name))
-    asked = SimpleNamespace(suspects=name)
-    stage: Any = SimpleNamespace(entered=(), spec=SimpleNamespace(blame=asked))
+    asked = asks.Blame.model_construct(rate="1k", suspects=name)
+    service = asks.OfService.model_construct(kind="null", blame=asked)
+    stage: Any = SimpleNamespace(entered=(), spec=service)
     with pytest.raises(RunFault, match="means processes") if is_refused else nullcontext():
         stops.found(stage, cast("Any", "a book"))
 

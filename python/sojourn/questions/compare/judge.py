@@ -18,7 +18,7 @@ from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.questions.compare import asks, plan
 from sojourn.spec import ServiceSpec, Study
-from sojourn.stats import gate_rule, paired_ratio, restarts, symmetry_bets, visible_change
+from sojourn.stats import gate_rule, paired_ratio, restarts, visible_change
 from sojourn.stats.gate_rule import Decision, Ruling
 from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement, Limits, Paired
@@ -91,7 +91,6 @@ class CompareAnswer(Answer):
 
     name = plan.NAME
     section = Compared
-    methods = (symmetry_bets.METHOD,)
 
     def answer(
         self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
