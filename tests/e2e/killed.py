@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import knobs, places
+from sojourn.disk import tree
 from sojourn.knobs import groups, htb, settings
 from sojourn.places import cgroups, inside, network, process, remains, rootfs
 from sojourn.places.guest import initrd
@@ -41,7 +42,13 @@ STEPS: list[tuple[Any, str]] = [
         (cgroups, "remove"),
     ),
     *((process.Process, name) for name in ("await_start", "stop")),
-    *((Path, "mkdir"), (Path, "touch"), (shutil, "rmtree"), (subprocess, "Popen")),
+    *(
+        (Path, "mkdir"),
+        (Path, "touch"),
+        (shutil, "rmtree"),
+        (tree, "remove"),
+        (subprocess, "Popen"),
+    ),
     *((Journal, name) for name in ("note", "undone")),
 ]
 

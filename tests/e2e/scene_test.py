@@ -26,7 +26,7 @@ from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.questions.blame import files as stopped
 from sojourn.questions.blame import plan as blame
-from sojourn.questions.blame.asks import Blame
+from sojourn.questions.blame.asks import OfService
 from sojourn.samples import resources
 from sojourn.spec import Study
 
@@ -233,7 +233,7 @@ def test_a_suspect_is_stopped_in_its_windows_and_runs_in_the_others(
     needs("memcached")
     asked = {"rate": "1k", "neighbours": "spin:server"}
     bare = lab.study("memcached", goals=("blame",))
-    spec = bare.services[0].model_copy(update={"blame": Blame.model_validate(asked)})
+    spec = OfService.model_validate({**dict(bare.services[0]), "blame": asked})
     study = bare.model_copy(update={"services": (spec,)})
     (kind,) = (kind for kind in blame.KIND.phases if kind.name is blame.PHASE)
     point = dataclasses.replace(
