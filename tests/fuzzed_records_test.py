@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import resource
 import shutil
 from collections.abc import Callable, Iterator
@@ -55,9 +56,13 @@ def _plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _bounded() -> Iterator[None]:
-    """What takes more memory than any record needs fails, and does not take the machine's."""
+    """What takes more memory than any record needs fails, and does not take the machine's.
+
+    The bound is beside what this process has already, which tests before these may have filled.
+    """
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, before[1]))
+    (has,) = re.findall(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    resource.setrlimit(resource.RLIMIT_DATA, (int(has) * 1024 + MOST_BYTES, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_DATA, before)
 
