@@ -32,8 +32,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from groups import APART, CLIENT, MOUNT, NEIGHBOUR, SERVICE, Arm, cpu_s, groups, load, started
 from measure import CLIENT_CPU, SERVER_CPU
-from servers import await_port, free_port
+from servers import await_port
 
+from sojourn.places import ports
 from sojourn.stats.quantiles import ranks
 
 KEPT = Path(__file__).parents[1] / "runs"
@@ -97,7 +98,7 @@ def measured(name: str, arm: Arm, asked: argparse.Namespace, seed: int) -> dict[
     """One run: p99 with its interval, n, what the neighbour had, and the generator's verdict."""
     with contextlib.ExitStack() as stack:
         root = stack.enter_context(groups(arm))
-        port, beside = free_port(), None
+        port, beside = ports.free(), None
         server = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "1", "-U", "0"]
         server += ["-u", "nobody"]
         service = stack.enter_context(started(server, SERVICE, arm, root, SERVER_CPU))
