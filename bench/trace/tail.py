@@ -11,9 +11,9 @@ with a 95 % interval (Student's, of the logarithms). A bound is shown if the upp
 it, refuted if the lower end is above it, else neither. Beside it stands what the tracer itself
 estimates (`sampling.tail_cost`).
 
-The client keeps no single requests, only how many took how long: 2 MB of new memory a second stop a
-virtual machine for 4 to 8 ms once a second, which is p99. With `--phases` it does, to say what
-requests in each phase of a window saw.
+The client keeps no single requests, only how many took how long. With `--phases` it does, to say
+what requests in each phase of a window saw. Other tasks on the server's CPU count as experienced:
+where a kernel thread such as `kdamond` has it for 1 % of the time, p99 is that thread's.
 
 "closed" are all hooks of `--all`, attached once, that leave at once: the least that a tracer costs
 whose hooks stay. "closed-few" are those of `--sample`, none of which is on system calls. "other" is
