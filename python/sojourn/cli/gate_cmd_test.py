@@ -64,10 +64,11 @@ def test_forms_say_what_the_gate_says(factor: float, state: str) -> None:
 def test_hostile_names_neither_end_a_cell_nor_are_markup() -> None:
     study = asked(gate=True, blocks=8)
     findings = found(study, played(study, lambda lot, _, __: noise(lot)))
-    evil = replace(section(findings), answer="<b>|\n]]>", reasons=("<i>",))
+    evil = replace(section(findings), answer="<b>|\n]]>", reasons=("<i> ![y](http://z)",))
     made = forms(replace(findings, sections={"compare": evil}))
     assert "<b>" not in made["markdown"]
     assert "<i>" not in made["markdown"]
+    assert "](http" not in made["markdown"].replace("\\](http", "")
     ET.fromstring(made["junit"])  # noqa: S314 - our own
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from sojourn.analysis.comparison import Comparison, Ratio, Row
 from sojourn.report import page
 from sojourn.stats.paired_ratio import Judgement
+from sojourn.text.markdown import plain
+from sojourn.text.markdown import row as markdown_row
 from sojourn.units import show_count, show_ns
 
 NOISE_MOST = 3.0  # factor; a floor from one pair of runs is larger, and says nothing
@@ -132,23 +134,17 @@ def notes(found: Comparison) -> Sequence[str]:
 
 def markdown(found: Comparison) -> str:
     """For a comment on a change: the answer, the differences, and the table."""
-    parts = [f"**{_plain(sentence(found))}**", ""]
+    parts = [f"**{plain(sentence(found))}**", ""]
     if found.differences:
         rows = [(what, *each) for what, each in found.differences]
         parts += _table(("differs", *_called(found)), rows)
     parts += _table(columns(found), lines(found))
-    return "\n".join([*parts, *map(_plain, notes(found))]) + "\n"
+    return "\n".join([*parts, *map(plain, notes(found))]) + "\n"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     shown = [head, ["---"] * len(head), *rows]
-    return [*(f"| {' | '.join(map(_plain, row))} |" for row in shown), ""]
-
-
-def _plain(text: str) -> str:
-    """Names come from records of others: they may neither end a cell nor be HTML."""
-    flat = " ".join(text.split()).replace("|", "\\|")
-    return flat.replace("&", "&amp;").replace("<", "&lt;")
+    return [*map(markdown_row, shown), ""]
 
 
 def html(found: Comparison) -> str:

@@ -126,7 +126,7 @@ def test_lost_requests_are_infinite_and_no_ratio_is_made_of_them() -> None:
 
 
 def test_a_page_and_markdown_show_hostile_names_as_text() -> None:
-    evil = "<script>alert(1)</script>|\n# x"
+    evil = "<script>alert(1)</script>|\n# x ![y](http://z)"
     found = replace(
         compare(["a", evil], [record(1.0), record(1.2)], LIMITS),
         differences=(("CPU", (evil, "b")),),
@@ -137,6 +137,7 @@ def test_a_page_and_markdown_show_hostile_names_as_text() -> None:
     text = shown.markdown(found)
     assert "<script>" not in text
     assert "\n# x" not in text
+    assert "](http" not in text.replace("\\](http", "")
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 2  # of two tables
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from sojourn.questions.compare.judge import Compared, Row, ratio_text, value_text
 from sojourn.stats.gate_rule import Ruling
+from sojourn.text.markdown import plain, row
 from sojourn.visible import in_line
 
 _SIGNS = {Ruling.REGRESSION: "❌", Ruling.FINE: "✅", Ruling.OPEN: "❔"}
@@ -16,13 +16,13 @@ HEADS = ("number", "baseline", "candidate", "ratio", "pairs")
 def markdown(found: Compared) -> str:
     """The answer, a line for each number, and what an open answer would take."""
     sign = _SIGNS[found.ruling or Ruling.OPEN]
-    lines = [f"{sign} **{_cell(found.answer)}**", "", _row(HEADS), _row(["---"] * len(HEADS))]
-    lines += [_row(cells(row)) for row in found.rows]
+    lines = [f"{sign} **{plain(found.answer)}**", "", row(HEADS), row(["---"] * len(HEADS))]
+    lines += [row(cells(one)) for one in found.rows]
     lines += [
         "",
         f"{found.blocks} blocks at {found.offered_rps:,.0f} requests/s, measured in turn.",
     ]
-    lines += [f"{_cell(reason[0].upper() + reason[1:])}." for reason in found.reasons]
+    lines += [f"{plain(reason[0].upper() + reason[1:])}." for reason in found.reasons]
     return "\n".join(lines) + "\n"
 
 
@@ -56,13 +56,3 @@ def _case(row: Row, found: Compared, *, is_open: bool) -> str:
         inner = f"<skipped message={quoteattr(said)}/>"
     name = quoteattr(in_line(row.number))
     return f'  <testcase classname="sojourn.gate" name={name}>{inner}</testcase>\n'
-
-
-def _row(texts: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_cell, texts))} |"
-
-
-def _cell(text: str) -> str:
-    """Names may come from elsewhere: they neither end a cell nor are HTML."""
-    flat = in_line(text).replace("|", "\\|")
-    return flat.replace("&", "&amp;").replace("<", "&lt;")

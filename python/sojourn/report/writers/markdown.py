@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
 from sojourn.report import headline, show, state
 from sojourn.report.writers.writer import Writer
-from sojourn.visible import visible
-
-_MARKS = re.compile(r"([\\`*_\[\]<>|#&~])")  # what Markdown and the HTML in it take for its own
+from sojourn.text.markdown import plain, row
 
 
 def content(findings: Findings) -> bytes:
     """The answer first, then each service."""
     lines = [
-        f"# {_plain(findings.study)}: {_plain(headline.of(findings))}",
+        f"# {plain(findings.study)}: {plain(headline.of(findings))}",
         "",
-        f"*{_plain(findings.question)}*",
+        f"*{plain(findings.question)}*",
         "",
-        f"**{show.verdict(findings.verdict)}**: {_plain(findings.answer)}",
+        f"**{show.verdict(findings.verdict)}**: {plain(findings.answer)}",
         "",
-        _plain(state.state_line(findings)),
+        plain(state.state_line(findings)),
     ]
     for service in findings.services:
         lines += ["", *_service(service)]
-    lines += ["", *(f"- left out: {_plain(one.reason)}" for one in findings.left_out)]
+    lines += ["", *(f"- left out: {plain(one.reason)}" for one in findings.left_out)]
     return ("\n".join(lines).rstrip() + "\n").encode(errors="backslashreplace")
 
 
 def _service(service: ServiceFinding) -> Iterator[str]:
-    yield f"## {_plain(service.service)}"
+    yield f"## {plain(service.service)}"
     yield ""
-    yield f"{show.verdict(service.verdict)}: {_plain(service.answer)}"
+    yield f"{show.verdict(service.verdict)}: {plain(service.answer)}"
     for reason in service.reasons:
-        yield f"- {_plain(reason)}"
+        yield f"- {plain(reason)}"
     if service.points:
         yield ""
         yield from _loads(service.points)
@@ -44,11 +41,11 @@ def _service(service: ServiceFinding) -> Iterator[str]:
 def _loads(points: Sequence[LoadPoint]) -> Iterator[str]:
     """Mean and every quantile by load, each with its interval where it has one."""
     quantiles = sorted({one.q for point in points for one in point.quantiles if one.q is not None})
-    yield _row(["load", "requests/s", "mean", *map(show.quantile, quantiles), "verdict"])
-    yield _row(["---"] * (4 + len(quantiles)))
+    yield row(["load", "requests/s", "mean", *map(show.quantile, quantiles), "verdict"])
+    yield row(["---"] * (4 + len(quantiles)))
     for point in points:
         known = {one.q: one for one in point.quantiles}
-        yield _row(
+        yield row(
             [
                 show.load(point.fraction),
                 show.count(point.offered_rps),
@@ -57,15 +54,6 @@ def _loads(points: Sequence[LoadPoint]) -> Iterator[str]:
                 show.verdict(point.verdict),
             ]
         )
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_plain, cells))} |"
-
-
-def _plain(text: str) -> str:
-    """Text in one line that Markdown shows as it is, whatever a record holds."""
-    return _MARKS.sub(r"\\\1", visible(" ".join(text.split())))
 
 
 WRITER = Writer(name="markdown", about="answer and table of loads, for an issue", content=content)
