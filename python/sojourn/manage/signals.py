@@ -20,6 +20,8 @@ from sojourn.controllers.look import Signal
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage.groups import Managed
+from sojourn.text import schedstat
+from sojourn.text.schedstat import Schedstat
 
 TICKS = os.sysconf("SC_CLK_TCK")
 IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
@@ -40,7 +42,7 @@ class Signals:
         used_s, is_service = self._used_s(group), not group.is_best_effort
         if used_s is None or is_service:
             threads = _schedstats(group.pids(), self.tree)
-            used_s = sum(one[0] for one in threads.values()) / 1e9 if used_s is None else used_s
+            used_s = sum(s.ran_ns for s in threads.values()) / 1e9 if used_s is None else used_s
             if is_service:
                 found["runq_delay_ms"] = self._delay_ms(group.name, threads)
         found["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
@@ -84,27 +86,26 @@ class Signals:
         self._before[key] = (total, 0.0)
         return None if before is None or total < before[0] else total - before[0]
 
-    def _delay_ms(self, name: str, threads: Mapping[int, tuple[int, int, int]]) -> float | None:
+    def _delay_ms(self, name: str, threads: Mapping[int, Schedstat]) -> float | None:
         """Of all threads that were there at both readings; 0 where none asked for a CPU."""
         wait_ns, times, is_known = 0.0, 0.0, False
-        for tid, (_, waited, slices) in threads.items():
-            wait = self._step(f"{name} {tid} wait", waited)
-            time = self._step(f"{name} {tid} slices", slices)
-            if wait is not None and time is not None:
-                wait_ns, times, is_known = wait_ns + wait, times + time, True
+        for tid, now in threads.items():
+            wait = self._step(f"{name} {tid} wait", now.waited_ns)
+            turns = self._step(f"{name} {tid} turns", now.turns)
+            if wait is not None and turns is not None:
+                wait_ns, times, is_known = wait_ns + wait, times + turns, True
         if not is_known:
             return None
         return wait_ns / times / 1e6 if times else 0.0
 
 
-def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, tuple[int, int, int]]:
-    """Time on a CPU and waiting for one, ns, and times it got one, by thread (sched-stats.rst)."""
+def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, Schedstat]:
+    """What the scheduler counts, by thread."""
     found = {}
     for pid in pids:
         for tid in tree.names(f"/proc/{pid}/task"):
-            words = (tree.text(f"/proc/{pid}/task/{tid}/schedstat") or "").split()
-            if len(words) == 3:
-                found[int(tid)] = (int(words[0]), int(words[1]), int(words[2]))
+            if known := schedstat.parse(tree.text(schedstat.path(pid, tid))):
+                found[int(tid)] = known
     return found
 
 
