@@ -22,8 +22,7 @@ DOORS = "disk/"
 WRITERS = {
     "questions/isolation_cost/mechanisms/files.py": "files of the kernel",
     "cli/faults.py": "a traceback, by mkstemp; and /dev/null",
-    "cli/compare_records.py": "the page, under the name that the user gave",
-    "cli/gate_cmd.py": "files for CI, under the names that the user gave",
+    "cli/named_file.py": "files for CI and pages, under the names that the user gave",
     "cli/own.py": "the study that `init` makes, under the name that the user gave",
     "install/answers.py": "the lab's own cache",
     "install/cpp.py": "the lab's own cache",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn.cli import lowered
+from sojourn.cli import lowered, named_file
 from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put, put_json
@@ -46,6 +46,7 @@ def compared(
         SpecFault, StoreFault: they cannot be compared, or not be read.
     """
     from sojourn.analysis import comparison
+    from sojourn.record import machine
     from sojourn.report import comparison as shown
     from sojourn.stats.paired_ratio import Limits
 
@@ -56,8 +57,8 @@ def compared(
             at="sojourn compare",
             fix="sojourn ls    lists the records",
         )
-    names, kept, found = _read(records, results, html)
-    facts = [_facts(one) for one in kept]
+    names, stored, found = _read(records, results, html)
+    facts = [machine.facts(one) for one in stored]
     is_across = _check_machines(facts, is_allowed=across)
     said = comparison.compare(names, found, limits)
     if not shown.shared(said):
@@ -70,10 +71,11 @@ def compared(
         said,
         differences=comparison.differences(found, facts),
         is_across=is_across,
-        unfinished=tuple(n for n, one in zip(names, kept, strict=True) if not one.is_complete),
+        unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
     )
     if html is not None:
-        _write(html, shown.html(said))
+        named_file.write(html, shown.html(said))
+        say(f"page: {html}")
     if as_json:
         put_json({"sentence": shown.sentence(said), "notes": shown.notes(said), **_flat(said)})
     elif markdown:
@@ -105,12 +107,6 @@ def _read(
         called = [f"{path.parent.parent.name}/{path.name}" for path in paths]
     found = [pipeline.findings_of(path) for path in paths]
     return called, [store.read(path) for path in paths], found
-
-
-def _facts(record: Record) -> dict[str, str]:
-    from sojourn.record.machine import facts
-
-    return facts(record)
 
 
 def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
@@ -165,16 +161,6 @@ def _print(found: Comparison) -> None:
     console.print(f"\n{escape(shown.sentence(found))}")
     for note in shown.notes(found):
         say(note)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SpecFault(
-            f"cannot write: {error.strerror}", at=str(path), fix="give another file"
-        ) from None
-    say(f"page: {path}")
 
 
 def _exit(found: Comparison) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import consent, in_turn
+from sojourn.cli import consent, in_turn, named_file
 from sojourn.cli.compare_cmd import ALPHA_LEAST, share
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
@@ -171,23 +170,12 @@ def _tell(done: Done, *, as_json: bool, markdown: Path | None, junit: Path | Non
             fix=f"see why: sojourn show {done.path}",
         )
     if markdown is not None:
-        _write(markdown, made["markdown"], is_more=True)
+        named_file.write(markdown, made["markdown"], is_more=True)
     if junit is not None:
-        _write(junit, made["junit"])
+        named_file.write(junit, made["junit"])
     if as_json:
         put_json({"record": done.path, **flat(done.findings)})
     else:
         put(made["markdown"], has_end=False)
     say(f"record: {done.path}")
     return EXITS[str(done.findings.verdict)]
-
-
-def _write(path: Path, text: str, *, is_more: bool = False) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if is_more else os.O_TRUNC)
-    try:
-        with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise SpecFault(
-            f"cannot write: {error.strerror}", at=str(path), fix="give another file"
-        ) from None

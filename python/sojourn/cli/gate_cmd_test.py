@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.cli import named_file
 from sojourn.cli.app import main
-from sojourn.cli.gate_cmd import _write
 from sojourn.errors import Exit, SpecFault
 from sojourn.questions import forms, scatter
 from sojourn.questions.compare.compare_test import asked, found, noise, played, section
@@ -81,7 +81,7 @@ def test_without_a_comparison_there_are_no_forms() -> None:
 def test_a_summary_is_appended_and_a_bad_path_is_a_fault(tmp_path: Path) -> None:
     at = tmp_path / "summary.md"
     for text in ("one\n", "two\n"):
-        _write(at, text, is_more=True)
+        named_file.write(at, text, is_more=True)
     assert at.read_text() == "one\ntwo\n"
     with pytest.raises(SpecFault, match="cannot write"):
-        _write(tmp_path / "no" / "x", "")
+        named_file.write(tmp_path / "no" / "x", "")
