@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 #: Of a knob; None: no limit.
 Level: TypeAlias = bool | int | float | None
@@ -37,6 +37,13 @@ class Part(BaseModel):
         allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
+
+
+def mistake(error: ValidationError) -> str:
+    """What is wrong first, with its key."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(map(str, first["loc"]))
+    return f"{key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
 
 
 class Window(Part):

@@ -21,7 +21,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError
 
-from sojourn.controllers.look import Change, Decision, History, Knob, Part
+from sojourn.controllers.look import Change, Decision, History, Knob, Part, mistake
 from sojourn.errors import RunFault, SpecFault
 
 PREFIX = "program:"
@@ -103,14 +103,8 @@ class Program:
         try:
             answer = _Answer.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            key = ".".join(map(str, first["loc"]))
-            raise self._failed(f"answered what is no decision: {key}: {first['msg']}") from None
-        changes = tuple(
-            Change(group=c.group, knob=c.knob, level=c.level, reason=c.reason)
-            for c in answer.changes
-        )
-        return Decision(changes=changes)
+            raise self._failed(f"answered what is no decision: {mistake(error)}") from None
+        return Decision(changes=tuple(Change(**dict(one)) for one in answer.changes))
 
     def _line(self, process: subprocess.Popen[bytes]) -> bytes:
         assert process.stdout is not None  # noqa: S101  # it was started with a pipe

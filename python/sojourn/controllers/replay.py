@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import ValidationError
 
-from sojourn.controllers.look import LOOKS_MAX, Decision, History, Look
+from sojourn.controllers.look import LOOKS_MAX, Decision, History, Look, mistake
 from sojourn.controllers.rule import Rule
 from sojourn.errors import SpecFault
 
@@ -37,10 +38,8 @@ def look(line: bytes, at: str) -> Look:
             raise ValueError(f"it has more than {LINE_BYTES} bytes")  # noqa: TRY301
         return Look.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
         raise SpecFault(
-            f"this is no look: {key + ': ' if key else ''}{first['msg']}",
+            f"this is no look: {mistake(error)}",
             at=at,
             fix="record looks with `sojourn manage --record FILE`, or see docs/howto/manage.md",
         ) from None
@@ -61,8 +60,5 @@ def decisions(found: Iterable[Look], rule: Rule) -> Iterator[tuple[Look, Decisio
 
 def as_line(one: Look, decision: Decision) -> str:
     """A decision as JSON, its keys in order, so that equal decisions are equal bytes."""
-    changes = [
-        {"group": c.group, "knob": c.knob, "level": c.level, "reason": c.reason}
-        for c in decision.changes
-    ]
+    changes = [asdict(change) for change in decision.changes]
     return json.dumps({"t_s": one.t_s, "changes": changes}, sort_keys=True, ensure_ascii=False)

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from sojourn import disk, units
-from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Part, Role
+from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Part, Role, mistake
 from sojourn.errors import SpecFault
 
 BYTES_MAX = 1 << 20
@@ -118,9 +118,6 @@ def read(path: Path) -> Config:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        what = first["msg"].removeprefix("Value error, ")
-        raise SpecFault(f"{key + ': ' if key else ''}{what}", at=str(path), fix=fix) from None
+        raise SpecFault(mistake(error), at=str(path), fix=fix) from None
     except SpecFault as fault:
         raise SpecFault(fault.what, at=str(path), fix=fault.fix) from None

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -371,8 +371,5 @@ def _misses(group: Group) -> str:
 
 def explained(look: Look, decision: Decision) -> str:
     """A look and a decision as JSON, for people and programs."""
-    changes = [
-        {"group": c.group, "knob": c.knob, "level": c.level, "reason": c.reason}
-        for c in decision.changes
-    ]
+    changes = [asdict(change) for change in decision.changes]
     return json.dumps({"look": look.model_dump(), "changes": changes}, indent=2, ensure_ascii=False)
