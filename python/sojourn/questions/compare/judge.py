@@ -105,24 +105,16 @@ class CompareAnswer(Answer):
         if not asked.services or not outcomes:
             return None
         logs = plan.logs_of(given.study, outcomes)
-        known = {
-            f"{label}/{number}": values
-            for label, numbers in logs.items()
-            for number, values in numbers.items()
-        }
-        judged = paired_ratio.judged(
-            {name: v for name, v in known.items() if not all(map(math.isnan, v))},
-            Limits(alpha=asked.alpha, same=asked.same),
-        )
+        family = plan.counted(logs)
+        judged = paired_ratio.judged(family, Limits(alpha=asked.alpha, same=asked.same))
         blocks = plan.blocks_of(given.study, outcomes)
         rows = tuple(
             _row(given.study, name, values, blocks, judged.get(name))
-            for name, values in known.items()
+            for name, values in logs.items()
         )
         gate = None
         if asked.gate:
-            counted = {name: v for name, v in known.items() if not all(map(math.isnan, v))}
-            gate = gate_rule.decide(counted, asked.max_regression, asked.alpha)
+            gate = gate_rule.decide(family, asked.max_regression, asked.alpha)
         wall_s = sum(outcome.wall_s for outcome in outcomes)
         found = Compared(
             first=asked.services[0],

@@ -24,7 +24,7 @@ PHASE = Phase(NAME)
 BLOCKS_LEAST = 7  # before that no test at 1 % can end
 _FIELDS = {"mean": "mean_ns", "p50": "p50_ns", "p99": "p99_ns", "cpu": "cpu_ns"}
 
-Logs = Mapping[str, list[float]]  # number → log ratio of each block to the first service's
+Logs = Mapping[str, list[float]]  # label/number → log ratio of each block to the first service's
 
 
 class Compare(OfAll):
@@ -58,7 +58,7 @@ class Compare(OfAll):
         for block in range(asks.of(study).blocks):
             for label in order(study, block):
                 runs = done[label].at(block, setting)
-                if make.is_open(runs, study.run.retries) and not grew(runs):
+                if make.is_open(runs, study.run.retries) and not make.is_overloaded(runs):
                     point = make.point(
                         study,
                         Cell(label, PHASE, block, setting),
@@ -113,11 +113,6 @@ def tried(study: Study, outcomes: Sequence[Outcome]) -> dict[str, make.Tried]:
     }
 
 
-def grew(runs: Sequence[Outcome]) -> bool:
-    """Whether two attempts show that the load is more than is served: its times are endless."""
-    return make.is_overloaded(runs)
-
-
 def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[dict[str, Outcome | None]]:
     """The valid run of every service in each block that has one of each; None: the queue grew."""
     found: dict[int, dict[str, list[Outcome]]] = {}
@@ -131,7 +126,7 @@ def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[dict[str, Outco
         for label in asks.of(study).services:
             mine = found[number].get(label, [])
             valid = [outcome for outcome in mine if outcome.is_believed]
-            if valid or grew(mine):
+            if valid or make.is_overloaded(mine):  # more than is served: its times are endless
                 runs[label] = valid[0] if valid else None
         if len(runs) == len(asks.of(study).services):
             whole.append(runs)
@@ -146,18 +141,22 @@ def value_of(outcome: Outcome | None, number: str) -> float:
     return math.nan if found is None else float(found)
 
 
-def logs_of(study: Study, outcomes: Sequence[Outcome]) -> dict[str, Logs]:
-    """Label of each service but the first → log ratios of its numbers, a block each."""
+def logs_of(study: Study, outcomes: Sequence[Outcome]) -> Logs:
+    """Log ratios of each number of each service but the first, as `label/number`; a block each."""
     first, *others = asks.of(study).services
     blocks = blocks_of(study, outcomes)
     return {
-        label: {
-            number: [_log(value_of(runs[first], number), value_of(runs[label], number))
-                     for runs in blocks]
-            for number in asks.of(study).numbers
-        }
+        f"{label}/{number}": [
+            _log(value_of(runs[first], number), value_of(runs[label], number)) for runs in blocks
+        ]
         for label in others
-    }  # fmt: skip
+        for number in asks.of(study).numbers
+    }
+
+
+def counted(logs: Logs) -> Logs:
+    """Those that some block has: the family that is judged."""
+    return {name: values for name, values in logs.items() if not all(map(math.isnan, values))}
 
 
 def _log(first: float, other: float) -> float:
@@ -173,13 +172,7 @@ def is_clear(study: Study, outcomes: Sequence[Outcome], block: int) -> bool:
     from sojourn.stats import gate_rule, paired_ratio  # noqa: PLC0415  # a short plan needs none
 
     asked = asks.of(study)
-    logs = logs_of(study, [o for o in outcomes if o.point.repeat < block])
-    known = {
-        f"{label}/{number}": values
-        for label, numbers in logs.items()
-        for number, values in numbers.items()
-        if not all(map(math.isnan, values))
-    }
+    known = counted(logs_of(study, [o for o in outcomes if o.point.repeat < block]))
     if asked.gate:
         return gate_rule.decide(known, asked.max_regression, asked.alpha).is_over
     limits = paired_ratio.Limits(alpha=asked.alpha, same=asked.same)
