@@ -266,3 +266,17 @@ def test_an_open_answer_says_how_to_take_longer() -> None:
     assert settle is not None
     assert settle.command == "sojourn compare --within 480s --rate 10k"
     assert answers()[plan.NAME].settle(findings) is None
+
+
+@pytest.mark.parametrize("gate", [False, True])
+@pytest.mark.parametrize("worse", [1.0, 1.3])
+def test_what_is_clear_stays_clear(gate: bool, worse: float) -> None:  # noqa: FBT001
+    """So the plan looks once after each block, and not again at all blocks before."""
+    study = asked(gate=gate, blocks=24)
+    points = [one.point for one in played(study, lambda lot, _, __: noise(lot, 0.3))]
+    lot = random.Random(3)  # noqa: S311 - no secret
+    outcomes = [outcome(p, noise(lot) * (worse if p.service == "b" else 1)) for p in points]
+    clear = [plan.is_clear(study, outcomes, block) for block in range(25)]
+    assert clear == sorted(clear)
+    assert not clear[0]
+    assert clear[-1]

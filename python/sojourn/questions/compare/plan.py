@@ -59,6 +59,9 @@ class Compare(OfAll):
             for label in order(study, block):
                 runs = done[label].at(block, setting)
                 if make.is_open(runs, study.run.retries) and not make.is_overloaded(runs):
+                    # Evidence only grows, so the blocks before these were looked at in their time.
+                    if is_clear(study, outcomes, block):
+                        return None
                     point = make.point(
                         study,
                         Cell(label, PHASE, block, setting),
@@ -68,9 +71,6 @@ class Compare(OfAll):
                         fraction=share(study, known, rate),
                     )
                     return make.longer(point, runs)
-            is_whole = members(study) == asks.of(study).services
-            if is_whole and block + 1 >= BLOCKS_LEAST and is_clear(study, outcomes, block + 1):
-                return None
         return None
 
 
@@ -172,6 +172,8 @@ def is_clear(study: Study, outcomes: Sequence[Outcome], block: int) -> bool:
     from sojourn.stats import gate_rule, paired_ratio  # noqa: PLC0415  # a short plan needs none
 
     asked = asks.of(study)
+    if block < BLOCKS_LEAST or members(study) != asked.services:
+        return False
     known = counted(logs_of(study, [o for o in outcomes if o.point.repeat < block]))
     if asked.gate:
         return gate_rule.decide(known, asked.max_regression, asked.alpha).is_over
