@@ -21,6 +21,17 @@ pub fn name_of(q: f64) -> String {
     format!("p{}", (q * 1e8).round() / 1e6)
 }
 
+/// Of the normal distribution, 95 % two-sided.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Ranks (from 1) of the order statistics that cover quantile `q` of `n` independent times in 95 of 100 samples
+/// (METHOD M10): ⌊nq − z·√(nq(1 − q))⌋ and ⌈nq + z·√(nq(1 − q))⌉ + 1. Below 1 or beyond `n` there is no such bound.
+pub fn ranks(n: u64, q: f64) -> (f64, f64) {
+    let middle = n as f64 * q;
+    let spread = Z * (middle * (1.0 - q)).sqrt();
+    ((middle - spread + 1e-9).floor(), (middle + spread - 1e-9).ceil() + 1.0)
+}
+
 /// Writes a struct that has a field for each quantile, between others of its own:
 ///
 /// ```text
@@ -126,6 +137,14 @@ mod tests {
         let times = few.with_quantiles(|quantile| (quantile.q < 0.9).then_some(3));
         assert_eq!((times.count, times.p50, times.p9999, times.max), (7, Some(3), None, 9));
         assert_eq!(times.quantiles()[..2], [Some(3), None]);
+    }
+
+    #[test]
+    fn the_interval_needs_563_requests_for_its_upper_end() {
+        assert!(ranks(562, 0.99).1 > 562.0);
+        assert_eq!(ranks(563, 0.99).1 as u64, 563);
+        let (lo, hi) = ranks(1000, 0.5);
+        assert_eq!((lo as u64, hi as u64), (469, 532));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod segments;
 pub mod streams;
 pub mod turns;
 mod watch;
+pub mod window;
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use sojourn_base::units::{show_count, show_ns};
 
 use crate::drive::Live;
-use crate::drive::watch::RECENT;
+use crate::drive::window::{Answered, Window, at_quantile};
 
 /// The form of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,6 @@ pub enum Form {
     /// Nothing.
     Off,
 }
-
-/// Of the normal distribution: 95 % lie within so many standard deviations.
-const Z95: f64 = 1.959_963_985;
 
 /// Between two lines, unless the job says otherwise.
 pub const EVERY: Duration = Duration::from_secs(1);
@@ -61,30 +58,12 @@ pub struct Second {
     pub window: Window,
 }
 
-/// Requests that were answered in the last stretch of time: how many, and their p99.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Window {
-    /// Length of the stretch: since the last line, or less where more came than are remembered.
-    pub length_ms: u64,
-    /// Requests in it.
-    pub n: u64,
-    /// Their 99th percentile, ns; none without requests.
-    pub p99_ns: Option<u64>,
-    /// Lower end of its 95 % interval, ns; none: too few requests.
-    pub lo_ns: Option<u64>,
-    /// Upper end, ns; none: too few requests.
-    pub hi_ns: Option<u64>,
-    /// Requests above the `QoS` bound; none: the job has no bound.
-    pub above: Option<u64>,
-}
-
 /// Shows lines of progress while a run goes on.
 pub struct Progress {
     form: Form,
     every: Duration,
     before: Totals,
-    answered: Vec<u64>,
-    bound_ns: Option<u64>,
+    answered: Answered,
     at: Instant,
 }
 
@@ -145,8 +124,7 @@ impl Progress {
             form,
             every: EVERY,
             before: Totals::default(),
-            answered: Vec::new(),
-            bound_ns: None,
+            answered: Answered::default(),
             at: Instant::now(),
         }
     }
@@ -159,8 +137,9 @@ impl Progress {
 
     /// The same, and each window says how many requests took longer than `bound_ns`.
     #[must_use]
-    pub fn bound(self, bound_ns: Option<u64>) -> Self {
-        Self { bound_ns, ..self }
+    pub fn bound(mut self, bound_ns: Option<u64>) -> Self {
+        self.answered.bound_ns = bound_ns;
+        self
     }
 
     /// Shows lines until all of `running` have ended, and one more then; on the calling thread.
@@ -201,7 +180,7 @@ impl Progress {
         let before = std::mem::replace(&mut self.before, now);
         self.at = Instant::now();
         let recent = recent_ns(live);
-        let window = self.window(live, past_s);
+        let window = self.answered.window(live, past_s);
         let t_ns = live.iter().map(|live| live.now_ns.load(Relaxed)).max().unwrap_or(0);
         Second {
             t_s: t_ns as f64 / 1e9,
@@ -213,33 +192,6 @@ impl Progress {
             p99_ns: at_quantile(&recent, 0.99),
             window,
             ..Second::default()
-        }
-    }
-
-    /// What was answered since the last line; a thread remembers its newest [`RECENT`] only.
-    fn window(&mut self, live: &[Arc<Live>], past_s: f64) -> Window {
-        self.answered.resize(live.len(), 0);
-        let (mut times_ns, mut all) = (Vec::new(), 0);
-        for (live, before) in live.iter().zip(&mut self.answered) {
-            let done = live.done.load(Relaxed);
-            let fresh = done.saturating_sub(std::mem::replace(before, done));
-            all += fresh;
-            let slots = (done - fresh.min(RECENT as u64)..done).map(|one| one as usize % RECENT);
-            times_ns.extend(slots.map(|slot| live.recent_ns[slot].load(Relaxed)));
-        }
-        times_ns.sort_unstable();
-        let share = if all > 0 { times_ns.len() as f64 / all as f64 } else { 1.0 };
-        let (lo, hi) = interval(times_ns.len(), 0.99);
-        let at = |rank: Option<usize>| rank.map(|rank| times_ns[rank - 1]);
-        Window {
-            length_ms: ((past_s * 1e3 * share).round() as u64).max(1),
-            n: times_ns.len() as u64,
-            p99_ns: (!times_ns.is_empty()).then(|| at_quantile(&times_ns, 0.99)),
-            lo_ns: at(lo),
-            hi_ns: at(hi),
-            above: self.bound_ns.map(|bound_ns| {
-                (times_ns.len() - times_ns.partition_point(|&ns| ns <= bound_ns)) as u64
-            }),
         }
     }
 
@@ -286,20 +238,6 @@ fn recent_ns(live: &[Arc<Live>]) -> Vec<u64> {
     all
 }
 
-/// Ranks (from 1) of the two order statistics that cover a quantile of `n` independent times in
-/// 95 of 100 cases (M10); none where there is no such one.
-fn interval(n: usize, q: f64) -> (Option<usize>, Option<usize>) {
-    let (mean, spread) = (n as f64 * q, Z95 * (n as f64 * q * (1.0 - q)).sqrt());
-    let (lo, hi) = ((mean - spread + 1e-9).floor(), (mean + spread - 1e-9).ceil() + 1.0);
-    let within = |rank: f64| (rank >= 1.0 && rank <= n as f64).then_some(rank as usize);
-    (within(lo), within(hi))
-}
-
-fn at_quantile(ascending: &[u64], q: f64) -> u64 {
-    let rank = (q * ascending.len() as f64).ceil() as usize;
-    ascending.get(rank.max(1) - 1).copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
@@ -316,34 +254,6 @@ mod tests {
         let second = Progress::new(Form::Off).second(&[live]);
         assert_eq!((second.t_s, second.in_flight, second.errors), (3.0, 9, 1));
         assert_eq!((second.p50_ns, second.p99_ns), (51_000, 100_000));
-    }
-
-    #[test]
-    fn a_window_has_what_was_answered_since_the_last_line_and_no_more() {
-        let live = [Arc::new(Live::new(Arc::default())), Arc::new(Live::new(Arc::default()))];
-        let mut progress = Progress::new(Form::Off).bound(Some(900_000));
-        (1..=500).for_each(|us| live[0].done(us * 1000, Outcome::Hit));
-        (501..=1000).for_each(|us| live[1].done(us * 1000, Outcome::Hit));
-        let first = progress.window(&live, 0.1);
-        assert_eq!((first.length_ms, first.n, first.p99_ns), (100, 1000, Some(990_000)));
-        // Ranks of n = 1000, q = 0.99: 990 - 1.96 * 3.146 and 990 + 1.96 * 3.146 + 1.
-        assert_eq!((first.lo_ns, first.hi_ns), (Some(983_000), Some(998_000)));
-        assert_eq!(first.above, Some(100));
-        (0..100).for_each(|_| live[1].done(7000, Outcome::Hit));
-        let second = progress.window(&live, 0.1);
-        assert_eq!((second.n, second.p99_ns, second.hi_ns), (100, Some(7000), None));
-        let third = progress.window(&live, 0.1);
-        assert_eq!((third.n, third.p99_ns, third.lo_ns), (0, None, None));
-        (0..2 * RECENT).for_each(|_| live[0].done(9000, Outcome::Hit));
-        let last = progress.window(&live, 0.1);
-        assert_eq!((last.n, last.length_ms), (RECENT as u64, 50), "of the newest half");
-    }
-
-    #[test]
-    fn the_interval_needs_563_requests_for_its_upper_end() {
-        assert_eq!(interval(562, 0.99).1, None);
-        assert_eq!(interval(563, 0.99).1, Some(563));
-        assert_eq!(interval(1000, 0.5), (Some(469), Some(532)));
     }
 
     #[test]

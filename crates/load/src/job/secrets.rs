@@ -24,7 +24,14 @@ const ITEMS: [&str; 2] = ["{}", "{item}"];
 
 /// Whether a header or a part of a query of this name bears what others must not know.
 pub fn is_named(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace(['_', '.'], "-");
+    has_part(&plain(name))
+}
+
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+fn has_part(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
 }
 
@@ -48,8 +55,8 @@ fn bears(name: &str, value: &str) -> bool {
     let is_public = value.bytes().all(|byte| byte.is_ascii_digit())
         || ["true", "false", "yes", "no", "on", "off"].contains(&value)
         || ITEMS.iter().any(|item| value.contains(item));
-    let name = name.to_ascii_lowercase().replace(['_', '.'], "-");
-    !is_public && (is_named(&name) || (DOUBTFUL.contains(&name.as_str()) && value.len() >= LONG))
+    let name = plain(name);
+    !is_public && (has_part(&name) || (DOUBTFUL.contains(&name.as_str()) && value.len() >= LONG))
 }
 
 #[cfg(test)]

@@ -1,21 +1,13 @@
 //! Which quantiles a sample can carry (METHOD M10).
 //!
-//! An upper confidence bound for quantile q of n independent times is the order statistic of rank
-//! ⌈nq + z·√(nq(1 − q))⌉ + 1. Where that is beyond n the sample has no such bound: its "p99" is its
-//! largest time, whatever the service does.
+//! An upper confidence bound for quantile q of n independent times is an order statistic ([`ranks`]). Where its
+//! rank is beyond n the sample has no such bound: its "p99" is its largest time, whatever the service does.
 
-use sojourn_base::quantiles::name_of;
-
-/// Of the normal distribution, 95 % two-sided.
-const Z: f64 = 1.959_963_984_540_054;
+use sojourn_base::quantiles::{name_of, ranks};
 
 /// Fewest independent times for which quantile `q` has a finite upper bound (METHOD M10).
 pub fn smallest_sample(q: f64) -> u64 {
-    let is_carried = |n: u64| {
-        let n_q = n as f64 * q;
-        let rank = (n_q + Z * (n_q * (1.0 - q)).sqrt() - 1e-9).ceil() + 1.0;
-        rank <= n as f64
-    };
+    let is_carried = |n: u64| ranks(n, q).1 <= n as f64;
     let mut high = 1;
     while !is_carried(high) {
         high *= 2;
