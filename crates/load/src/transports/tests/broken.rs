@@ -23,25 +23,31 @@ fn the_end_of_a_dropped_connection_does_not_end_the_next_one() {
         echo(stream);
     });
     for (entry, nth) in usable().zip(1..) {
+        let is_queued = entry.kind.name == "io_uring"; // what is sent leaves at the next poll
         let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
+        let poll = |transport: &mut dyn Transport| {
+            transport.poll(Patience::NONE, &mut |event| {
+                assert!(!matches!(event, Event::Bytes(..)), "{}: {event:?}", entry.kind.name);
+            });
+        };
         transport.send(0, b"q");
-        let mut found = Found::of(1);
+        if is_queued {
+            poll(transport.as_mut());
+        }
         let deadline = Instant::now() + DEADLINE;
         while RESETS.load(SeqCst) < nth {
             assert!(Instant::now() < deadline, "{}", entry.kind.name);
-            transport.poll(Patience::NONE, &mut |event| {
-                assert!(matches!(event, Event::Closed(0)), "{}: {event:?}", entry.kind.name);
-                found.closed.push(0);
-            });
+            std::thread::yield_now(); // without a poll, which would report the end
         }
-        if found.closed.is_empty() {
-            transport.send(0, b"x"); // into a reset connection
+        transport.send(0, b"x"); // into a reset connection
+        if is_queued {
+            poll(transport.as_mut());
         }
-        let before = found.closed.len();
         transport.close(0);
         reopen(transport.as_mut(), 0);
         transport.send(0, b"new");
+        let mut found = Found::of(1);
         found.until(transport.as_mut(), |found| found.bytes[0] == b"new");
-        assert_eq!(found.closed.len(), before, "{}", entry.kind.name);
+        assert!(found.closed.is_empty(), "{}", entry.kind.name);
     }
 }
