@@ -15,10 +15,9 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +50,7 @@ q = 0.99
 bound = "1ms"
 """
 KEY = "ssh-ed25519 AAAA attacker"
+Measured = Callable[[Path, str], Path]
 
 
 @pytest.fixture
@@ -58,32 +58,31 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactor
     return installed(monkeypatch, tmp_path_factory.mktemp("locks"), pages=True)
 
 
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first test that asks has measured, for the others to copy."""
+    return tmp_path_factory.mktemp("originals")
+
+
 @pytest.fixture
-def record(lab: Lab, tmp_path: Path) -> Path:
+def measured(lab: Lab, originals: Path) -> Measured:
+    """Makes a record of a name in a folder."""
+
+    def copy(folder: Path, name: str) -> Path:
+        if not (originals / name).exists():
+            (originals / name).mkdir()
+            measure(originals / name, name)
+        shutil.copytree(originals / name, folder, dirs_exist_ok=True, symlinks=True)
+        (path,) = (folder / "results" / name).glob("*/*")
+        return path
+
+    return copy
+
+
+@pytest.fixture
+def record(measured: Measured, tmp_path: Path) -> Path:
     """A record that came by mail: two points, its summaries not made yet."""
     return measured(tmp_path, "plain")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _forget_originals() -> Iterator[None]:
-    """What is measured once is copied, as long as the tests of this file run."""
-    yield
-    for original in ORIGINALS.values():
-        shutil.rmtree(original)
-    ORIGINALS.clear()
-
-
-ORIGINALS: dict[str, Path] = {}
-
-
-def measured(folder: Path, name: str) -> Path:
-    """A record of one's own: measured for the first test that asks, copied for the others."""
-    if name not in ORIGINALS:
-        ORIGINALS[name] = Path(tempfile.mkdtemp(prefix="sojourn-originals-"))
-        measure(ORIGINALS[name], name)
-    shutil.copytree(ORIGINALS[name], folder, dirs_exist_ok=True, symlinks=True)
-    (path,) = (folder / "results" / name).glob("*/*")
-    return path
 
 
 def measure(folder: Path, name: str) -> None:
@@ -157,7 +156,7 @@ def test_to_show_a_record_of_somebody_else_changes_nothing_in_it(
 
 
 def test_a_point_is_only_ever_one_of_its_own_record(
-    lab: Lab, record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lab: Lab, measured: Measured, record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = measured(tmp_path, "other")
     for path in other.glob("points/*/service.json"):
@@ -243,6 +242,7 @@ def test_a_point_that_would_take_all_memory_or_for_ever_is_named(
 
 
 def test_what_takes_more_memory_than_there_is_is_a_fault_of_that_record(
+    measured: Measured,
     record: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -361,7 +361,7 @@ DAMAGED = {
     ],
 )
 def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
-    record: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+    measured: Measured, record: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
     results = record.parents[2]
     measured(results.parent, "sound")
@@ -384,7 +384,7 @@ def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
 
 @pytest.mark.parametrize("pair", [("a b", "1"), ("load", "zz zz"), ("load", None)])
 def test_one_forged_setting_keeps_nobody_from_the_others(
-    lab: Lab,
+    measured: Measured,
     record: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
