@@ -31,7 +31,7 @@ FUNCTION_MAX, FILE_MAX = 70, 400
 SLACK, SPARE = 0.2, 3  # of a ceiling, and of any; a count further below it has to lower it
 
 #: Sentences of more than `WORDS_MAX` words in all pages.
-LONG_SENTENCES = 5
+LONG_SENTENCES = 3
 #: Words with a private meaning, by where they are counted.
 # fmt: off
 PRIVATE = ("believe", "believed", "felt", "kept", "meet", "mend", "met", "nobody", "said", "stands",
@@ -56,7 +56,7 @@ CEILINGS: dict[str, dict[str, int]] = {
     },
     "pages of reports": {"said": 3, "whose": 1},
     "names in Python": {
-        "felt": 245, "found": 3490, "given": 774, "kept": 481, "mend": 173, "met": 144,
+        "felt": 245, "found": 3490, "given": 774, "kept": 478, "mend": 173, "met": 144,
         "mine": 327, "nobody": 36, "said": 757, "stands": 117, "theirs": 104, "told": 487,
         "whose": 22,
     },
@@ -67,7 +67,7 @@ CEILINGS: dict[str, dict[str, int]] = {
 }
 # fmt: on
 #: First lines of module docstrings above `DOCSTRING_MAX` characters.
-LONG_DOCSTRINGS = 467
+LONG_DOCSTRINGS = 463
 #: Functions above `FUNCTION_MAX` lines, and files above `FILE_MAX`: their lines now.
 LONG_FUNCTIONS: dict[str, int] = {
     "crates/load/src/drive/run.rs::run": 81,

@@ -1,4 +1,4 @@
-"""A file for CI or a browser, under the name that the user gave: links and devices are as typed."""
+"""A page or file for CI under the name that the user typed, a link or device too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a generator says while load runs: a line of JSON a second, and its own words.
+"""Output of a generator while load runs: a line of JSON a second, and messages.
 
 It reads replies of strangers, so it may be broken in, and is a user without rights for that. What
 it says is bounded: the length of a line, of all its words, and the kinds of its numbers. Nothing it

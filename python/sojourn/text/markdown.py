@@ -1,4 +1,4 @@
-"""Text of strangers in Markdown: it is shown as it is, and neither marks, links nor ends a cell."""
+"""Text of strangers in Markdown is shown as it is: no mark, link or end of a cell."""
 
 from __future__ import annotations
 

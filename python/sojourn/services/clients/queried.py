@@ -1,4 +1,4 @@
-"""Secrets in the query of a target: the record has the target, so they are refused."""
+"""Secrets in the query of a target are refused, because the record has it."""
 
 from __future__ import annotations
 
