@@ -6,6 +6,7 @@ A fake apt stands in for the machine's own, and the policy lies in the test's fo
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -58,6 +59,11 @@ def policy(here: Path) -> Path:
     return here / "policy-rc.d"
 
 
+def answer(here: Path) -> int:
+    """What the policy says: 101 holds a service back, and 0 lets it start."""
+    return subprocess.run([policy(here)], check=False).returncode
+
+
 def eventually(holds: Callable[[], bool], what: str) -> None:
     end = time.monotonic() + ENDS_S_MAX
     while not holds():
@@ -79,7 +85,7 @@ def release(here: Path) -> None:
 def test_no_service_starts_while_apt_unpacks_and_nothing_is_left(here: Path) -> None:
     setup = unpacking(here)
     assert policy(here).stat().st_mode & 0o111
-    assert subprocess.run([policy(here)], check=False).returncode == 101
+    assert answer(here) == 101
     release(here)
     assert setup.wait(ENDS_S_MAX) == 0
     assert not policy(here).exists()
@@ -100,7 +106,7 @@ def test_killed_alone_its_policy_stays_until_apt_has_ended(
     setup = unpacking(here)
     setup.send_signal(number)
     assert setup.wait(ENDS_S_MAX) != 0
-    assert subprocess.run([policy(here)], check=False).returncode == 101, "apt still unpacks"
+    assert answer(here) == 101, "apt still unpacks"
     release(here)
     eventually((here / "unpacked").exists, "apt did not go on")
     eventually(lambda: not policy(here).exists(), "the policy was left")
@@ -123,12 +129,40 @@ def test_what_a_power_cut_left_is_removed_by_the_next_start(here: Path) -> None:
     eventually(lambda: not policy(here).exists(), "the policy was left")
     policy(here).write_text(text)
     policy(here).chmod(0o755)
-    assert subprocess.run([policy(here)], check=False).returncode == 0, "services may start"
+    eventually(lambda: answer(here) == 0, "services may start once the remover has ended")
     for name in ("unpacking", "unpacked", "seen"):
         (here / name).unlink()
     assert start(here).wait(ENDS_S_MAX) == 0
     assert (here / "seen").read_text() != text, "it wrote its own"
     assert not policy(here).exists()
+
+
+def test_a_process_that_ended_holds_nothing_though_its_parent_never_asked(here: Path) -> None:
+    setup = unpacking(here)
+    text = policy(here).read_text()
+    release(here)
+    assert setup.wait(ENDS_S_MAX) == 0
+    ended = subprocess.Popen(["true"])
+    stat = Path(f"/proc/{ended.pid}/stat")
+    eventually(lambda: state(stat) == "Z", "it did not end")
+    start_ticks = stat.read_text().rpartition(")")[2].split()[19]
+    text = re.sub(r"(?m)^# written .*$", lambda line: owned(line[0], ended.pid, start_ticks), text)
+    text = re.sub(r"/proc/\d+/stat", str(stat), text)
+    policy(here).write_text(re.sub(r'!= "\d+"', f'!= "{start_ticks}"', text))
+    policy(here).chmod(0o755)
+    assert answer(here) == 0, "services may start"
+    assert start(here).wait(ENDS_S_MAX) == 0, "the next start does not wait for it"
+    assert not policy(here).exists()
+    ended.wait(ENDS_S_MAX)
+
+
+def state(stat: Path) -> str:
+    return stat.read_text().rpartition(")")[2].split()[0]
+
+
+def owned(line: str, pid: int, start_ticks: str) -> str:
+    """The policy's mark, by another process."""
+    return f"{line.rsplit(' ', 2)[0]} {pid} {start_ticks}"
 
 
 def test_somebody_else_s_policy_is_left_alone(here: Path) -> None:
