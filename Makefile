@@ -21,7 +21,7 @@ part = scripts/each --by "$(MAKE) --no-print-directory -o build"
 parts_beside = scripts/each --beside --by "$(MAKE) --no-print-directory -o build"
 cargo_test = cargo test --profile gate --locked --workspace --quiet
 
-.PHONY: help setup build demo test beside quick fresh hostile check check-rust check-python fix unit rust rust-built python e2e priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
+.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -43,11 +43,15 @@ demo: build ## the main job: latency against load on real memcached and NGINX, q
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
 test: build ## everything that must pass; a part that fails stops no other, the end says which did
-	@$(part) beside rust e2e
+	@$(part) beside served e2e-alone
 
 # What needs no quiet machine: compilers and Python's tests, which wait for programs half of their time.
 beside: build
 	@$(parts_beside) check rust-built python
+
+# Rust's tests and those on real servers wait for load to pass more than they compute.
+served: build
+	@$(parts_beside) rust e2e-beside
 
 quick: build ## what a change against BASE touches, nearest first: checks, crates, Python's tests; see CONTRIBUTING
 	@$(bin)/python scripts/quick --base $(or $(BASE),main)
@@ -61,9 +65,10 @@ fresh: ## README's two commands in a pristine Debian 12, from a fresh clone of H
 check: build ## format, lint, types, import order, licences
 	@$(parts_beside) check-rust check-python
 
+# Looked at as it is tested, unwinding: with `abort` for programs all they are made of would be checked twice.
 check-rust:
 	@scripts/each "cargo fmt --all --check" \
-		"cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings"
+		"CARGO_PROFILE_RELEASE_PANIC=unwind cargo clippy --release --locked --workspace --all-targets --quiet $(with_bpf) sojourn-tools/bpf) -- -D warnings"
 
 check-python:
 	@scripts/each "$(bin)/ruff format --check $(sources)" \
@@ -92,8 +97,14 @@ python: build ## tests of the Python package that start no server; their times i
 	$(bin)/pytest -q $(order) -n auto --dist loadfile --junitxml target/python.xml -m "not e2e and not privileged"
 
 e2e: build ## tests on real servers, loopback only
-	@scripts/each "$(bin)/pytest -q $(order) -n 2 --dist loadgroup -m 'e2e and not alone'" \
-		"$(bin)/pytest -q $(order) -m 'e2e and alone'"
+	@$(part) e2e-beside e2e-alone
+
+e2e-beside: build
+	$(bin)/pytest -q $(order) -n 2 --dist loadgroup -m "e2e and not alone" tests/e2e
+
+# What compares the machine before and after.
+e2e-alone: build
+	$(bin)/pytest -q $(order) -m "e2e and alone" tests/e2e
 
 clangs: ## load BPF objects of the oldest, the newest and the tested clangs; installs them where it may
 	@scripts/clangs
