@@ -17,7 +17,7 @@ draft-vpolak-bmwg-plrsearch, for one Bayesian fit over all trials.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -89,7 +89,7 @@ def border(trials: tuple[Trial, ...], *, peak_rps: float, bound_s: float, q: flo
     prior = curve(q)
     seen = evidence.sizes(trials, bound_s)
     at = _places(prior, trials, peak_rps)
-    as_seen, as_feared = (_solve(prior, trials, at, seen, larger) for larger in (1.0, UNSEEN))
+    as_seen, as_feared = _solve(prior, trials, at, seen, (1.0, UNSEEN))
     middle = float(prior.grid[np.argmin(np.abs(as_seen - 0.5))]) * peak_rps
     unseen = 1 / (1 + seen.at(middle)[1])
     holds = (1 - unseen) * as_seen + unseen * as_feared
@@ -104,12 +104,25 @@ def _places(prior: Curve, trials: Sequence[Trial], peak_rps: float) -> list[int]
 
 
 def _solve(
-    prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: float
-) -> Floats:
-    """Probability that each load of the grid meets the target, shape (loads,)."""
-    said, scale = _said(prior, trials, at, seen, larger)
-    states, evidences = _forward_backward(prior, said)
-    log_weight = np.log(prior.weights) + evidences + scale
+    prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: Sequence[float]
+) -> list[Floats]:
+    """Probability that each load of the grid meets the target, shape (loads,), for each size.
+
+    One pass over the grid solves all sizes of clusters: to it they are so many habits more.
+    """
+    each = [_said(prior, trials, at, seen, size) for size in larger]
+    said = {j: np.concatenate([likely[j] for likely, _ in each], axis=1) for j in set(at)}
+    count = len(prior.weights)
+    states, evidences = _forward_backward(prior, said, habits=count * len(each))
+    return [
+        _holds(prior, states[:, :, first : first + count], evidences[first : first + count] + scale)
+        for first, (_, scale) in zip(range(0, len(evidences), count), each, strict=True)
+    ]
+
+
+def _holds(prior: Curve, states: Floats, evidences: Floats) -> Floats:
+    """Probability that each load of the grid meets the target, whatever the habit, (loads,)."""
+    log_weight = np.log(prior.weights) + evidences
     weight = np.exp(log_weight - log_weight.max())
     levels = np.einsum("jdhl,h->jl", states, weight / weight.sum())
     below = np.concatenate([np.zeros((len(levels), 1)), np.cumsum(levels, axis=1)], axis=1)
@@ -119,19 +132,24 @@ def _solve(
 
 def _said(
     prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: float
-) -> tuple[Floats, Floats]:
-    """Likelihood of every state at every load, scaled to at most 1, and the logarithm of the scale.
+) -> tuple[dict[int, Floats], Floats]:
+    """Likelihood of every state at each load that was run, and the logarithm of the scale.
 
-    Shapes (loads, slopes, habits, levels) and (habits,).
+    Scaled to at most 1. Shapes (slopes, habits, levels) and (habits,).
     """
-    slopes, habits, levels, padded = prior.spreads.shape
-    logs = np.zeros((len(prior.grid), slopes, habits, levels))
-    if trials:
-        alone = _likelihoods(prior, trials, at, seen, larger)
-        spread = np.log(alone @ prior.spreads.reshape(-1, padded).T + _TINY)
-        np.add.at(logs, np.array(at), spread.reshape(-1, slopes, habits, levels))
-    top = logs.max(axis=(1, 3), keepdims=True)
-    return np.exp(logs - top), np.asarray(top.sum(axis=(0, 1, 3)), np.float64)
+    scale = np.zeros(len(prior.weights))
+    if not trials:
+        return {}, scale
+    alone = _likelihoods(prior, trials, at, seen, larger)
+    # Many small products: BLAS would spread a large one over the machine's CPUs, and wait on each.
+    spread = np.log(np.matmul(alone, prior.spreads.transpose(0, 1, 3, 2)) + _TINY)
+    likely = {}
+    for j in set(at):
+        logs = spread[:, :, np.array(at) == j].sum(axis=2)
+        top = logs.max(axis=(0, 2), keepdims=True)
+        likely[j] = np.exp(logs - top)
+        scale += top[0, :, 0]
+    return likely, scale
 
 
 def _likelihoods(
@@ -174,29 +192,42 @@ def _size(trial: Trial, size: float) -> float:
     return min(size, float(trial.requests))
 
 
-def _forward_backward(prior: Curve, said: Floats) -> tuple[Floats, Floats]:
+def _forward_backward(
+    prior: Curve, said: Mapping[int, Floats], *, habits: int
+) -> tuple[Floats, Floats]:
     """Probability of every state at every load, and the logarithm of each habit's evidence.
 
-    Shapes (loads, slopes, habits, levels) and (habits,).
+    Shapes (loads, slopes, habits, levels) and (habits,). A load of which nothing is said is passed
+    as it is: chances add to one, so that nothing has to be scaled there.
+
+    Args:
+        prior: of the curve.
+        said: likelihoods by load, shape (slopes, habits, levels).
+        habits: how many.
 
     Source: Rabiner, A tutorial on hidden Markov models (1989), III.A and V.A (scaling).
     """
-    loads, slopes, habits, levels = said.shape
-    ahead, back = np.empty_like(said), np.ones_like(said)
+    loads, slopes, levels = len(prior.grid), len(prior.turns), len(prior.first)
+    ahead = np.empty((loads, slopes, habits, levels))
+    back = np.ones_like(ahead)
     evidences = np.zeros(habits)
     fallen = prior.rises.transpose(0, 2, 1)
-    now = np.broadcast_to(prior.first / slopes, (slopes, habits, levels))
+    now: Floats = np.broadcast_to(prior.first / slopes, ahead.shape[1:])
     for j in range(loads):
         if j:
             now = _turned(prior.turns.T, np.matmul(now, prior.rises))
-        now = now * said[j]
-        total = now.sum(axis=(0, 2)) + _TINY
-        now = now / total[:, None]
-        evidences += np.log(total)
+        if j in said:
+            now = now * said[j]
+            total = now.sum(axis=(0, 2)) + _TINY
+            now = now / total[:, None]
+            evidences += np.log(total)
         ahead[j] = now
     for j in range(loads - 2, -1, -1):
-        later = np.matmul(_turned(prior.turns, back[j + 1] * said[j + 1]), fallen)
-        back[j] = later / (later.max(axis=(0, 2))[:, None] + _TINY)
+        later = back[j + 1]
+        if j + 1 in said:
+            later = later * said[j + 1]
+            later = later / (later.max(axis=(0, 2))[:, None] + _TINY)
+        back[j] = np.matmul(_turned(prior.turns, later), fallen)
     states = ahead * back
     return states / (states.sum(axis=(1, 3), keepdims=True) + _TINY), evidences
 

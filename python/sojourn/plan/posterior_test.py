@@ -57,7 +57,7 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
         edges=np.zeros(levels + 1),
     )
     likely = rng.random((loads, slopes, habits, levels))
-    states, evidences = posterior._forward_backward(prior, likely)
+    states, evidences = posterior._forward_backward(prior, dict(enumerate(likely)), habits=habits)
     for habit in range(habits):
         total = np.zeros((loads, slopes, levels))
         each = list(itertools.product(range(slopes), range(levels)))
@@ -155,14 +155,14 @@ def test_a_higher_floor_leaves_fewer_levels_that_hold_exactly_as_many_as_it_take
     prior = curve(0.99)
     seen = evidence.sizes((), 1e-3)
     flat = replace(prior, floor=np.zeros_like(prior.floor))
-    as_is = posterior._solve(flat, (), (), seen, 1.0)
-    raised = posterior._solve(replace(flat, floor=flat.floor + LEVEL), (), (), seen, 1.0)
-    fewer = posterior._solve(replace(flat, edges=flat.edges + LEVEL), (), (), seen, 1.0)
+    as_is = posterior._solve(flat, (), (), seen, [1.0])[0]
+    raised = posterior._solve(replace(flat, floor=flat.floor + LEVEL), (), (), seen, [1.0])[0]
+    fewer = posterior._solve(replace(flat, edges=flat.edges + LEVEL), (), (), seen, [1.0])[0]
     assert raised == pytest.approx(fewer)
     assert (raised < as_is).all()
     assert (np.diff(as_is) <= 1e-12).all()
     # With the floor that rises with load the border comes earlier than without.
-    assert (posterior._solve(prior, (), (), seen, 1.0)[1:] < as_is[1:]).all()
+    assert (posterior._solve(prior, (), (), seen, [1.0])[0][1:] < as_is[1:]).all()
 
 
 def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None:
@@ -178,7 +178,7 @@ def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None
             now = prior.turns.T @ risen
         below = np.concatenate([[0.0], np.cumsum(now.sum(axis=0))])
         wanted.append(np.interp(-prior.floor[j], prior.edges, below))
-    found = posterior._solve(prior, (), (), seen, 1.0)
+    found = posterior._solve(prior, (), (), seen, [1.0])[0]
     assert found == pytest.approx(np.array(wanted), abs=1e-9)
     assert levels == 56
 
