@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from typer import main as typer_main
 
 from sojourn import handed
 
+# Workers share the CPUs: threads of BLAS, which wait by spinning, would take them from one another.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Who calls the command line again in one process need not build all commands again.
+typer_main.get_command = cache(typer_main.get_command)
 # No test asserts a time: an example may take as long as the machine lets it.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")
@@ -26,6 +33,16 @@ def _form() -> object:
 
 handed.hand_in(handed.STUDY_FORM, _form)
 FakeHost = Callable[[str], Path]
+E2E = Path(__file__).parent / "tests" / "e2e"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test on real servers that `make e2e`, which looks into its folder only, misses."""
+    lost = [
+        one.nodeid for one in items if one.get_closest_marker("e2e") and E2E not in one.path.parents
+    ]
+    if lost:
+        raise pytest.UsageError(f"marked e2e, and not in tests/e2e, where `make e2e` looks: {lost}")
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ def test_what_a_guest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             guest.poll()
             guest.tasks()
             guest.owner(80)
-            guest.stop()
+            guest.stop(term_s=0.0)  # no service is there, whose end could be waited for
         finally:
             os.close(said)
             channel.close()

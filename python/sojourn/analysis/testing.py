@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from sojourn.findings.measured import Measured, Second, StudyData
-from sojourn.plan.next import next_point
+from sojourn.plan.next import Planner
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.samples.dependence import of_run
 from sojourn.spec import PROFILES, Qos, ServiceSpec, Study
@@ -118,7 +118,8 @@ def run_study(
     rng = np.random.default_rng(seed)
     done: list[Measured] = []
     lives: dict[str, float] = {}
-    while point := next_point(study, [m.outcome for m in done], PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next([m.outcome for m in done]):
         if made := of_phase.get(point.phase):
             done += [Measured(outcome=made(member)) for member in point.all]
             continue

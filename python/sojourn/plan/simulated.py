@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sojourn import spec
-from sojourn.plan import next_point, progress
+from sojourn.plan import Planner, progress
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.questions import Questions
 from sojourn.plan.rehearse import imagine
@@ -87,10 +87,12 @@ def play(
 ) -> list[Outcome]:
     """Run a study to its end, or to `stop_after` points, as the pipeline does."""
     played = list(outcomes or [])
-    while len(played) < stop_after and (point := next_point(study, played, questions)):
-        if any(point.key == outcome.point.key for outcome in played):
+    planner, keys = Planner(study, questions), {outcome.point.key for outcome in played}
+    while len(played) < stop_after and (point := planner.next(played)):
+        if point.key in keys:
             raise AssertionError(f"{point.key} was planned twice")
         played += map(measure, point.all)
+        keys |= {member.key for member in point.all}
     return played
 
 

@@ -11,10 +11,11 @@ import pytest
 from sojourn.findings.findings import Findings
 from sojourn.questions import parts
 from sojourn.questions.testing_openings import every
-from sojourn.report import doubts, figures, openings, testing, text
+from sojourn.report import doubts, figures, openings, page, testing, text
+from sojourn.report.draw.figure import Figure
 from sojourn.report.openings import testing_openings
 from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
-from sojourn.report.page_test import Parsed, built
+from sojourn.report.page_test import Parsed
 
 #: A level as a study has it, which nobody but a study should have to read.
 RAW = re.compile(r'="|\w+:\w+[,@=]\w|where=|policy=|(?<!\w)(nice|fifo|rr|slice|noise|batch):')
@@ -49,6 +50,14 @@ def findings_of(case: str) -> Findings:
     return PLAIN[case] if case in PLAIN else PLAYED[case]()
 
 
+@cache
+def drawn(case: str) -> tuple[dict[str, list[Figure]], list[Figure]]:
+    """All figures, those of each service and those of the study: to draw takes longest here."""
+    findings = findings_of(case)
+    of_services = {s.service: figures.of_service(s) for s in findings.services}
+    return of_services, figures.of_study(findings)
+
+
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_said_first_is_short_and_plain(case: str, width: int) -> None:
@@ -69,7 +78,8 @@ def test_each_question_opens_with_its_own(case: str) -> None:
 @pytest.mark.parametrize("case", PLAYED)
 def test_the_page_shows_headline_sentences_and_figures_before_anything_else(case: str) -> None:
     found, opening = findings_of(case), openings.of(findings_of(case))
-    html = built(found)
+    of_services, of_study = drawn(case)
+    html = page.html(found, of_services=of_services, of_study=of_study)
     body = html[html.index("<main>") : html.index('id="figures"')]
     first = body[: body.index("In words")]
     said = " ".join(Parsed(first + "<p>").text.split())
@@ -163,8 +173,8 @@ def _without_numbers(text: str) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_the_figures_that_it_names_are_drawn_or_missing_with_a_reason(case: str) -> None:
     findings = findings_of(case)
-    names = {f.name for f in figures.of_study(findings)}
-    names |= {f.name for s in findings.services for f in figures.of_service(s)}
+    of_services, of_study = drawn(case)
+    names = {f.name for group in (of_study, *of_services.values()) for f in group}
     kind = next(kind for kind in openings.every() if kind.applies(findings))
     if kind.name != "plain":
         assert set(openings.of(findings).figures) <= names

@@ -14,8 +14,7 @@ from sojourn.host.usage.resource import FORM
 from sojourn.models.classify import planted
 from sojourn.models.classify.planted import Planted
 from sojourn.models.classify.scenario import CPU
-from sojourn.plan import Point
-from sojourn.plan.next import next_point
+from sojourn.plan import Planner, Point
 from sojourn.samples import made
 from sojourn.spec import PROFILES, Study
 from sojourn.testing_questions import PLANS
@@ -110,7 +109,8 @@ def record(
         factors={key: values} if len(levels) > 1 else {},
     )
     with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:
-        while (point := next_point(study, kept.outcomes(), PLANS)) is not None:
+        planner = Planner(study, PLANS)
+        while (point := planner.next(kept.outcomes())) is not None:
             folder = kept.folder(point)
             threads = int(point.setting.get(key, levels[0]))
             leave(folder, point, service, threads, unseen=unseen, idle_cpus=idle_cpus)

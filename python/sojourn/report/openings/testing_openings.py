@@ -11,7 +11,7 @@ from sojourn import analysis, spec
 from sojourn.analysis.testing import measured
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.plan import next_point
+from sojourn.plan import Planner
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.stats.testing import mg1
@@ -30,7 +30,8 @@ def interference() -> Findings:
     study = spec.load("interference", profile="quick", overrides=sets, asks=PLANS.mistakes)
     rng = np.random.default_rng(11)
     done: list[Measured] = []
-    while point := next_point(study, [one.outcome for one in done], PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next([one.outcome for one in done]):
         if point.offered_rps is None:
             times = rng.exponential(16e9 / CAPACITY_RPS, 2_000)
         else:
@@ -57,7 +58,8 @@ def unbelieved() -> Findings:
     study = spec.load("key_size", profile="quick", overrides=sets, asks=PLANS.mistakes)
     rng = np.random.default_rng(7)
     done: list[Measured] = []
-    while point := next_point(study, [one.outcome for one in done], PLANS):
+    planner = Planner(study, PLANS)
+    while point := planner.next([one.outcome for one in done]):
         one = measured(point, rng.exponential(1e5, 2_000), seconds=2)
         why = (STOPPED.format(10 + len(done)),)
         done.append(
