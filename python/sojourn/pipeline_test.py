@@ -141,14 +141,16 @@ def test_what_the_machine_cannot_do_is_refused_before_a_record_is_begun(
 def test_no_load_that_fits_is_exit_1_and_a_failed_self_check_is_exit_3(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(tmp_path / "a", "--set", "services.memcached.qos.bound=1us") == Exit.VIOLATED
+    brief = ("--set", "run.search.budget_s=2")  # of time that passes: neither search ends before
+    late = ("--set", "services.memcached.qos.bound=1us")
+    assert run(tmp_path / "a", *brief, *late) == Exit.VIOLATED
     plain = made.result
 
     def doubtful(*args: Any, **changes: Any) -> dict[str, Any]:
         return plain(*args, **{**changes, "verdict": "unknown", "reasons": ["client stopped"]})
 
     monkeypatch.setattr(made, "result", doubtful)
-    assert run(tmp_path / "b") == Exit.UNKNOWN
+    assert run(tmp_path / "b", *brief) == Exit.UNKNOWN
 
 
 def test_an_unforeseen_fault_leaves_no_traceback_on_the_terminal(
