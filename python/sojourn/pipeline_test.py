@@ -15,6 +15,7 @@ from sojourn import pipeline, spec, store
 from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.errors import Exit, HostFault, RunFault
+from sojourn.findings.findings import MaxLoad
 from sojourn.plan import Point, Verdict, failures
 from sojourn.samples import made
 from sojourn.testing import CAPACITY_RPS, Lab, installed, is_bug
@@ -151,6 +152,10 @@ def test_no_load_that_fits_is_exit_1_and_a_failed_self_check_is_exit_3(
 
     monkeypatch.setattr(made, "result", doubtful)
     assert run(tmp_path / "b", *brief) == Exit.UNKNOWN
+    doubted = pipeline.findings_of(record(tmp_path / "b").path).services[0].section(MaxLoad)
+    assert doubted
+    assert doubted.border is None, "not for want of time"
+    assert doubted.reasons == ("no run is valid", "client stopped")
 
 
 def test_an_unforeseen_fault_leaves_no_traceback_on_the_terminal(
