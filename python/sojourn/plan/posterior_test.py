@@ -57,7 +57,9 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
         edges=np.zeros(levels + 1),
     )
     likely = rng.random((loads, slopes, habits, levels))
-    states, evidences = posterior._forward_backward(prior, dict(enumerate(likely)), habits=habits)
+    likely[2] = 1.0
+    said = {j: likely[j] for j in range(loads) if j != 2}  # of that load no run says anything
+    states, evidences = posterior._forward_backward(prior, said, habits=habits)
     for habit in range(habits):
         total = np.zeros((loads, slopes, levels))
         each = list(itertools.product(range(slopes), range(levels)))
