@@ -1,4 +1,4 @@
-"""A group of tests stays with one worker: pytest and pytest-xdist agree on how it is said."""
+"""Tests run where they are to: a group with one worker, those on real servers by `make e2e`."""
 
 from __future__ import annotations
 
@@ -34,3 +34,11 @@ def test_a_group_of_tests_stays_with_one_worker(tmp_path: Path) -> None:
 def test_what_has_no_group_is_shared_among_workers(tmp_path: Path) -> None:
     loose = IN_A_GROUP.replace('@pytest.mark.xdist_group("turn")\n', "")
     assert len(workers(tmp_path / "loose", loose)) == 2
+
+
+def test_tests_on_real_servers_lie_where_make_e2e_looks() -> None:
+    root = Path(__file__).parent
+    files = [*root.rglob("*_test.py"), *root.with_name("python").rglob("*_test.py")]
+    mark = "pytest.mark." + "e2e"  # this file has none
+    folders = {path.parent for path in files if mark in path.read_text()}
+    assert folders == {root / "e2e"}
