@@ -186,17 +186,23 @@ def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text()) for path in sources("python/sojourn", "*.py")}
 
 
+@cache
+def nodes() -> dict[Path, list[ast.AST]]:
+    """All nodes of each file; to walk through them takes longest here."""
+    return {path: list(ast.walk(tree)) for path, tree in trees().items()}
+
+
 def python_messages() -> Iterator[str]:
     """Texts in the code that are no docstring; of commands the docstring too: it is their help."""
-    for path, tree in trees().items():
+    for path, within in nodes().items():
         docs = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in within
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
-        for node in ast.walk(tree):
+        for node in within:
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
             if is_text and (id(node) not in docs or "cli" in path.parts):
                 yield node.value  # type: ignore[attr-defined]
@@ -221,8 +227,8 @@ def report_pages() -> Iterator[str]:
 
 def python_names() -> Iterator[str]:
     """Names of functions, classes, attributes, parameters and variables, at each use."""
-    for tree in trees().values():
-        for node in ast.walk(tree):
+    for within in nodes().values():
+        for node in within:
             if isinstance(node, ast.Name):
                 yield node.id
             elif isinstance(node, ast.Attribute):
@@ -287,8 +293,8 @@ def test_first_lines_of_modules_are_short() -> None:
 
 
 def python_functions() -> Iterator[tuple[str, int]]:
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, within in nodes().items():
+        for node in within:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 is_said = ast.get_docstring(node) is not None
                 first = node.body[1].lineno if is_said and len(node.body) > 1 else node.lineno
