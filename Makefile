@@ -20,8 +20,12 @@ order = $(if $(ORDER),--random-order-seed=$(ORDER))
 part = scripts/each --by "$(MAKE) --no-print-directory -o build"
 parts_beside = scripts/each --beside --by "$(MAKE) --no-print-directory -o build"
 cargo_test = cargo test --profile gate --locked --workspace --quiet
+# Twice as many at a time as there are CPUs, because most wait for a second of load to pass.
+at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
+test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
+untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
+.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -43,15 +47,15 @@ demo: build ## the main job: latency against load on real memcached and NGINX, q
 	@$(bin)/sojourn run latency_vs_load --profile quick || case $$? in 1|3) ;; *) exit 1 ;; esac
 
 test: build ## everything that must pass; a part that fails stops no other, the end says which did
-	@$(part) beside served e2e-alone
+	@$(part) beside served rust-live e2e-alone
 
 # What needs no quiet machine: compilers and Python's tests, which wait for programs half of their time.
 beside: build
 	@$(parts_beside) check rust-built python
 
-# Rust's tests and those on real servers wait for load to pass more than they compute.
+# They wait for load to pass more than they compute.
 served: build
-	@$(parts_beside) rust e2e-beside
+	@$(parts_beside) rust-untraced e2e-beside
 
 quick: build ## what a change against BASE touches, nearest first: checks, crates, Python's tests; see CONTRIBUTING
 	@$(bin)/python scripts/quick --base $(or $(BASE),main)
@@ -88,10 +92,17 @@ unit: build ## tests that start no server: make rust, then make python
 
 rust: build ## tests of the crates
 	@$(MAKE) --no-print-directory -o build rust-built
-	@scripts/counted $(cargo_test) --no-fail-fast $(with_bpf) sojourn-tools/bpf)
+	@$(at_once) scripts/counted $(cargo_test) --no-fail-fast $(with_bpf) sojourn-tools/bpf)
 
 rust-built:
 	@$(cargo_test) --no-run $(with_bpf) sojourn-tools/bpf)
+
+# All but those that trace, which report `unknown` while others have the CPUs.
+rust-untraced:
+	@$(at_once) scripts/counted $(cargo_test) --no-fail-fast $(untraced) $(with_bpf) sojourn-tools/bpf --test clangs)
+
+rust-live:
+	@! scripts/setup --bpf || scripts/counted $(cargo_test) --no-fail-fast --features sojourn-tools/bpf --test live
 
 python: build ## tests of the Python package that start no server; their times into target/python.xml
 	$(bin)/pytest -q $(order) -n auto --dist loadfile --junitxml target/python.xml -m "not e2e and not privileged"

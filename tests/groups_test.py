@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ import os, pathlib, pytest
 def test_it(way):
     pathlib.Path(way).write_text(os.environ["PYTEST_XDIST_WORKER"])
 """
+
+ROOT = Path(__file__).parents[1]
 
 
 def workers(folder: Path, test: str) -> set[str]:
@@ -37,8 +40,18 @@ def test_what_has_no_group_is_shared_among_workers(tmp_path: Path) -> None:
 
 
 def test_tests_on_real_servers_lie_where_make_e2e_looks() -> None:
-    root = Path(__file__).parent
+    root = ROOT / "tests"
     files = [*root.rglob("*_test.py"), *root.with_name("python").rglob("*_test.py")]
     mark = "pytest.mark." + "e2e"  # this file has none
     folders = {path.parent for path in files if mark in path.read_text()}
     assert folders == {root / "e2e"}
+
+
+def test_every_test_program_of_the_crates_is_run_by_make_test() -> None:
+    words = ["make", "-n", "-o", "build", "rust-untraced", "rust-live"]
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    said = subprocess.check_output(words, cwd=ROOT, env=outside, text=True)
+    files = [*ROOT.glob("crates/*/tests/*.rs"), *ROOT.glob("crates/*/tests/*/main.rs")]
+    names = [path.parent.name if path.name == "main.rs" else path.stem for path in files]
+    assert sorted(re.findall(r"--test (\w+)", said)) == sorted(names)
+    assert " --lib " in said
