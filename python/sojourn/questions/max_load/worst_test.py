@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -188,13 +189,20 @@ def test_an_interval_decides_up_to_a_factor_of_two(lo: float, hi: float, words: 
     assert bool(said) is bool(words)
 
 
+@cache
+def played(budget_s: float, stretch: float) -> tuple[Study, list[Outcome]]:
+    """A study and its outcomes, which the cases below share."""
+    of = quick(f"run.search.budget_s={budget_s}", f"services.memcached.stretch={stretch}")
+    return of, play(of, imagine, PLANS)
+
+
 def settle(
     lo: float, hi: float, *, spent: int = 0, budget_s: float = 60, stretch: float = 1
 ) -> Settle | None:
     """After `spent` probes of ten seconds and one run of ten seconds that is none."""
-    of = quick(f"run.search.budget_s={budget_s}", f"services.memcached.stretch={stretch}")
-    probes = [o for o in play(of, imagine, PLANS) if o.point.phase is Phase.SEARCH][:1] * spent
-    peaks = [o for o in play(of, imagine, PLANS) if o.point.phase is Phase.PEAK][:1]
+    of, known = played(budget_s, stretch)
+    probes = [o for o in known if o.point.phase is Phase.SEARCH][:1] * spent
+    peaks = [o for o in known if o.point.phase is Phase.PEAK][:1]
     outcomes = [replace(o, wall_s=10.0) for o in (*probes, *peaks)]
     return worst._settle(
         StudyData(study=of.of("memcached"), measured=(), questions=PLANS), border(lo, hi), outcomes
