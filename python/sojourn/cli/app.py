@@ -22,6 +22,7 @@ from sojourn.cli import (
     machine,
     manage_cmd,
     models_cmd,
+    open_cmd,
     own,
     plan,
     records,
@@ -107,6 +108,7 @@ app.command(rich_help_panel=_AFTER)(ls.ls)
 app.command(rich_help_panel=_AFTER)(records.show)
 app.command("report", rich_help_panel=_AFTER)(records.write)
 app.command(rich_help_panel=_AFTER)(sql.sql)
+app.command("open", rich_help_panel=_AFTER)(open_cmd.open_)
 app.command(rich_help_panel=_AFTER)(rm.rm)
 app.add_typer(models_cmd.app)
 _top.__doc__ = flowing(ABOUT)

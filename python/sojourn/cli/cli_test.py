@@ -49,6 +49,7 @@ def test_the_verbs_are_those_of_the_design() -> None:
         "install",
         "try",
         "init",
+        "open",
     }
 
 

@@ -8,6 +8,7 @@ So there is one writer (`whole`) and one reader (`foreign`, and `columns` for Pa
     keep_json, keep_text              the same, with the fault of a run that cannot write
     read_bytes, read_text, read_json  a plain file of bounded size and depth; never by a link
     read_named                        a file that the user has named, of bounded size
+    lines_named                       its lines, one after the other
     read_columns                      a Parquet file of bounded rows and bytes
     tables                            tables of the kernel, in which names stand that anybody chose
     tree                              folders as deep as anybody made them: looked through, removed
@@ -24,6 +25,7 @@ from sojourn.disk.foreign import (
     JSON_BYTES,
     depth_of,
     is_plain,
+    lines_named,
     opened,
     parsed,
     read_bytes,
@@ -52,6 +54,7 @@ __all__ = [
     "keep_json",
     "keep_text",
     "keep_whole",
+    "lines_named",
     "make_folder",
     "opened",
     "parsed",

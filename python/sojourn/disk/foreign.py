@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -100,6 +101,34 @@ def read_named(path: Path, *, most: int = JSON_BYTES) -> bytes:
     if len(found) > most:
         raise ValueError(f"it has more than {most} bytes")
     return found
+
+
+def lines_named(path: Path, *, most: int, longest: int, is_cut: bool = False) -> Iterator[bytes]:
+    """The lines of such a file, one after the other: only one is in memory.
+
+    Args:
+        path: of the file.
+        most: bytes of the file.
+        longest: bytes of a line.
+        is_cut: a longer line is given in pieces, for a look at the first bytes.
+
+    Raises:
+        OSError: it cannot be read, or is no plain file: a pipe might never end.
+        ValueError: the file is larger than `most`, or a line is longer than `longest` bytes.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+        if found.st_size > most:
+            raise ValueError(f"it has {found.st_size} bytes, at most {most} are read")
+        number = read = 0
+        while line := file.readline(longest + 1):
+            number, read = number + 1, read + len(line)
+            if read > most or (len(line) > longest and not is_cut):
+                raise ValueError(f"line {number} is longer than {longest} bytes")
+            yield line
 
 
 def parsed(raw: bytes) -> Any:

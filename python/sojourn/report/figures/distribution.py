@@ -64,6 +64,21 @@ def nines(share: float) -> float | None:
     return None if share >= 1 else -math.log10(1 - share) + 0.0
 
 
+def nines_x(deepest: float) -> alt.X:
+    """The axis of nines, as far as the rarest that is drawn."""
+    return alt.X(
+        "x:Q",
+        title="quantile of requests",
+        scale=alt.Scale(domain=[0, max(deepest, 2.0)], nice=False),
+        axis=alt.Axis(
+            values=[0, nines(0.5), *range(1, math.ceil(deepest) + 1)],
+            labelExpr=NINES_LABEL,
+            labelOverlap="greedy",
+            labelSeparation=6,
+        ),
+    )
+
+
 def _rows(point: LoadPoint) -> list[Record]:
     return [
         {
@@ -114,24 +129,13 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
     sheet = Sheet()
     rows = [row for point in points for row in _drawn(point, axis)]
     deepest = max((float(row["x"] or 0) for row in rows if is_finite(row["x"])), default=2.0)
-    x = alt.X(
-        "x:Q",
-        title="quantile of requests",
-        scale=alt.Scale(domain=[0, max(deepest, 2.0)], nice=False),
-        axis=alt.Axis(
-            values=[0, nines(0.5), *range(1, math.ceil(deepest) + 1)],
-            labelExpr=NINES_LABEL,
-            labelOverlap="greedy",
-            labelSeparation=6,
-        ),
-    )
     labels = [show.load(point.fraction) for point in points]
     colours = [load(i, len(points)) for i in range(len(points))]
     lines = (
         sheet.chart("shares", rows)
         .mark_line(strokeWidth=2)
         .encode(
-            x=x,
+            x=nines_x(deepest),
             y=axis.y("y", "sojourn time"),
             color=alt.Color(
                 "load:N",

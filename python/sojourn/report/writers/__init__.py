@@ -13,7 +13,7 @@ from sojourn import disk, kinds
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.report import parts
-from sojourn.report.writers import csv, html, json, markdown, text
+from sojourn.report.writers import csv, html, json, latex, markdown, openmetrics, text
 from sojourn.report.writers.writer import Writer
 from sojourn.spec.faults import near
 
@@ -23,6 +23,8 @@ WRITERS: Mapping[str, Writer] = kinds.table(
     json.WRITER,
     csv.WRITER,
     markdown.WRITER,
+    latex.WRITER,
+    openmetrics.WRITER,
 )
 Exports: TypeAlias = Sequence[tuple[Writer, Path]]
 

@@ -25,7 +25,7 @@ def written(tmp_path: Path, name: str, *, found: Findings | None = None) -> str:
 
 
 def test_each_format_is_written_by_name(tmp_path: Path) -> None:
-    assert set(WRITERS) == {"html", "text", "json", "csv", "markdown"}
+    assert set(WRITERS) == {"html", "text", "json", "csv", "markdown", "latex", "openmetrics"}
     found = testing.findings()
     assert written(tmp_path, "html").startswith("<!doctype html>")
     assert found.answer.split()[0] in written(tmp_path, "text")

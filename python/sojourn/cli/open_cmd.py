@@ -1,0 +1,192 @@
+"""`sojourn open`: result files of other load tools, and records beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli import lowered
+from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, Results
+from sojourn.cli.plain import put, put_json
+from sojourn.errors import SpecFault, StoreFault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sojourn.importers import Options
+    from sojourn.report.opened import Side
+    from sojourn.report.writers import Exports
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE…",
+        show_default=False,
+        help="Result files. A record is a folder or a name, as for `sojourn show`.",
+    ),
+]
+Form = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help="Format of the files, instead of what their first bytes look like. `list` shows all.",
+    ),
+]
+Unit = Annotated[
+    str,
+    typer.Option(
+        "--unit",
+        metavar="UNIT",
+        show_default="ns",
+        help="Unit of times in HdrHistogram logs: ns, us, ms or s. They do not say it.",
+    ),
+]
+Export = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--export",
+        metavar="FORMAT=FILE",
+        show_default=False,
+        rich_help_panel=OUTPUT_PANEL,
+        help="Also write a file: html, text, json, csv or markdown. May be repeated.",
+    ),
+]
+ROOM = 3  # series whose intervals fit beside each other
+UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def open_(
+    names: Names = None,
+    form: Form = "",
+    unit: Unit = "",
+    export: Export = None,
+    results: Results = RESULTS,
+    as_json: AsJson = False,
+) -> None:
+    """Read results of k6, wrk, vegeta and others, and show what they can and cannot say.
+
+    Each quantile has an interval where the file has single requests or a histogram, and none where
+    its tool printed only a number. A dash means that the file cannot carry it. Beside it is from
+    when it was measured and what made the load. Failed requests are counted apart.
+
+    Several files, and records of this lab, are put on one plot.
+
+    \b
+    Examples:
+      sojourn open k6.json
+      sojourn open wrk.txt vegeta.json --export html=page.html
+      sojourn open k6.json latency_vs_load
+      sojourn open times.log --format hdr-log --unit us
+      sojourn open --format list
+    """
+    from sojourn import importers, report
+    from sojourn.report import opened_writers
+
+    if form == "list":
+        for one in importers.FORMATS.values():
+            put(f"{one.name:18} {one.about}")
+        return
+    if unit and unit not in UNITS:
+        raise SpecFault(f"'{unit}' is no unit", at="--unit", fix=f"use {', '.join(UNITS)}")
+    if not names:
+        raise SpecFault(
+            "no file is given",
+            at="sojourn open",
+            fix="name a result file; `sojourn open --format list` shows which can be read",
+        )
+    exports = report.asked(export or ())
+    opened_writers.check(exports)
+    _lower(names, exports)
+    sides = _sides(names, form, importers.Options(unit_ns=UNITS.get(unit)), results)
+    opened_writers.export(sides, exports)
+    if as_json:
+        put_json(opened_writers.table(sides))
+    else:
+        _print(sides)
+
+
+def _lower(names: Sequence[str], exports: Exports) -> None:
+    """Before the first byte of a stranger's file is read."""
+    if exports:
+        lowered.for_writing(exports[0][1].absolute().parent)
+    else:
+        lowered.for_reading(Path(names[0]).absolute().parent)
+
+
+def _sides(names: Sequence[str], form: str, options: Options, results: Path) -> list[Side]:
+    from sojourn import importers
+    from sojourn.report import opened
+
+    found: list[Side] = []
+    for name in names:
+        path = Path(name)
+        if path.is_dir() or not path.exists():
+            found += _of_record(name, results, len(found))
+        else:
+            kind, series = importers.read(path, form, options)
+            for one in series:
+                called = f"{path.name} {one.name}".rstrip()
+                found.append(opened.of_series(opened.letter(len(found)), called, kind.name, one))
+        if len(found) > opened.MOST:
+            raise SpecFault(
+                f"there are more than {opened.MOST} series",
+                at=name,
+                fix="open fewer files at once",
+            )
+    return found
+
+
+def _of_record(name: str, results: Path, first: int) -> list[Side]:
+    """Each load of a record of this lab.
+
+    Raises:
+        SpecFault: there is neither such a file nor such a record.
+    """
+    from sojourn import pipeline, store
+    from sojourn.report import opened, show
+
+    try:
+        path = store.resolve(results, name)
+    except StoreFault as error:
+        raise SpecFault(
+            f"there is neither a file nor a record '{name}'", at=name, fix=error.fix
+        ) from None
+    findings = pipeline.findings_of(path)
+    each = [(service, point) for service in findings.services for point in service.points]
+    if not each:
+        raise SpecFault("the record has no load", at=str(path), fix="open a record with a sweep")
+    return [
+        opened.of_point(
+            opened.letter(first + number),
+            f"{service.service} at {show.load(point.fraction)} of max RPS",
+            point,
+        )
+        for number, (service, point) in enumerate(each)
+    ]
+
+
+def _print(sides: Sequence[Side]) -> None:
+    from sojourn.cli.draw import escape, new_table, to_stdout
+    from sojourn.report import opened, opened_writers
+
+    console = to_stdout()
+
+    def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+        made = new_table(*map(escape, head))
+        for line in lines:
+            made.add_row(*map(escape, line))
+        console.print(made)
+
+    if len(sides) > 1:
+        table(*opened.beside(sides, has_intervals=len(sides) <= ROOM))
+        for said in opened.caveats(sides):
+            console.print(escape(said))
+    for side in sides:
+        console.print(f"\n[bold]{escape(side.heading)}[/]")
+        table(opened.COLUMNS, opened.rows(side))
+        for said in opened_writers.meaning(side):
+            console.print(f"[dim]- {escape(said)}[/]")

@@ -1,0 +1,153 @@
+"""`sojourn open` as typed: files that real tools wrote, beside each other and beside a record."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn import pipeline, spec, store
+from sojourn.cli.app import main
+from sojourn.errors import Exit
+from sojourn.importers import FORMATS
+from sojourn.importers.series import PAGE
+from sojourn.importers.testing import SAMPLES, content
+from sojourn.report import testing
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every sample under its own name."""
+    for one in SAMPLES:
+        (tmp_path / one.name).write_bytes(content(one.name))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def test_each_number_has_beside_it_what_its_tool_measured(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["open", "wrk.txt"]) == Exit.OK
+    said = capsys.readouterr().out
+    row = next(line.split() for line in said.splitlines() if line.startswith("p99 "))
+    assert row[:6] == ["p99", "4.52", "ms", "–", "send", "closed"]
+    assert "adds times to its histogram that it did not measure" in " ".join(said.split())
+    assert f"{PAGE}#wrk" in said
+
+
+def test_several_files_come_in_one_table_with_what_keeps_them_apart(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["open", "wrk2.txt", "vegeta.json"]) == Exit.OK
+    said = capsys.readouterr().out
+    assert "They do not measure the same" in said
+    assert next(line.split() for line in said.splitlines() if line.startswith("measured"))[-2:] == [
+        "intended",
+        "send",
+    ]
+
+
+def test_the_files_that_are_written_hold_the_same_numbers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"--export={name}={folder / name}" for name in ("json", "csv", "markdown", "text")]
+    page = folder / "page.html"
+    shown = ["open", "vegeta.json", "wrk.txt", f"--export=html={page}", *words]
+    assert main([*shown, "--json"]) == Exit.OK
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads((folder / "json").read_text()) == printed
+    numbers = {(s["series"], n["number"]): n for s in printed["series"] for n in s["numbers"]}
+    assert numbers["B", "p99"]["value_ns"] == 4.52e6
+    assert numbers["B", "p99"]["interval_ns"] is None
+    assert numbers["A", "p99"]["value_ns"] is None
+    assert numbers["A", "p50"]["interval_ns"]
+    rows = {(r["series"], r["number"]): r for r in csv.DictReader(io.StringIO(read(folder, "csv")))}
+    assert rows["A", "p99"]["value_ns"] == "", "what is not known is no 0"
+    assert float(rows["B", "p99"]["value_ns"]) == 4.52e6
+    for name in ("page.html", "markdown", "text"):
+        assert "4.52 ms" in read(folder, name)
+        assert "adds times to its histogram" in read(folder, name)
+    figures = read(folder, "page.html").partition('id="figures">')[2].partition("</script>")[0]
+    spec_ = json.loads(figures)["opened"]["spec"]
+    assert {row["series"] for row in spec_["datasets"]["lines"]} == {"A"}
+    assert {row["series"] for row in spec_["datasets"]["dots"]} == {"B"}
+
+
+def read(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def test_a_record_is_put_beside_a_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = spec.load("latency_vs_load", profile="quick")
+    with store.open(folder, asked, resume=False, machine="vm", manifest={}) as opened:
+        pass
+    found = testing.findings()
+    monkeypatch.setattr(pipeline, "findings_of", lambda _path: found)
+    assert main(["open", "wrk.txt", str(opened.path), "--json"]) == Exit.OK
+    series = json.loads(capsys.readouterr().out)["series"]
+    loads = [point for service in found.services for point in service.points]
+    assert len(series) == 1 + len(loads)
+    assert {one["measured_from"] for one in series[1:]} == {"intended"}
+    first = next(n for n in series[1]["numbers"] if n["q"] == 0.5)
+    assert first["value_ns"] == next(q.value for q in loads[0].quantiles if q.q == 0.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "fix"),
+    [
+        ([], "no file is given", "--format list"),
+        (["gone.json"], "neither a file nor a record", ""),
+        (["wrk.txt", "--format", "k7"], "no format k7", "known: k6-json"),
+        (["wrk.txt", "--format", "k6-json"], "no JSON", ""),
+        (["wrk.txt", "--unit", "minutes"], "no unit", "ns, us, ms, s"),
+        (["wrk.txt", "--export", "latex=x"], "cannot be written as latex", "html, text"),
+        (["wrk.txt", "--export", "html=/nowhere/x"], "does not exist", ""),
+        (["wrk.txt"] * 30, "more than 26 series", "fewer"),
+    ],
+)
+def test_what_cannot_be_opened_is_named_with_a_way_out(
+    folder: Path, words: list[str], what: str, fix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["open", *words]) == Exit.USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    assert what in said
+    assert fix in said
+
+
+def test_names_of_strangers_control_no_terminal_and_make_no_tag(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b[2J<script>alert(1)</script>|[red]x"
+    name = f"{evil[:4]}<b>[red].json"
+    row = {"latency": 5, "bytes_out": 0, "code": 200, "timestamp": "2026-01-01T00:00:00Z"}
+    bad = row | {"code": 0, "error": evil}
+    (folder / name).write_text(f"{json.dumps(row)}\n{json.dumps(bad)}\n")
+    page, table = folder / "page.html", folder / "table.md"
+    words = [f"--export=html={page}", f"--export=markdown={table}"]
+    assert main(["open", name, *words]) == Exit.OK
+    said = capsys.readouterr().out
+    assert "\x1b[2J" not in said
+    assert "[red]" in said, "it is text, no colour"
+    assert "<script>alert" not in page.read_text()
+    assert "<b>[red]" not in page.read_text()
+    assert "<script>" not in table.read_text().replace("\\<script\\>", "")
+    assert "\x1b" not in page.read_text() + table.read_text()
+
+
+def test_every_format_is_listed_and_every_tool_has_its_section(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["open", "--format", "list"]) == Exit.OK
+    said = capsys.readouterr().out
+    assert [line.split()[0] for line in said.splitlines()] == list(FORMATS)
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    for form in FORMATS:
+        assert f"`{form}`" in page, form

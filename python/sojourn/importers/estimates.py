@@ -1,0 +1,85 @@
+"""Mean and quantiles of a series, each as far as its file carries it.
+
+From single requests or a histogram: by ranks, with an interval (M10); where the order is known,
+dependence between requests widens it (M9). A number that only the tool printed stays as it is and
+has no interval. No number is made from several percentiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sojourn import quantiles as all_quantiles
+from sojourn.importers.series import Series
+from sojourn.stats import independence, quantiles
+from sojourn.stats.independence import Cut
+from sojourn.stats.interval import COVERAGE, Estimate
+from sojourn.stats.times import Times
+from sojourn.text.numbers import percentile
+
+MEAN_WIDTH = 0.01  # of bins, as a share of the mean: from wider ones none is computed
+PRINTED = "printed by the tool, which gives no interval"
+NOT_THERE = "not in the file"
+
+
+def of(series: Series) -> tuple[Estimate, ...]:
+    """The mean, then every quantile, lowest first."""
+    cut = independence.batches(series.slices)
+    return tuple(_one(series, q, cut) for q in (None, *all_quantiles.ALL))
+
+
+def _one(series: Series, q: float | None, cut: Cut | None) -> Estimate:
+    if series.times is None or not series.times.n:
+        return _stated(series, q)
+    if q is None and None in series.stated and _width(series.times) > MEAN_WIDTH:
+        return _stated(series, None)
+    return _computed(series.times, q, cut)
+
+
+def _width(times: Times) -> float:
+    """Mean width of the bins as a share of the mean time."""
+    middle = float(np.dot(times.lo_ns + times.hi_ns, times.count)) / 2
+    width = float(np.dot(times.hi_ns - times.lo_ns, times.count))
+    return width / middle if middle else 0.0
+
+
+def _computed(times: Times, q: float | None, cut: Cut | None) -> Estimate:
+    ratio = 1.0
+    if cut is not None:
+        ratio = independence.widened(independence.of_cut(cut, q), COVERAGE)
+    if q is None:
+        return quantiles.mean_estimate(times, correlation=ratio)
+    return quantiles.estimate(times, q, correlation=ratio)
+
+
+def _stated(series: Series, q: float | None) -> Estimate:
+    value, n = series.stated.get(q), series.stated_over or series.requests
+    found = Estimate(
+        q=q,
+        value=value,
+        interval=None,
+        across_restarts=None,
+        requests=n or 0,
+        effective=float(n or 0),
+        refused="" if value is not None else NOT_THERE,
+    )
+    if q is None or value is None or n is None:
+        return found
+    needed = quantiles.smallest_sample(q)
+    if n >= needed:
+        return found
+    why = f"too few requests: {percentile(q)} needs {needed:,}, there are {n:,}"
+    return replace(found, value=None, refused=why)
+
+
+def basis(series: Series, found: Estimate) -> str:
+    """What an estimate rests on, in a few words; why there is none."""
+    if found.value is None:
+        return found.refused
+    if found.interval is None:
+        return PRINTED
+    if not series.slices:
+        return f"{found.requests:,} requests, taken as independent: their order is not known"
+    return f"{found.requests:,} requests that count as {found.effective:,.0f}"

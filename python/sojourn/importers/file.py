@@ -1,0 +1,157 @@
+"""A file of a stranger's tool: its first bytes, its lines, its JSON, each number checked.
+
+Whatever is wrong is a SpecFault with file and line. Bounds hold before memory is taken.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import disk
+from sojourn.errors import SpecFault
+
+FILE_BYTES = 2 * 1024**3
+LINE_BYTES = 1024**2
+WHOLE_BYTES = 128 * 1024**2  # of a file that is read at once
+HEAD_BYTES = 16 * 1024  # what a format is recognised by
+LONGEST_NS = 1e15  # eleven days: what is longer is no time of a request
+AGAIN = "run the tool again, or name the format with --format"
+
+
+def fault(what: str, at: str, fix: str = AGAIN) -> SpecFault:
+    """What is wrong with a file, ready to be raised."""
+    return SpecFault(what, at=at, fix=fix)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that the user has named."""
+
+    path: Path
+
+    @property
+    def at(self) -> str:
+        """Where, for a message."""
+        return str(self.path)
+
+    def head(self) -> str:
+        """Its first bytes as text; what is no text is shown as a mark.
+
+        Raises:
+            SpecFault: it cannot be read, or is empty.
+        """
+        found, size = [], 0
+        for _, line in self._raw(HEAD_BYTES):
+            found.append(line)
+            size += len(line)
+            if size >= HEAD_BYTES:
+                break
+        if not size:
+            raise fault("the file is empty", self.at, "run the tool again, and wait for its end")
+        return b"".join(found)[:HEAD_BYTES].decode(errors="replace")
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """(where, text) of each line that is not blank."""
+        for at, raw in self._raw(LINE_BYTES):
+            try:
+                text = raw.decode().strip("\r\n")
+            except UnicodeDecodeError:
+                raise fault("this line is no UTF-8 text", at) from None
+            if text.strip():
+                yield at, text
+
+    def objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(where, object) of each line of a file of JSON lines."""
+        for at, text in self.lines():
+            yield at, self._object(text.encode(), at)
+
+    def document(self) -> dict[str, Any]:
+        """The file as one JSON object."""
+        return self._object(self.whole(), self.at)
+
+    def text(self) -> str:
+        """The whole of a short text."""
+        try:
+            return self.whole().decode()
+        except UnicodeDecodeError:
+            raise fault("it is no UTF-8 text", self.at) from None
+
+    def whole(self) -> bytes:
+        """All bytes."""
+        return b"".join(raw for _, raw in self._raw(WHOLE_BYTES, WHOLE_BYTES))
+
+    def _raw(self, longest: int, most: int = FILE_BYTES) -> Iterator[tuple[str, bytes]]:
+        try:
+            is_head = longest == HEAD_BYTES
+            lines = disk.lines_named(self.path, most=most, longest=longest, is_cut=is_head)
+            for number, line in enumerate(lines, 1):
+                yield f"{self.path}:{number}", line
+        except OSError as error:
+            what = f"it cannot be read: {error.strerror or error}"
+            raise fault(what, self.at, "name a file that exists and that you may read") from None
+        except ValueError as error:
+            raise fault(str(error), self.at, "give a shorter run's file") from None
+
+    @staticmethod
+    def _object(raw: bytes, at: str) -> dict[str, Any]:
+        try:
+            found = disk.parsed(raw)
+        except (ValueError, RecursionError) as error:
+            what = f"this is no JSON that can be read: {error}"
+            if isinstance(error, json.JSONDecodeError):
+                what = f"this is no JSON: {error.msg} at character {error.pos}"
+            raise fault(what, at, "the file may be cut short; run the tool again") from None
+        if not isinstance(found, dict):
+            raise fault(f"a JSON object is needed, not {type(found).__name__}", at)
+        return found
+
+
+def number(value: Any, what: str, at: str, *, scale: float = 1.0) -> float:
+    """A number that is finite and not negative, times a scale.
+
+    Raises:
+        SpecFault: it is something else.
+    """
+    try:
+        found = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not 0 <= found * scale < math.inf:
+        shown = str(value)[:40]
+        raise fault(f"{what} is '{shown}', where a number of 0 or more is needed", at)
+    return found * scale
+
+
+def time_ns(value: Any, what: str, at: str, *, unit_ns: float) -> float:
+    """A time in ns, from a number in a unit."""
+    found = number(value, what, at, scale=unit_ns)
+    if found > LONGEST_NS:
+        raise fault(f"{what} is '{str(value)[:40]}', which is longer than any request", at)
+    return found
+
+
+def count(value: Any, what: str, at: str) -> int:
+    """A number of things."""
+    found = number(value, what, at)
+    if found != int(found) or found >= 2**53:
+        raise fault(f"{what} is '{str(value)[:40]}', where a whole number is needed", at)
+    return int(found)
+
+
+def table(value: Any, what: str, at: str) -> dict[str, Any]:
+    """A JSON object within another."""
+    if not isinstance(value, dict):
+        raise fault(f"{what} is missing or no JSON object", at)
+    return value
+
+
+def rows(value: Any, what: str, at: str) -> list[Any]:
+    """A JSON list within an object."""
+    if not isinstance(value, list):
+        raise fault(f"{what} is missing or no JSON list", at)
+    return value

@@ -1,0 +1,45 @@
+"""`ghz --format json`: each request in `details`."""
+
+from __future__ import annotations
+
+from sojourn.importers.file import File, fault, rows, table, time_ns
+from sojourn.importers.format import Format, Options
+from sojourn.importers.k6_facts import seconds_of
+from sojourn.importers.requests import Requests
+from sojourn.importers.series import Facts, Series
+
+FACTS = Facts(
+    tool="ghz",
+    clock="send",
+    loop="closed",
+    start="Measured from the begin of the call in gRPC's client to its end.",
+    load="A closed loop of workers that share a pacer (--rps); --async makes it open. The file "
+    "has the option.",
+    merged="All workers are in one list.",
+    omission="Coordinated omission is in it, unless --async was given.",
+)
+
+
+def is_it(head: str) -> bool:
+    """Whether ghz wrote it."""
+    return '"endReason"' in head and '"fastest"' in head
+
+
+def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
+    """One series."""
+    whole, found = file.document(), Requests()
+    for number, row in enumerate(rows(whole.get("details"), "details", file.at)):
+        at = f"{file.at}: details[{number}]"
+        one = table(row, "a request", at)
+        ns = time_ns(one.get("latency"), "latency", at, unit_ns=1)
+        status = str(one.get("status", ""))
+        if one.get("error") or status != "OK":
+            found.fail(f"status {status or 'unknown'}")
+        else:
+            found.add(seconds_of(one.get("timestamp"), at), ns, at)
+    if not found.count and not found.failed:
+        raise fault("it has no request in its details", file.at, "run ghz with --format json")
+    return [found.series(FACTS, at=file.at)]
+
+
+FORMAT = Format(name="ghz", about="ghz --format json", is_it=is_it, read=read)

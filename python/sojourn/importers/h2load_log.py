@@ -1,0 +1,37 @@
+"""`h2load --log-file FILE`: start (µs since 1970), status, and time (µs) of each request."""
+
+from __future__ import annotations
+
+import re
+
+from sojourn.importers.file import File, fault, number, time_ns
+from sojourn.importers.format import Format, Options
+from sojourn.importers.h2load_facts import FACTS
+from sojourn.importers.requests import Requests
+from sojourn.importers.series import Series
+
+_US = 1e3
+
+
+def is_it(head: str) -> bool:
+    """Whether the first line is one of h2load's."""
+    return bool(re.match(r"\d{16}\t-?\d+\t\d+(\t\d+)?\r?\n", head))
+
+
+def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are µs
+    """One series; status -1 is a request that failed."""
+    found = Requests()
+    for at, line in file.lines():
+        fields = line.split("\t")
+        if len(fields) < 3:
+            raise fault("this line has no start, status and time", at, "the file may be cut short")
+        start_s = number(fields[0], "start", at) / 1e6
+        ns = time_ns(fields[2], "time", at, unit_ns=_US)
+        if "200" <= fields[1] < "400":
+            found.add(start_s, ns, at)
+        else:
+            found.fail("no reply" if fields[1] == "-1" else f"status {fields[1]}")
+    return [found.series(FACTS, at=file.at)]
+
+
+FORMAT = Format(name="h2load-log", about="h2load --log-file FILE", is_it=is_it, read=read)

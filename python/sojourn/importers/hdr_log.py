@@ -1,0 +1,92 @@
+"""HdrHistogram's interval log (V2), with or without tags: a histogram for each interval."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from sojourn.importers.file import File, fault, number
+from sojourn.importers.format import Format, Options
+from sojourn.importers.memtier import decoded
+from sojourn.importers.series import Facts, Series
+from sojourn.stats.times import Times, merge
+
+FACTS = Facts(
+    tool="HdrHistogram log",
+    clock="not known",
+    loop="not known",
+    start="From when times were measured, the log does not say: the tool that wrote it knows.",
+    load="What made the load, the log does not say.",
+    merged="Histograms of intervals are added, which loses nothing.",
+    omission="Whether coordinated omission is in it, or was corrected by invented times, the log "
+    "does not say.",
+)
+_LINE = re.compile(r"^(Tag=[^,]*,)?\d+\.\d+,\d+\.\d+,\d+\.\d+,HIST", re.MULTILINE)
+MOST = 100_000  # intervals
+UNIT_NS = 1.0
+
+
+def is_it(head: str) -> bool:
+    """Whether it is such a log."""
+    return bool(_LINE.search(head))
+
+
+def read(file: File, options: Options) -> list[Series]:
+    """A series for each tag."""
+    found: dict[str, list[Times]] = defaultdict(list)
+    spans: dict[str, float] = defaultdict(float)
+    unit = options.unit_ns or UNIT_NS
+    total = 0
+    for at, line in file.lines():
+        if line.startswith(("#", '"')):
+            continue
+        tag, start, length, packed = _fields(line, at)
+        number(start, "StartTimestamp", at)
+        spans[tag] += number(length, "Interval_Length", at)
+        found[tag].append(decoded(packed, at, unit_ns=unit))
+        total += 1
+        if total > MOST or len(found) > 100:
+            raise fault("there are more intervals or tags than are read", at, "give a shorter log")
+    made = [
+        _series(tag, some, spans[tag], options)
+        for tag, some in found.items()
+        if any(t.n for t in some)
+    ]
+    if not made:
+        raise fault("no interval in it has a value", file.at, "run the tool for longer")
+    return made
+
+
+def _fields(line: str, at: str) -> tuple[str, str, str, str]:
+    tag = ""
+    if line.startswith("Tag="):
+        tag, _, line = line.removeprefix("Tag=").partition(",")
+    fields = line.split(",")
+    if len(fields) != 4 or not re.fullmatch(r"[A-Za-z0-9+/=]+", fields[3].strip()):
+        what = "this is no line of start, length, maximum and histogram"
+        raise fault(what, at, "the file may be cut short; run the tool again")
+    return tag[:80], fields[0], fields[1], fields[3].strip()
+
+
+def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> Series:
+    times = merge(slices)
+    note = (
+        ""
+        if options.unit_ns
+        else ("The log does not say its unit; ns was taken. Give --unit for another.")
+    )
+    return Series(
+        facts=FACTS,
+        name=tag,
+        times=times,
+        slices=tuple(slices),
+        requests=times.n,
+        seconds=seconds or None,
+        most_ns=float(times.hi_ns[-1]),
+        notes=(note,) if note else (),
+    )
+
+
+FORMAT = Format(
+    name="hdr-log", about="HdrHistogram interval log, version 1.2 or 1.3", is_it=is_it, read=read
+)

@@ -1,0 +1,60 @@
+"""`k6 run --out json=FILE`: a line for each sample of each metric."""
+
+from __future__ import annotations
+
+from sojourn.importers.file import File, fault, table, time_ns
+from sojourn.importers.format import Format, Options
+from sojourn.importers.k6_facts import DURATIONS, FACTS, MS, lacking, seconds_of
+from sojourn.importers.requests import Requests
+from sojourn.importers.series import Series
+
+DROPPED = "dropped_iterations"
+
+
+def is_it(head: str) -> bool:
+    """Whether the first line is one of k6's."""
+    first = head.partition("\n")[0]
+    return first.startswith("{") and '"metric":' in first and '"type":' in first
+
+
+def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
+    """Each protocol is a series."""
+    found: dict[str, Requests] = {}
+    seen: set[str] = set()
+    dropped = 0.0
+    for at, row in file.objects():
+        metric = row.get("metric")
+        if row.get("type") != "Point" or not isinstance(metric, str):
+            continue
+        if metric not in DURATIONS and metric != DROPPED:
+            if len(seen) < len(DURATIONS) + 20:
+                seen.add(metric)
+            continue
+        data = table(row.get("data"), "data", at)
+        if metric == DROPPED:
+            dropped += time_ns(data.get("value"), "value", at, unit_ns=1)
+            continue
+        tags = data.get("tags")
+        tags = tags if isinstance(tags, dict) else {}
+        into = found.setdefault(metric, Requests())
+        ns = time_ns(data.get("value"), "value", at, unit_ns=MS)
+        end_s = seconds_of(data.get("time"), at)
+        if tags.get("expected_response") == "false":  # k6 marks each HTTP reply
+            into.fail(_why(tags))
+        else:
+            into.add(end_s - ns / 1e9, ns, at)
+    if not found:
+        raise fault(lacking(seen), file.at, "give the file of `k6 run --out json=FILE`")
+    notes = (f"k6 dropped {dropped:.0f} iterations, because no VU was free.",) if dropped else ()
+    return [
+        one.series(FACTS, at=file.at, name=DURATIONS[m] if len(found) > 1 else "", notes=notes)
+        for m, one in found.items()
+    ]
+
+
+def _why(tags: dict[object, object]) -> str:
+    code, status = tags.get("error_code"), tags.get("status")
+    return f"status {status}" if status not in {None, "0"} else f"error {code}"
+
+
+FORMAT = Format(name="k6-json", about="k6 run --out json=FILE", is_it=is_it, read=read)

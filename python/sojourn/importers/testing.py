@@ -1,0 +1,74 @@
+"""Files of real tools for tests: where they are, and what each tool printed."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file, and what its tool printed on the terminal in the same run.
+
+    Attributes:
+        printed: quantile, or None for the mean, to ms.
+        within: ms by which ours may differ: half of the tool's last digit.
+    """
+
+    name: str
+    form: str
+    requests: int
+    failed: int = 0
+    printed: dict[float | None, float] = field(default_factory=dict)
+    within: float = 0.0
+    series: int = 1
+    clock: str = "send"
+
+
+# fmt: off
+SAMPLES = [
+    Sample("wrk.txt", "wrk", 30200, printed={0.5: 0.208, 0.9: 1.49, 0.99: 4.52, None: 0.52199},
+           within=1e-9),
+    Sample("wrk-plain.txt", "wrk", 28888),
+    Sample("wrk-errors.txt", "wrk", 0, 33471),
+    Sample("wrk2.txt", "wrk2", 2401, printed={0.5: 0.91, 0.9: 1.66, 0.99: 1.86, None: 0.893},
+           within=0.005, clock="intended"),
+    Sample("wrk2-u.txt", "wrk2", 2401, printed={0.5: 0.91, 0.99: 1.92}, within=0.005, series=2,
+           clock="intended"),
+    Sample("memtier.json", "memtier", 500, printed={0.5: 0.047, 0.99: 1.671, 0.999: 3.151,
+           None: 0.085}, within=0.0005, series=3),
+    Sample("vegeta.json", "vegeta-json", 60, printed={0.5: 0.352578, 0.9: 0.544849, 0.95: 1.528,
+           0.99: 3.776, None: 0.499169}, within=0.0005),
+    Sample("vegeta.csv", "vegeta-csv", 60, printed={0.5: 0.352578, 0.99: 3.776}, within=0.0005),
+    Sample("vegeta-errors.json", "vegeta-json", 20, 20),
+    Sample("h2load.txt", "h2load", 60, printed={None: 0.062}),
+    Sample("h2load.tsv", "h2load-log", 60, printed={None: 0.062}, within=0.0005),
+    Sample("pgbench.log", "pgbench", 60),
+    Sample("pgbench-rate.log", "pgbench", 70, printed={None: 0.543}, within=0.0005,
+           clock="intended"),
+    Sample("pgbench-skipped.log", "pgbench", 16, 44, clock="intended"),
+    Sample("pgbench-aggregate.log", "pgbench-aggregate", 20259),
+    Sample("pgbench-aggregate-rate.log", "pgbench-aggregate", 1038, clock="intended"),
+    Sample("hdr-java.hlog", "hdr-log", 1200, printed={0.5: 0.254591, 0.99: 1.163263,
+           None: 0.315083}, within=0.0001, series=2, clock="not known"),
+]
+# fmt: on
+BY_NAME = pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.name)
+
+
+def content(name: str) -> bytes:
+    """A sample's bytes; longer ones are stored packed."""
+    packed = GOLDEN / f"{name}.gz"
+    return gzip.decompress(packed.read_bytes()) if packed.exists() else (GOLDEN / name).read_bytes()
+
+
+def put(folder: Path, data: bytes) -> Path:
+    """The bytes as a file."""
+    path = folder / "result"
+    path.write_bytes(data)
+    return path

@@ -1,0 +1,25 @@
+"""What vegeta's times mean; its formats share it."""
+
+from __future__ import annotations
+
+from sojourn.importers.series import Facts
+
+FACTS = Facts(
+    tool="vegeta",
+    clock="send",
+    loop="open, limited",
+    start="Measured from the moment at which a worker takes the request, which is not when it was "
+    "due.",
+    load="An open loop at a constant rate: if all workers wait, one more is made, up to "
+    "-max-workers; beyond it the load is put off and no number shows it.",
+    merged="All workers write into one result; results of several machines can be joined, because "
+    "each request is in them.",
+    omission="A stop of the server is in the numbers; a stop of vegeta itself is not.",
+)
+
+
+def reason(code: int, error: str) -> str:
+    """Why a request failed; "" if it did not (vegeta's own rule)."""
+    if 200 <= code < 400 and not error:
+        return ""
+    return f"status {code}" if code else f"error: {error[:60] or 'unknown'}"

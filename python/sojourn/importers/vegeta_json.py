@@ -1,0 +1,33 @@
+"""`vegeta encode`: a JSON object for each request, on a line of its own."""
+
+from __future__ import annotations
+
+from sojourn.importers.file import File, count, time_ns
+from sojourn.importers.format import Format, Options
+from sojourn.importers.k6_facts import seconds_of
+from sojourn.importers.requests import Requests
+from sojourn.importers.series import Series
+from sojourn.importers.vegeta_facts import FACTS, reason
+
+
+def is_it(head: str) -> bool:
+    """Whether the first line is one of vegeta's."""
+    first = head.partition("\n")[0]
+    return first.startswith("{") and '"latency":' in first and '"bytes_out":' in first
+
+
+def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
+    """One series."""
+    found = Requests()
+    for at, row in file.objects():
+        ns = time_ns(row.get("latency"), "latency", at, unit_ns=1)
+        why = reason(count(row.get("code", 0), "code", at), str(row.get("error") or ""))
+        start_s = seconds_of(row.get("timestamp"), at)
+        if why:
+            found.fail(why)
+        else:
+            found.add(start_s, ns, at)
+    return [found.series(FACTS, at=file.at)]
+
+
+FORMAT = Format(name="vegeta-json", about="vegeta encode RESULTS", is_it=is_it, read=read)

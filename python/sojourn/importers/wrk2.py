@@ -1,0 +1,103 @@
+"""What wrk2 prints with `--latency`: an HdrHistogram as a table of its percentiles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from sojourn.importers import wrk
+from sojourn.importers.durations import quantile
+from sojourn.importers.file import File, count, fault, time_ns
+from sojourn.importers.format import Format, Options
+from sojourn.importers.series import Facts, Series
+from sojourn.stats.times import Times
+
+FACTS = Facts(
+    tool="wrk2",
+    clock="intended",
+    loop="open, limited",
+    start="Measured from the time at which the request was due by the constant rate.",
+    load="A constant rate for each connection, which has one request under way: due requests wait "
+    "behind it, and their wait counts.",
+    merged="All threads count into one histogram; the first seconds, in which wrk2 calibrates "
+    "itself, are not in it.",
+    omission="A stop of the server is in the numbers, and so is each stop of wrk2 itself and its "
+    "timer of 1 ms: it cannot tell them apart.",
+)
+UNCORRECTED = replace(
+    FACTS,
+    clock="send",
+    start="Measured from the send of a request: the second table that -U asks for.",
+    omission="Coordinated omission is in it; the corrected table is beside it.",
+)
+_ROW = re.compile(r"^ +(\d+\.\d+) +(\d\.\d+) +(\d+) +(?:\d+\.\d+|inf)$")
+_HEAD = "Latency Distribution (HdrHistogram - "
+_MS = 1e6
+
+
+def is_it(head: str) -> bool:
+    """Whether wrk2 printed it."""
+    return bool(re.match(r"\s*Running .* test @ ", head)) and (
+        "HdrHistogram" in head or "Thread calibration" in head
+    )
+
+
+def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
+    """The corrected histogram, and with -U the uncorrected one beside it."""
+    text = file.text()
+    _, *parts = text.split(_HEAD)
+    if not parts:
+        note = "Run wrk2 with --latency for its histogram."
+        return [wrk.common(text, file.at, FACTS, {}, (note,))]
+    series = wrk.common(text, file.at, FACTS, {}, ())
+    return [_one(part, series, file.at) for part in parts]
+
+
+def _one(part: str, series: Series, at: str) -> Series:
+    times = _times(part.splitlines(), at)
+    note = (
+        f"The histogram has {times.n:,} of {series.requests or 0:,} requests: those after the "
+        "first seconds."
+    )
+    is_raw = part.startswith("Uncorrected")
+    return replace(
+        series,
+        name="uncorrected" if is_raw else "",
+        facts=UNCORRECTED if is_raw else FACTS,
+        times=times,
+        stated={} if is_raw else series.stated,
+        most_ns=float(times.hi_ns[-1]),
+        notes=(*series.notes, note),
+    )
+
+
+def _times(lines: list[str], at: str) -> Times:
+    """The bins between rows of the table: (previous value, value] holds the counts added."""
+    lo, hi, counts = [], [], []
+    last_ns, last_count = -1.0, 0
+    for line in lines:
+        if line.startswith("#"):
+            break
+        row = _ROW.match(line)
+        if not row:
+            continue
+        ns = time_ns(row[1], "Value", at, unit_ns=_MS)
+        total = count(row[3], "TotalCount", at)
+        quantile(row[2])
+        if ns < last_ns or total < last_count:
+            raise fault("the table of percentiles does not ascend", at)
+        if total > last_count:
+            lo.append(last_ns if last_ns >= 0 else ns)  # the first row is the shortest time
+            hi.append(ns)
+            counts.append(total - last_count)
+        last_ns, last_count = ns, total
+    else:
+        raise fault("the table of percentiles has no end", at, "keep all that wrk2 prints")
+    if not counts:
+        raise fault("the table of percentiles is empty", at, "run wrk2 for 12 s or longer")
+    return Times(lo_ns=np.array(lo), hi_ns=np.array(hi), count=np.array(counts, np.int64))
+
+
+FORMAT = Format(name="wrk2", about="what wrk2 --latency prints", is_it=is_it, read=read)

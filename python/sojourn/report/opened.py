@@ -1,0 +1,204 @@
+"""Results of other tools, and records beside them, on one page and in one table.
+
+Each number has its interval, or none where its file carries none, and beside it what its tool
+cannot know: from when it was measured, and what made the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.findings.findings import LoadPoint
+from sojourn.importers import estimates
+from sojourn.importers.series import Facts, Series
+from sojourn.report import show
+from sojourn.stats.interval import Estimate
+from sojourn.stats.times import Times
+
+OWN = Facts(
+    tool="Sojourn",
+    clock="intended",
+    loop="open",
+    start="Measured from the time at which the request was due by the schedule.",
+    load="An open loop: requests are sent when they are due, whether or not others were answered.",
+    merged="Histograms of all generators and restarts are added, which loses nothing.",
+    omission="A stop of the server is in the numbers; a run whose generator was late is refused.",
+)
+STEPS = 240  # points of a line
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+MOST = len(LETTERS)  # series on one page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One set of requests, ready to be shown.
+
+    Attributes:
+        letter: what it is called in tables.
+        name: file and operation, or record, service and load.
+        estimates: mean, then quantiles; `basis`: what each rests on.
+        line: (share of requests at or below, ns), for the picture; () if only few are known.
+        dots: the same of what a tool printed.
+    """
+
+    letter: str
+    name: str
+    form: str
+    facts: Facts
+    estimates: tuple[Estimate, ...]
+    basis: tuple[str, ...]
+    requests: int | None
+    failed: tuple[tuple[str, int], ...]
+    seconds: float | None
+    rate_rps: float | None
+    most_ns: float | None
+    notes: tuple[str, ...]
+    line: tuple[tuple[float, float], ...] = ()
+    dots: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """`A: k6.json (k6-json), 1,234 requests in 3.0 s, 411/s; 3 failed: status 500 3`."""
+        count = "requests not counted" if self.requests is None else f"{self.requests:,} requests"
+        length = f" in {self.seconds:.3g} s" if self.seconds else ""
+        rate = f", {show.count(self.rate_rps)}/s" if self.rate_rps is not None else ""
+        return f"{self.letter}: {self.name} ({self.form}), {count}{length}{rate}; {self.failures}"
+
+    @property
+    def failures(self) -> str:
+        """Failed requests by reason; they are counted apart."""
+        if not self.failed:
+            return "none failed"
+        each = ", ".join(f"{why} {number:,}" for why, number in self.failed[:4])
+        more = f" and {len(self.failed) - 4} more reasons" if len(self.failed) > 4 else ""
+        return f"{sum(n for _, n in self.failed):,} failed: {each}{more}"
+
+
+def letter(number: int) -> str:
+    """What the side of a number is called; the caller refuses more than `MOST`."""
+    return LETTERS[min(number, MOST - 1)]
+
+
+def of_series(letter: str, name: str, form: str, series: Series) -> Side:
+    """A series that another tool measured."""
+    found = estimates.of(series)
+    is_whole = series.times is not None and series.times.n
+    stated = [(q, ns) for q, ns in series.stated.items() if q is not None and 0 < q < 1]
+    carried = {one.q for one in found if one.value is not None}
+    return Side(
+        letter=letter,
+        name=name,
+        form=form,
+        facts=series.facts,
+        estimates=found,
+        basis=tuple(estimates.basis(series, one) for one in found),
+        requests=series.requests,
+        failed=tuple(series.failed.items()),
+        seconds=series.seconds,
+        rate_rps=series.rate,
+        most_ns=series.most_ns,
+        notes=series.notes,
+        line=_line(series.times) if is_whole and series.times else (),
+        dots=() if is_whole else tuple(sorted((q, ns) for q, ns in stated if q in carried)),
+    )
+
+
+def of_point(letter: str, name: str, point: LoadPoint) -> Side:
+    """One load of a record."""
+    verdict = "" if point.is_believed else "not believed: "
+    return Side(
+        letter=letter,
+        name=name,
+        form="record",
+        facts=OWN,
+        estimates=(point.mean, *point.quantiles),
+        basis=tuple(
+            one.refused or f"{one.requests:,} requests that count as {one.effective:,.0f}"
+            for one in (point.mean, *point.quantiles)
+        ),
+        requests=point.mean.requests or None,
+        failed=(),
+        seconds=None,
+        rate_rps=point.achieved_rps,
+        most_ns=None,
+        notes=tuple(f"{verdict}{why}" for why in point.reasons),
+        line=point.distribution,
+    )
+
+
+def _line(times: Times) -> tuple[tuple[float, float], ...]:
+    """The distribution, as far as it carries: two requests lie above the last point."""
+    reached = np.cumsum(times.count)
+    last = max(0, int(np.searchsorted(reached, times.n - 1)))
+    share = reached[:last] / times.n
+    if not share.size:
+        return ()
+    nines = -np.log10(1 - share)
+    place = np.linspace(0, nines[-1], STEPS)
+    at = np.unique(np.r_[np.searchsorted(nines, place), share.size - 1])
+    return tuple((float(share[i]), float(times.hi_ns[i])) for i in at if i < share.size)
+
+
+COLUMNS = ("number", "value", "95 % interval", "measured from", "load loop", "rests on")
+
+
+def rows(side: Side) -> list[tuple[str, ...]]:
+    """A line of texts for each number."""
+    return [
+        (
+            show.quantile(one.q),
+            show.time(one.value),
+            show.times(one.interval),
+            side.facts.clock,
+            side.facts.loop,
+            why,
+        )
+        for one, why in zip(side.estimates, side.basis, strict=True)
+    ]
+
+
+def beside(
+    sides: Sequence[Side], *, has_intervals: bool = True
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """All sides in one table: its head and its lines."""
+    head = ("number", *(side.letter for side in sides))
+    lines = [
+        ("measured from", *(side.facts.clock for side in sides)),
+        ("load loop", *(side.facts.loop for side in sides)),
+        ("requests/s", *(show.count(side.rate_rps) for side in sides)),
+        ("failed", *(f"{sum(n for _, n in side.failed):,}" for side in sides)),
+    ]
+    wanted = dict.fromkeys(one.q for side in sides for one in side.estimates)
+    for q in wanted:
+        cells = [next((e for e in side.estimates if e.q == q), None) for side in sides]
+        lines.append((show.quantile(q), *(_cell(one, has_intervals) for one in cells)))
+    return head, lines
+
+
+def _cell(found: Estimate | None, has_interval: bool) -> str:  # noqa: FBT001 - of one table
+    if found is None or found.value is None:
+        return "–"
+    ends = f" ({show.times(found.interval)})" if found.interval and has_interval else ""
+    return f"{show.time(found.value)}{ends}"
+
+
+def caveats(sides: Sequence[Side]) -> list[str]:
+    """What does not let the sides be compared, in sentences."""
+    said = []
+    clocks = {side.facts.clock for side in sides}
+    if {"send", "intended"} <= clocks:
+        said.append(
+            "They do not measure the same: some count from the send and some from the time at "
+            "which a request was due. A stop of the server shows in full in the second alone."
+        )
+    if "not known" in clocks and len(sides) > 1:
+        letters = ", ".join(side.letter for side in sides if side.facts.clock == "not known")
+        said.append(f"From when times count is not known of {letters}.")
+    if len({side.facts.loop for side in sides}) > 1:
+        said.append(
+            "A closed loop sends less when the server is slow, so equal rates are not equal load."
+        )
+    return said

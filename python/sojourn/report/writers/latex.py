@@ -1,0 +1,84 @@
+"""A table of loads for each service, in LaTeX with booktabs, for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.report import show
+from sojourn.report.writers.writer import Writer
+from sojourn.stats.interval import Estimate
+from sojourn.visible import in_line
+
+_LETTERS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "µ": r"\textmu{}",
+    "–": "--",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "∞": r"$\infty$",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+_TABLE = str.maketrans(_LETTERS)
+
+
+def escaped(text: str) -> str:
+    r"""A text of anybody as LaTeX prints it: no command of it runs.
+
+    >>> print(escaped(r"50_% \input{x} 3 µs"))
+    50\_\% \textbackslash{}input\{x\} 3 \textmu{}s
+    """
+    return in_line(" ".join(text.split())).translate(_TABLE)
+
+
+def content(findings: Findings) -> bytes:
+    """A `table` for each service that has loads; the preamble needs `booktabs`."""
+    lines = ["% needs \\usepackage{booktabs} and \\usepackage{textcomp}"]
+    for service in findings.services:
+        if service.points:
+            lines += ["", *_service(findings, service)]
+    return ("\n".join(lines) + "\n").encode(errors="backslashreplace")
+
+
+def _service(findings: Findings, service: ServiceFinding) -> Iterator[str]:
+    quantiles = sorted({q.q for point in service.points for q in point.quantiles if q.q})
+    heads = ["load", "requests/s", "mean", *map(show.quantile, quantiles), "verdict"]
+    yield r"\begin{table}"
+    yield rf"  \caption{{{escaped(service.service)}: {escaped(findings.question)}}}"
+    yield rf"  \begin{{tabular}}{{{'r' * (len(heads) - 1)}l}}"
+    yield r"    \toprule"
+    yield _row(heads)
+    yield r"    \midrule"
+    for point in service.points:
+        known = {one.q: one for one in point.quantiles}
+        numbers = [_estimate(one) for one in (point.mean, *map(known.get, quantiles))]
+        rate = show.count(point.offered_rps)
+        yield _row([show.load(point.fraction), rate, *numbers, point.verdict.value])
+    yield r"    \bottomrule"
+    yield r"  \end{tabular}"
+    yield r"\end{table}"
+
+
+def _row(cells: list[str]) -> str:
+    return f"    {' & '.join(map(escaped, cells))} \\\\"
+
+
+def _estimate(found: Estimate | None) -> str:
+    """The value with its interval; a dash where it was refused."""
+    if found is None or found.value is None:
+        return "–"
+    ends = f" ({show.times(found.interval)})" if found.interval else ""
+    return f"{show.time(found.value)}{ends}"
+
+
+WRITER = Writer(name="latex", about="a table of loads, with booktabs", content=content)

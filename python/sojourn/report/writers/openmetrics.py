@@ -1,0 +1,91 @@
+"""The numbers of a record as OpenMetrics 1.0 text, for Prometheus and what reads its format.
+
+A load is one classic histogram. A record has its distribution at chosen shares of the requests, so
+a bucket counts the requests that are surely in it: times that tie with its edge may be in the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.report import show
+from sojourn.report.writers.writer import Writer
+from sojourn.visible import in_line
+
+TIMES, QUANTILE = "sojourn_time_seconds", "sojourn_time_quantile_seconds"
+OFFERED, DONE = "sojourn_offered_rate", "sojourn_completed_rate"  # requests/s
+_NS = 1e9
+
+
+def content(findings: Findings) -> bytes:
+    """Each family once, with every service and load in it."""
+    points = [(service, point) for service in findings.services for point in service.points]
+    lines = _head(TIMES, "histogram", "seconds", "Time from planned arrival to reply.")
+    lines += [line for service, point in points for line in _histogram(findings, service, point)]
+    lines += _head(
+        QUANTILE, "gauge", "seconds", "A quantile of it: value, and both ends of its interval."
+    )
+    lines += [line for service, point in points for line in _quantiles(findings, service, point)]
+    for name, about in ((OFFERED, "Load that was planned."), (DONE, "Load that was answered.")):
+        lines += _head(name, "gauge", "", about)
+        for service, point in points:
+            rate = point.offered_rps if name == OFFERED else point.achieved_rps
+            lines.append(f"{name}{_labels(findings, service, point)} {_number(rate)}")
+    return ("\n".join([*lines, "# EOF"]) + "\n").encode(errors="backslashreplace")
+
+
+def _head(name: str, kind: str, unit: str, about: str) -> list[str]:
+    units = [f"# UNIT {name} {unit}"] if unit else []
+    return [f"# TYPE {name} {kind}", *units, f"# HELP {name} {about}"]
+
+
+def _histogram(findings: Findings, service: ServiceFinding, point: LoadPoint) -> Iterator[str]:
+    total = point.mean.requests
+    if not point.distribution or not total:
+        return
+    last_ns, reached = -math.inf, 0
+    for share, ns in point.distribution:
+        if not math.isfinite(ns) or ns <= last_ns:
+            continue
+        last_ns, reached = ns, max(reached, math.floor(share * total))
+        where = _labels(findings, service, point, le=_number(ns / _NS))
+        yield f"{TIMES}_bucket{where} {reached}"
+    yield f"{TIMES}_bucket{_labels(findings, service, point, le='+Inf')} {total}"
+    if point.mean.value is not None:  # a sum is left out where requests never completed
+        own = _labels(findings, service, point)
+        yield f"{TIMES}_count{own} {total}"
+        yield f"{TIMES}_sum{own} {_number(point.mean.value * total / _NS)}"
+
+
+def _quantiles(findings: Findings, service: ServiceFinding, point: LoadPoint) -> Iterator[str]:
+    for one in (point.mean, *point.quantiles):
+        ends = (one.interval.lo, one.interval.hi) if one.interval else (None, None)
+        for end, ns in zip(("value", "lo", "hi"), (one.value, *ends), strict=True):
+            if ns is not None:
+                where = _labels(findings, service, point, number=show.quantile(one.q), end=end)
+                yield f"{QUANTILE}{where} {_number(ns / _NS)}"
+
+
+def _labels(findings: Findings, service: ServiceFinding, point: LoadPoint, **more: str) -> str:
+    pairs = {
+        "study": findings.study,
+        "service": service.service,
+        "load": _number(point.fraction),
+        "verdict": point.verdict.value,
+        **more,
+    }
+    return "{" + ",".join(f'{name}="{_escaped(text)}"' for name, text in pairs.items()) + "}"
+
+
+def _escaped(text: str) -> str:
+    """A label's value: the format has three escapes, and a control character has none."""
+    return in_line(text.replace("\n", " ")).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    return "+Inf" if value == math.inf else repr(float(value))
+
+
+WRITER = Writer(name="openmetrics", about="histograms by load, for Prometheus", content=content)
