@@ -72,7 +72,7 @@ READERS = {
 # fmt: off
 READ = (
     "samples", "store", "record", "analysis", "papers", "models", "questions", "report", "campaign",
-    "pipeline", "cli",
+    "pipeline", "cli", "importers",
 )
 # fmt: on
 WRITING = {"write_text", "write_bytes", "touch", "NamedTemporaryFile", "mkstemp"}

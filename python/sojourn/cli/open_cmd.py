@@ -55,7 +55,7 @@ Export = Annotated[
         help="Also write a file: html, text, json, csv or markdown. May be repeated.",
     ),
 ]
-ROOM = 3  # series whose intervals fit beside each other
+ROOM = 3  # series with intervals that fit beside each other
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -121,23 +121,23 @@ def _sides(names: Sequence[str], form: str, options: Options, results: Path) -> 
     from sojourn import importers
     from sojourn.report import opened
 
-    found: list[Side] = []
+    sides: list[Side] = []
     for name in names:
         path = Path(name)
         if path.is_dir() or not path.exists():
-            found += _of_record(name, results, len(found))
+            sides += _of_record(name, results, len(sides))
         else:
             kind, series = importers.read(path, form, options)
             for one in series:
                 called = f"{path.name} {one.name}".rstrip()
-                found.append(opened.of_series(opened.letter(len(found)), called, kind.name, one))
-        if len(found) > opened.MOST:
+                sides.append(opened.of_series(opened.letter(len(sides)), called, kind.name, one))
+        if len(sides) > opened.MOST:
             raise SpecFault(
                 f"there are more than {opened.MOST} series",
                 at=name,
                 fix="open fewer files at once",
             )
-    return found
+    return sides
 
 
 def _of_record(name: str, results: Path, first: int) -> list[Side]:
@@ -156,8 +156,8 @@ def _of_record(name: str, results: Path, first: int) -> list[Side]:
             f"there is neither a file nor a record '{name}'", at=name, fix=error.fix
         ) from None
     findings = pipeline.findings_of(path)
-    each = [(service, point) for service in findings.services for point in service.points]
-    if not each:
+    loads = [(service, point) for service in findings.services for point in service.points]
+    if not loads:
         raise SpecFault("the record has no load", at=str(path), fix="open a record with a sweep")
     return [
         opened.of_point(
@@ -165,7 +165,7 @@ def _of_record(name: str, results: Path, first: int) -> list[Side]:
             f"{service.service} at {show.load(point.fraction)} of max RPS",
             point,
         )
-        for number, (service, point) in enumerate(each)
+        for number, (service, point) in enumerate(loads)
     ]
 
 
@@ -183,10 +183,10 @@ def _print(sides: Sequence[Side]) -> None:
 
     if len(sides) > 1:
         table(*opened.beside(sides, has_intervals=len(sides) <= ROOM))
-        for said in opened.caveats(sides):
-            console.print(escape(said))
+        for sentence in opened.caveats(sides):
+            console.print(escape(sentence))
     for side in sides:
         console.print(f"\n[bold]{escape(side.heading)}[/]")
         table(opened.COLUMNS, opened.rows(side))
-        for said in opened_writers.meaning(side):
-            console.print(f"[dim]- {escape(said)}[/]")
+        for sentence in opened_writers.meaning(side):
+            console.print(f"[dim]- {escape(sentence)}[/]")

@@ -90,10 +90,10 @@ def recognised(head: str, at: str) -> Format:
     Raises:
         SpecFault: none, or several.
     """
-    found = [form for form in FORMATS.values() if form.is_it(head)]
-    if len(found) == 1:
-        return found[0]
+    fitting = [form for form in FORMATS.values() if form.is_it(head)]
+    if len(fitting) == 1:
+        return fitting[0]
     what = "it is of no known format"
-    if found:
-        what = f"it may be of several formats: {', '.join(form.name for form in found)}"
+    if fitting:
+        what = f"it may be of several formats: {', '.join(form.name for form in fitting)}"
     raise SpecFault(what, at=at, fix=f"name it with --format: {', '.join(FORMATS)}")

@@ -12,10 +12,10 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 
 def duration_ns(text: str, what: str, at: str) -> float:
     """A time such as `1.27ms`."""
-    found = _TIME.fullmatch(text.strip())
-    if not found:
+    match = _TIME.fullmatch(text.strip())
+    if not match:
         raise fault(f"{what} is '{text[:40]}', where a time such as 1.27ms is needed", at)
-    return time_ns(found[1], what, at, unit_ns=UNITS[found[2]])
+    return time_ns(match[1], what, at, unit_ns=UNITS[match[2]])
 
 
 def quantile(percent: str) -> float:

@@ -56,7 +56,7 @@ def _computed(times: Times, q: float | None, cut: Cut | None) -> Estimate:
 
 def _stated(series: Series, q: float | None) -> Estimate:
     value, n = series.stated.get(q), series.stated_over or series.requests
-    found = Estimate(
+    estimate = Estimate(
         q=q,
         value=value,
         interval=None,
@@ -66,20 +66,20 @@ def _stated(series: Series, q: float | None) -> Estimate:
         refused="" if value is not None else NOT_THERE,
     )
     if q is None or value is None or n is None:
-        return found
+        return estimate
     needed = quantiles.smallest_sample(q)
     if n >= needed:
-        return found
+        return estimate
     why = f"too few requests: {percentile(q)} needs {needed:,}, there are {n:,}"
-    return replace(found, value=None, refused=why)
+    return replace(estimate, value=None, refused=why)
 
 
-def basis(series: Series, found: Estimate) -> str:
+def basis(series: Series, estimate: Estimate) -> str:
     """What an estimate rests on, in a few words; why there is none."""
-    if found.value is None:
-        return found.refused
-    if found.interval is None:
+    if estimate.value is None:
+        return estimate.refused
+    if estimate.interval is None:
         return PRINTED
     if not series.slices:
-        return f"{found.requests:,} requests, taken as independent: their order is not known"
-    return f"{found.requests:,} requests that count as {found.effective:,.0f}"
+        return f"{estimate.requests:,} requests, taken as independent: their order is not known"
+    return f"{estimate.requests:,} requests that count as {estimate.effective:,.0f}"

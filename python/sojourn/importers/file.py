@@ -36,7 +36,7 @@ class File:
 
     @property
     def at(self) -> str:
-        """Where, for a message."""
+        """Where it is, for a message."""
         return str(self.path)
 
     def head(self) -> str:
@@ -45,15 +45,15 @@ class File:
         Raises:
             SpecFault: it cannot be read, or is empty.
         """
-        found, size = [], 0
+        pieces, size = [], 0
         for _, line in self._raw(HEAD_BYTES):
-            found.append(line)
+            pieces.append(line)
             size += len(line)
             if size >= HEAD_BYTES:
                 break
         if not size:
             raise fault("the file is empty", self.at, "run the tool again, and wait for its end")
-        return b"".join(found)[:HEAD_BYTES].decode(errors="replace")
+        return b"".join(pieces)[:HEAD_BYTES].decode(errors="replace")
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """(where, text) of each line that is not blank."""
@@ -82,7 +82,7 @@ class File:
             raise fault("it is no UTF-8 text", self.at) from None
 
     def whole(self) -> bytes:
-        """All bytes."""
+        """All bytes of the file at once."""
         return b"".join(raw for _, raw in self._raw(WHOLE_BYTES, WHOLE_BYTES))
 
     def _raw(self, longest: int, most: int = FILE_BYTES) -> Iterator[tuple[str, bytes]]:
@@ -100,15 +100,15 @@ class File:
     @staticmethod
     def _object(raw: bytes, at: str) -> dict[str, Any]:
         try:
-            found = disk.parsed(raw)
+            value = disk.parsed(raw)
         except (ValueError, RecursionError) as error:
             what = f"this is no JSON that can be read: {error}"
             if isinstance(error, json.JSONDecodeError):
                 what = f"this is no JSON: {error.msg} at character {error.pos}"
             raise fault(what, at, "the file may be cut short; run the tool again") from None
-        if not isinstance(found, dict):
-            raise fault(f"a JSON object is needed, not {type(found).__name__}", at)
-        return found
+        if not isinstance(value, dict):
+            raise fault(f"a JSON object is needed, not {type(value).__name__}", at)
+        return value
 
 
 def number(value: Any, what: str, at: str, *, scale: float = 1.0) -> float:
@@ -118,29 +118,29 @@ def number(value: Any, what: str, at: str, *, scale: float = 1.0) -> float:
         SpecFault: it is something else.
     """
     try:
-        found = float(value) if not isinstance(value, bool) else math.nan
+        amount = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
-        found = math.nan
-    if not 0 <= found * scale < math.inf:
+        amount = math.nan
+    if not 0 <= amount * scale < math.inf:
         shown = str(value)[:40]
         raise fault(f"{what} is '{shown}', where a number of 0 or more is needed", at)
-    return found * scale
+    return amount * scale
 
 
 def time_ns(value: Any, what: str, at: str, *, unit_ns: float) -> float:
     """A time in ns, from a number in a unit."""
-    found = number(value, what, at, scale=unit_ns)
-    if found > LONGEST_NS:
+    amount = number(value, what, at, scale=unit_ns)
+    if amount > LONGEST_NS:
         raise fault(f"{what} is '{str(value)[:40]}', which is longer than any request", at)
-    return found
+    return amount
 
 
 def count(value: Any, what: str, at: str) -> int:
-    """A number of things."""
-    found = number(value, what, at)
-    if found != int(found) or found >= 2**53:
+    """A number of things that are counted."""
+    amount = number(value, what, at)
+    if amount != int(amount) or amount >= 2**53:
         raise fault(f"{what} is '{str(value)[:40]}', where a whole number is needed", at)
-    return int(found)
+    return int(amount)
 
 
 def table(value: Any, what: str, at: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What reads one format."""
+"""What reads files of one format."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sojourn.importers.series import Series
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a reader is given beside the file.
+    """What a reader gets beside the file.
 
     Attributes:
-        unit_ns: of the values of a format that does not say it; None: not given.
+        unit_ns: of the values of a format that does not say it; None: not typed.
     """
 
     unit_ns: float | None = None

@@ -27,42 +27,42 @@ _S = 1e9
 
 
 def is_it(head: str) -> bool:
-    """Whether fortio wrote it."""
+    """Whether it looks like what fortio wrote."""
     return '"RunType"' in head and '"RequestedQPS"' in head
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are seconds
-    """One series."""
+    """One series of all its requests."""
     whole = file.document()
-    found = table(whole.get("DurationHistogram"), "DurationHistogram", file.at)
+    histogram = table(whole.get("DurationHistogram"), "DurationHistogram", file.at)
     stated: dict[float | None, float] = {}
-    for row in rows(found.get("Percentiles") or [], "Percentiles", file.at):
+    for row in rows(histogram.get("Percentiles") or [], "Percentiles", file.at):
         one = table(row, "Percentiles", file.at)
         percent = number(one.get("Percentile"), "Percentile", file.at)
         stated[quantile(str(percent))] = time_ns(one.get("Value"), "Value", file.at, unit_ns=_S)
-    stated[None] = time_ns(found.get("Avg"), "Avg", file.at, unit_ns=_S)
+    stated[None] = time_ns(histogram.get("Avg"), "Avg", file.at, unit_ns=_S)
     failed = _failed(whole, file.at)
-    all_ = count(found.get("Count"), "Count", file.at)
+    all_ = count(histogram.get("Count"), "Count", file.at)
     seconds = time_ns(whole.get("ActualDuration"), "ActualDuration", file.at, unit_ns=1) / _S
     # Errors have times of their own, which fortio counts apart and with the others.
     notes = ("The times of failed requests are in its histogram.",) if failed else ()
     return [
         Series(
             facts=FACTS,
-            times=_times(found, file.at),
+            times=_times(histogram, file.at),
             stated=stated,
             requests=max(0, all_ - sum(failed.values())),
             failed=failed,
             seconds=seconds,
-            most_ns=time_ns(found.get("Max"), "Max", file.at, unit_ns=_S),
+            most_ns=time_ns(histogram.get("Max"), "Max", file.at, unit_ns=_S),
             notes=notes,
         )
     ]
 
 
-def _times(found: dict[str, Any], at: str) -> Times:
+def _times(histogram: dict[str, Any], at: str) -> Times:
     lo, hi, counts = [], [], []
-    for row in rows(found.get("Data"), "Data", at):
+    for row in rows(histogram.get("Data"), "Data", at):
         one = table(row, "Data", at)
         if not (n := count(one.get("Count"), "Count of a bin", at)):
             continue

@@ -21,25 +21,25 @@ FACTS = Facts(
 
 
 def is_it(head: str) -> bool:
-    """Whether ghz wrote it."""
+    """Whether it looks like what ghz wrote."""
     return '"endReason"' in head and '"fastest"' in head
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
-    """One series."""
-    whole, found = file.document(), Requests()
+    """One series of all its requests."""
+    whole, requests = file.document(), Requests()
     for number, row in enumerate(rows(whole.get("details"), "details", file.at)):
         at = f"{file.at}: details[{number}]"
         one = table(row, "a request", at)
         ns = time_ns(one.get("latency"), "latency", at, unit_ns=1)
         status = str(one.get("status", ""))
         if one.get("error") or status != "OK":
-            found.fail(f"status {status or 'unknown'}")
+            requests.fail(f"status {status or 'unknown'}")
         else:
-            found.add(seconds_of(one.get("timestamp"), at), ns, at)
-    if not found.count and not found.failed:
+            requests.add(seconds_of(one.get("timestamp"), at), ns, at)
+    if not requests.count and not requests.failed:
         raise fault("it has no request in its details", file.at, "run ghz with --format json")
-    return [found.series(FACTS, at=file.at)]
+    return [requests.series(FACTS, at=file.at)]
 
 
 FORMAT = Format(name="ghz", about="ghz --format json", is_it=is_it, read=read)

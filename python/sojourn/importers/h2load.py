@@ -20,12 +20,12 @@ _REQUESTS = re.compile(
 
 
 def is_it(head: str) -> bool:
-    """Whether h2load printed it."""
+    """Whether it looks like what h2load printed."""
     return head.lstrip().startswith("starting benchmark...")
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
-    """One series."""
+    """One series of all its requests."""
     text = file.text()
     times, done, requests = _TIME.search(text), _DONE.search(text), _REQUESTS.search(text)
     if not times or not done or not requests:

@@ -20,7 +20,7 @@ def is_it(head: str) -> bool:
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are µs
     """One series; status -1 is a request that failed."""
-    found = Requests()
+    requests = Requests()
     for at, line in file.lines():
         fields = line.split("\t")
         if len(fields) < 3:
@@ -28,10 +28,10 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         start_s = number(fields[0], "start", at) / 1e6
         ns = time_ns(fields[2], "time", at, unit_ns=_US)
         if "200" <= fields[1] < "400":
-            found.add(start_s, ns, at)
+            requests.add(start_s, ns, at)
         else:
-            found.fail("no reply" if fields[1] == "-1" else f"status {fields[1]}")
-    return [found.series(FACTS, at=file.at)]
+            requests.fail("no reply" if fields[1] == "-1" else f"status {fields[1]}")
+    return [requests.series(FACTS, at=file.at)]
 
 
 FORMAT = Format(name="h2load-log", about="h2load --log-file FILE", is_it=is_it, read=read)

@@ -33,7 +33,7 @@ def is_it(head: str) -> bool:
 
 def read(file: File, options: Options) -> list[Series]:
     """A series for each tag."""
-    found: dict[str, list[Times]] = defaultdict(list)
+    by_tag: dict[str, list[Times]] = defaultdict(list)
     spans: dict[str, float] = defaultdict(float)
     unit = options.unit_ns or UNIT_NS
     total = 0
@@ -43,13 +43,13 @@ def read(file: File, options: Options) -> list[Series]:
         tag, start, length, packed = _fields(line, at)
         number(start, "StartTimestamp", at)
         spans[tag] += number(length, "Interval_Length", at)
-        found[tag].append(decoded(packed, at, unit_ns=unit))
+        by_tag[tag].append(decoded(packed, at, unit_ns=unit))
         total += 1
-        if total > MOST or len(found) > 100:
+        if total > MOST or len(by_tag) > 100:
             raise fault("there are more intervals or tags than are read", at, "give a shorter log")
     made = [
         _series(tag, some, spans[tag], options)
-        for tag, some in found.items()
+        for tag, some in by_tag.items()
         if any(t.n for t in some)
     ]
     if not made:

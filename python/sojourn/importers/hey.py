@@ -27,16 +27,16 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are seconds
-    """One series."""
-    found = Requests()
+    """One series of all its requests."""
+    requests = Requests()
     for at, row in rows_of(file, ("response-time", "status-code", "offset")):
         ns = time_ns(row["response-time"], "response-time", at, unit_ns=_S)
         start_s = number(row["offset"], "offset", at)
         if "200" <= row["status-code"] < "400":
-            found.add(start_s, ns, at)
+            requests.add(start_s, ns, at)
         else:
-            found.fail(f"status {row['status-code']}")
-    return [found.series(FACTS, at=file.at, half_ns=_HALF_NS)]
+            requests.fail(f"status {row['status-code']}")
+    return [requests.series(FACTS, at=file.at, half_ns=_HALF_NS)]
 
 
 FORMAT = Format(name="hey", about="hey -o csv", is_it=is_it, read=read)

@@ -17,7 +17,7 @@ def is_it(head: str) -> bool:
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
     """Each protocol is a series."""
-    found: dict[str, Requests] = {}
+    by_metric: dict[str, Requests] = {}
     seen: set[str] = set()
     for at, row in rows_of(file, ("metric_name", "timestamp", "metric_value")):
         metric = row["metric_name"]
@@ -25,7 +25,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
             if len(seen) < len(DURATIONS) + 20:
                 seen.add(metric)
             continue
-        into = found.setdefault(metric, Requests())
+        into = by_metric.setdefault(metric, Requests())
         ns = time_ns(row["metric_value"], "metric_value", at, unit_ns=MS)
         status, code = row.get("status", ""), row.get("error_code", "")
         why = f"status {status}" if status not in {"", "0"} else f"error {code}"
@@ -33,12 +33,12 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
             into.fail(why)
         else:
             into.add(_when(row["timestamp"], at) - ns / 1e9, ns, at)
-    if not found:
+    if not by_metric:
         raise fault(lacking(seen), file.at, "give the file of `k6 run --out csv=FILE`")
     note = ("Its time stamps are whole seconds, so the order within a second is the file's.",)
     return [
-        one.series(FACTS, at=file.at, name=DURATIONS[m] if len(found) > 1 else "", notes=note)
-        for m, one in found.items()
+        one.series(FACTS, at=file.at, name=DURATIONS[m] if len(by_metric) > 1 else "", notes=note)
+        for m, one in by_metric.items()
     ]
 
 

@@ -19,7 +19,7 @@ def is_it(head: str) -> bool:
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the unit is in the file
     """Each protocol is a series."""
-    found: dict[str, Requests] = {}
+    by_metric: dict[str, Requests] = {}
     seen: set[str] = set()
     dropped = 0.0
     for at, row in file.objects():
@@ -36,19 +36,19 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
             continue
         tags = data.get("tags")
         tags = tags if isinstance(tags, dict) else {}
-        into = found.setdefault(metric, Requests())
+        into = by_metric.setdefault(metric, Requests())
         ns = time_ns(data.get("value"), "value", at, unit_ns=MS)
         end_s = seconds_of(data.get("time"), at)
         if tags.get("expected_response") == "false":  # k6 marks each HTTP reply
             into.fail(_why(tags))
         else:
             into.add(end_s - ns / 1e9, ns, at)
-    if not found:
+    if not by_metric:
         raise fault(lacking(seen), file.at, "give the file of `k6 run --out json=FILE`")
     notes = (f"k6 dropped {dropped:.0f} iterations, because no VU was free.",) if dropped else ()
     return [
-        one.series(FACTS, at=file.at, name=DURATIONS[m] if len(found) > 1 else "", notes=notes)
-        for m, one in found.items()
+        one.series(FACTS, at=file.at, name=DURATIONS[m] if len(by_metric) > 1 else "", notes=notes)
+        for m, one in by_metric.items()
     ]
 
 

@@ -1,4 +1,4 @@
-"""k6's summary: `--summary-export FILE`, or the JSON that `handleSummary` is given."""
+"""k6's summary: `--summary-export FILE`, or the JSON that `handleSummary` gets."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Se
 
 def _values(metric: Any, name: str, at: str) -> dict[str, Any]:
     """A metric's numbers; `handleSummary` has them one level deeper."""
-    found = table(metric, name, at)
-    inner = found.get("values")
-    return inner if isinstance(inner, dict) else found
+    numbers = table(metric, name, at)
+    inner = numbers.get("values")
+    return inner if isinstance(inner, dict) else numbers
 
 
 def _quantile(key: str) -> float | None:

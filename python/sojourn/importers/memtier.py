@@ -30,7 +30,7 @@ _US, _MS = 1e3, 1e6
 
 
 def is_it(head: str) -> bool:
-    """Whether memtier wrote it."""
+    """Whether it looks like what memtier wrote."""
     return '"ALL STATS"' in head or bool(re.search(r'"(run_count|clients)"[^{]*"test_time"', head))
 
 
@@ -42,39 +42,39 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
     if isinstance(runtime, dict) and "Total duration" in runtime:
         seconds = number(runtime["Total duration"], "Total duration", file.at) / 1e3
     each = {name: one for name, one in stats.items() if name not in _OTHERS}
-    found = [
+    series = [
         _series(name, one, seconds, file.at)
         for name, one in each.items()
         if isinstance(one, dict) and one.get("Count")
     ]
-    if not found:
+    if not series:
         raise fault("it has no operation that ran", file.at, "run memtier for longer")
-    single = len([one for one in found if one.name != "Totals"]) == 1
-    return [one for one in found if not (single and one.name == "Totals")]
+    single = len([one for one in series if one.name != "Totals"]) == 1
+    return [one for one in series if not (single and one.name == "Totals")]
 
 
-def _series(name: str, found: dict[str, Any], seconds: float | None, at: str) -> Series:
-    inner = table(found.get("Percentile Latencies"), f"{name}: Percentile Latencies", at)
+def _series(name: str, operation: dict[str, Any], seconds: float | None, at: str) -> Series:
+    inner = table(operation.get("Percentile Latencies"), f"{name}: Percentile Latencies", at)
     stated: dict[float | None, float] = {
         quantile(named[1]): time_ns(value, f"{name} {key}", at, unit_ns=_MS)
         for key, value in inner.items()
         if (named := _PERCENTILE.fullmatch(key))
     }
     for key in ("Average Latency", "Latency"):
-        if found.get(key):  # the Totals' is 0 in versions that do not fill it in
-            stated[None] = time_ns(found[key], f"{name} {key}", at, unit_ns=_MS)
+        if operation.get(key):  # the Totals' is 0 in versions that do not fill it in
+            stated[None] = time_ns(operation[key], f"{name} {key}", at, unit_ns=_MS)
             break
-    most = found.get("Max Latency")
-    errors = count(found.get("Connection Errors", 0), "Connection Errors", at)
+    most = operation.get("Max Latency")
+    errors = count(operation.get("Connection Errors", 0), "Connection Errors", at)
     return Series(
         facts=FACTS,
         name=name,
         times=_times(inner, f"{at}: {name}"),
         stated=stated,
-        requests=count(found["Count"], f"{name} Count", at),
+        requests=count(operation["Count"], f"{name} Count", at),
         failed={"connection errors": errors} if errors else {},
         seconds=seconds,
-        rate_rps=number(found.get("Ops/sec"), f"{name} Ops/sec", at),
+        rate_rps=number(operation.get("Ops/sec"), f"{name} Ops/sec", at),
         most_ns=time_ns(most, "Max Latency", at, unit_ns=_MS) if most is not None else None,
     )
 
@@ -93,10 +93,10 @@ def decoded(packed: str, at: str, *, unit_ns: float) -> Times:
         SpecFault: it is none.
     """
     try:
-        found = histogram.decode(packed, at=at)
+        bins = histogram.decode(packed, at=at)
     except StoreFault as error:
         raise fault(error.what, at) from None
-    return Times(lo_ns=found.lo_ns * unit_ns, hi_ns=found.hi_ns * unit_ns, count=found.count)
+    return Times(lo_ns=bins.lo_ns * unit_ns, hi_ns=bins.hi_ns * unit_ns, count=bins.count)
 
 
 FORMAT = Format(

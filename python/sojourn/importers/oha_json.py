@@ -16,7 +16,7 @@ _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 
 def is_it(head: str) -> bool:
-    """Whether oha wrote it."""
+    """Whether it looks like what oha wrote."""
     return head.lstrip().startswith("{") and '"successRate"' in head
 
 
@@ -52,8 +52,8 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
 
 
 def _counts(whole: dict[str, Any], name: str, at: str) -> dict[str, int]:
-    found = table(whole.get(name, {}), name, at)
-    return {str(key)[:80]: count(n, f"{name} {key}", at) for key, n in found.items()}
+    counts = table(whole.get(name, {}), name, at)
+    return {str(key)[:80]: count(n, f"{name} {key}", at) for key, n in counts.items()}
 
 
 FORMAT = Format(name="oha-json", about="oha --output-format json", is_it=is_it, read=read)

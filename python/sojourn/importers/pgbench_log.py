@@ -24,8 +24,8 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are µs
-    """One series."""
-    found = Requests()
+    """One series of all its requests."""
+    requests = Requests()
     has_lag = False
     for at, line in file.lines():
         fields = line.split(" ")
@@ -34,12 +34,12 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             raise fault(what, at, "the file may be cut short")
         has_lag = has_lag or len(fields) > _PLAIN
         if fields[2].isalpha():
-            found.fail(fields[2])
+            requests.fail(fields[2])
             continue
         ns = time_ns(fields[2], "time", at, unit_ns=_US)
         end_s = number(fields[4], "end", at) + number(fields[5], "end", at) / 1e6
-        found.add(end_s - ns / 1e9, ns, at)
-    return [found.series(RATED if has_lag else FACTS, at=file.at)]
+        requests.add(end_s - ns / 1e9, ns, at)
+    return [requests.series(RATED if has_lag else FACTS, at=file.at)]
 
 
 FORMAT = Format(name="pgbench", about="pgbench --log", is_it=is_it, read=read)

@@ -13,12 +13,12 @@ from sojourn.stats.independence import BATCHES
 from sojourn.stats.times import Floats, Times, from_values
 
 MOST = 20_000_000  # requests of one file; each takes 16 bytes
-REASONS = 50  # told apart; a file may have another text for each request
+REASONS = 50  # counted apart; a file may have another text for each request
 SLICE_LEAST = 30  # requests
 
 
 class Requests:
-    """Requests of one series."""
+    """Requests of one series, one by one."""
 
     def __init__(self) -> None:
         self._start_s = array("d")
@@ -26,20 +26,20 @@ class Requests:
         self.failed: Counter[str] = Counter()
 
     def add(self, start_s: float, ns: float, at: str) -> None:
-        """One that succeeded."""
+        """Count one that succeeded, with its time."""
         if len(self._ns) >= MOST:
             raise fault(f"there are more than {MOST:,} requests", at, "give a shorter run's file")
         self._start_s.append(start_s)
         self._ns.append(ns)
 
     def fail(self, why: str) -> None:
-        """One that failed."""
+        """Count one that failed, by its reason."""
         is_known = why in self.failed or len(self.failed) < REASONS
         self.failed[why[:80] if is_known else "other reasons"] += 1
 
     @property
     def count(self) -> int:
-        """How many succeeded."""
+        """How many of them succeeded."""
         return len(self._ns)
 
     def series(

@@ -22,17 +22,17 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
-    """One series."""
-    found = Requests()
+    """One series of all its requests."""
+    requests = Requests()
     for at, row in fields_of(file):
         if len(row) != _FIELDS:
             raise fault(f"this row has {len(row)} fields, vegeta's have {_FIELDS}", at, CUT)
         ns = time_ns(row[2], "latency", at, unit_ns=1)
         if why := reason(count(row[1], "code", at), row[5]):
-            found.fail(why)
+            requests.fail(why)
         else:
-            found.add(number(row[0], "timestamp", at) / 1e9, ns, at)
-    return [found.series(FACTS, at=file.at)]
+            requests.add(number(row[0], "timestamp", at) / 1e9, ns, at)
+    return [requests.series(FACTS, at=file.at)]
 
 
 FORMAT = Format(name="vegeta-csv", about="vegeta encode --to csv RESULTS", is_it=is_it, read=read)

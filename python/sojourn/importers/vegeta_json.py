@@ -17,17 +17,17 @@ def is_it(head: str) -> bool:
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ns
-    """One series."""
-    found = Requests()
+    """One series of all its requests."""
+    requests = Requests()
     for at, row in file.objects():
         ns = time_ns(row.get("latency"), "latency", at, unit_ns=1)
         why = reason(count(row.get("code", 0), "code", at), str(row.get("error") or ""))
         start_s = seconds_of(row.get("timestamp"), at)
         if why:
-            found.fail(why)
+            requests.fail(why)
         else:
-            found.add(start_s, ns, at)
-    return [found.series(FACTS, at=file.at)]
+            requests.add(start_s, ns, at)
+    return [requests.series(FACTS, at=file.at)]
 
 
 FORMAT = Format(name="vegeta-json", about="vegeta encode RESULTS", is_it=is_it, read=read)

@@ -40,9 +40,9 @@ def _is_text(head: str) -> bool:
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
     """One series: what wrk printed."""
     text = file.text()
-    found = _PERCENTILE.findall(text)
+    percentiles = _PERCENTILE.findall(text)
     stated: dict[float | None, float] = {
-        quantile(p): duration_ns(time, f"{p}%", file.at) for p, time in found
+        quantile(p): duration_ns(time, f"{p}%", file.at) for p, time in percentiles
     }
     note = "Run wrk with --latency for its percentiles." if not stated else ""
     return [common(text, file.at, FACTS, stated, (note,) if note else ())]
@@ -65,9 +65,9 @@ def common(
     all_ = count(total[1], "requests", at)
     if bad > all_:
         raise fault(f"{bad} of {all_} replies have another status than 2xx or 3xx", at)
-    kept = {name: number for name, number in failed.items() if number}
+    reasons = {name: number for name, number in failed.items() if number}
     if bad:
-        kept["status not 2xx or 3xx"] = bad
+        reasons["status not 2xx or 3xx"] = bad
         notes = (*notes, "The times of replies with another status are in its percentiles.")
     seconds = duration_ns(total[2], "length", at) / 1e9
     whole_rate = number(rate[1], "Requests/sec", at)
@@ -76,7 +76,7 @@ def common(
         stated={**stated, None: duration_ns(mean[1], "Latency Avg", at)},
         requests=all_ - bad,
         stated_over=all_,
-        failed=kept,
+        failed=reasons,
         seconds=all_ / whole_rate if whole_rate else seconds,
         most_ns=duration_ns(mean[2], "Latency Max", at),
         notes=notes,

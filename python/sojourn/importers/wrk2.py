@@ -38,7 +38,7 @@ _MS = 1e6
 
 
 def is_it(head: str) -> bool:
-    """Whether wrk2 printed it."""
+    """Whether it looks like what wrk2 printed."""
     return bool(re.match(r"\s*Running .* test @ ", head)) and (
         "HdrHistogram" in head or "Thread calibration" in head
     )

@@ -25,7 +25,7 @@ OWN = Facts(
     start="Measured from the time at which the request was due by the schedule.",
     load="An open loop: requests are sent when they are due, whether or not others were answered.",
     merged="Histograms of all generators and restarts are added, which loses nothing.",
-    omission="A stop of the server is in the numbers; a run whose generator was late is refused.",
+    omission="A stop of the server is in the numbers; a run of a late generator is refused.",
 )
 STEPS = 240  # points of a line
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -84,17 +84,17 @@ def letter(number: int) -> str:
 
 def of_series(letter: str, name: str, form: str, series: Series) -> Side:
     """A series that another tool measured."""
-    found = estimates.of(series)
+    numbers = estimates.of(series)
     is_whole = series.times is not None and series.times.n
     stated = [(q, ns) for q, ns in series.stated.items() if q is not None and 0 < q < 1]
-    carried = {one.q for one in found if one.value is not None}
+    carried = {one.q for one in numbers if one.value is not None}
     return Side(
         letter=letter,
         name=name,
         form=form,
         facts=series.facts,
-        estimates=found,
-        basis=tuple(estimates.basis(series, one) for one in found),
+        estimates=numbers,
+        basis=tuple(estimates.basis(series, one) for one in numbers),
         requests=series.requests,
         failed=tuple(series.failed.items()),
         seconds=series.seconds,
@@ -166,6 +166,7 @@ def beside(
     """All sides in one table: its head and its lines."""
     head = ("number", *(side.letter for side in sides))
     lines = [
+        ("what", *(side.name for side in sides)),
         ("measured from", *(side.facts.clock for side in sides)),
         ("load loop", *(side.facts.loop for side in sides)),
         ("requests/s", *(show.count(side.rate_rps) for side in sides)),
@@ -178,27 +179,27 @@ def beside(
     return head, lines
 
 
-def _cell(found: Estimate | None, has_interval: bool) -> str:  # noqa: FBT001 - of one table
-    if found is None or found.value is None:
+def _cell(estimate: Estimate | None, has_interval: bool) -> str:  # noqa: FBT001 - of one table
+    if estimate is None or estimate.value is None:
         return "–"
-    ends = f" ({show.times(found.interval)})" if found.interval and has_interval else ""
-    return f"{show.time(found.value)}{ends}"
+    ends = f" ({show.times(estimate.interval)})" if estimate.interval and has_interval else ""
+    return f"{show.time(estimate.value)}{ends}"
 
 
 def caveats(sides: Sequence[Side]) -> list[str]:
     """What does not let the sides be compared, in sentences."""
-    said = []
+    sentences = []
     clocks = {side.facts.clock for side in sides}
     if {"send", "intended"} <= clocks:
-        said.append(
+        sentences.append(
             "They do not measure the same: some count from the send and some from the time at "
             "which a request was due. A stop of the server shows in full in the second alone."
         )
     if "not known" in clocks and len(sides) > 1:
         letters = ", ".join(side.letter for side in sides if side.facts.clock == "not known")
-        said.append(f"From when times count is not known of {letters}.")
+        sentences.append(f"From when times count is not known of {letters}.")
     if len({side.facts.loop for side in sides}) > 1:
-        said.append(
+        sentences.append(
             "A closed loop sends less when the server is slow, so equal rates are not equal load."
         )
-    return said
+    return sentences

@@ -44,8 +44,8 @@ def headline(sides: Sequence[Side]) -> str:
     """p99 of each, the thing that most readers look for."""
     each = []
     for side in sides[:4]:
-        found = next((one for one in side.estimates if one.q == 0.99), None)
-        each.append(f"{side.letter} {show.time(found.value if found else None)}")
+        estimate = next((one for one in side.estimates if one.q == 0.99), None)
+        each.append(f"{side.letter} {show.time(estimate.value if estimate else None)}")
     more = f" and {len(sides) - 4} more" if len(sides) > 4 else ""
     return f"p99 as each tool measured it: {', '.join(each)}{more}"
 
@@ -60,7 +60,7 @@ def text(sides: Sequence[Side]) -> str:
         for line in cells:
             parts = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
             out.append(f"  {'  '.join(parts)}".rstrip())
-        out += ["", *(f"  {said}" for said in meaning(side)), ""]
+        out += ["", *(f"  {line}" for line in meaning(side)), ""]
     return visible("\n".join([*out, *caveats(sides)])).rstrip() + "\n"
 
 
@@ -76,7 +76,7 @@ def markdown(sides: Sequence[Side]) -> str:
     out += [*map(row, lines), "", *map(plain, caveats(sides))]
     for side in sides:
         out += ["", f"- {plain(side.heading)}"]
-        out += [f"  - {plain(said)}" for said in meaning(side)]
+        out += [f"  - {plain(line)}" for line in meaning(side)]
     return "\n".join(out) + "\n"
 
 

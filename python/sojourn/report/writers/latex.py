@@ -73,12 +73,12 @@ def _row(cells: list[str]) -> str:
     return f"    {' & '.join(map(escaped, cells))} \\\\"
 
 
-def _estimate(found: Estimate | None) -> str:
+def _estimate(estimate: Estimate | None) -> str:
     """The value with its interval; a dash where it was refused."""
-    if found is None or found.value is None:
+    if estimate is None or estimate.value is None:
         return "–"
-    ends = f" ({show.times(found.interval)})" if found.interval else ""
-    return f"{show.time(found.value)}{ends}"
+    ends = f" ({show.times(estimate.interval)})" if estimate.interval else ""
+    return f"{show.time(estimate.value)}{ends}"
 
 
 WRITER = Writer(name="latex", about="a table of loads, with booktabs", content=content)
