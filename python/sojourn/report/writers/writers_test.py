@@ -83,3 +83,70 @@ def test_a_file_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "answer").mkdir()  # meanwhile
     with pytest.raises(StoreFault, match="cannot be written"):
         export(testing.findings(), exports, Parts())
+
+
+def test_openmetrics_is_what_prometheus_parses(tmp_path: Path) -> None:
+    parser = pytest.importorskip(
+        "prometheus_client.openmetrics.parser", reason="prometheus_client is not installed"
+    )
+    found = testing.findings()
+    families = {f.name: f for f in parser.text_string_to_metric_families(metrics(tmp_path, found))}
+    times = families["sojourn_time_seconds"]
+    assert (times.type, times.unit) == ("histogram", "seconds")
+    ends = [s for s in times.samples if s.labels.get("le") == "+Inf"]
+    drawn = [p for service in found.services for p in service.points if p.distribution]
+    assert [end.value for end in ends] == [p.mean.requests for p in drawn if p.mean.requests]
+
+
+def metrics(tmp_path: Path, found: Findings) -> str:
+    return written(tmp_path, "openmetrics", found=found)
+
+
+def test_openmetrics_has_each_quantile_and_buckets_that_ascend(tmp_path: Path) -> None:
+    """Without a parser: the order of buckets, each number once, and the end."""
+    found = testing.findings()
+    lines = metrics(tmp_path, found).splitlines()
+    assert lines[-1] == "# EOF"
+    values = [line for line in lines if line.startswith("sojourn_time_quantile_seconds{")]
+    assert len(set(values)) == len(values)
+    assert sum('end="value"' in line for line in values) == sum(
+        one.value is not None
+        for service in found.services
+        for point in service.points
+        for one in (point.mean, *point.quantiles)
+    )
+    buckets: dict[str, list[tuple[float, int]]] = {}
+    for line in lines:
+        if line.startswith("sojourn_time_seconds_bucket{"):
+            labels, count = line.rsplit(" ", 1)
+            head, le = labels.rsplit(',le="', 1)
+            buckets.setdefault(head, []).append((float(le.rstrip('"}')), int(count)))
+    assert buckets
+    for pairs in buckets.values():
+        assert pairs == sorted(pairs)
+        assert [n for _, n in pairs] == sorted(n for _, n in pairs)
+        assert len({le for le, _ in pairs}) == len(pairs)
+
+
+def test_a_name_ends_no_label_of_openmetrics_and_starts_no_command_of_latex(tmp_path: Path) -> None:
+    first, *rest = testing.findings().services
+    evil = 'a"} 1\nb\\x \\input{/etc/passwd} 5 % $x$ \x1b'
+    found = replace(testing.findings(), services=(replace(first, service=evil), *rest))
+    lines = metrics(tmp_path, found).splitlines()
+    assert not [line for line in lines if line.startswith("b")]
+    assert all(line.startswith(("#", "sojourn_")) for line in lines)
+    table = written(tmp_path, "latex", found=found)
+    assert "\\input" not in table
+    assert "\\textbackslash{}input\\{/etc/passwd\\} 5 \\% \\$x\\$ " in table
+    assert "\x1b" not in table
+
+
+def test_latex_has_a_line_a_load_with_intervals_and_dashes(tmp_path: Path) -> None:
+    found = testing.findings()
+    table = written(tmp_path, "latex")
+    assert table.count("\\begin{table}") == sum(bool(s.points) for s in found.services)
+    rows = [line for line in table.splitlines() if line.endswith(("holds \\\\", "unknown \\\\"))]
+    points = [point for service in found.services for point in service.points]
+    assert len(rows) == sum(p.verdict.value in {"holds", "unknown"} for p in points)
+    assert any("(" in row for row in rows)
+    assert any(" -- &" in row for row in rows)
