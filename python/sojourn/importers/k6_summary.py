@@ -15,7 +15,8 @@ _PERCENTILE = re.compile(r"p\((\d+(?:\.\d+)?)\)")
 
 def is_it(head: str) -> bool:
     """Whether it is a summary of k6."""
-    return head.lstrip().startswith("{") and '"metrics"' in head and "\n" in head[:64]
+    is_object = head.lstrip().startswith("{") and '"type":"Point"' not in head
+    return is_object and '"metrics"' in head and '"root_group"' in head
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times are ms
