@@ -22,6 +22,18 @@ FACTS = Facts(
     "does not say.",
 )
 _LINE = re.compile(r"^(Tag=[^,]*,)?\d+\.\d+,\d+\.\d+,\d+\.\d+,HIST", re.MULTILINE)
+OWN = Facts(
+    tool="Sojourn log",
+    clock="intended",
+    loop="open",
+    start="Measured from the time at which the request was due by the schedule.",
+    load="An open loop: requests are sent when they are due.",
+    merged="Histograms of intervals are added, which loses nothing.",
+    omission="A stop of the server is in the numbers. Requests of the client's own outages are "
+    "only in the series 'all'.",
+)
+_OWN_MARK, _HOUR_NS = "sojourn times, ns; failed requests as one hour", 3.59e12
+_OWN_FAILED = "failed, which count as infinitely slow"
 MOST = 100_000  # intervals
 UNIT_NS = 1.0
 
@@ -36,9 +48,10 @@ def read(file: File, options: Options) -> list[Series]:
     by_tag: dict[str, list[Times]] = defaultdict(list)
     spans: dict[str, float] = defaultdict(float)
     unit = options.unit_ns or UNIT_NS
-    total = 0
+    total, is_own = 0, False
     for at, line in file.lines():
         if line.startswith(("#", '"')):
+            is_own = is_own or _OWN_MARK in line
             continue
         tag, start, length, packed = _fields(line, at)
         number(start, "StartTimestamp", at)
@@ -48,7 +61,7 @@ def read(file: File, options: Options) -> list[Series]:
         if total > MOST or len(by_tag) > 100:
             raise fault("there are more intervals or tags than are read", at, "give a shorter log")
     made = [
-        _series(tag, some, spans[tag], options)
+        _own(tag, some, spans[tag]) if is_own else _series(tag, some, spans[tag], options)
         for tag, some in by_tag.items()
         if any(t.n for t in some)
     ]
@@ -84,6 +97,32 @@ def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> 
         seconds=seconds or None,
         most_ns=float(times.hi_ns[-1]),
         notes=(note,) if note else (),
+    )
+
+
+def _own(tag: str, slices: list[Times], seconds: float) -> Series:
+    """A log of this lab: its unit, its schedule, and what a failed request stands for are known."""
+    parts = tuple(map(_without_failed, slices))
+    times = merge(parts)
+    return Series(
+        facts=OWN,
+        name=tag,
+        times=times,
+        slices=parts,
+        requests=times.finite,
+        failed={_OWN_FAILED: times.lost} if times.lost else {},
+        seconds=seconds or None,
+        most_ns=float(times.hi_ns[-1]) if times.finite else None,
+    )
+
+
+def _without_failed(times: Times) -> Times:
+    is_done = times.hi_ns < _HOUR_NS
+    return Times(
+        lo_ns=times.lo_ns[is_done],
+        hi_ns=times.hi_ns[is_done],
+        count=times.count[is_done],
+        lost=int(times.count[~is_done].sum()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sojourn import importers
 from sojourn.importers import FORMATS, Options, estimates
 from sojourn.importers.series import Series
 from sojourn.importers.testing import BY_NAME, GOLDEN, SAMPLES, Sample, content, put
+from sojourn.samples import made
 
 
 @BY_NAME
@@ -102,3 +104,16 @@ def test_the_unit_of_a_log_without_one_can_be_given(tmp_path: Path) -> None:
     assert "unit" in plain.notes[0]
     assert not scaled.notes
     assert scaled.most_ns == 1e3 * (plain.most_ns or 0)
+
+
+def test_failed_requests_of_our_own_log_are_infinitely_slow(tmp_path: Path) -> None:
+    """They stand in it as one hour, because the format knows no infinity."""
+    packed = made.hdr([1000.0] * 900 + [3.6e12] * 100)
+    head = "#[sojourn times, ns; failed requests as one hour; Tag=all: outages included]"
+    path = put(tmp_path, f"{head}\n0.000,1.000,1.000,{packed}\n".encode())
+    _, (series,) = importers.read(path)
+    assert (series.requests, series.failures) == (900, 100)
+    found = {one.q: one.value for one in estimates.of(series)}
+    assert found[0.5] == pytest.approx(1000, rel=0.001)
+    assert found[0.95] == math.inf
+    assert found[None] is None

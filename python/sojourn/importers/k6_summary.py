@@ -29,7 +29,8 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
 
 
 def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Series:
-    trend = _values(metrics[name], name, at)
+    own = f"{name}{{expected_response:true}}"  # of requests that succeeded, where k6 has it
+    trend = _values(metrics.get(own, metrics[name]), name, at)
     stated: dict[float | None, float] = {}
     for key, value in trend.items():
         q = _quantile(key)
@@ -52,11 +53,13 @@ def _series(name: str, metrics: dict[str, Any], at: str, *, is_only: bool) -> Se
         name="" if is_only else DURATIONS[name],
         stated=stated,
         requests=None if all_ is None else all_ - failed,
-        stated_over=all_,
+        stated_over=None if own in metrics else all_,
         failed={"not an expected reply": failed} if failed else {},
         seconds=all_ / rate if all_ and rate else None,
         most_ns=time_ns(trend["max"], "max", at, unit_ns=MS) if "max" in trend else None,
-        notes=("The times of failed requests are in its percentiles.",) if failed else (),
+        notes=("The times of failed requests are in its percentiles.",)
+        if failed and own not in metrics
+        else (),
     )
 
 

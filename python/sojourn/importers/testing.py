@@ -65,6 +65,8 @@ SAMPLES = [
     Sample("pgbench-aggregate-rate.log", "pgbench-aggregate", 1038, clock="intended"),
     Sample("hdr-java.hlog", "hdr-log", 1200, printed={0.5: 0.254591, 0.99: 1.163263,
            None: 0.315083}, within=0.0001, series=2, clock="not known"),
+    Sample("own.hlog", "hdr-log", 49, printed={0.5: 0.190335, None: 1.740027}, within=0.0001,
+           series=2, clock="intended"),
 ]
 # fmt: on
 BY_NAME = pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.name)
