@@ -81,5 +81,5 @@ def basis(series: Series, estimate: Estimate) -> str:
     if estimate.interval is None:
         return PRINTED
     if not series.slices:
-        return f"{estimate.requests:,} requests, taken as independent: their order is not known"
+        return f"{estimate.requests:,} requests, taken as independent"
     return f"{estimate.requests:,} requests that count as {estimate.effective:,.0f}"

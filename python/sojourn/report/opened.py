@@ -160,9 +160,7 @@ def rows(side: Side) -> list[tuple[str, ...]]:
     ]
 
 
-def beside(
-    sides: Sequence[Side], *, has_intervals: bool = True
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def beside(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """All sides in one table: its head and its lines."""
     head = ("number", *(side.letter for side in sides))
     lines = [
@@ -175,11 +173,26 @@ def beside(
     wanted = dict.fromkeys(one.q for side in sides for one in side.estimates)
     for q in wanted:
         cells = [next((e for e in side.estimates if e.q == q), None) for side in sides]
-        lines.append((show.quantile(q), *(_cell(one, has_intervals) for one in cells)))
+        lines.append((show.quantile(q), *(_cell(one, has_interval=True) for one in cells)))
     return head, lines
 
 
-def _cell(estimate: Estimate | None, has_interval: bool) -> str:  # noqa: FBT001 - of one table
+SHORT = (0.5, 0.9, 0.99, 0.999)
+
+
+def compact(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Many sides, a line for each, without intervals: those are with each side's own numbers."""
+    head = ("", "what", "measured from", "loop", "requests/s", *map(show.quantile, SHORT))
+    lines = []
+    for side in sides:
+        by_q = {one.q: one for one in side.estimates}
+        cells = (_cell(by_q.get(q), has_interval=False) for q in SHORT)
+        where = (side.facts.clock, side.facts.loop, show.count(side.rate_rps))
+        lines.append((side.letter, side.name, *where, *cells))
+    return head, lines
+
+
+def _cell(estimate: Estimate | None, *, has_interval: bool) -> str:
     if estimate is None or estimate.value is None:
         return "–"
     ends = f" ({show.times(estimate.interval)})" if estimate.interval and has_interval else ""
