@@ -118,11 +118,11 @@ def lines_named(path: Path, *, most: int, longest: int, is_cut: bool = False) ->
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a plain file", str(path))
-        if found.st_size > most:
-            raise ValueError(f"it has {found.st_size} bytes, at most {most} are read")
+        if status.st_size > most:
+            raise ValueError(f"it has {status.st_size} bytes, at most {most} are read")
         number = read = 0
         while line := file.readline(longest + 1):
             number, read = number + 1, read + len(line)

@@ -1,4 +1,4 @@
-"""A file of a stranger's tool: its first bytes, its lines, its JSON, each number checked.
+"""A file of a stranger's tool: first bytes, lines, JSON, each number checked.
 
 Whatever is wrong is a SpecFault with file and line. Bounds hold before memory is taken.
 """

@@ -1,4 +1,4 @@
-"""What h2load prints: minimum, maximum and mean, and no percentile (`h2load_log` has all)."""
+"""What h2load prints: minimum, maximum and mean (`h2load_log` has each request)."""
 
 from __future__ import annotations
 

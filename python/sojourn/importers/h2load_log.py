@@ -1,4 +1,4 @@
-"""`h2load --log-file FILE`: start (µs since 1970), status, and time (µs) of each request."""
+"""`h2load --log-file FILE`: start, status and time of each request, µs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HdrHistogram's interval log (V2), with or without tags: a histogram for each interval."""
+"""HdrHistogram's interval log (V2): a histogram for each interval and tag."""
 
 from __future__ import annotations
 

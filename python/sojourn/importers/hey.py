@@ -1,4 +1,4 @@
-"""`hey -o csv`: a row for each request that got a reply, times in seconds with four digits."""
+"""`hey -o csv`: a row for each reply, times in seconds with four digits."""
 
 from __future__ import annotations
 

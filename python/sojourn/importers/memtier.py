@@ -1,4 +1,4 @@
-"""`memtier_benchmark --json-out-file FILE`: for each operation a summary and a histogram."""
+"""`memtier_benchmark --json-out-file FILE`: a histogram for each operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`oha --output-format json`: percentiles, a coarse histogram, and the replies by status."""
+"""`oha --output-format json`: percentiles, and the replies by status."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""`pgbench --log`: client, number, time (µs), script, end (s and µs) of each transaction.
+"""`pgbench --log`: a line for each transaction.
 
+Its fields: client, number, time (µs), script, end (s, and µs).
 With --rate a lag follows. A time of "skipped" was late beyond --latency-limit; another word is an
 error (PostgreSQL 15 and later).
 """

@@ -1,4 +1,4 @@
-"""What another load tool measured, in the lab's terms: times, failures, and what they mean."""
+"""What another load tool measured, in the lab's terms, and what it means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vegeta attack`'s own binary results: Go's gob, which only Go reads. They are refused."""
+"""`vegeta attack`'s own results: Go's gob, which only Go reads; refused."""
 
 from __future__ import annotations
 

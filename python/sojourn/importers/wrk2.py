@@ -1,4 +1,4 @@
-"""What wrk2 prints with `--latency`: an HdrHistogram as a table of its percentiles."""
+"""What wrk2 prints with `--latency`: a histogram as a table of percentiles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FACTS = Facts(
     merged="All threads count into one histogram; the first seconds, in which wrk2 calibrates "
     "itself, are not in it.",
     omission="A stop of the server is in the numbers, and so is each stop of wrk2 itself and its "
-    "timer of 1 ms: it cannot tell them apart.",
+    "timer of 1 ms: it cannot separate them.",
 )
 UNCORRECTED = replace(
     FACTS,

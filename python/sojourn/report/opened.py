@@ -108,7 +108,7 @@ def of_series(letter: str, name: str, form: str, series: Series) -> Side:
 
 def of_point(letter: str, name: str, point: LoadPoint) -> Side:
     """One load of a record."""
-    verdict = "" if point.is_believed else "not believed: "
+    verdict = "" if point.is_believed else "not valid: "
     return Side(
         letter=letter,
         name=name,

@@ -1,4 +1,4 @@
-"""What `sojourn open --export FORMAT=FILE` writes: the formats of a report, for foreign results."""
+"""What `sojourn open --export FORMAT=FILE` writes."""
 
 from __future__ import annotations
 

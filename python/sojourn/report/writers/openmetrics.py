@@ -1,4 +1,4 @@
-"""The numbers of a record as OpenMetrics 1.0 text, for Prometheus and what reads its format.
+"""The numbers of a record as OpenMetrics 1.0 text, which Prometheus reads.
 
 A load is one classic histogram. A record has its distribution at chosen shares of the requests, so
 a bucket counts the requests that are surely in it: times that tie with its edge may be in the next.
