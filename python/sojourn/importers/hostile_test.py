@@ -122,17 +122,23 @@ def test_vegetas_own_form_is_refused_with_the_command_that_converts(tmp_path: Pa
 
 
 def test_a_large_file_takes_bounded_memory(tmp_path: Path) -> None:
-    """50 MB of lines are read one by one; the limit is far below what they take whole."""
+    """Lines are read one by one, and one without an end no further than its bound."""
     line = content("vegeta.json").splitlines(keepends=True)[0]
     more = line.replace(b'"body":"', b'"body":"' + b"A" * 500_000)
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         for _ in range(100):
             file.write(more)
+    endless = tmp_path / "endless.json"
+    endless.touch()
+    os.truncate(endless, 200 * 1024**2)
     code = (
         "import resource; from pathlib import Path; from sojourn import importers;"
+        "from sojourn.errors import SpecFault;"
         "was = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        f"importers.read(Path({str(path)!r}));"
+        f"importers.read(Path({str(path)!r}))\n"
+        f"try: importers.read(Path({str(endless)!r}), 'vegeta-json')\n"
+        "except SpecFault: pass\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - was)"
     )
     done = subprocess.run(

@@ -135,6 +135,8 @@ def test_a_name_ends_no_label_of_openmetrics_and_starts_no_command_of_latex(tmp_
     lines = metrics(tmp_path, found).splitlines()
     assert not [line for line in lines if line.startswith("b")]
     assert all(line.startswith(("#", "sojourn_")) for line in lines)
+    label = 'service="a\\"} 1 b\\\\x \\\\input{/etc/passwd} 5 % $x$ \\\\x1b"'
+    assert any(label in line for line in lines)
     table = written(tmp_path, "latex", found=found)
     assert "\\input" not in table
     assert "\\textbackslash{}input\\{/etc/passwd\\} 5 \\% \\$x\\$ " in table
