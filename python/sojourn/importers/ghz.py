@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sojourn.importers.file import File, fault, rows, table, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.k6_facts import seconds_of
@@ -13,10 +15,15 @@ FACTS = Facts(
     clock="send",
     loop="closed",
     start="Measured from the begin of the call in gRPC's client to its end.",
-    load="A closed loop of workers that share a pacer (--rps); --async makes it open. The file "
-    "has the option.",
+    load="A closed loop of workers that share a pacer (--rps): a late call is in no number.",
     merged="All workers are in one list.",
-    omission="Coordinated omission is in it, unless --async was given.",
+    omission="Coordinated omission is in it: while all workers wait, nothing is sent.",
+)
+ASYNC = replace(
+    FACTS,
+    loop="open",
+    load="An open loop at --rps, because --async was given.",
+    omission="A stop of the server is in the numbers; a stop of ghz itself is not.",
 )
 
 
@@ -39,7 +46,9 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             requests.add(seconds_of(one.get("timestamp"), at), ns, at)
     if not requests.count and not requests.failed:
         raise fault("it has no request in its details", file.at, "run ghz with --format json")
-    return [requests.series(FACTS, at=file.at)]
+    asked = whole.get("options")
+    is_async = isinstance(asked, dict) and asked.get("async") is True
+    return [requests.series(ASYNC if is_async else FACTS, at=file.at)]
 
 
 FORMAT = Format(name="ghz", about="ghz --format json", is_it=is_it, read=read)
