@@ -29,6 +29,7 @@ from sojourn.importers import (
     vegeta_bin,
     vegeta_csv,
     vegeta_json,
+    vegeta_report,
     wrk,
     wrk2,
 )
@@ -47,6 +48,7 @@ FORMATS: Mapping[str, Format] = kinds.table(
     fortio.FORMAT,
     vegeta_json.FORMAT,
     vegeta_csv.FORMAT,
+    vegeta_report.FORMAT,
     vegeta_bin.FORMAT,
     oha_json.FORMAT,
     hey.FORMAT,

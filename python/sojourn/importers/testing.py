@@ -53,6 +53,8 @@ SAMPLES = [
     Sample("vegeta.json", "vegeta-json", 60, printed={0.5: 0.352578, 0.9: 0.544849, 0.95: 1.528,
            0.99: 3.776, None: 0.499169}, within=0.0005),
     Sample("vegeta.csv", "vegeta-csv", 60, printed={0.5: 0.352578, 0.99: 3.776}, within=0.0005),
+    Sample("vegeta-report.json", "vegeta-report", 600, printed={0.5: 0.222932, 0.99: 16.095467,
+           None: 0.636532}, within=0.0001),
     Sample("vegeta-errors.json", "vegeta-json", 20, 20),
     Sample("hey.csv", "hey", 60),
     Sample("ghz.json", "ghz", 60, printed={0.5: 0.711527, 0.9: 1.193633, 0.95: 1.501961,
