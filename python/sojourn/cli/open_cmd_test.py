@@ -5,17 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import vl_convert
 
-from sojourn import pipeline, spec, store
+from sojourn import importers, pipeline, spec, store
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.importers import FORMATS
 from sojourn.importers.series import PAGE
 from sojourn.importers.testing import SAMPLES, content
-from sojourn.report import testing
+from sojourn.report import opened, testing
+from sojourn.report.draw import palette
+from sojourn.report.draw.figure import VEGA_LITE, sized
+from sojourn.report.figures import opened as opened_figure
 
 ROOT = Path(__file__).parents[3]
 
@@ -151,3 +156,28 @@ def test_every_format_is_listed_and_every_tool_has_its_section(
     page = (ROOT / PAGE).read_text(encoding="utf-8")
     for form in FORMATS:
         assert f"`{form}`" in page, form
+
+
+def test_many_series_have_a_line_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["wrk.txt", "wrk2.txt", "vegeta.json", "h2load.tsv", "pgbench.log"]
+    assert main(["open", *files]) == Exit.OK
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split()[:2] for line in lines if line[:1].isalpha() and line[1:3] == "  "]
+    assert rows == [list(pair) for pair in zip("ABCDE", files, strict=True)]
+
+
+def test_the_picture_is_one_that_vega_draws(folder: Path) -> None:
+    sides = [
+        opened.of_series(letter, name, form.name, series[0])
+        for letter, name in (("A", "wrk.txt"), ("B", "wrk2.txt"), ("C", "hdr-java.hlog"))
+        for form, series in [importers.read(folder / name)]
+    ]
+    chart = opened_figure.draw(sides).chart
+    assert chart
+    svg = vl_convert.vegalite_to_svg(sized(palette.resolve(chart)), vl_version=VEGA_LITE)
+    assert svg.count('class="mark-line') == 2, "wrk has no more than its dots"
+    assert "p99" in svg
+    assert svg.count("mark-symbol") >= 2, "dots, and the legend"
+    nothing = opened_figure.draw([replace(sides[0], dots=())])
+    assert nothing.chart is None
+    assert nothing.missing
