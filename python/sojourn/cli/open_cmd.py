@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +56,7 @@ Export = Annotated[
         help="Also write a file: html, text, json, csv or markdown. May be repeated.",
     ),
 ]
+MOST = 26  # series: letters name them
 ROOM = 3  # series with intervals that fit beside each other
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -100,8 +102,9 @@ def open_(
         )
     exports = report.asked(export or ())
     opened_writers.check(exports)
-    _lower(names, exports)
-    sides = _sides(names, form, importers.Options(unit_ns=UNITS.get(unit)), results)
+    paths = [_path(name, results) for name in names]
+    _lower(paths, exports)
+    sides = _sides(paths, form, importers.Options(unit_ns=UNITS.get(unit)))
     opened_writers.export(sides, exports)
     if as_json:
         put_json(opened_writers.table(sides))
@@ -109,64 +112,81 @@ def open_(
         _print(sides)
 
 
-def _lower(names: Sequence[str], exports: Exports) -> None:
+def _path(name: str, results: Path) -> Path:
+    """A file, or the folder of a record.
+
+    Raises:
+        SpecFault: there is neither.
+    """
+    from sojourn import store
+
+    with contextlib.suppress(OSError, ValueError):  # no name of a file
+        if Path(name).exists() and not Path(name).is_dir():
+            return Path(name)
+    try:
+        return store.resolve(results, name)
+    except (StoreFault, OSError, ValueError) as error:
+        fix = error.fix if isinstance(error, StoreFault) else "name a file that exists"
+        what = f"there is neither a file nor a record '{name[:200]}'"
+        raise SpecFault(what, at="sojourn open", fix=fix) from None
+
+
+def _lower(paths: Sequence[Path], exports: Exports) -> None:
     """Before the first byte of a stranger's file is read."""
     if exports:
         lowered.for_writing(exports[0][1].absolute().parent)
-    else:
-        lowered.for_reading(Path(names[0]).absolute().parent)
+    else:  # once: what a process gave up it does not get back
+        lowered.for_reading(next((path for path in paths if path.stat().st_uid), paths[0]))
 
 
-def _sides(names: Sequence[str], form: str, options: Options, results: Path) -> list[Side]:
-    from sojourn import importers
-    from sojourn.report import opened
-
+def _sides(paths: Sequence[Path], form: str, options: Options) -> list[Side]:
     sides: list[Side] = []
-    for name in names:
-        path = Path(name)
-        if path.is_dir() or not path.exists():
-            sides += _of_record(name, results, len(sides))
-        else:
-            kind, series = importers.read(path, form, options)
-            for one in series:
-                called = f"{path.name} {one.name}".rstrip()
-                sides.append(opened.of_series(opened.letter(len(sides)), called, kind.name, one))
-        if len(sides) > opened.MOST:
+    for path in paths:
+        is_record = path.is_dir()
+        read = _of_record(path, len(sides)) if is_record else _of_file(path, form, options, sides)
+        sides += read
+        if len(sides) > MOST:
             raise SpecFault(
-                f"there are more than {opened.MOST} series",
-                at=name,
-                fix="open fewer files at once",
+                f"there are more than {MOST} series", at=str(path), fix="open fewer files at once"
             )
     return sides
 
 
-def _of_record(name: str, results: Path, first: int) -> list[Side]:
-    """Each load of a record of this lab.
+def _of_file(path: Path, form: str, options: Options, before: Sequence[Side]) -> list[Side]:
+    from sojourn import importers
+    from sojourn.report import opened
 
-    Raises:
-        SpecFault: there is neither such a file nor such a record.
-    """
-    from sojourn import pipeline, store
+    kind, series = importers.read(path, form, options)
+    return [
+        opened.of_series(
+            opened.letter(len(before) + number),
+            f"{path.name} {one.name}".rstrip(),
+            kind.name,
+            one,
+        )
+        for number, one in enumerate(series)
+    ]
+
+
+def _of_record(path: Path, first: int) -> list[Side]:
+    """Each load of a record of this lab."""
+    from sojourn import pipeline
     from sojourn.report import opened, show
+    from sojourn.store import files
 
-    try:
-        path = store.resolve(results, name)
-    except StoreFault as error:
-        raise SpecFault(
-            f"there is neither a file nor a record '{name}'", at=name, fix=error.fix
-        ) from None
     findings = pipeline.findings_of(path)
     loads = [(service, point) for service in findings.services for point in service.points]
     if not loads:
         raise SpecFault("the record has no load", at=str(path), fix="open a record with a sweep")
-    return [
-        opened.of_point(
-            opened.letter(first + number),
-            f"{service.service} at {show.load(point.fraction)} of max RPS",
-            point,
-        )
-        for number, (service, point) in enumerate(loads)
-    ]
+    with files.readable(path, pipeline.STRANGE):
+        return [
+            opened.of_point(
+                opened.letter(first + number),
+                f"{service.service} at {show.load(point.fraction)} of max RPS",
+                point,
+            )
+            for number, (service, point) in enumerate(loads)
+        ]
 
 
 def _print(sides: Sequence[Side]) -> None:

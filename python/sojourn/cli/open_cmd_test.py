@@ -110,6 +110,7 @@ def test_a_record_is_put_beside_a_file(
     [
         ([], "no file is given", "--format list"),
         (["gone.json"], "neither a file nor a record", ""),
+        (["x" * 5000], "neither a file nor a record", ""),
         (["wrk.txt", "--format", "k7"], "no format k7", "known: k6-json"),
         (["wrk.txt", "--format", "k6-json"], "no JSON", ""),
         (["wrk.txt", "--unit", "minutes"], "no unit", "ns, us, ms, s"),

@@ -29,7 +29,6 @@ OWN = Facts(
 )
 STEPS = 240  # points of a line
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-MOST = len(LETTERS)  # series on one page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +77,8 @@ class Side:
 
 
 def letter(number: int) -> str:
-    """What the side of a number is called; the caller refuses more than `MOST`."""
-    return LETTERS[min(number, MOST - 1)]
+    """What the side of a number is called; the caller refuses more than there are."""
+    return LETTERS[min(number, len(LETTERS) - 1)]
 
 
 def of_series(letter: str, name: str, form: str, series: Series) -> Side:
