@@ -12,6 +12,7 @@ from sojourn.importers.oha_facts import FACTS
 from sojourn.importers.series import Series
 
 _S = 1e9
+_DEADLINE = "aborted due to deadline"
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 
@@ -34,6 +35,9 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     statuses = _counts(whole, "statusCodeDistribution", file.at)
     bad = {f"status {code}": n for code, n in statuses.items() if not "200" <= code < "400"}
     errors = _counts(whole, "errorDistribution", file.at)
+    cut = errors.pop(_DEADLINE, 0)
+    notes = ["The times of replies with another status are in its percentiles."] if bad else []
+    notes += [f"{cut} requests were under way at the end and are not counted."] if cut else []
     slowest = summary.get("slowest")
     return [
         Series(
@@ -44,9 +48,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             failed=bad | errors,
             seconds=number(summary.get("total"), "total", file.at),
             most_ns=None if slowest is None else time_ns(slowest, "slowest", file.at, unit_ns=_S),
-            notes=("The times of replies with another status are in its percentiles.",)
-            if bad
-            else (),
+            notes=tuple(notes),
         )
     ]
 

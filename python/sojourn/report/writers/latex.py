@@ -51,7 +51,8 @@ def content(findings: Findings) -> bytes:
 
 
 def _service(findings: Findings, service: ServiceFinding) -> Iterator[str]:
-    quantiles = sorted({q.q for point in service.points for q in point.quantiles if q.q})
+    every = [one for point in service.points for one in point.quantiles]
+    quantiles = sorted({one.q for one in every if one.q and one.value is not None})
     heads = ["load", "requests/s", "mean", *map(show.quantile, quantiles), "verdict"]
     yield r"\begin{table}"
     yield rf"  \caption{{{escaped(service.service)}: {escaped(findings.question)}}}"
