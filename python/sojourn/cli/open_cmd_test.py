@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 import vl_convert
@@ -19,7 +20,7 @@ from sojourn.importers.series import PAGE
 from sojourn.importers.testing import SAMPLES, content
 from sojourn.report import opened, testing
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, sized
+from sojourn.report.draw.figure import VEGA_LITE, Spec, sized
 from sojourn.report.figures import opened as opened_figure
 
 ROOT = Path(__file__).parents[3]
@@ -175,7 +176,9 @@ def test_the_picture_is_one_that_vega_draws(folder: Path) -> None:
     ]
     chart = opened_figure.draw(sides).chart
     assert chart
-    svg = vl_convert.vegalite_to_svg(sized(palette.resolve(chart)), vl_version=VEGA_LITE)
+    svg = vl_convert.vegalite_to_svg(
+        cast("Spec", palette.resolve(sized(chart))), vl_version=VEGA_LITE
+    )
     assert svg.count('class="mark-line') == 2, "wrk has no more than its dots"
     assert "p99" in svg
     assert svg.count("mark-symbol") >= 2, "dots, and the legend"

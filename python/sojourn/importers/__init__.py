@@ -38,6 +38,8 @@ from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Series
 from sojourn.store import files
 
+__all__ = ["FORMATS", "Format", "Options", "Series", "read", "recognised"]
+
 FORMATS: Mapping[str, Format] = kinds.table(
     k6_json.FORMAT,
     k6_csv.FORMAT,

@@ -22,13 +22,13 @@ TITLE = "Distribution of response times"
 def draw(sides: Sequence[Side]) -> Figure:
     """A line for each side of which the distribution is known, dots for printed quantiles."""
     drawn = [side for side in sides if side.line or side.dots]
-    records = [
+    records: list[Record] = [
         {"series": side.letter, "how": how, "share": share, "sojourn_ns": ns}
         for side in drawn
         for how, pairs in (("line", side.line), ("printed", side.dots))
         for share, ns in pairs
     ]
-    table = from_records(COLUMNS, [dict(one) for one in records])
+    table = from_records(COLUMNS, records)
     if not drawn:
         missing = "No file has a distribution or a quantile."
         return Figure(name="opened", title=TITLE, caption="", alt="", table=table, missing=missing)
