@@ -13,7 +13,6 @@ from pathlib import Path
 from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.importers import (
-    fortio,
     ghz,
     h2load,
     h2load_log,
@@ -47,7 +46,6 @@ FORMATS: Mapping[str, Format] = kinds.table(
     wrk.FORMAT,
     wrk2.FORMAT,
     memtier.FORMAT,
-    fortio.FORMAT,
     vegeta_json.FORMAT,
     vegeta_csv.FORMAT,
     vegeta_report.FORMAT,

@@ -65,8 +65,6 @@ HOSTILE = ["NaN", "-1", "1e400", "-Infinity", '"x"', "null", "[]", "true", "1" +
         ("pgbench", "0 1 VALUE 0 1795684547 54369"),
         ("h2load-log", "1795684512533593\t200\tVALUE"),
         ("k6-summary", '{\n"metrics":{"http_req_duration":{"med":VALUE}}}'),
-        ("fortio", ('{"RunType":"","RequestedQPS":"","ActualDuration":1,"DurationHistogram":'
-         '{"Count":1,"Avg":1,"Max":1,"Data":[{"Start":0,"End":VALUE,"Count":1}]}}')),
         ("ghz", '{"details":[{"timestamp":"2026-01-01T00:00:00Z","status":"OK","latency":VALUE}]}'),
         ("oha-json", ('{"summary":{"total":1,"successRate":1},"latencyPercentiles":{"p99":VALUE},'
          '"statusCodeDistribution":{"200":1}}')),
