@@ -18,10 +18,9 @@ from sojourn.errors import Exit
 from sojourn.importers import FORMATS
 from sojourn.importers.series import PAGE
 from sojourn.importers.testing import SAMPLES, content
-from sojourn.report import opened, testing
+from sojourn.report import opened, opened_figure, testing
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Spec, sized
-from sojourn.report.figures import opened as opened_figure
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from sojourn.errors import SpecFault
+from sojourn.report import opened_figure as figure
 from sojourn.report import page, show
 from sojourn.report.draw.table import Record, from_records
-from sojourn.report.figures import opened as figure
 from sojourn.report.opened import COLUMNS, Side, beside, caveats, rows
 from sojourn.report.writers import Exports, replace
 from sojourn.text.markdown import plain, row
