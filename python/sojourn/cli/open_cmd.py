@@ -202,7 +202,7 @@ def _print(sides: Sequence[Side]) -> None:
         console.print(made)
 
     if len(sides) > 1:
-        table(*(opened.beside(sides) if len(sides) <= ROOM else opened.compact(sides)))
+        table(*(opened.side_by_side(sides) if len(sides) <= ROOM else opened.compact(sides)))
         for sentence in opened.caveats(sides):
             console.print(escape(sentence))
     for side in sides:

@@ -159,7 +159,7 @@ def rows(side: Side) -> list[tuple[str, ...]]:
     ]
 
 
-def beside(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def side_by_side(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """All sides in one table: its head and its lines."""
     head = ("number", *(side.letter for side in sides))
     lines = [

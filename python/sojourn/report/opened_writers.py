@@ -10,7 +10,7 @@ from sojourn.errors import SpecFault
 from sojourn.report import opened_figure as figure
 from sojourn.report import page, show
 from sojourn.report.draw.table import Record, from_records
-from sojourn.report.opened import COLUMNS, Side, beside, caveats, rows
+from sojourn.report.opened import COLUMNS, Side, caveats, rows, side_by_side
 from sojourn.report.writers import Exports, replace
 from sojourn.text.markdown import plain, row
 from sojourn.text.plain_values import plain as json_value
@@ -33,7 +33,7 @@ def html(sides: Sequence[Side]) -> str:
         sides=sides,
         drawn=drawn,
         title=headline(sides),
-        beside=beside(sides),
+        all_numbers=side_by_side(sides),
         caveats=caveats(sides),
         columns=COLUMNS,
         lines=rows,
@@ -71,7 +71,7 @@ def meaning(side: Side) -> list[str]:
 
 def markdown(sides: Sequence[Side]) -> str:
     """One table of all, then what each means."""
-    head, lines = beside(sides)
+    head, lines = side_by_side(sides)
     out = [f"**{plain(headline(sides))}**", "", row(head), row(["---"] * len(head))]
     out += [*map(row, lines), "", *map(plain, caveats(sides))]
     for side in sides:
