@@ -319,12 +319,12 @@ def measure(
         campaign.put(number, entry)
 
 
-def rewritten(campaign: Campaign) -> Iterator[Path]:
+def rewritten(campaign: Campaign, *, has_pictures: bool = False) -> Iterator[Path]:
     """Write every report of a campaign anew, and its page; gives their paths."""
     for number, entry in enumerate(campaign.entries):
         path = campaign.folder / entry.record
         if _is_record(campaign.folder, entry.record):
-            findings, pages = pipeline.written(path)
+            findings, pages = pipeline.written(path, has_pictures=has_pictures)
             now = _found(findings, pages, path, campaign)
             if entry.state in DONE:  # what one that failed left behind decides nothing
                 now |= _answered(findings)

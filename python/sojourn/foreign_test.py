@@ -89,7 +89,7 @@ def measure(folder: Path, name: str) -> None:
     study = folder / f"{name}.toml"
     study.write_text(STUDY.format(name=name))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "write", lambda _findings, path, _parts: [path / "report.html"])
+        patch.setattr(report, "write", lambda _findings, path, _parts, **_: [path / "report.html"])
         code = main(["run", str(study), "--results", str(folder / "results")])
     assert code in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
     (path,) = (folder / "results" / name).glob("*/*")

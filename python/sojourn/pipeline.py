@@ -51,11 +51,12 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What a study left: its record, what it found, and the files of its report."""
+    """What a study left: its record, what it found, its report, and the texts kept of it."""
 
     path: Path
     findings: Findings
     pages: tuple[Path, ...]
+    texts: store.Texts | None = None
 
 
 def run_study(
@@ -72,8 +73,9 @@ def run_study(
         study.name, watcher.event, wait_s=patience.turn_s, is_forced=patience.is_forced
     ) as other:
         path = _measured(study, results, watcher, patience, other, resume=resume, command=command)
+        texts = store.Texts(path)
         findings, pages = written(path)
-        return Done(path=path, findings=findings, pages=tuple(pages))
+        return Done(path=path, findings=findings, pages=tuple(pages), texts=texts)
 
 
 def glance(
@@ -219,16 +221,20 @@ def failed(point: Point, folder: Path, fault: RunFault) -> Outcome:
     )
 
 
-def written(path: Path, out: Path | None = None) -> tuple[Findings, Sequence[Path]]:
+def written(
+    path: Path, out: Path | None = None, *, has_pictures: bool = False
+) -> tuple[Findings, Sequence[Path]]:
     """Write a record's report, complete or not; needs no machine.
 
     Args:
         path: of the record.
         out: folder for the report; None: the record's own, which then keeps the answer as well.
+        has_pictures: with every figure as SVG, PDF and PNG.
     """
     findings = findings_of(path)
     with files.readable(path, STRANGE):
-        pages = report.write(findings, path if out is None else out, questions.parts())
+        at = path if out is None else out
+        pages = report.write(findings, at, questions.parts(), has_pictures=has_pictures)
     if out is not None:
         return findings, pages
     store.keep_answer(path, str(findings.verdict), findings.answer, findings.state.text)

@@ -89,5 +89,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, locks: Path, *, pages: bool = Fal
     monkeypatch.setattr(runs, "Session", Session)
     monkeypatch.setattr(runs, "check", lambda *_: ())
     if not pages:
-        monkeypatch.setattr(report, "write", lambda _findings, path, _parts: [path / "report.html"])
+        monkeypatch.setattr(
+            report, "write", lambda _findings, path, _parts, **_: [path / "report.html"]
+        )
     return lab

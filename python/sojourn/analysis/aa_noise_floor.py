@@ -16,7 +16,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from scipy import stats
+import scipy
 
 from sojourn import quantiles as table
 from sojourn.analysis.runs import Judged
@@ -63,13 +63,14 @@ def _floor(
     m = len(pairs)
     squares = sum(math.log(b / a) ** 2 for _, a, b in pairs)
     tail = (1 - confidence) / 2
-    ends = [math.sqrt(squares / float(stats.chi2.ppf(at, m))) for at in (1 - tail, tail)]
+    spans = (2 * float(scipy.special.gammaincinv(m / 2, at)) for at in (1 - tail, tail))
+    ends = [math.sqrt(squares / span) for span in spans]
     sigma = math.sqrt(squares / m)
     return NoiseFloor(
         q=q,
         sigma=sigma,
         interval=Interval(lo=ends[0], hi=ends[1]),
-        gate=float(stats.t.ppf(1 - tail, m)) * sigma,
+        gate=float(scipy.special.stdtrit(m, 1 - tail)) * sigma,
         pairs=pairs,
     )
 

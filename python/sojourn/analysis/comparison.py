@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scipy import stats
+import scipy
 
 from sojourn.analysis import aa_noise_floor
 from sojourn.findings.findings import Border, Findings, LoadPoint, MaxLoad, ServiceFinding
@@ -257,15 +257,15 @@ def _of_borders(first: Border, other: Border, limits: Limits) -> Ratio:
         return Ratio(value=value, restarts=other.starts, ratio=ratio, note="the interval is open")
     down = math.hypot(math.log(value / of_b.lo), math.log(of_a.hi / first.estimate_rps))
     up = math.hypot(math.log(of_b.hi / value), math.log(first.estimate_rps / of_a.lo))
-    errors = float(stats.norm.ppf((1 + other.level) / 2))  # that the intervals are wide
-    wider, middle = float(stats.norm.ppf(1 - limits.alpha / 2)) / errors, math.log(ratio)
+    errors = float(scipy.special.ndtri((1 + other.level) / 2))  # that the intervals are wide
+    wider, middle = float(scipy.special.ndtri(1 - limits.alpha / 2)) / errors, math.log(ratio)
     towards_1 = down if middle > 0 else up
     return Ratio(
         value=value,
         restarts=other.starts,
         ratio=ratio,
         interval=Interval(lo=math.exp(middle - down * wider), hi=math.exp(middle + up * wider)),
-        p=float(2 * stats.norm.sf(abs(middle) / towards_1 * errors)) if towards_1 else 1.0,
+        p=float(2 * scipy.special.ndtr(-(abs(middle) / towards_1 * errors))) if towards_1 else 1.0,
     )
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from scipy import stats
+import scipy
 
 from sojourn.analysis import runs
 from sojourn.analysis.load_point import SURE
@@ -123,7 +123,7 @@ def met(outcomes: Sequence[Outcome], q: float) -> float | None:
     logs = [math.log((over + HALF) / (n + 2 * HALF) / (1 - q)) for over, n in known]
     least = fmean(1 / (over + HALF) for over, _ in known)
     error = math.sqrt(max(variance(logs), least) / len(logs))
-    return float(stats.t.cdf(-fmean(logs) / error, len(logs) - 1))
+    return float(scipy.special.stdtr(len(logs) - 1, -fmean(logs) / error))
 
 
 def _lags(blocks: Sequence[Measured], target: Target) -> Iterator[float]:

@@ -109,7 +109,7 @@ def _controller(one: ControllerKind) -> Mapping[str, Any]:
 
 
 def _only(tables: Kinds, name: str) -> Kinds:
-    from sojourn.spec.faults import near
+    from sojourn.text.near import near
 
     if name in tables:
         return {name: tables[name]}

@@ -44,6 +44,7 @@ def _lower(folder: Path, *, is_written: bool) -> None:
     _bound_memory()
     if os.geteuid() != 0:
         return
+    from sojourn.disk import cache
     from sojourn.places import users, warden  # loads much; help needs none of it
 
     with contextlib.suppress(OSError, HostFault):  # where it is refused, it stays as it was
@@ -52,6 +53,8 @@ def _lower(folder: Path, *, is_written: bool) -> None:
         if found.st_uid != 0 and not is_written:
             user = users.beside_user()
             who = (user.uid, user.gid) if user else who
+        if who[0] != 0:
+            cache.Use.is_on = False  # root believes nothing that another user computed
         warden.become_user(*who, [CAP_DAC_READ_SEARCH])
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn.cli import lowered
+from sojourn.cli import answered, lowered
 from sojourn.cli.options import RESULTS, AsJson, Export, RecordArgument, Results
-from sojourn.cli.plain import put, put_json, put_page
+from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
 
 
@@ -30,26 +28,27 @@ def show(
       sojourn show --json | jq '.services[].max_load.border.interval_rps'
       sojourn show --export markdown=answer.md --export csv=points.csv
     """
-    from sojourn import pipeline, report, store
-    from sojourn.questions import flat, parts
-    from sojourn.store import files
+    from sojourn import report, store
 
-    exports = report.asked(export or ())
+    exports = report.asked(export) if export else ()
     path = store.resolve(results, name)
     if exports:
         lowered.for_writing(exports[0][1].parent)
     else:
         lowered.for_reading(path)
-    findings = pipeline.findings_of(path)
-    with files.readable(path, pipeline.STRANGE):
-        report.export(findings, exports, parts())
-    if as_json:
-        put_json(flat(findings))
+    texts = store.Texts(path)
+    if not exports and answered.is_put(texts, as_json=as_json):
         return
-    width = min(100, shutil.get_terminal_size((80, 24)).columns)
-    with files.readable(path, pipeline.STRANGE):
-        page = report.text(findings, parts(), width, color=sys.stdout.isatty())
-    put_page(page)
+
+    from sojourn import pipeline
+    from sojourn.questions import parts
+    from sojourn.store import files
+
+    findings = pipeline.findings_of(path)
+    if exports:
+        with files.readable(path, pipeline.STRANGE):
+            report.export(findings, exports, parts())
+    answered.put_anew(path, findings, texts, as_json=as_json)
 
 
 def write(
@@ -57,6 +56,9 @@ def write(
     every: Annotated[
         bool,
         typer.Option("--all", help="Every study of a campaign, and the page that lists them."),
+    ] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Also write every figure as SVG, PDF and PNG.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -67,19 +69,20 @@ def write(
     results: Results = RESULTS,
     export: Export = None,
 ) -> None:
-    """Write the report of a record again: HTML, and every figure as SVG, PDF and CSV.
+    """Write the report of a record again: HTML, text, and every figure's numbers as CSV.
 
+    With --pictures every figure is also written as SVG, PDF and PNG, which takes some seconds.
     This works on any machine, also years later, because a record has all that it needs.
 
     \b
     Examples:
       sojourn report
+      sojourn report --pictures
       sojourn report --all --results campaign
       sojourn report --out /tmp/report
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
-    from sojourn import campaign, pipeline, report, store
-    from sojourn.questions import parts
+    from sojourn import report, store
     from sojourn.store import files
 
     if every and export:
@@ -88,7 +91,7 @@ def write(
             at="sojourn report",
             fix="give one of the two",
         )
-    exports = report.asked(export or ())
+    exports = report.asked(export) if export else ()
 
     if every and out is not None:
         raise SpecFault(
@@ -97,8 +100,10 @@ def write(
             fix="give one of the two",
         )
     if every:
+        from sojourn import campaign
+
         lowered.for_writing(results)
-        for page in campaign.rewritten(campaign.read(results)):
+        for page in campaign.rewritten(campaign.read(results), has_pictures=pictures):
             put(str(page))
         return
     if out is not None:
@@ -106,7 +111,19 @@ def write(
             out.mkdir(parents=True, exist_ok=True)
     path = store.resolve(results, name)
     lowered.for_writing(out or path)
-    findings, pages = pipeline.written(path, out)
+    texts, at = store.Texts(path), out or path
+    before = [] if exports else answered.written(texts, at, has_pictures=pictures)
+    for page in before:
+        put(str(page))
+    if before:
+        return
+
+    from sojourn import pipeline
+    from sojourn.questions import parts
+
+    findings, pages = pipeline.written(path, out, has_pictures=pictures)
+    answered.keep_all(path, findings, texts)
+    answered.keep_written(texts, at, pages, has_pictures=pictures, has_answer=out is None)
     with files.readable(path, pipeline.STRANGE):
         report.export(findings, exports, parts())
     for page in [*pages, *(file for _, file in exports)]:

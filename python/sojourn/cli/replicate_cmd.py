@@ -135,7 +135,7 @@ def _document(replica: Replica) -> dict[str, Any]:
 
 def _share_of(profile: str) -> float:
     if profile not in PROFILES:
-        from sojourn.spec.faults import near
+        from sojourn.text.near import near
 
         meant = near(profile, PROFILES)
         hint = f"did you mean {meant[0]}? " if meant else ""

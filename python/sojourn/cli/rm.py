@@ -67,6 +67,7 @@ def rm(
       sojourn rm latency_vs_load --older-than 30d --yes
     """
     from sojourn import store
+    from sojourn.store.remove import drop_raw, remove
 
     chosen = choose(store.listed(results), names or (), older_than, results)
     for record in chosen:
@@ -80,7 +81,7 @@ def rm(
     what = f"{'raw requests of ' if raw else ''}{counted(chosen)}, {show_bytes(size)}"
     if chosen and not yes:
         _ask(chosen, what)
-    act = store.drop_raw if raw else store.remove
+    act = drop_raw if raw else remove
     removed = [{"path": record.path, "bytes": act(results, record.path)} for record in chosen]
     if as_json:
         put_json(removed)

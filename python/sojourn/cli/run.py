@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import all_studies, consent
+from sojourn.cli import all_studies, answered, consent
 from sojourn.cli.faults import say
 from sojourn.cli.options import (
     OUTPUT_PANEL,
@@ -158,6 +158,8 @@ def run(
         )
         return Exit.INTERRUPTED
     report.export(done.findings, exports, questions.parts())
+    if done.texts:
+        answered.keep_all(done.path, done.findings, done.texts)
     return tell(done, as_json=as_json, is_quiet=quiet)
 
 

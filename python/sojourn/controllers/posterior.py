@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scipy.special import betainc
+import scipy
 
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Change, Decision, Group, History, Look, Window, for_all
@@ -53,7 +53,7 @@ def probability(window: Window, late: float) -> float | None:
     """
     if window.above is not None and window.n > 0:
         above = min(window.above, window.n)
-        return 1.0 - float(betainc(above + 0.5, window.n - above + 0.5, late))
+        return 1.0 - float(scipy.special.betainc(above + 0.5, window.n - above + 0.5, late))
     return None
 
 

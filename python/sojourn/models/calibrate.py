@@ -36,8 +36,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize
 
 from sojourn.errors import SpecFault
 from sojourn.models.cpu_line import POINTS_MIN, cpu_line, line_ranges
@@ -272,7 +272,7 @@ def _misfit(model: _Model, points: Sequence[Measured], line: tuple[float, float]
 
 def _fit(misfit: Misfit, start: Sequence[float], steps: int) -> NDArray[np.float64]:
     logs = np.log(start)
-    done = optimize.minimize(
+    done = scipy.optimize.minimize(
         misfit,
         logs,
         method="Nelder-Mead",

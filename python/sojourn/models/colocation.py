@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from sojourn import disk
 from sojourn.errors import SpecFault
-from sojourn.spec.faults import near
+from sojourn.text.near import near
 
 ALONE, MEAN = "none", "mean"
 SCHEMA: Literal["sojourn.colocation/1"] = "sojourn.colocation/1"

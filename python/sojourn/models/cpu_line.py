@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from sojourn.models.identify import Range
 from sojourn.models.points import Measured
@@ -36,7 +36,7 @@ def cpu_line(
         service = workers / peak_rps * 1e6
         wakes = (per_request - service) / idle
         return service, max(0.0, float(np.median(wakes)))
-    line = stats.theilslopes(per_request, idle)
+    line = scipy.stats.theilslopes(per_request, idle)
     wake = max(0.0, float(line.slope))
     service = float(np.median(per_request - wake * idle))
     return (service, wake) if service > 0 else None
@@ -58,7 +58,7 @@ def line_ranges(
     if peak_rps is not None:
         wakes = np.maximum((per_request - line[0]) / idle, 0.0)
         return (Range(name="wake_us", low=float(wakes.min()), high=float(wakes.max())),)
-    slopes = stats.theilslopes(per_request, idle, alpha=0.95)
+    slopes = scipy.stats.theilslopes(per_request, idle, alpha=0.95)
     low, high = (max(0.0, float(end)) for end in (slopes.low_slope, slopes.high_slope))
     services = [max(0.0, float(np.median(per_request - wake * idle))) for wake in (high, low)]
     return (

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize
 
 FACTORS = (1.1, 1.2, 1.35, 1.5, 2.0, 3.0, 5.0, 10.0)
 IDENTIFIED = 2.0  # a range whose ends differ by more than this factor says little
@@ -121,7 +121,7 @@ def _refit(
 
     corners = np.vstack([others, *(others + 0.3 * row for row in np.eye(others.size))])
     with contextlib.suppress(StopIteration):
-        optimize.minimize(
+        scipy.optimize.minimize(
             rest,
             others,
             method="Nelder-Mead",

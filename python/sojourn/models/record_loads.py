@@ -23,7 +23,7 @@ from sojourn.plan.setting import LOAD, RATE, TWIN, Setting, level_text
 from sojourn.samples import read_json
 from sojourn.spec.levels import names
 from sojourn.store.files import DAMAGE
-from sojourn.store.index import OUTCOME, POINTS
+from sojourn.store.named import OUTCOME, POINTS
 
 OF_LOAD = frozenset({LOAD, RATE, TWIN})  # what differs within one sweep
 _FIX = "give the folder of a record that `sojourn show` can read"

@@ -15,8 +15,6 @@ import math
 from collections.abc import Sequence
 from enum import StrEnum
 
-from scipy.special import betainc
-
 from sojourn.plan.points import Outcome, Verdict
 
 
@@ -52,14 +50,21 @@ def at_most(n: float, k: float, p: float) -> float:
     """P(X ≤ k) for X ~ Binomial(n, p), continued to real n and k."""
     if k >= n:
         return 1.0
-    return float(betainc(n - k, k + 1, 1 - p))
+    return _beta(n - k, k + 1, 1 - p)
 
 
 def at_least(n: float, k: float, p: float) -> float:
     """P(X ≥ k) for X ~ Binomial(n, p), continued to real n and k."""
     if k <= 0:
         return 1.0
-    return float(betainc(k, n - k + 1, p)) if k < n else float(p**n)
+    return _beta(k, n - k + 1, p) if k < n else float(p**n)
+
+
+def _beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function."""
+    from scipy.special import betainc  # noqa: PLC0415  # 0.3 s to load
+
+    return float(betainc(a, b, x))
 
 
 def smallest_sample(k: int, q: float, *, confidence: float) -> int:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn.plan.design import own_levels
 from sojourn.plan.points import Outcome, Phase
@@ -48,7 +48,7 @@ def half(spread: float, blocks: int, pairs: int = 1) -> float:
     """
     if blocks < BLOCKS_MIN:
         return math.inf
-    t = float(stats.t.ppf((1 + COVERAGE) / 2, blocks - 1))
+    t = float(scipy.special.stdtrit(blocks - 1, (1 + COVERAGE) / 2))
     return t * spread * math.sqrt(2 / (pairs * blocks))
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import betainc, betaincc
 
 from sojourn.plan.curve import Floats
 
@@ -69,6 +68,8 @@ def weight(requests: float, over: float, q: float) -> float:
     Returns:
         Between −log 19 and log 19.
     """
+    from scipy.special import betainc, betaincc  # noqa: PLC0415  # 0.3 s to load
+
     most = 1 - q
     a, b = 0.5 + over, 0.5 + max(0.0, requests - over)
     prior = math.log(betainc(0.5, 0.5, most) / betaincc(0.5, 0.5, most))

@@ -12,7 +12,8 @@ from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.search import Search
 from sojourn.spec import ServiceSpec, Study
-from sojourn.spec.faults import Mistake, near
+from sojourn.spec.faults import Mistake
+from sojourn.text.near import near
 
 AXIS = PhaseKind(name=Phase.PEAK, about="what 100 % load is")  # before whoever needs an axis
 

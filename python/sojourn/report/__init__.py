@@ -1,8 +1,28 @@
-"""Findings to a page, to files and to text; no statistics here."""
+"""Findings to a page, to files and to text; no statistics here.
 
-from sojourn.report.files import write
-from sojourn.report.parts import Parts
-from sojourn.report.terminal import text
-from sojourn.report.writers import Exports, asked, export
+What draws is loaded when it is asked for, because that takes a second.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn import late
+
+if TYPE_CHECKING:
+    from sojourn.report.files import write
+    from sojourn.report.parts import Parts
+    from sojourn.report.terminal import text
+    from sojourn.report.writers import Exports, asked, export
 
 __all__ = ["Exports", "Parts", "asked", "export", "text", "write"]
+
+__getattr__ = late.names(
+    __name__,
+    {
+        "files": ["write"],
+        "parts": ["Parts"],
+        "terminal": ["text"],
+        "writers": ["Exports", "asked", "export"],
+    },
+)

@@ -1,13 +1,18 @@
-"""The report's files: the page, each figure as SVG, PDF, PNG and CSV, and the text."""
+"""The report's files: the page, the text, and each figure as CSV; as pictures on request.
+
+Pictures take seconds and most are never opened: the page draws its figures by itself, and saves
+each as SVG and PNG.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import vl_convert
-
+from sojourn import disk
 from sojourn.findings.findings import Findings
 from sojourn.report import parts, volume, writers
 from sojourn.report.draw import palette
@@ -19,9 +24,13 @@ TEXT = "report.txt"
 FIGURES = "figures"
 POINTS = "points.csv"
 PNG_SCALE = 1.5
+DRAWN = ("svg", "pdf", "png")
+CSV_BYTES = 64 * 1024**2
 
 
-def write(findings: Findings, folder: Path, of: parts.Parts) -> list[Path]:
+def write(
+    findings: Findings, folder: Path, of: parts.Parts, *, has_pictures: bool = False
+) -> list[Path]:
     """Write the whole report into `folder`; the page first in the list.
 
     Can be repeated at any time: each file is replaced at once, so a reader never sees half of one.
@@ -30,15 +39,17 @@ def write(findings: Findings, folder: Path, of: parts.Parts) -> list[Path]:
         findings: what to show.
         folder: into which it is written.
         of: how questions are shown and answered.
+        has_pictures: with each figure as SVG, PDF and PNG. Without them those of a report of before
+            stay as long as the numbers of their figure do.
 
     Raises:
         StoreFault: the folder cannot be written.
     """
     with parts.using(of):
-        return _write(findings, folder)
+        return _write(findings, folder, has_pictures=has_pictures)
 
 
-def _write(findings: Findings, folder: Path) -> list[Path]:
+def _write(findings: Findings, folder: Path, *, has_pictures: bool) -> list[Path]:
     drawn = html.drawn(findings)
     own = [f for some in drawn.of_services.values() for f in some]
     paths = [
@@ -50,7 +61,10 @@ def _write(findings: Findings, folder: Path) -> list[Path]:
     names = {figure.name for figure in own}
     is_large = volume.is_large(findings)  # pictures would take minutes; the page draws them
     for figure in [*own, *drawn.of_study]:
-        files = _numbers(figure) if is_large and figure.name in names else pictures(figure)
+        is_drawn = has_pictures and not (is_large and figure.name in names)
+        if not is_drawn:
+            _drop_outdated(folder / FIGURES, figure)
+        files = pictures(figure) if is_drawn else _numbers(figure)
         for suffix, content in files:
             paths.append(_replace(folder / FIGURES / f"{figure.name}.{suffix}", content))
     return paths
@@ -61,6 +75,8 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     yield from _numbers(figure)
     if figure.chart is None:
         return
+    import vl_convert  # noqa: PLC0415  # it brings a JavaScript engine: 100 MB
+
     spec = json.dumps(palette.resolve(sized(figure.chart)))
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     yield "svg", svg.encode()
@@ -70,6 +86,18 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
 
 def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:
     yield "csv", figure.table.csv().encode()
+
+
+def _drop_outdated(folder: Path, figure: Figure) -> None:
+    """Remove pictures of other numbers than the figure has now."""
+    with contextlib.suppress(OSError, ValueError):
+        kept = disk.read_bytes(folder / f"{figure.name}.csv", most=CSV_BYTES)
+        if kept == figure.table.csv().encode():
+            return
+    with contextlib.suppress(OSError), disk.folder(folder) as place:
+        for suffix in DRAWN:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{figure.name}.{suffix}", dir_fd=place)
 
 
 def _replace(path: Path, content: bytes) -> Path:

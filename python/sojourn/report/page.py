@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 
-import vl_convert
 from jinja2 import (
     ChoiceLoader,
     Environment,
@@ -30,6 +27,7 @@ from sojourn.report import (
     facts,
     headline,
     labels,
+    library,
     openings,
     pack,
     parts,
@@ -49,7 +47,6 @@ from sojourn.visible import visible
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("page.js", "explore.js")
-_GLOBALS = "window.vegaEmbed = vegaEmbed;"
 CSV_ROWS = 5_000  # of a figure's CSV in the page; a longer one lies beside it
 ROWS = 60  # of a figure's table on the page; the CSV has all
 
@@ -126,8 +123,8 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
         _templates()
         .get_template(template)
         .render(
-            payload=_trusted(_script_json({f.name: _payload(f) for f in figures if f.chart})),
-            library=_trusted(_library()),
+            payload=_trusted(pack.packed({f.name: _payload(f) for f in figures if f.chart})),
+            library=_trusted(library.packed()),
             policy=policy(),
             light=_trusted(palette.style(palette.THEMES["light"])),
             dark=_trusted(palette.style(palette.THEMES["dark"])),
@@ -141,8 +138,8 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
 @functools.cache
 def policy() -> str:
     """What a page may do: run the lab's own scripts, each known by its hash, and fetch nothing."""
-    own = (_library(), *((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS))
-    digests = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in own)
+    own = ((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
+    digests = (library.digest(), *map(library.digest_of, own))
     scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
@@ -222,10 +219,3 @@ def _script_json(value: object) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-@functools.cache
-def _library() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, shipped by vl-convert; about 0.9 MB."""
-    script: str = vl_convert.javascript_bundle(_GLOBALS, vl_version=VEGA_LITE)
-    return script.replace("</script", "<\\/script")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sojourn import disk
 from sojourn.errors import StoreFault
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 NEEDED = ["intended_ns", "done_ns", "outcome", "excluded"]
 HIT = "hit"
@@ -31,6 +33,9 @@ def requests(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]] | No
     """
     if not path.is_symlink() and not path.exists():
         return None
+    import pyarrow as pa  # noqa: PLC0415 - commands that read no raw requests start without it
+    import pyarrow.compute as pc  # noqa: PLC0415
+
     try:
         table = disk.read_columns(path, rows=ROWS, values=ROWS, columns=NEEDED)
         return _counted(table.filter(pc.invert(table["excluded"])))
@@ -44,6 +49,8 @@ def requests(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]] | No
 
 def _counted(counted: pa.Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The same of the rows that count."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
     intended = counted["intended_ns"].to_numpy().astype(np.float64)
     done = counted["done_ns"].to_numpy(zero_copy_only=False).astype(np.float64)
     hit = pc.equal(counted["outcome"], HIT).to_numpy(zero_copy_only=False).astype(np.bool_)

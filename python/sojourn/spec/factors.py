@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from sojourn.spec import faults, form, keys
 from sojourn.spec.design import COMBINATIONS_MAX, Combination
-from sojourn.spec.faults import Mistake, dotted, near
+from sojourn.spec.faults import Mistake, dotted
 from sojourn.spec.levels import LOAD_WORDS, level_text, names, short
 from sojourn.spec.models import Study
+from sojourn.text.near import near
 
 Judge: TypeAlias = Callable[[Mapping[str, Any]], Iterable[Mistake]]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from pydantic_core import ErrorDetails
 from sojourn.errors import SpecFault
 from sojourn.spec import form
 from sojourn.spec.where import line_of
+from sojourn.text.near import near
 
 Key = tuple[str | int, ...]
 Mistake = tuple[Key, str, str]  # key, what, fix
@@ -30,11 +30,6 @@ _WANTED = {
     "mapping_type": "a table of keys",
     "dict_type": "a table of keys",
 }
-
-
-def near(name: str, known: Iterable[str]) -> list[str]:
-    """Names that look like `name`, nearest first, for "did you mean …?"."""
-    return difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
 
 
 def dotted(key: Sequence[str | int]) -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.spec import form, words
-from sojourn.spec.faults import Mistake, near
+from sojourn.spec.faults import Mistake
+from sojourn.text.near import near
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
 

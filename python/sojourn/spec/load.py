@@ -17,10 +17,11 @@ from pydantic import ValidationError
 from sojourn import disk
 from sojourn.errors import SpecFault
 from sojourn.spec import factors, files, form, kinds, vary
-from sojourn.spec.faults import Key, Mistake, mistakes, near, place, together
+from sojourn.spec.faults import Key, Mistake, mistakes, place, together
 from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
 from sojourn.spec.where import line_by_label, line_of
+from sojourn.text.near import near
 
 STUDIES = Path(__file__).parents[1] / "studies"
 DEFAULT_PROFILE = "standard"

@@ -20,9 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from sojourn.stats.interval import normal
+from sojourn.stats.interval import normal, student
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats, Times, merge
 
@@ -74,12 +73,23 @@ def of_values(sojourn_ns: Floats) -> Dependence:
 def _rank_autocorrelation(values: Floats) -> Floats:
     """Spearman's ρ at every lag below n / 2: autocorrelation of the ranks, by FFT."""
     n = len(values)
-    rank = stats.rankdata(values) - (n + 1) / 2
+    rank = _ranks(values) - (n + 1) / 2
     if n < 4 or not rank.any():
         return np.array([1.0])
     spectrum = np.fft.rfft(rank, 2 * n)
     covariance = np.fft.irfft(spectrum * np.conj(spectrum), 2 * n)[: max(2, n // 2)]
     return np.asarray(covariance / covariance[0])
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 1, means of equal values: as scipy.stats.rankdata, which takes 0.5 s to load.
+
+    >>> _ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist()
+    [3.5, 1.0, 3.5, 2.0]
+    """
+    _, where, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray((last - (count - 1) / 2)[where], np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +153,7 @@ def widened(found: Batched, confidence: float) -> float:
 
 @functools.lru_cache(maxsize=1024)
 def _widening(freedom: float, confidence: float) -> float:
-    level = (1 + confidence) / 2
-    return float((stats.t.ppf(level, freedom) / stats.norm.ppf(level)) ** 2)
+    return (student(freedom, confidence) / normal(confidence)) ** 2
 
 
 def _excess(batches: Sequence[Times], total: Times, q: float | None) -> tuple[Floats, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import special
+import scipy
 
 COVERAGE = 0.95  # probability with which an interval covers the true value
 
@@ -19,7 +19,7 @@ def student(freedom: float, coverage: float = COVERAGE) -> float:
     >>> round(student(4), 3), round(student(1e9), 3), round(student(4, 0.9), 3)
     (2.776, 1.96, 2.132)
     """
-    return float(special.stdtrit(freedom, (1 + coverage) / 2))
+    return float(scipy.special.stdtrit(freedom, (1 + coverage) / 2))
 
 
 def normal(coverage: float = COVERAGE) -> float:
@@ -28,7 +28,7 @@ def normal(coverage: float = COVERAGE) -> float:
     >>> round(normal(), 3), round(normal(0.9), 3)
     (1.96, 1.645)
     """
-    return float(special.ndtri((1 + coverage) / 2))
+    return float(scipy.special.ndtri((1 + coverage) / 2))
 
 
 @dataclass(frozen=True, slots=True)

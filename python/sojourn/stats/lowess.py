@@ -27,8 +27,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
-from statsmodels.nonparametric.smoothers_lowess import lowess
+import scipy
 
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
@@ -117,7 +116,7 @@ def crossing(curve: Curve, bound_ns: float, *, confidence: float = 0.95) -> Cros
     """
     end = float(curve.loads[-1])
     at = _first_above(curve.x, curve.y, bound_ns)
-    rising = [np.exp(isotonic_regression(np.log(row)).x) for row in curve.means]
+    rising = [np.exp(scipy.optimize.isotonic_regression(np.log(row)).x) for row in curve.means]
     found = [
         np.array([_first_above(curve.x, row, bound_ns) for row in curve.resampled]),
         np.array([_first_above(curve.loads, row, bound_ns) for row in rising]),
@@ -140,6 +139,10 @@ def _matrix(x: Floats, grid: Floats) -> Floats:
     It is statsmodels' fit of one dot of height one. Dots at one load weigh alike, for weights
     follow from distances: the fit of one says it for all, however often a load was repeated.
     """
+    from statsmodels.nonparametric.smoothers_lowess import (  # noqa: PLC0415  # 0.5 s to load
+        lowess,
+    )
+
     # lowess without `xvals` returns the fit at x itself and demands that x varies: with `xvals`
     # it never skips points (delta = 0), and with it=0 it is linear.
     units = np.zeros((len(np.unique(x)), len(x)))

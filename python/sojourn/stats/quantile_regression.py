@@ -27,9 +27,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
-from statsmodels.regression.quantile_regression import QuantReg
 
 from sojourn.stats.interval import Interval, student
 from sojourn.stats.method import Method
@@ -118,6 +117,10 @@ def _block(
     block: Mapping[Cell, Floats], q: float, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """Coefficients of all terms, and pseudo R², of one block."""
+    from statsmodels.regression.quantile_regression import (  # noqa: PLC0415  # 0.5 s to load
+        QuantReg,
+    )
+
     cells = sorted(block)
     y = np.concatenate([np.log(np.maximum(block[cell], 1.0)) for cell in cells])
     y = y + rng.uniform(-DITHER, DITHER, y.size)
@@ -161,7 +164,7 @@ def judged(
     mean = slopes.mean(axis=0)
     width = student(count - 1, 1 - ALPHA) * error
     t = np.abs(mean) / np.maximum(error, np.finfo(float).tiny)
-    p = 2 * stats.t.sf(t, count - 1)
+    p = 2 * scipy.special.stdtr(count - 1, -t)
     corrected = holm(p)
     return tuple(
         Term(

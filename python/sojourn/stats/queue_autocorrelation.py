@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from sojourn.stats.times import Floats
 
@@ -45,7 +45,7 @@ def ratio(system: str, rho: float, over: float | None) -> float:
     variance = float(stationary @ centred**2)
     if variance <= 0:
         return 1.0
-    g = linalg.lu_solve(factors, centred)
+    g = scipy.linalg.lu_solve(factors, centred)
     return max(1.0, 2 * float(stationary @ (centred * g)) / variance - 1)
 
 
@@ -65,8 +65,8 @@ def _chain(system: str, rho: float) -> tuple[Floats, Floats, _Factors]:
     kernel = _waits(rho, cells, step) @ _services(system, cells, step, per_service)
     kernel /= kernel.sum(axis=1, keepdims=True)
     law = np.full(cells, 1 / cells)
-    factors = linalg.lu_factor(np.eye(cells) - kernel + law[None, :])
-    return middle, np.asarray(linalg.lu_solve(factors, law, trans=1), float), factors
+    factors = scipy.linalg.lu_factor(np.eye(cells) - kernel + law[None, :])
+    return middle, np.asarray(scipy.linalg.lu_solve(factors, law, trans=1), float), factors
 
 
 def _waits(rho: float, cells: int, step: float) -> Floats:

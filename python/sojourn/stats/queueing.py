@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
@@ -68,7 +68,9 @@ def mmn_quantile(q: float, servers: int, rho: float, service: float) -> float:
     high = math.log(1 / (1 - q)) * service * (2 + 2 / (servers * (1 - rho)))
     while mmn_over(servers, rho, service, high) > 1 - q:
         high *= 2
-    return float(optimize.brentq(lambda t: mmn_over(servers, rho, service, t) - (1 - q), 0.0, high))
+    return float(
+        scipy.optimize.brentq(lambda t: mmn_over(servers, rho, service, t) - (1 - q), 0.0, high)
+    )
 
 
 def md1_mean(rho: float, service: float) -> float:
@@ -94,19 +96,19 @@ def md1_waiting(rho: float, times: Floats) -> Floats:
     for i, time in enumerate(times):
         k = math.floor(time) + 1
         j = np.arange(k)
-        result[i] = float(np.dot(queued[k - 1 - j], stats.poisson.pmf(j, rho * (k - time))))
+        result[i] = float(np.dot(queued[k - 1 - j], scipy.stats.poisson.pmf(j, rho * (k - time))))
     return result
 
 
 def _md1_number(rho: float, longest: int) -> Floats:
     """P(number in system = j) for j ≤ longest, by the embedded chain after departures."""
-    arrivals = stats.poisson.pmf(np.arange(longest + 2), rho)
+    arrivals = scipy.stats.poisson.pmf(np.arange(longest + 2), rho)
     p = np.zeros(longest + 1)
     p[0] = 1 - rho
     # p_j = (p_0 + p_1) a_j + Σ_{i=2}^{j+1} p_i a_{j−i+1}, written with tails so that all terms add:
     # rate up from {0..j} equals rate down: p_{j+1} a_0 = p_0 A_j + Σ_{i=1}^{j} p_i A_{j−i+1}, where
     # A_m = P(more than m arrivals in a service).
-    more = stats.poisson.sf(np.arange(longest + 2), rho)
+    more = scipy.stats.poisson.sf(np.arange(longest + 2), rho)
     for j in range(longest):
         up = p[0] * more[j] + float(np.dot(p[1 : j + 1], more[j - np.arange(1, j + 1) + 1]))
         p[j + 1] = up / arrivals[0]
@@ -123,7 +125,7 @@ def md1_quantile(q: float, rho: float, service: float) -> float:
     def short(time: float) -> float:
         return float(md1_waiting(rho, np.array([time]))[0]) - q
 
-    return service * (1 + float(optimize.brentq(short, 0.0, high, xtol=1e-10)))
+    return service * (1 + float(scipy.optimize.brentq(short, 0.0, high, xtol=1e-10)))
 
 
 def _refuse_unstable(rho: float) -> None:

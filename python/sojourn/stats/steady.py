@@ -29,7 +29,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.tsa.stattools import adfuller, kpss
 
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats, Times, merge
@@ -169,6 +168,8 @@ def wanders(values: Floats) -> bool:
     """Whether a unit root is likely and a level is not; False where the tests have no power."""
     if len(values) < UNIT_ROOT_NEEDS or not np.isfinite(values).all() or np.ptp(values) == 0:
         return False
+    from statsmodels.tsa.stattools import adfuller, kpss  # noqa: PLC0415  # 0.5 s to load
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of statsmodels: p-values beyond its table
         root = float(adfuller(values, autolag="BIC")[1])

@@ -24,8 +24,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from sojourn.stats.interval import student
 
@@ -48,7 +48,7 @@ class Error:
         """The probability of a mean so far from 0 by chance."""
         if not self.size:
             return 1.0 if not mean else 0.0
-        return float(2 * stats.t.sf(abs(mean) / self.size, self.freedom))
+        return float(2 * scipy.special.stdtr(self.freedom, -abs(mean) / self.size))
 
 
 @dataclass(frozen=True, slots=True)

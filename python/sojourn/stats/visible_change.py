@@ -13,7 +13,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from sojourn.stats import gate_rule, symmetry_bets
 from sojourn.stats.times import Floats
@@ -61,7 +61,7 @@ def scatter(logs: Floats) -> float:
     if len(known) < SCATTER_NEEDS:
         return math.inf
     freedom = len(known) - 1
-    wider = math.sqrt(freedom / float(stats.chi2.ppf(1 - _SURE, freedom)))
+    wider = math.sqrt(freedom / 2 * float(scipy.special.gammaincinv(freedom / 2, 1 - _SURE)))
     return max(float(np.std(known, ddof=1)) * wider, symmetry_bets.SCALE_LEAST)
 
 

@@ -18,7 +18,10 @@ from sojourn.plan.setting import Setting, level_of, level_text
 from sojourn.samples.clusters import alike
 from sojourn.samples.contract import load_result
 from sojourn.samples.read import LOAD, older_clusters
+from sojourn.store import arrow
 from sojourn.store.files import DAMAGE
+
+arrow.hide_pandas()
 
 # Version 2: a point has a setting, and its key says no more than that.
 FORM, MAJOR, OLDEST = "sojourn.outcome", 2, 1

@@ -1,4 +1,4 @@
-"""Records in a results folder: begin one, resume one, list and read them."""
+"""Records in a results folder: begin one, resume one, read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import platform
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ from sojourn.errors import Fault, StoreFault
 from sojourn.plan.left_out import LeftOut
 from sojourn.spec import Study
 from sojourn.store import files, lock
-from sojourn.store.index import POINTS
+from sojourn.store.named import MANIFEST, POINTS
 from sojourn.store.record import (
     COMPLETE,
     FORM,
     MAJOR,
-    MANIFEST,
     STUDY,
     OpenRecord,
     Record,
@@ -165,11 +164,6 @@ def read(path: Path) -> Record:
     return Record(path)
 
 
-def records(results: Path) -> Iterator[Path]:
-    """Folders of all records, oldest first within each study and machine."""
-    yield from sorted(path.parent for path in results.glob(f"*/*/*/{MANIFEST}"))
-
-
 def last(results: Path, study: str) -> Record | None:
     """The newest complete record of a study on this machine; None without one that can be read."""
     home = results / study / plain(platform.node() or "host")
@@ -181,24 +175,3 @@ def last(results: Path, study: str) -> Record | None:
         if record.is_complete:
             return record
     return None
-
-
-def resolve(results: Path, name: str | None) -> Path:
-    """The record that a person means: a path, a part of its folder's name, a study; the newest.
-
-    Raises:
-        StoreFault: there is none, with those that there are.
-    """
-    if name and (Path(name) / MANIFEST).is_file():
-        return Path(name)
-    known = list(records(results))
-    fits = [path for path in known if not name or name in path.relative_to(results).parts]
-    fits = fits or [p for p in known if name and name in str(p.relative_to(results))]
-    if not fits:
-        newest = ", ".join(str(p.relative_to(results)) for p in known[-3:]) or "none yet"
-        raise StoreFault(
-            f"there is no record '{name}'" if name else "there is no record yet",
-            at=str(results.absolute()),
-            fix=f"known: {newest}; see `sojourn ls`" if known else "begin with `sojourn run STUDY`",
-        )
-    return max(fits, key=lambda path: path.name)

@@ -21,6 +21,7 @@ from sojourn.store import files, index
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.find import read
 from sojourn.store.listing import own
+from sojourn.store.named import POINTS
 from sojourn.store.record import OF_RECORD, left_out_of
 
 FROM = ("study", "machine", "record")
@@ -117,7 +118,7 @@ def _used(path: Path, table: pa.Table, home: Mapping[str, str]) -> Iterator[dict
         StoreFault: a file is damaged, or of a newer version.
     """
     for row in table.select(["key", "service", index.AT]).to_pylist():
-        samples = resources.read(path / index.POINTS / row[index.AT])
+        samples = resources.read(path / POINTS / row[index.AT])
         if samples is None:
             continue
         for name, values in zip(samples.names, samples.values, strict=True):

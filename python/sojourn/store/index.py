@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.store import columns, files
+from sojourn.store.named import OUTCOME, POINTS
 
-NAME, POINTS, OUTCOME = "outcomes.parquet", "points", "outcome.parquet"
+NAME = "outcomes.parquet"
 FORM = "sojourn.outcomes/1"
 AT, BYTES, CHANGED = "_at", "_bytes", "_changed_ns"  # beside each row: whose it is
 _BESIDE = pa.schema([(AT, pa.string()), (BYTES, pa.int64()), (CHANGED, pa.int64())])

@@ -16,6 +16,7 @@ from sojourn.plan import Outcome, Point, next_point
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import study
 from sojourn.store import columns, index
+from sojourn.store.named import OUTCOME
 from sojourn.store.record import OpenRecord
 from sojourn.testing_questions import PLANS
 
@@ -97,7 +98,7 @@ def test_the_points_own_files_win(tmp_path: Path, opened: list[Path]) -> None:
     own = store.read(path)
     shutil.rmtree(own.folder_of(kept[1]))
     changed = replace(kept[2], achieved_rps=1.0)
-    pq.write_table(columns.to_table(changed), own.folder_of(kept[2]) / index.OUTCOME)
+    pq.write_table(columns.to_table(changed), own.folder_of(kept[2]) / OUTCOME)
     assert list(own.outcomes()) == [kept[0], changed, kept[3]]
     assert len(opened) == 1
 

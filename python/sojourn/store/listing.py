@@ -14,9 +14,8 @@ from sojourn import disk
 from sojourn.errors import Fault
 from sojourn.samples.read import RAW
 from sojourn.store import files
-from sojourn.store.find import records
-from sojourn.store.index import OUTCOME, POINTS
 from sojourn.store.lock import is_live
+from sojourn.store.named import OUTCOME, POINTS, records
 from sojourn.store.record import OF_RECORD, Record
 
 BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system

@@ -15,6 +15,8 @@
 
 A point without `outcome.parquet` was in flight when its run was killed; it is ignored and measured
 again in a folder of its own.
+
+What reads and writes columns (pyarrow) is loaded where that is done: lists of records need none.
 """
 
 from __future__ import annotations
@@ -27,10 +29,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from sojourn import disk, spec
 from sojourn.errors import StoreFault
@@ -39,11 +38,14 @@ from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Point
 from sojourn.samples import check_version, read_json
 from sojourn.spec import STUDY_BYTES, Study
-from sojourn.store import columns, files, index
-from sojourn.store.index import OUTCOME, POINTS
+from sojourn.store import files
+from sojourn.store.named import MANIFEST, OUTCOME, POINTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORM, MAJOR = "sojourn.record", 1
-STUDY, MANIFEST, COMPLETE = "study.toml", "manifest.json", "complete.json"
+STUDY, COMPLETE = "study.toml", "complete.json"
 ANSWER, LEFT_OUT = "answer.json", "left_out.json"
 NAME_MAX = 120  # of a key in a folder's name; its number alone tells folders apart
 SERVICE = "service.json"
@@ -104,6 +106,8 @@ class Record:
 
     def outcomes(self) -> Sequence[Outcome]:
         """All points that were measured to the end, in order; StoreFault if one is damaged."""
+        from sojourn.store import index  # noqa: PLC0415  # see above
+
         with files.readable(self.path, OF_RECORD):
             return _outcomes(self.path, index.rows(self.path))
 
@@ -123,6 +127,8 @@ class OpenRecord(Record):
     """A record that is being written; a context manager that holds its lock."""
 
     def __init__(self, path: Path, handle: IO[bytes]) -> None:
+        from sojourn.store import index  # noqa: PLC0415  # see above
+
         super().__init__(path)
         self._lock = handle
         table = index.renewed(path)
@@ -163,6 +169,10 @@ class OpenRecord(Record):
 
         `outcome.folder` is the point's folder; it is kept relative, so that records can be moved.
         """
+        import pyarrow.parquet as pq  # noqa: PLC0415  # see above
+
+        from sojourn.store import columns  # noqa: PLC0415
+
         folder = Path(outcome.folder)
         folder = self.path / POINTS / folder.name if not folder.is_absolute() else folder
         kept = replace(outcome, folder=str(Path(POINTS) / folder.name))
@@ -240,6 +250,8 @@ def _text(table: Mapping[str, Any]) -> str:
 
 def _outcomes(path: Path, table: pa.Table) -> list[Outcome]:
     """The outcomes of the rows of a record's index."""
+    from sojourn.store import columns, index  # noqa: PLC0415  # see above
+
     points = path / POINTS
     return [columns.outcome(row, points / row[index.AT] / OUTCOME) for row in table.to_pylist()]
 

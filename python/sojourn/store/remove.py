@@ -21,9 +21,8 @@ from sojourn import disk
 from sojourn.errors import StoreFault
 from sojourn.samples.read import RAW
 from sojourn.store import lock
-from sojourn.store.index import POINTS
 from sojourn.store.listing import sizes
-from sojourn.store.record import MANIFEST
+from sojourn.store.named import MANIFEST, POINTS
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 DEPTH = 3  # study, machine, record

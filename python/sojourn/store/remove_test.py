@@ -12,7 +12,8 @@ from sojourn import spec, store
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, next_point
 from sojourn.plan.rehearse import imagine
-from sojourn.store import drop_raw, listed, remove
+from sojourn.store import listed
+from sojourn.store.remove import drop_raw, remove
 from sojourn.testing_questions import PLANS
 
 RAW_BYTES = 200_000

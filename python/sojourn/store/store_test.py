@@ -27,7 +27,7 @@ from sojourn.samples import made
 from sojourn.spec import Study
 from sojourn.store import files
 from sojourn.store.columns import read, to_table
-from sojourn.store.index import OUTCOME
+from sojourn.store.named import OUTCOME
 from sojourn.store.record import OpenRecord
 from sojourn.testing_questions import PLANS
 

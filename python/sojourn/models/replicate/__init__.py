@@ -33,7 +33,7 @@ from sojourn.models.replicate.l32 import EXPERIMENT as L32
 from sojourn.models.replicate.l34 import EXPERIMENT as L34
 from sojourn.models.replicate.p8 import EXPERIMENT as P8
 from sojourn.models.replicate.p10 import EXPERIMENT as P10
-from sojourn.spec.faults import near
+from sojourn.text.near import near
 
 __all__ = ["KINDS", "Entry", "find", "ids"]
 

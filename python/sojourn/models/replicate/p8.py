@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize
+import scipy
 
 from sojourn.models.replicate.kind import Curve, Experiment, Parameter, Replica, arithmetic
 from sojourn.models.simulator import Simulator
@@ -51,7 +51,7 @@ def _limit(servers: int, bound: float) -> float:
     def excess(rho: float) -> float:
         return mmn_quantile(0.95, servers, rho, 1.0) - bound
 
-    return float(optimize.brentq(excess, 1e-6, 1 - 1e-6))
+    return float(scipy.optimize.brentq(excess, 1e-6, 1 - 1e-6))
 
 
 EXPERIMENT = Experiment(

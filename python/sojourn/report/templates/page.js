@@ -1,7 +1,8 @@
 "use strict";
 // Draws the figures from the specifications in this file; the tables stand without it.
 (() => {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const figures = {};
+  let isReady; // settled once the library and the figures are unpacked
   const views = new Map();
   const shown = new Map(); // of boxes whose figure is made here
   const narrow = 560; // px of a chart below which legends take two columns
@@ -27,6 +28,11 @@
   }
 
   async function draw(box) {
+    try {
+      await isReady;
+    } catch (error) {
+      return fail(box, error);
+    }
     const figure = shown.get(box) ?? figures[box.dataset.figure];
     if (!figure) return; // not unpacked yet
     const width = box.clientWidth;
@@ -41,9 +47,21 @@
       views.set(box, { result, width });
       link(result.view);
     } catch (error) {
-      box.className = "failed";
-      box.textContent = `This figure could not be drawn: ${error.message}. Its numbers are below.`;
+      fail(box, error);
     }
+  }
+
+  function fail(box, error) {
+    box.className = "failed";
+    box.textContent = `This figure could not be drawn: ${error.message}. Its numbers are below.`;
+  }
+
+  // The library is packed as the figures are; the page's policy knows it by its hash.
+  async function load() {
+    const script = document.createElement("script");
+    script.textContent = await unpack("library");
+    document.head.append(script);
+    Object.assign(figures, await unpack("figures"));
   }
 
   async function drawAll() {
@@ -52,7 +70,7 @@
     document.documentElement.dataset.drawn = "all";
   }
 
-  // Parts of a long page are text until somebody looks: gzip in base64.
+  // Figures, and parts of a long page until somebody looks, are text: gzip in base64.
   async function unpack(id) {
     const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -210,6 +228,8 @@
     for (const box of document.querySelectorAll("#setup details")) box.open = true;
   });
   setUpTheme();
+  isReady = load();
+  isReady.catch(() => {}); // each figure says it
   onHash();
   drawAll();
   window.sojourn = { unpack, show, save };

@@ -15,7 +15,7 @@ from sojourn.findings.findings import Findings
 from sojourn.report import parts
 from sojourn.report.writers import csv, html, json, latex, markdown, openmetrics, text
 from sojourn.report.writers.writer import Writer
-from sojourn.spec.faults import near
+from sojourn.text.near import near
 
 WRITERS: Mapping[str, Writer] = kinds.table(
     html.WRITER,

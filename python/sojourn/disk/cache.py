@@ -1,0 +1,86 @@
+"""What the lab computed once and may compute again: files in the user's own cache folder.
+
+Nothing in it is needed. It is believed only where nobody else may write: a record of somebody else
+brings no cache along, and one that lies in a record is not looked at. A file that is damaged, or
+was made for something else, is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from hashlib import blake2b
+from pathlib import Path
+
+from sojourn.disk.foreign import read_bytes
+from sojourn.disk.trust import doubt, home
+from sojourn.disk.whole import write_whole
+
+FORM = b"sojourn.cache/1"
+FILES, FILE_BYTES, ALL_BYTES = 256, 16 * 1024**2, 64 * 1024**2
+_DIGEST_BYTES = 16
+
+
+class Use:
+    """Whether this process keeps and reads anything; not once it acts as another user."""
+
+    is_on = True
+
+
+def place() -> Path:
+    """The folder, which need not be there."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else home() / ".cache") / "sojourn" / "answers"
+
+
+def load(key: str) -> bytes | None:
+    """What was kept under a key; None if there is nothing that can be believed."""
+    if not Use.is_on:
+        return None
+    try:
+        path = place()
+        if doubt(path.lstat()):
+            return None
+        head, _, content = read_bytes(path / _name(key), most=FILE_BYTES).partition(b"\n")
+    except (OSError, ValueError):
+        return None
+    return content if head == _head(key, content) else None
+
+
+def keep(key: str, content: bytes) -> None:
+    """Keep it, where there is a place for it; what was not used for the longest time goes."""
+    if not Use.is_on or len(content) + 1024 > FILE_BYTES:
+        return
+    with contextlib.suppress(OSError):
+        path = place()
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if doubt(path.lstat()):
+            return
+        _make_room(path)
+        whole = b"\n".join((_head(key, content), content))
+        write_whole(path / _name(key), lambda file: file.write(whole), mode=0o600)
+
+
+def _make_room(path: Path) -> None:
+    with os.scandir(path) as entries:
+        found = sorted(
+            ((entry.stat(follow_symlinks=False), entry.name) for entry in entries),
+            key=lambda one: one[0].st_mtime_ns,
+            reverse=True,
+        )
+    room = ALL_BYTES
+    for number, (about, name) in enumerate(found):
+        room -= about.st_size
+        if number >= FILES - 1 or room < 0:
+            with contextlib.suppress(OSError):
+                (path / name).unlink()
+
+
+def _name(key: str) -> str:
+    return blake2b(key.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _head(key: str, content: bytes) -> bytes:
+    """What a file begins with: whose it is, and that it is whole."""
+    digest = blake2b(key.encode() + b"\0" + content, digest_size=_DIGEST_BYTES).hexdigest()
+    return FORM + b" " + digest.encode()

@@ -1,0 +1,52 @@
+"""The script that draws figures in a page: Vega, Vega-Lite and Vega-Embed, about 0.9 MB.
+
+vl-convert ships it in parts; to put them together takes a second, and the same parts give the same
+script. So it is kept, packed, in the user's cache.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+from hashlib import sha256
+from importlib.metadata import version
+
+from sojourn.disk import cache
+from sojourn.report import pack
+from sojourn.report.draw.figure import VEGA_LITE
+
+_GLOBALS = "window.vegaEmbed = vegaEmbed;"
+
+
+def packed() -> str:
+    """The script as the page has it, packed."""
+    return _known()[0]
+
+
+def digest() -> str:
+    """By which a page's policy knows the script."""
+    return _known()[1]
+
+
+def digest_of(script: str) -> str:
+    """SHA-256 in base64, as a policy has it."""
+    return base64.b64encode(sha256(script.encode()).digest()).decode()
+
+
+@functools.cache
+def _known() -> tuple[str, str]:
+    key = f"library {version('vl-convert-python')} {VEGA_LITE} {_GLOBALS}"
+    if (kept := cache.load(key)) is not None:
+        text, known_by = json.loads(kept)
+        return str(text), str(known_by)
+    made = _made()
+    cache.keep(key, json.dumps(made).encode())
+    return made
+
+
+def _made() -> tuple[str, str]:
+    import vl_convert  # noqa: PLC0415  # it brings a JavaScript engine: 100 MB
+
+    script: str = vl_convert.javascript_bundle(_GLOBALS, vl_version=VEGA_LITE)
+    return pack.packed(script), digest_of(script)
