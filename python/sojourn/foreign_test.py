@@ -454,7 +454,7 @@ def test_a_report_can_be_written_beside_a_medium_that_cannot(
     before = tree(record)
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)  # as on a medium that cannot be written
-    assert main(["report", str(record), "--out", str(out)]) == Exit.OK
+    assert main(["report", str(record), "--out", str(out), "--pictures"]) == Exit.OK
     assert tree(record) == before
     assert str(out / "report.html") in capsys.readouterr().out
     assert (out / "report.html").is_file()

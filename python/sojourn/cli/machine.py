@@ -15,6 +15,7 @@ from sojourn.errors import Exit
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from sojourn.host import Placement
     from sojourn.host.culprits import Sight
     from sojourn.host.preflight import Look
 
@@ -33,17 +34,17 @@ WatchS = Annotated[
 _MARKS = {"high": "[red]high[/]", "low": "[yellow]low[/]", "note": "[dim]note[/]"}
 
 
-def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
+def doctor(watch_s: WatchS = 2.0, as_json: AsJson = False) -> None:
     """Show what this machine can and cannot measure, what adds noise, and how to fix it.
 
     Nothing is changed. The score is 0 for a quiet machine and 100 for a machine whose numbers mean
     little. For some seconds it watches the CPUs that a server would get, and shows which other
-    tasks use them and for how long.
+    tasks use them and for how long. What happens every few seconds needs a longer --watch-s.
 
     \b
     Examples:
       sojourn doctor
-      sojourn doctor --watch-s 2
+      sojourn doctor --watch-s 20
       sojourn doctor --json | jq .score
     """
     from sojourn import host
@@ -52,17 +53,23 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
     from sojourn.host.preflight import look, summary
     from sojourn.host.tree import cpu_text
 
+    say("reading what this machine is")
     facts = host.read()
     placement = host.place(facts.topology)
-    found = host.doctor(facts, culprits.look(placement.server, LOOK_S) if watch_s else None)
+    if not as_json:
+        _placed(to_stdout(), placement)
+    sight = seen = None
     if watch_s:
-        say(f"watching CPU {cpu_text(placement.server)} for {watch_s:g} s")
-    seen = look(placement.server, watch_s) if watch_s else None
+        say(f"watching who runs on CPU {cpu_text(placement.server)} for {LOOK_S:g} s")
+        sight = culprits.look(placement.server, LOOK_S)
+        say(f"watching what stops a server there for {watch_s:g} s")
+        seen = look(placement.server, watch_s)
+    found = host.doctor(facts, sight)
     if as_json:
         put_json({"report": found, "placement": placement, "stops": seen and summary(seen)})
         return
     console = to_stdout()
-    console.print(f"[bold]noise[/] {found.score} of 100: {found.label}")
+    console.print(f"\n[bold]noise[/] {found.score} of 100: {found.label}")
     table = new_table(has_head=False)
     for finding in found.findings:
         table.add_row(_MARKS[finding.severity], escape(finding.what))
@@ -70,9 +77,6 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
         if finding.mend:
             table.add_row("", f"fix: {escape(finding.mend)}")
     console.print(table)
-    console.print(f"\n[bold]placement[/] {escape(placement.text)}")
-    for shared in placement.shared:
-        console.print(f"  {escape(shared.what)}: [dim]{escape(shared.effect)}[/]")
     if found.sight:
         _culprits(console, found.sight)
     if seen:
@@ -86,6 +90,13 @@ def doctor(watch_s: WatchS = 10.0, as_json: AsJson = False) -> None:
         if ability.mend:
             table.add_row("", "", f"[dim]fix: {escape(ability.mend)}[/]")
     console.print(table)
+
+
+def _placed(console: Console, placement: Placement) -> None:
+    """Where server and client would run."""
+    console.print(f"[bold]placement[/] {escape(placement.text)}")
+    for shared in placement.shared:
+        console.print(f"  {escape(shared.what)}: [dim]{escape(shared.effect)}[/]")
 
 
 def _stops(console: Console, seen: Look) -> None:

@@ -19,7 +19,7 @@ from sojourn.host.writable import ON_HOST
 from sojourn.visible import in_line
 
 NOISY = 50
-LOOK_S = 3.0  # how long doctor watches the CPUs that a service would get
+LOOK_S = 1.5  # how long doctor watches the CPUs that a service would get
 SCORE_MAX = 100
 STEAL_SHARE_MIN = 0.001  # 1 ms a second: the size of memcached's QoS bound (C4)
 OPEN_FILES_MIN = 4096

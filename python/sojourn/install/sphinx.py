@@ -13,6 +13,8 @@ import wave
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from sojourn.install import answers, cpp, sentences
 from sojourn.install.debs import Deb
 from sojourn.install.part import Part
@@ -60,8 +62,7 @@ def _record(text: str, path: Path, unpacked: Path) -> float:
 
 def _sampled(sound: bytes) -> bytes:
     """A sound as the model wants it: 16 000 samples a second."""
-    import numpy as np  # noqa: PLC0415  # both are slow to load, and needed only here
-    from scipy.signal import resample_poly  # noqa: PLC0415
+    from scipy.signal import resample_poly  # noqa: PLC0415  # slow to load, and needed only here
 
     with wave.open(io.BytesIO(sound)) as file:
         rate_hz = file.getframerate()

@@ -12,16 +12,33 @@ def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_
     found = replace(
         testing.findings(), services=(), sections={"check": testing.checked(testing.checks())}
     )
-    paths = write(found, tmp_path, parts())
+    paths = write(found, tmp_path, parts(), has_pictures=True)
     assert [path.name for path in paths[:2]] == ["report.html", "report.txt"]
     assert {path.name for path in paths[2:]} == {
         f"against-theory.{s}" for s in ("csv", "svg", "pdf", "png")
     }
     assert (tmp_path / "report.txt").read_text() == text(found, parts()) + "\n"
     (tmp_path / "report.html").write_text("old")
-    assert write(found, tmp_path, parts()) == paths
+    assert write(found, tmp_path, parts(), has_pictures=True) == paths
     assert found.answer in (tmp_path / "report.html").read_text()
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_pictures_are_drawn_on_request_and_go_when_their_numbers_do(tmp_path: Path) -> None:
+    found = replace(
+        testing.findings(), services=(), sections={"check": testing.checked(testing.checks())}
+    )
+    folder = tmp_path / "figures"
+    write(found, tmp_path, parts())
+    assert {path.name for path in folder.iterdir()} == {"against-theory.csv"}
+    for suffix in ("svg", "pdf", "png"):
+        (folder / f"against-theory.{suffix}").write_text("of before")
+    (folder / "own.svg").write_text("of somebody")
+    write(found, tmp_path, parts())
+    assert len(list(folder.iterdir())) == 5, "the same numbers: the pictures stand"
+    (folder / "against-theory.csv").write_text("other numbers")
+    write(found, tmp_path, parts())
+    assert {path.name for path in folder.iterdir()} == {"against-theory.csv", "own.svg"}
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_its_mend(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_a_bar_ends_with_the_load_axis_and_open_ends_are_told() -> None:
 
 
 def test_one_figure_for_a_paper_holds_curves_and_numbers(tmp_path: Path) -> None:
-    write(EVERY["full"], tmp_path, parts())
+    write(EVERY["full"], tmp_path, parts(), has_pictures=True)
     picture = (tmp_path / "figures" / "overview.svg").read_text("utf-8")
     assert "≈ 36.2k requests/s (35.4k–37.1k, 90 %" in picture
     assert "QoS p99 ≤ 1 ms" in picture
