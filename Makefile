@@ -135,6 +135,7 @@ bench: build ## compare with peers, interleaved, as ratios; raw runs kept under 
 	$(bin)/python bench/trace/run.py
 	$(bin)/python bench/trace/run.py --half-rps 40000
 	$(bin)/python bench/wire_cost.py
+	$(bin)/python bench/user_seconds.py
 
 SIZE ?= 20
 SEED ?= 1

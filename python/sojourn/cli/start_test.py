@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from sojourn import __version__, spec
+from sojourn import __version__, spec, store
 from sojourn.cli import options
 
 HEAVY = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "duckdb", "altair", "jinja2")
+GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
 SCRIPT = """
 import json, sys
 from sojourn.cli.app import main
@@ -22,8 +24,16 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 """
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    with tarfile.open(GOLDEN) as packed:
+        packed.extractall(folder)  # noqa: S202 - our own; Python 3.11.2 knows no filters
+    return folder
+
+
 def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
-    """Exit code, stdout, and the top-level names of what was imported."""
+    """Exit code, stdout, and the names of what was imported."""
     package = Path(spec.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments],
@@ -33,7 +43,7 @@ def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
         check=True,
     )
     code, modules = json.loads(done.stderr.splitlines()[-1])
-    return code, done.stdout, {name.partition(".")[0] for name in modules}
+    return code, done.stdout, set(modules)
 
 
 @pytest.mark.parametrize(
@@ -123,15 +133,63 @@ def test_a_version_that_cannot_be_written_is_a_failure_that_is_told() -> None:
     assert (done.returncode, "no space left" in done.stderr) == (4, True), done.stderr
 
 
+DRAWS = {"altair", "jinja2", "vl_convert", "narwhals"}
+TESTS = {"statsmodels", "pandas", "scipy.stats", "scipy.optimize", "scipy.special"}
+STORES = {"pyarrow", "duckdb"}
+
+
 @pytest.mark.parametrize(
-    "arguments", [("plan", "selfcheck"), ("doctor", "--watch-s", "0.1"), ("ls",)]
+    ("arguments", "without"),
+    [
+        (("plan", "selfcheck"), DRAWS | TESTS | {"duckdb"}),
+        (("check", "selfcheck"), DRAWS | TESTS | STORES),
+        (("doctor", "--watch-s", "0.1"), DRAWS | TESTS | STORES),
+        (("ls",), DRAWS | TESTS | STORES),
+        (("tco",), DRAWS | TESTS | STORES | {"sojourn.spec", "sojourn.questions", "numpy"}),
+        (("provision",), DRAWS | TESTS | STORES | {"sojourn.spec", "sojourn.questions", "numpy"}),
+        (("sql", "select count(*) from outcomes"), DRAWS | TESTS | {"sojourn.analysis"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_looking_ahead_and_around_needs_no_statistics_and_no_figures(
-    arguments: tuple[str, ...],
+def test_a_command_loads_only_what_it_uses(
+    arguments: tuple[str, ...], without: set[str], results: Path
 ) -> None:
-    code, _, modules = started(*arguments)
+    more = ("--results", str(results)) if arguments[0] in {"plan", "ls", "sql"} else ()
+    code, _, modules = started(*arguments, *more)
     assert code == 0
-    assert modules.isdisjoint({"statsmodels", "pandas", "altair", "jinja2"})
+    assert modules.isdisjoint(without)
+
+
+def test_what_there_is_to_name_is_gathered_once(tmp_path: Path) -> None:
+    cache = str(tmp_path)
+    gathered, first, _ = started("kinds", XDG_CACHE_HOME=cache)
+    again, second, modules = started("kinds", XDG_CACHE_HOME=cache)
+    assert (gathered, again, first) == (0, 0, second)
+    assert "memcached" in first
+    assert modules.isdisjoint(
+        {*DRAWS, *TESTS, *STORES, "numpy", "sojourn.spec", "sojourn.questions"}
+    )
+
+
+def test_an_answer_that_was_computed_loads_nothing_that_computes(
+    results: Path, tmp_path: Path
+) -> None:
+    """Here a text is kept as `show` keeps it; `answered_test` has that it is the right one."""
+    (record,) = store.records(results)
+    own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    keep = "import sys; from pathlib import Path; from sojourn.store.answers import Texts; "
+    keep += "Texts(Path(sys.argv[1])).keep('text 80 False', 'the answer')"
+    package = str(Path(spec.__file__).parents[2])
+    subprocess.run(
+        [sys.executable, "-c", keep, str(record)],
+        env={**os.environ, "PYTHONPATH": package, **own},
+        check=True,
+    )
+    code, out, modules = started("show", str(record), COLUMNS="80", **own)
+    assert (code, out) == (0, "the answer\n")
+    assert modules.isdisjoint(
+        {*DRAWS, *TESTS, *STORES, "sojourn.spec", "sojourn.questions", "sojourn.analysis"}
+    )
 
 
 def test_completion_knows_the_same_names_as_the_lab() -> None:

@@ -124,7 +124,9 @@ def test_every_figure_has_words_and_a_table(html: str) -> None:
     assert sum(a.get("class") == "numbers" for a in parsed.of("details")) == len(charts)
     payload = re.search(PAYLOAD, html)
     assert payload
-    assert set(unpacked(payload[1])) == {chart["data-figure"] for chart in charts}
+    drawn = unpacked(payload[1])
+    assert isinstance(drawn, dict)
+    assert set(drawn) == {chart["data-figure"] for chart in charts}
 
 
 def test_ids_are_unique_and_links_have_targets(html: str) -> None:

@@ -26,8 +26,8 @@ def hide_pandas() -> None:
     if "pandas" in sys.modules:
         return
     hidden = _Hidden()
-    sys.meta_path.insert(0, hidden)  # type: ignore[arg-type] - it finds no spec, ever
+    sys.meta_path.insert(0, hidden)
     try:
         pa.array([])
     finally:
-        sys.meta_path.remove(hidden)  # type: ignore[arg-type]
+        sys.meta_path.remove(hidden)
