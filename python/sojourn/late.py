@@ -30,8 +30,8 @@ def names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], A
         if name not in home_of:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         home, known_as = home_of[name]
-        found = getattr(import_module(f"{package}.{home}"), known_as)
-        setattr(modules[package], name, found)
-        return found
+        value = getattr(import_module(f"{package}.{home}"), known_as)
+        setattr(modules[package], name, value)
+        return value
 
     return find

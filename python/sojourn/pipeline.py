@@ -51,7 +51,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What a study left: its record, what it found, its report, and the texts kept of it."""
+    """What a study left: its record, what it found, its report, and texts that are kept."""
 
     path: Path
     findings: Findings

@@ -1,4 +1,4 @@
-"""A record's answer as `sojourn show` prints it: computed once, read from then on."""
+"""A record's answer as `sojourn show` prints it: computed once."""
 
 from __future__ import annotations
 

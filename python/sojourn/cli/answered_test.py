@@ -1,4 +1,4 @@
-"""`show` reads the answer that was computed, and says what it would say if it computed it anew."""
+"""`show` reads the answer that was computed, which is the one it would compute."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ def _known() -> Kinds:
     if kept is None:
         kept = json.dumps(plain(catalogue())).encode()
         cache.keep(key, kept)
-    found: Kinds = json.loads(kept)
-    return found
+    tables: Kinds = json.loads(kept)
+    return tables
 
 
 def catalogue() -> Kinds:

@@ -64,26 +64,26 @@ def doctor(watch_s: WatchS = 2.0, as_json: AsJson = False) -> None:
         sight = culprits.look(placement.server, LOOK_S)
         say(f"watching what stops a server there for {watch_s:g} s")
         seen = look(placement.server, watch_s)
-    found = host.doctor(facts, sight)
+    report = host.doctor(facts, sight)
     if as_json:
-        put_json({"report": found, "placement": placement, "stops": seen and summary(seen)})
+        put_json({"report": report, "placement": placement, "stops": seen and summary(seen)})
         return
     console = to_stdout()
-    console.print(f"\n[bold]noise[/] {found.score} of 100: {found.label}")
+    console.print(f"\n[bold]noise[/] {report.score} of 100: {report.label}")
     table = new_table(has_head=False)
-    for finding in found.findings:
+    for finding in report.findings:
         table.add_row(_MARKS[finding.severity], escape(finding.what))
         table.add_row("", f"[dim]{escape(finding.effect)}[/]")
         if finding.mend:
             table.add_row("", f"fix: {escape(finding.mend)}")
     console.print(table)
-    if found.sight:
-        _culprits(console, found.sight)
+    if report.sight:
+        _culprits(console, report.sight)
     if seen:
         _stops(console, seen)
     console.print("\n[bold]abilities[/]")
     table = new_table(has_head=False)
-    for ability in found.abilities:
+    for ability in report.abilities:
         mark = "[green]yes[/]" if ability.can else "[red]no[/]"
         lacks = f"lacks {escape(ability.missing)}" if ability.missing else ""
         table.add_row(mark, escape(ability.name), lacks)

@@ -1,4 +1,4 @@
-"""What the lab computed once and may compute again: files in the user's own cache folder.
+"""What was computed once and may be again: files in the user's cache folder.
 
 Nothing in it is needed. It is believed only where nobody else may write: a record of somebody else
 brings no cache along, and one that lies in a record is not looked at. A file that is damaged, or
@@ -63,13 +63,13 @@ def keep(key: str, content: bytes) -> None:
 
 def _make_room(path: Path) -> None:
     with os.scandir(path) as entries:
-        found = sorted(
+        entries_by_age = sorted(
             ((entry.stat(follow_symlinks=False), entry.name) for entry in entries),
             key=lambda one: one[0].st_mtime_ns,
             reverse=True,
         )
     room = ALL_BYTES
-    for number, (about, name) in enumerate(found):
+    for number, (about, name) in enumerate(entries_by_age):
         room -= about.st_size
         if number >= FILES - 1 or room < 0:
             with contextlib.suppress(OSError):

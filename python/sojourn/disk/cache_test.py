@@ -1,4 +1,4 @@
-"""What was computed once is believed only where nobody else could have written it."""
+"""What was computed is believed only where nobody else could write it."""
 
 from __future__ import annotations
 

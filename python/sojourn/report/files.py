@@ -1,4 +1,4 @@
-"""The report's files: the page, the text, and each figure as CSV; as pictures on request.
+"""The report's files: page, text, figures as CSV, and as pictures on request.
 
 Pictures take seconds and most are never opened: the page draws its figures by itself, and saves
 each as SVG and PNG.

@@ -25,19 +25,19 @@ def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_
 
 
 def test_pictures_are_drawn_on_request_and_go_when_their_numbers_do(tmp_path: Path) -> None:
-    found = replace(
+    findings = replace(
         testing.findings(), services=(), sections={"check": testing.checked(testing.checks())}
     )
     folder = tmp_path / "figures"
-    write(found, tmp_path, parts())
+    write(findings, tmp_path, parts())
     assert {path.name for path in folder.iterdir()} == {"against-theory.csv"}
     for suffix in ("svg", "pdf", "png"):
         (folder / f"against-theory.{suffix}").write_text("of before")
     (folder / "own.svg").write_text("of somebody")
-    write(found, tmp_path, parts())
+    write(findings, tmp_path, parts())
     assert len(list(folder.iterdir())) == 5, "the same numbers: the pictures stand"
     (folder / "against-theory.csv").write_text("other numbers")
-    write(found, tmp_path, parts())
+    write(findings, tmp_path, parts())
     assert {path.name for path in folder.iterdir()} == {"against-theory.csv", "own.svg"}
 
 

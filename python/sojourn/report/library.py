@@ -1,7 +1,7 @@
-"""The script that draws figures in a page: Vega, Vega-Lite and Vega-Embed, about 0.9 MB.
+"""The script that draws a page's figures: Vega, Vega-Lite, Vega-Embed.
 
-vl-convert ships it in parts; to put them together takes a second, and the same parts give the same
-script. So it is kept, packed, in the user's cache.
+vl-convert ships it in parts, 0.9 MB; to put them together takes a second, and the same parts give
+the same script. So it is kept, packed, in the user's cache.
 """
 
 from __future__ import annotations

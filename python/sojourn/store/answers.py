@@ -1,4 +1,4 @@
-"""Texts that were made of a record once, so that they are read and not computed again.
+"""Texts that were made of a record, so that they are not computed again.
 
 A text is kept under all that it follows from: the record's files as they are, the code, and how it
 is shown. A file is known by its inode, size and times. The time of the last change of an inode
@@ -40,8 +40,8 @@ class Texts:
 
     def load(self, form: str) -> str | None:
         """The text in that form, as it was computed; None if it was not, or anything changed."""
-        found = cache.load(self._key(form)) if self._is_told else None
-        return None if found is None else found.decode(errors="surrogateescape")
+        content = cache.load(self._key(form)) if self._is_told else None
+        return None if content is None else content.decode(errors="surrogateescape")
 
     def keep(self, form: str, text: str) -> None:
         """Keep it, unless the record changed while it was computed."""
@@ -55,9 +55,9 @@ class Texts:
     def _read(self) -> str:
         """A name that changes with any file of the record that an answer may follow from."""
         digest, newest = blake2b(digest_size=16), 0
-        for name, found in _files(self._path):
-            digest.update(f"{name}\0{_text(found)}\n".encode(errors="surrogateescape"))
-            newest = max(newest, found.st_ctime_ns)
+        for name, about in _files(self._path):
+            digest.update(f"{name}\0{_text(about)}\n".encode(errors="surrogateescape"))
+            newest = max(newest, about.st_ctime_ns)
         self._newest_ns = newest
         return digest.hexdigest()
 
@@ -82,8 +82,8 @@ def code() -> str:
     for folder, inner, names in os.walk(Path(__file__).parents[1]):
         inner[:] = sorted(name for name in inner if name != "__pycache__")
         for name in sorted(name for name in names if name.endswith(_CODE)):
-            found = os.stat(f"{folder}/{name}")  # noqa: PTH116  # a thousand files
-            digest.update(f"{name}\0{_text(found)}\n".encode())
+            about = os.stat(f"{folder}/{name}")  # noqa: PTH116  # a thousand files
+            digest.update(f"{name}\0{_text(about)}\n".encode())
     return digest.hexdigest()
 
 
@@ -95,5 +95,5 @@ def stamp(path: Path) -> str:
         return ""
 
 
-def _text(found: os.stat_result) -> str:
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+def _text(about: os.stat_result) -> str:
+    return f"{about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}"

@@ -1,4 +1,4 @@
-"""A text of a record is read again only while nothing has changed from which it follows."""
+"""A text of a record is read only while nothing has changed it follows from."""
 
 from __future__ import annotations
 

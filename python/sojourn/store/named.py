@@ -1,4 +1,4 @@
-"""Names: of a record's files, and which record a person means; nothing of it is read."""
+"""Names of a record's files, and which record a person means."""
 
 from __future__ import annotations
 
