@@ -23,7 +23,9 @@ def names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], A
     '1.50 µs'
     """
     home_of = {
-        text.split()[-1]: (home, text.split()[0]) for home, given in homes.items() for text in given
+        text.split()[-1]: (home, text.split()[0])
+        for home, exports in homes.items()
+        for text in exports
     }
 
     def find(name: str) -> Any:

@@ -48,8 +48,8 @@ def written(texts: Texts, at: Path, *, has_pictures: bool) -> list[Path]:
     """Files of the report as it was written before; [] where anything is not as it was then."""
     from sojourn.store import answers
 
-    kept = texts.load(_report(at, has_pictures=has_pictures))
-    table: dict[str, str] = json.loads(kept) if kept else {}
+    text = texts.load(_report(at, has_pictures=has_pictures))
+    table: dict[str, str] = json.loads(text) if text else {}
     if not all(answers.stamp(Path(file)) == known for file, known in table.items()):
         return []
     return [Path(file) for file in table if Path(file).name != ANSWER]

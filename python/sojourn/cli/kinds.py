@@ -59,11 +59,11 @@ def _known() -> Kinds:
     from sojourn.store import answers
 
     key = f"kinds\n{answers.code()}"
-    kept = cache.load(key)
-    if kept is None:
-        kept = json.dumps(plain(catalogue())).encode()
-        cache.keep(key, kept)
-    tables: Kinds = json.loads(kept)
+    text = cache.load(key)
+    if text is None:
+        text = json.dumps(plain(catalogue())).encode()
+        cache.keep(key, text)
+    tables: Kinds = json.loads(text)
     return tables
 
 

@@ -16,7 +16,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "sojourn" / "answers"
 
 
-def kept(place: Path) -> Path:
+def only(place: Path) -> Path:
     (file,) = place.iterdir()
     return file
 
@@ -26,22 +26,22 @@ def test_what_was_kept_is_read_under_its_own_key_only(place: Path) -> None:
     assert cache.load("one") is None
     cache.keep("one", content)
     assert (cache.load("one"), cache.load("other")) == (content, None)
-    kept(place).rename(place / cache._name("other"))
+    only(place).rename(place / cache._name("other"))
     assert cache.load("other") is None  # it says for whom it was made
 
 
 @pytest.mark.parametrize("at", [0, 20, 49, -1])
 def test_one_wrong_byte_and_it_is_as_good_as_none(place: Path, at: int) -> None:
     cache.keep("one", b"content")
-    whole = bytearray(kept(place).read_bytes())
+    whole = bytearray(only(place).read_bytes())
     whole[at] ^= 1
-    kept(place).write_bytes(bytes(whole))
+    only(place).write_bytes(bytes(whole))
     assert cache.load("one") is None
 
 
 def test_half_a_file_an_empty_one_and_a_link_are_none(place: Path, tmp_path: Path) -> None:
     cache.keep("one", b"content")
-    file = kept(place)
+    file = only(place)
     whole = file.read_bytes()
     for part in (whole[:-3], whole[:30], b""):
         file.write_bytes(part)
