@@ -10,8 +10,9 @@ Every sample is a window of 100 ms; "mean slack" is of the mean p99 of the last 
 
 from __future__ import annotations
 
+from sojourn.controllers import cores
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Change, Decision, Group, History, Look, for_all
+from sojourn.controllers.look import Change, Decision, Group, History, Look
 
 CONSTANTS = {
     "sample_s": 0.1,
@@ -40,8 +41,10 @@ def decide(history: History) -> Decision:
         name: 1 - sum(tails[name]) / len(tails[name]) / (group.target_ns or 1.0)
         for name, group in now.critical.items()
     }
-    if any(group.allocation.cores is None for group in now.critical.values()):
-        return Decision(changes=tuple(_parted(now)), memory=memory)
+    if not cores.are_parted(now):
+        why = "start: equal parts of all cores"
+        parts = tuple(cores.given(now, cores.of_services(now), why))
+        return Decision(changes=parts, memory=memory)
     if step := memory.get("step"):
         return _vote(history, memory, dict(step), slack)
     return _next(history, memory, slack, mean)
@@ -82,7 +85,7 @@ def _vote(
     assert isinstance(rest, dict)  # noqa: S101
     memory["rest"] = {**rest, name: round(c["rest"])}
     why = f"the step down of {name} left a slack below {c['slack_up']:.2f}: undone, then rest"
-    return Decision(changes=tuple(_moved(now, name, 1, why)), memory=memory)
+    return Decision(changes=tuple(cores.moved(now, name, 1, why)), memory=memory)
 
 
 def _next(
@@ -96,7 +99,7 @@ def _next(
         why = (
             f"slack of {name} {slack[name]:.2f}, mean {mean[name]:.2f}: both < {c['slack_up']:.2f}"
         )
-        changes = _moved(now, name, 1, why, _giver(now, name, slack))
+        changes = cores.moved(now, name, 1, why, cores.giver(now, name, slack))
         return _stepped(memory, now, name, changes, is_up=True)
     rest = memory.get("rest", {})
     assert isinstance(rest, dict)  # noqa: S101
@@ -109,7 +112,7 @@ def _next(
         name = max(rich, key=lambda one: slack[one])
         both = f"slack of {name} {slack[name]:.2f}, mean {mean[name]:.2f}"
         why = f"{both}: both > {c['slack_down']:.2f}"
-        return _stepped(memory, now, name, _moved(now, name, -1, why), is_up=False)
+        return _stepped(memory, now, name, cores.moved(now, name, -1, why), is_up=False)
     return Decision(memory=memory)
 
 
@@ -126,53 +129,6 @@ def _stepped(
         "seen": 0,
     }
     return Decision(changes=tuple(changes), memory={**memory, "step": step})
-
-
-def _parted(now: Look) -> list[Change]:
-    """At the start all cores are the services', in equal parts."""
-    why, cores = "start: equal parts of all cores", _cores(now)
-    services = [for_all({n: now.groups[n]}, "cores", level=cores[n], why=why) for n in cores]
-    left = now.cpus - sum(cores.values())
-    best_effort = for_all(now.best_effort, "cores", level=left, why=why)
-    return [*(change for one in services for change in one), *best_effort]
-
-
-def _cores(look: Look) -> dict[str, int]:
-    """Cores of each service; where nothing was set yet, equal parts of all."""
-    services = look.critical
-    equal = max(1, look.cpus // max(1, len(services)))
-    return {
-        name: equal if group.allocation.cores is None else group.allocation.cores
-        for name, group in services.items()
-    }
-
-
-def _giver(now: Look, name: str, slack: dict[str, float]) -> str:
-    """Who gives a core where none is free: the other service with most slack; "": nobody."""
-    cores = _cores(now)
-    others = [n for n in now.critical if n != name and cores[n] > 1]
-    return max(others, key=lambda one: slack[one], default="")
-
-
-def _moved(now: Look, name: str, by: int, why: str, giver: str = "") -> list[Change]:
-    """One core more or less for a service; the best-effort groups get what no service has."""
-    cores = _cores(now)
-    free = now.cpus - sum(cores.values())
-    if by > 0 and free < 1 and not giver:
-        return []
-    if by < 0 and cores[name] <= 1:
-        return []
-    if by > 0 and free < 1:
-        cores[giver] -= 1
-    cores[name] += by
-    left = now.cpus - sum(cores.values())
-    services = {
-        n: cores[n] for n, group in now.critical.items() if cores[n] != group.allocation.cores
-    }
-    return [
-        *(Change(group=n, knob="cores", level=level, reason=why) for n, level in services.items()),
-        *for_all(now.best_effort, "cores", level=left, why=why),
-    ]
 
 
 KIND = ControllerKind(

@@ -8,13 +8,16 @@ sentence that it follows from.
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pytest
 
 from sojourn.controllers import KINDS, History, kind
+from sojourn.controllers.clite import _gains, score
 from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Allocation, Group, Look, Window
 from sojourn.controllers.posterior import probability
 from sojourn.controllers.testing import TARGET_NS, follow, look, windows
@@ -167,6 +170,139 @@ def test_parties_takes_from_the_service_with_most_slack_where_no_core_is_free() 
     }
     answers = follow("parties", [Look(t_s=0, cpus=8, groups=groups)])
     assert answers == [[("late", "cores", 3), ("rich", "cores", 2)]]
+
+
+def osml(p99s_ms: Sequence[float], cores: int = 4) -> list[object]:
+    """Cores of the service at each latency of 0.5 s."""
+    looks = [
+        look(i / 2, p99, web={"cores": cores}, batch={"cores": 8 - cores})
+        for i, p99 in enumerate(p99s_ms)
+    ]
+    return levels(follow("osml-gates", looks), "web")
+
+
+@pytest.mark.parametrize(
+    ("p99s_ms", "wanted", "sentence"),
+    [
+        ([1.2], [5], "target missed, latency/mean 1 > .95: too little"),
+        ([0.95, 1.01], ["-", 5], "1.01 / .98 > .95"),
+        ([2.0, 1.05], [5, "-"], "1.05 / 1.525 = .69: it falls by itself"),
+        ([0.79], [3], "latency .21 below the target: too much"),
+        ([0.81], ["-"], "slack .19 is not above .20"),
+        ([0.79, 1.01], [3, 4], "a change after which it misses is undone"),
+        ([0.79, 0.99], [3, "-"], "it does not miss: the step stays"),
+        # Mean of the last five, not of all: the three of 9 ms are the oldest and drop out.
+        ([9.0] + [1.0] * 4 + [1.01], [5, "-", "-", "-", "-", 6], "the sixth: five of 1.0"),
+    ],
+)
+def test_osml_gates(p99s_ms: Sequence[float], wanted: list[object], sentence: str) -> None:
+    assert osml(p99s_ms) == wanted, sentence
+
+
+def test_osml_gates_look_each_half_second_and_keep_one_core() -> None:
+    looks = [look(i / 10, 0.5, web={"cores": 3}, batch={"cores": 5}) for i in range(12)]
+    found = levels(follow("osml-gates", looks), "web")
+    assert [i for i, level in enumerate(found) if level != "-"] == [0, 5]
+    assert osml([0.5, 0.5], cores=1) == ["-", "-"]
+
+
+def clite(
+    p99_of: Callable[[int], float], count: int, n: Callable[[int], int] = lambda _i: 1000
+) -> list[list[int]]:
+    """(service's, job's) cores after each window of 2 s, where p99 depends on the service's.
+
+    The job uses all its cores.
+    """
+    found = kind("clite")
+    memory: Mapping[str, object] = {}
+    cores = {"web": None, "batch": None}
+    answers = []
+    for i in range(count):
+        web = cores["web"] or 8
+        one = look(
+            2.0 * i,
+            p99_of(web),
+            n=n(i),
+            web={"cores": cores["web"]},
+            batch={"cores": cores["batch"]},
+            batch_has={"cpu": float(cores["batch"] or 8)},
+        )
+        decision = found.decide(History(looks=(one,), memory=memory, constants=found.settled({})))
+        memory = decision.memory
+        assert memory == json.loads(json.dumps(memory)), "plain JSON"
+        for change in decision.changes:
+            cores[change.group] = change.level  # type: ignore[assignment]
+        answers.append([cores["web"], cores["batch"]])
+    return answers  # type: ignore[return-value]
+
+
+def test_clite_begins_with_the_extremes_and_the_equal_parts() -> None:
+    # Bounds 1 … units − (jobs − 1) for each job, the last job's extreme last; then units / jobs.
+    assert clite(lambda cores: 0.5, 3) == [[7, 1], [1, 7], [4, 4]]
+
+
+@pytest.mark.parametrize("least", [1, 2, 3, 5, 6, 7])
+def test_clite_finds_the_largest_share_of_the_job_that_meets_the_target(least: int) -> None:
+    # p99 is 1.5 of the target below `least` cores: score 1/3 there, else ½ + ½ · job / 7.
+    found = clite(lambda cores: 0.9 if cores >= least else 1.5, 14)
+    assert found[-1] == [least, 8 - least]
+    assert found[-3:] == [found[-1]] * 3, "it rests"
+
+
+def test_clite_searches_again_where_the_load_changes() -> None:
+    steady = clite(lambda cores: 0.9 if cores >= 3 else 1.5, 30)
+    assert steady[15:] == [[3, 5]] * 15
+    more = clite(lambda cores: 0.9 if cores >= 3 else 1.5, 30, n=lambda i: 1000 if i < 20 else 1300)
+    assert more[15:20] == [[3, 5]] * 5
+    assert more[20] == [7, 1], "the first extreme again"
+    little = clite(
+        lambda cores: 0.9 if cores >= 3 else 1.5, 30, n=lambda i: 1000 if i < 20 else 1190
+    )
+    assert little == steady, "not at 19 %"
+
+
+@pytest.mark.parametrize(
+    ("quality", "share", "wanted"),
+    [
+        (0.5, 1.0, 0.25),
+        (0.99, 1.0, 0.495),
+        (1.0, 0.0, 0.5),
+        (1.0, 0.3, 0.65),
+        (1.0, 1.4, 1.0),
+    ],
+)
+def test_clite_score(quality: float, share: float, wanted: float) -> None:
+    assert score(quality, share) == pytest.approx(wanted)
+
+
+def test_clite_expected_improvement_is_that_of_a_regression_by_normal_equations() -> None:
+    # Second way: the predictive mean and variance of the kernel by a plain inverse, and the
+    # improvement's mean by numeric integration over the normal density.
+    at, scores = np.array([[7.0], [1.0], [4.0]]), np.array([0.6, 0.3, 0.7])
+    found = _gains(at, scores, np.array([[2.0], [3.0]]), 0.01)
+    z = (scores - scores.mean()) / scores.std()
+
+    def kernel(a: float, b: float, scale: float) -> float:
+        r = math.sqrt(3) * abs(a - b) / scale
+        return (1 + r) * math.exp(-r)
+
+    def matrix(scale: float) -> np.ndarray:
+        return np.array([[kernel(a, b, scale) for (b,) in at] for (a,) in at]) + 1e-5 * np.eye(3)
+
+    def evidence(scale: float) -> float:
+        k = matrix(scale)
+        return float(-0.5 * z @ np.linalg.inv(k) @ z - 0.5 * math.log(np.linalg.det(k)))
+
+    scale = max((0.5, 1.0, 2.0, 4.0, 8.0, 16.0), key=evidence)
+    inverse = np.linalg.inv(matrix(scale))
+    for x, gain in zip((2.0, 3.0), found, strict=True):
+        k = np.array([kernel(x, a, scale) for (a,) in at])
+        mean, sd = float(k @ inverse @ z), math.sqrt(1 - float(k @ inverse @ k))
+        points = np.linspace(-8, 8, 20_001)
+        value = (mean + sd * points) * scores.std() + scores.mean() - 0.7 - 0.01
+        density = np.exp(-(points**2) / 2) / math.sqrt(2 * math.pi)
+        assert gain == pytest.approx(float(np.trapezoid(np.maximum(value, 0) * density, points)),
+                                     abs=1e-4)  # fmt: skip
 
 
 def captain(throttled: Sequence[float], use: Sequence[float]) -> list[object]:

@@ -11,9 +11,10 @@ import pytest
 from sojourn.controllers.look import Allocation
 from sojourn.models.league import play, stationary
 from sojourn.models.league.machine import BATCH, WEB, Machine, Shape
-from sojourn.models.league.scenarios import SCENARIOS
+from sojourn.models.league.scenarios import SCENARIOS, Moment
 
 SHAPE = Shape()
+QUIET = Moment(load=500.0 / SHAPE.peak_rps)
 SHORT = dataclasses.replace(
     SCENARIOS["steps"], length_s=40.0, load=lambda t: 0.8 if t > 30 else 0.25
 )
@@ -37,10 +38,11 @@ def test_without_the_job_it_is_a_queue_of_theory(load: float) -> None:
     machine = Machine(SHAPE, 1)
     machine.now[BATCH] = Allocation(cores=0, quota=0.0)
     rate = load * SHAPE.cores / SHAPE.service_s
+    moment = Moment(load=rate / SHAPE.peak_rps)
     means = []
     for _ in range(6):  # of the last 15 s each
         for _ in range(150):
-            machine.period(rate)
+            machine.period(moment)
         means.append(mean_s(machine))
     offered = rate * SHAPE.service_s
     waits = erlang_c(SHAPE.cores, offered) / (SHAPE.cores / SHAPE.service_s - rate)
@@ -52,13 +54,13 @@ def test_without_the_job_it_is_a_queue_of_theory(load: float) -> None:
 def test_an_idle_job_has_what_the_service_leaves_and_delays_nobody() -> None:
     machine = Machine(SHAPE, 1)
     machine.now[BATCH] = Allocation(idle=True)
-    looks = [machine.period(500.0) for _ in range(100)]
+    looks = [machine.period(QUIET) for _ in range(100)]
     assert all(look.groups[WEB].signal("runq_delay_ms") == 0 for look in looks)
     used = [(look.groups[WEB].signal("cpu") or 0) + (look.groups[BATCH].signal("cpu") or 0)
             for look in looks]  # fmt: skip
     assert max(used) <= SHAPE.cores + 1e-9
     machine.now[BATCH] = Allocation(quota=4.0)
-    delays = [machine.period(500.0).groups[WEB].signal("runq_delay_ms") or 0 for _ in range(100)]
+    delays = [machine.period(QUIET).groups[WEB].signal("runq_delay_ms") or 0 for _ in range(100)]
     # Half of the cores are held, for a wait of 1.5 ms on average: 5 sigma of 5000 requests.
     assert np.mean(delays) == pytest.approx(0.75, abs=0.07)
 
@@ -82,6 +84,20 @@ def test_ours_rests_where_nothing_happens(rate_rps: float, seconds: float) -> No
     )
 
 
+def test_counts_are_those_of_the_drawn_latencies() -> None:
+    drawn = [look.groups["web"].windows[0] for look in stationary.looks(2000, 0.1, 60, 1)]
+    counted = [look.groups["web"].windows[0] for look in stationary.counts(2000, 0.1, 60, 2)]
+    assert [w.n for w in drawn] == [w.n for w in counted]
+    mean = 200 * 0.01 ** (1 / 0.9)  # late of 200 in each of 600 windows
+    sigma = math.sqrt(mean / 600)
+    for found in (drawn, counted):
+        assert abs(sum(w.above or 0 for w in found) / 600 - mean) < 5 * sigma
+    one = list(stationary.counts(1000, 0.1, 20, 1))
+    long = one[180].groups["web"].windows[-1]
+    short = [look.groups["web"].windows[0].above or 0 for look in one[31:181]]
+    assert (long.length_ms, long.n, long.above) == (15_000, 15_000, sum(short))
+
+
 def test_equal_seeds_give_equal_rows_and_others_do_not() -> None:
     first = play.play("posterior", SHORT, 1)
     assert first == play.play("posterior", SHORT, 1)
@@ -92,7 +108,7 @@ def test_arrivals_are_the_same_for_every_controller() -> None:
     left, right = Machine(SHAPE, 7), Machine(SHAPE, 7)
     right.now[BATCH] = Allocation(cores=0)
     for _ in range(20):
-        one, other = left.period(800.0), right.period(800.0)
+        one, other = left.period(QUIET), right.period(QUIET)
         assert one.groups[WEB].windows[0].n == other.groups[WEB].windows[0].n
 
 
@@ -104,3 +120,30 @@ def test_the_oracle_is_the_best_of_what_it_tried(monkeypatch: pytest.MonkeyPatch
     fine = [row for row in rows if row.violated_s <= min(r.violated_s for r in rows) + 0.4]
     assert best.kept == max(row.kept for row in fine)
     assert play.play("static", SHORT, 1, given) == best
+
+
+def test_a_service_that_is_down_serves_nobody_and_its_requests_wait() -> None:
+    machine, moment = Machine(SHAPE, 1), Moment(load=0.3)
+    machine.now[BATCH] = Allocation(cores=0, quota=0.0)
+    machine.period(moment)
+    for i in range(10):
+        machine.period(dataclasses.replace(moment, down_s=1 - i / 10))
+    # It is up again after 1 s: those that came in the first tenth of it wait for the rest.
+    assert list(machine._times)[1].min() > 0.9
+    assert list(machine._times)[10].min() > 0
+    for _ in range(20):
+        machine.period(moment)
+    assert float(np.median(list(machine._times)[-1])) < SHAPE.target_s, "it has caught up"
+
+
+def test_a_job_that_wants_little_has_no_more_and_delays_less() -> None:
+    found = []
+    for wants in (1.0, 0.25):
+        machine = Machine(SHAPE, 1)
+        machine.now[BATCH] = Allocation(quota=8.0)
+        looks = [machine.period(dataclasses.replace(QUIET, wants=wants)) for _ in range(100)]
+        delays = [look.groups[WEB].signal("runq_delay_ms") or 0 for look in looks]
+        found.append((machine.job_s / 10, float(np.mean(delays))))
+    assert found[1][0] == pytest.approx(2.0)
+    # Half of the cores are held by all of it; a quarter by a job of two CPUs.
+    assert found[1][1] == pytest.approx(found[0][1] / 2, rel=0.15)

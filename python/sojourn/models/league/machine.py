@@ -8,6 +8,11 @@ ways, each with a number:
   task, p99 rises by about that, whatever the quota). With `idle` it does not wait.
 - *Memory.* Service times double at most, in proportion to the CPUs that the job uses.
 - *A limit of the service.* When its CPU time of a period is used up, it stops until the next.
+
+A job may want less than all (`Moment.wants`), slow the service more or less than usual, and the
+service may be down: then its requests wait until it is up again. A look has the times of all
+requests that arrived in its period, those included that are served later, so all rules see a delay
+up to its own length too early.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from sojourn.controllers.look import (
     Signal,
     Window,
 )
+from sojourn.models.league.scenarios import Moment
 from sojourn.stats.quantiles import ranks
 
 WEB, BATCH = "web", "batch"
@@ -82,24 +88,27 @@ class Machine:
             before = self.now[change.group]
             self.now[change.group] = before.model_copy(update={change.knob: change.level})
 
-    def period(self, rate_rps: float) -> Look:
+    def period(self, moment: Moment) -> Look:
         """Simulate 100 ms, and see what there is to see."""
-        count = int(self._draw.poisson(rate_rps * PERIOD_S))
+        count = int(self._draw.poisson(moment.load * self.shape.peak_rps * PERIOD_S))
         arrivals = np.sort(self._draw.random(count)) * PERIOD_S + self._t_s
         sizes = self._draw.exponential(self.shape.service_s, count)
         luck, waits = self._draw.random(count), self._draw.random(count) * SLICE_S
-        own, shared, held = self._sharing()
-        sizes = sizes * (1 + MEMORY * self._job_cpus / self.shape.cores)
+        own, shared, held = self._sharing(moment.wants)
+        slowed = 1 + MEMORY * moment.memory * self._job_cpus / self.shape.cores
+        sizes = sizes * slowed * moment.slows
+        if moment.down_s:
+            self._free = [max(one, self._t_s + moment.down_s) for one in self._free]
         delays = np.where(luck < held * shared / max(1, own), waits, 0.0)
         times, busy_s, throttled = self._served(arrivals, sizes, delays, own)
         self._t_s += PERIOD_S
-        self._job(busy_s / PERIOD_S, own, shared)
+        self._job(busy_s / PERIOD_S, own, shared, moment.wants)
         self._count(times)
         self._times.append(np.sort(times))
         delay_ms = float(delays.mean() * 1e3) if count else 0.0
-        return self._look(rate_rps, busy_s / PERIOD_S, delay_ms, throttled)
+        return self._look(busy_s / PERIOD_S, delay_ms, throttled)
 
-    def _sharing(self) -> tuple[int, int, float]:
+    def _sharing(self, wants: float) -> tuple[int, int, float]:
         """Cores of the service, those that the job may use as well, and how much it holds them."""
         cores, job = self.shape.cores, self.now[BATCH]
         own = cores if self.now[WEB].cores is None else max(1, self.now[WEB].cores or 0)
@@ -108,7 +117,7 @@ class Machine:
         if job.idle or shared == 0:
             return own, shared, 0.0
         alone = may - shared
-        quota = float(may) if job.quota is None else min(job.quota, may)
+        quota = min(self._may(wants), float(may) if job.quota is None else job.quota)
         part = job.weight / (job.weight + 100)  # where both always want the core
         return own, shared, min(max(0.0, quota - alone) / shared, part)
 
@@ -141,7 +150,12 @@ class Machine:
         self._free = free
         return times, busy_s, throttled
 
-    def _job(self, used: float, own: int, shared: int) -> None:
+    def _may(self, wants: float) -> float:
+        """CPUs that the job would use at most."""
+        cores = self.shape.cores if self.now[BATCH].cores is None else self.now[BATCH].cores
+        return min(float(cores or 0), wants * self.shape.cores)
+
+    def _job(self, used: float, own: int, shared: int, wants: float) -> None:
         """What the job had in this period."""
         cores, job = self.shape.cores, self.now[BATCH]
         may = cores if job.cores is None else job.cores
@@ -149,7 +163,8 @@ class Machine:
         if not job.idle:
             left = max(left, shared * job.weight / (job.weight + 100))
         had = may - shared + left
-        self._job_cpus = min(had, float(may) if job.quota is None else job.quota)
+        had = min(had, self._may(wants))
+        self._job_cpus = had if job.quota is None else min(had, job.quota)
         self.job_s += self._job_cpus * PERIOD_S
 
     def _count(self, times: NDArray[np.float64]) -> None:
@@ -160,8 +175,7 @@ class Machine:
         self.done[second] += len(times)
         self.late[second] += int((times > self.shape.target_s).sum())
 
-    def _look(self, rate_rps: float, used: float, delay_ms: float, throttled: float) -> Look:
-        del rate_rps  # what a manager cannot know
+    def _look(self, used: float, delay_ms: float, throttled: float) -> Look:
         rate = sum(map(len, list(self._times)[-10:])) / min(10, len(self._times)) / PERIOD_S
         web = {
             "cpu": used,

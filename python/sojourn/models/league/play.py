@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -58,7 +58,9 @@ def play(
     scenario: Scenario,
     seed: int,
     given: Mapping[str, float] | None = None,
+    *,
     shape: Shape | None = None,
+    see: Callable[[Look, Machine], None] | None = None,
 ) -> Row:
     """Let a controller decide through a scenario.
 
@@ -68,6 +70,7 @@ def play(
         seed: of arrivals and service times.
         given: constants that differ from the usual.
         shape: of the machine.
+        see: called with each look, after its decision.
     """
     shape = shape or Shape()
     machine, one = Machine(shape, seed), kind(name)
@@ -76,11 +79,13 @@ def play(
     looks: deque[Look] = deque(maxlen=LOOKS_MAX)
     changes, levels = 0, [machine.now[BATCH]]
     for i in range(round(scenario.length_s / PERIOD_S)):
-        looks.append(machine.period(scenario.load(i * PERIOD_S) * shape.peak_rps))
+        looks.append(machine.period(scenario.at(i * PERIOD_S)))
         history = History(looks=tuple(looks), memory=memory, constants=constants)
         decision = one.decide(history)
         memory = decision.memory
         machine.apply(decision.changes)
+        if see is not None:
+            see(looks[-1], machine)
         if i * PERIOD_S >= WARM_S:
             changes += len({(c.group, c.knob) for c in decision.changes})
             if any(c.group == BATCH for c in decision.changes):
@@ -113,7 +118,7 @@ def oracle(
     Two that differ by no more than 1 % of the scenario's seconds are equal, because seeds differ
     by as much.
     """
-    rows = [(given, play("static", scenario, seed, given, shape)) for given in GRID]
+    rows = [(given, play("static", scenario, seed, given, shape=shape)) for given in GRID]
     least = min(row.violated_s for _, row in rows)
     most = least + 0.01 * scenario.length_s
     fine = [(given, row) for given, row in rows if row.violated_s <= most]

@@ -1,4 +1,4 @@
-"""Scenarios: the load over time, as a share of the service's peak."""
+"""Scenarios: load, neighbour and service over time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,32 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What is the case in one period; see `Scenario`. `down_s`: how long it still is down."""
+
+    load: float
+    wants: float = 1.0
+    memory: float = 1.0
+    slows: float = 1.0
+    down_s: float = 0.0
+
+
+def _one(_t_s: float) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One scenario.
 
     Attributes:
         length_s: how long it takes.
         load: share of the peak at a time, s.
-        steps_s: when the load changes at once.
+        steps_s: when something changes at once.
+        wants: share of the machine that the job would use at a time, if it had all.
+        memory: how much the job slows the service at a time; 1: as `machine.MEMORY` says.
+        slows: what service times are multiplied by at a time.
+        down_s: from when to when the service does not serve; requests wait.
     """
 
     name: str
@@ -22,6 +41,20 @@ class Scenario:
     length_s: float
     load: Callable[[float], float]
     steps_s: tuple[float, ...] = ()
+    wants: Callable[[float], float] = _one
+    memory: Callable[[float], float] = _one
+    slows: Callable[[float], float] = _one
+    down_s: tuple[tuple[float, float], ...] = ()
+
+    def at(self, t_s: float) -> Moment:
+        """What is the case at a time."""
+        return Moment(
+            load=self.load(t_s),
+            wants=self.wants(t_s),
+            memory=self.memory(t_s),
+            slows=self.slows(t_s),
+            down_s=max((end - t_s for begin, end in self.down_s if begin <= t_s < end), default=0),
+        )
 
 
 def _steps(t_s: float) -> float:
@@ -34,6 +67,19 @@ def _flash(t_s: float) -> float:
 
 def _day(t_s: float) -> float:
     return 0.5 - 0.35 * math.cos(2 * math.pi * t_s / 600)
+
+
+#: Neighbours that come and go, two minutes each: share of the machine, and how much they slow it.
+NEIGHBOURS = ((0.0, 1.0), (1.0, 0.2), (0.5, 2.0), (0.25, 0.5), (1.0, 1.0))
+RESTARTS_S, DOWN_S, COLD_S = (150.0, 350.0, 550.0), 2.0, 10.0
+
+
+def _neighbour(t_s: float) -> tuple[float, float]:
+    return NEIGHBOURS[int(t_s // 120) % len(NEIGHBOURS)]
+
+
+def _cold(t_s: float) -> float:
+    return 2.0 if any(s <= t_s < s + DOWN_S + COLD_S for s in RESTARTS_S) else 1.0
 
 
 SCENARIOS: Mapping[str, Scenario] = {
@@ -60,5 +106,23 @@ SCENARIOS: Mapping[str, Scenario] = {
             steps_s=(120, 150, 420, 450),
         ),
         Scenario(name="day", about="15 to 85 %: a day in ten minutes", length_s=600, load=_day),
+        Scenario(
+            name="neighbours",
+            about="60 % of the peak; none, a spinning, a memory-bound, a small, a usual neighbour",
+            length_s=600,
+            load=lambda _t_s: 0.6,
+            steps_s=(120, 240, 360, 480),
+            wants=lambda t_s: _neighbour(t_s)[0],
+            memory=lambda t_s: _neighbour(t_s)[1],
+        ),
+        Scenario(
+            name="restart",
+            about="50 % of the peak; the service is down for 2 s thrice, then slow for 10 s",
+            length_s=600,
+            load=lambda _t_s: 0.5,
+            steps_s=RESTARTS_S,
+            slows=_cold,
+            down_s=tuple((s, s + DOWN_S) for s in RESTARTS_S),
+        ),
     )
 }

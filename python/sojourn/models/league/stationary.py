@@ -22,6 +22,7 @@ from sojourn.controllers.look import (
     Group,
     Look,
     Signal,
+    Window,
 )
 from sojourn.models.league.machine import PERIOD_S, window
 
@@ -53,26 +54,56 @@ def looks(
             for count in lengths
             if len(times) >= count
         ]
-        web = Group(
-            role=CRITICAL,
-            target_ns=TARGET_S * 1e9,
-            windows=tuple(found),
-            signals={
-                "cpu": Signal(value=2.0),
-                "load": Signal(value=0.4),
-                "runq_delay_ms": Signal(value=0.0),
-                "throttled": Signal(value=0.0),
-            },
-            allocation=Allocation(cores=4),
+        yield _look(i, tuple(found))
+
+
+def counts(rate_rps: float, slack: float, seconds: float, seed: int) -> Iterator[Look]:
+    """The same service, for a rule that reads counts only: `above` without any p99.
+
+    The number of late requests of a period is drawn at once, so an hour at 50k requests/s takes
+    seconds.
+    """
+    draw = np.random.default_rng(seed)
+    late, n = 0.01 ** (1 / (1 - slack)), round(rate_rps * PERIOD_S)
+    above = draw.binomial(n, late, round(seconds / PERIOD_S))
+    total = np.concatenate([[0], np.cumsum(above)])
+    for i in range(len(above)):
+        yield _look(
+            i,
+            tuple(
+                Window(
+                    length_ms=round(count * PERIOD_S * 1000),
+                    n=count * n,
+                    above=int(total[i + 1] - total[i + 1 - count]),
+                )
+                for count in LENGTHS
+                if i + 1 >= count
+            ),
         )
-        batch = Group(
-            role=BEST_EFFORT,
-            signals={"cpu": Signal(value=4.0)},
-            allocation=Allocation(cores=4, idle=True),
-        )
-        host = {"cpu": Signal(value=6.0)}
-        groups = {"web": web, "batch": batch}
-        yield Look(t_s=round((i + 1) * PERIOD_S, 4), cpus=CPUS, groups=groups, signals=host)
+
+
+def _look(i: int, windows: tuple[Window, ...]) -> Look:
+    """The look at the end of a period: nothing but the windows ever changes."""
+    web = Group(
+        role=CRITICAL,
+        target_ns=TARGET_S * 1e9,
+        windows=windows,
+        signals={
+            "cpu": Signal(value=2.0),
+            "load": Signal(value=0.4),
+            "runq_delay_ms": Signal(value=0.0),
+            "throttled": Signal(value=0.0),
+        },
+        allocation=Allocation(cores=4),
+    )
+    batch = Group(
+        role=BEST_EFFORT,
+        signals={"cpu": Signal(value=4.0)},
+        allocation=Allocation(cores=4, idle=True),
+    )
+    host = {"cpu": Signal(value=6.0)}
+    groups = {"web": web, "batch": batch}
+    return Look(t_s=round((i + 1) * PERIOD_S, 4), cpus=CPUS, groups=groups, signals=host)
 
 
 def acts(name: str, found: Iterable[Look]) -> float:
