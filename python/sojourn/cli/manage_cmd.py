@@ -38,6 +38,17 @@ def manage(
     once: Annotated[
         bool, typer.Option("--once", help="Show one look and its decision, and end.")
     ] = False,
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Answer Prometheus at http://ADDRESS/metrics; a port alone is one of loopback.",
+            show_default=False,
+        ),
+    ] = "",
+    systemd: Annotated[
+        bool, typer.Option("--systemd", help="Print a unit for systemd, and end.")
+    ] = False,
     replay: Annotated[
         Path | None,
         typer.Option(
@@ -62,13 +73,15 @@ def manage(
     """Keep services within their targets: watch windows, and move knobs of best-effort groups.
 
     Only groups that the configuration names are touched. Everything is put back at the end. If the
-    manager dies or is paused, best-effort groups get their safe caps.
+    manager dies or is paused, best-effort groups get their safe caps. Without a terminal, SIGHUP
+    reloads the configuration.
 
     \b
     Examples:
       sojourn manage --config web.toml --dry-run
       sojourn manage --config web.toml --once
-      sudo sojourn manage --config web.toml
+      sudo sojourn manage --config web.toml --listen 127.0.0.1:9123
+      sojourn manage --config web.toml --systemd > sojourn-manage.service
       sojourn manage --replay looks.jsonl --controller parties
     """
     if (config is None) == (replay is None):
@@ -83,7 +96,19 @@ def manage(
     from sojourn.manage import config as configs
 
     assert config is not None  # noqa: S101  # one of the two was given
-    _manage(configs.read(config), is_dry=dry_run, is_once=once)
+    found = configs.read(config)
+    if listen:
+        from sojourn.manage.metrics import parsed
+
+        parsed(listen)
+    if systemd:
+        from sojourn.manage.systemd import unit
+
+        put(unit(config, found, listen).rstrip("\n"))
+    elif once:
+        _once(found)
+    else:
+        _manage(config, found, is_dry=dry_run, listen=listen)
 
 
 def _replay(path: Path, name: str) -> None:
@@ -106,35 +131,45 @@ def _replay(path: Path, name: str) -> None:
             put(replay.as_line(look, decision))
 
 
-def _manage(config: Config, *, is_dry: bool, is_once: bool) -> None:
+def _once(config: Config) -> None:
     from sojourn.manage.audit import Audit
     from sojourn.manage.daemon import Manager, explained
+
+    put(explained(*Manager(config, Audit(None, _silent), None).once()))
+
+
+def _manage(path: Path, config: Config, *, is_dry: bool, listen: str) -> None:
+    from sojourn.manage import config as configs
+    from sojourn.manage.audit import Audit
+    from sojourn.manage.daemon import Manager
+    from sojourn.manage.metrics import Listener, Metrics
+    from sojourn.manage.reload import asked_by_hangup
     from sojourn.run import restore
     from sojourn.run.journal import Journal
     from sojourn.run.signals import Interrupted, ending_in_order
 
-    if is_once:
-        manager = Manager(config, Audit(None, _silent), None)
-        put(explained(*manager.once()))
-        return
-    audit = Audit(Path(config.audit) if config.audit else None, _show)
-    try:
-        if is_dry:
-            with contextlib.suppress(Interrupted), ending_in_order():
-                Manager(config, audit, None).run()
-            return
-        for undone in restore():
-            audit.say("restored", what=undone.what, how=undone.how)
-        journal = Journal.create()
-        try:
-            with ending_in_order():
-                Manager(config, audit, journal).run()
-        except Interrupted:
-            return  # all is put back: this is how a manager ends
-        finally:
-            journal.close()
-    finally:
-        audit.close()
+    with contextlib.ExitStack() as stack:
+        audit = Audit(Path(config.audit) if config.audit else None, _show)
+        stack.callback(audit.close)
+        metrics = None
+        if listen:
+            metrics = Metrics(config.controller)
+            listener = Listener(listen, metrics)
+            stack.callback(listener.close)
+            audit.say("listen", url=listener.url)
+        if not is_dry:
+            for undone in restore():
+                audit.say("restored", what=undone.what, how=undone.how)
+        journal = None if is_dry else stack.enter_context(contextlib.closing(Journal.create()))
+        manager = Manager(config, audit, journal, metrics=metrics)
+        manager.fresh = lambda: configs.read(path)
+        # An interruption ends it well: all is put back by then.
+        with (
+            contextlib.suppress(Interrupted),
+            ending_in_order(),
+            asked_by_hangup(manager.ask_reload),
+        ):
+            manager.run()
 
 
 def _silent(line: Mapping[str, Any]) -> None:

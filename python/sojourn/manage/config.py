@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -15,6 +17,7 @@ from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Part, Role, mistake
 from sojourn.errors import SpecFault
 
 BYTES_MAX = 1 << 20
+METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}", re.ASCII)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 
@@ -56,11 +59,41 @@ class GroupSpec(Part):
 
 
 class WindowsSpec(Part):
-    """Where windows come from: JSON lines in a file that grows, or in a named pipe."""
+    """Where windows come from: a file or named pipe of JSON lines, or a Prometheus endpoint."""
 
     file: str = ""
     service: str = ""
-    """The group that lines belong to which name none."""
+    """The group that lines belong to which name none; of an endpoint, the group it is about."""
+    url: str = ""
+    metric: str = ""
+    """The histogram, in seconds, without `_bucket`."""
+    labels: Mapping[str, str] = Field(default_factory=dict)
+    """What a series of it must have."""
+    every_ms: Annotated[int, Field(ge=100, le=60_000)] = 1000
+
+    @model_validator(mode="after")
+    def _one(self) -> WindowsSpec:
+        if self.file and self.url:
+            raise ValueError("windows come from a file or from a url, not from both")
+        if bool(self.url) != bool(self.metric):
+            raise ValueError("an endpoint needs url and metric")
+        if self.url:
+            _check_url(self.url)
+        if self.metric and not METRIC.fullmatch(self.metric):
+            raise ValueError("metric is no name of a metric")
+        return self
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"url: {error}") from None
+    if parts.scheme != "http" or not parts.hostname or port == 0 or parts.username is not None:
+        raise ValueError("url is http://HOST:PORT/PATH, without a user")
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("url has a character that no url has")
 
 
 class Config(Part):
@@ -70,7 +103,7 @@ class Config(Part):
     every_ms: Annotated[int, Field(ge=10, le=10_000)] = 100
     paused_s: Annotated[float, Field(ge=0.2, le=60)] = 5.0
     silent_s: Annotated[float, Field(ge=0.2, le=60)] = 2.0
-    check_s: Annotated[float, Field(ge=0, le=600)] = 0.0
+    check_s: Annotated[float, Field(ge=0, le=600)] = 5.0
     audit: str = ""
     record: str = ""
     windows: WindowsSpec = Field(default_factory=WindowsSpec)
@@ -95,6 +128,8 @@ class Config(Part):
             raise ValueError("two groups are the same control group or process")
         if self.windows.service and self.windows.service not in self.groups:
             raise ValueError(f"windows.service: there is no group {self.windows.service}")
+        if self.windows.url and 2 * self.windows.every_ms > 1000 * self.silent_s:
+            raise ValueError("silent_s is at least twice windows.every_ms: one answer may be late")
         return self
 
     def service(self) -> str:

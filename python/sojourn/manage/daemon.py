@@ -19,33 +19,23 @@ from pathlib import Path
 from typing import IO, Any
 
 from sojourn import disk
-from sojourn.controllers.look import (
-    CRITICAL,
-    LOOKS_MAX,
-    Change,
-    Decision,
-    Group,
-    History,
-    Look,
-    Signal,
-)
-from sojourn.controllers.named import rule
-from sojourn.controllers.posterior import CONSTANTS, probability
-from sojourn.controllers.rule import OfKind, Rule
+from sojourn.controllers.look import CRITICAL, LOOKS_MAX, Change, Decision, History, Look
 from sojourn.errors import Fault, HostFault, RunFault
 from sojourn.host.tree import Tree
+from sojourn.manage import alone, reload
 from sojourn.manage.audit import Audit
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
 from sojourn.manage.guard import Guard
+from sojourn.manage.metrics import Metrics
+from sojourn.manage.parts import Parts, opened
 from sojourn.manage.signals import Signals
-from sojourn.manage.source import Source
+from sojourn.manage.watch import GONE, Watch
 from sojourn.places.ledger import Book
 
 MACHINE = Tree()
 BITES_S = 2.0  # how long a quota may be exceeded before it does not bite
 BITES_OVER, BITES_MORE = 1.25, 0.05  # CPU use above quota · BITES_OVER + BITES_MORE
-GONE = "gone"
 ASKED_S, BEATS = 0.5, 10  # between two heartbeats: at most, and at least so many in `paused_s`
 
 
@@ -57,6 +47,8 @@ class Manager:
         book: where changes are noted; None: nothing is changed (a dry run).
         audit: the log of its decisions.
         groups: that are there.
+        metrics: what is shown to Prometheus; None: nobody asks.
+        fresh: reads the configuration again; None: it cannot be reloaded.
     """
 
     config: Config
@@ -64,10 +56,12 @@ class Manager:
     book: Book | None
     tree: Tree = MACHINE
     groups: dict[str, Managed] = field(default_factory=dict)
+    metrics: Metrics | None = None
+    fresh: Callable[[], Config] | None = None
     _guard: Guard | None = None
-    _source: Source | None = None
+    _parts: Parts | None = None
+    _is_reload_asked: bool = False
     _record: IO[bytes] | None = None
-    _began_s: float = 0.0
     _capped: str = ""
     _ask_s: float = 0.0
     _over_s: dict[str, float] = field(default_factory=dict)
@@ -80,14 +74,21 @@ class Manager:
             RunFault: something failed; best-effort groups have their safe caps.
         """
         with ExitStack() as stack:
-            ready = self._prepared(stack)
+            watch = self._prepare(stack)
             if self.book is None:
-                self._rounds(ready, Signals(self.tree), rounds)
+                self._say_alone("not measured, because a dry run caps nothing")
+                self._rounds(watch, rounds)
                 return
             self._take()
+            refused: HostFault | None = None
             try:
-                self._rounds(ready, Signals(self.tree), rounds)
+                if refused := self._check_alone(watch):
+                    self._end()
+                    raise refused
+                self._rounds(watch, rounds)
             except Fault as fault:
+                if fault is refused:
+                    raise
                 self._fail_safe(fault.what)
                 if self._guard is not None:
                     self._guard.leave()
@@ -97,53 +98,42 @@ class Manager:
                 raise
             self._end()
 
+    def ask_reload(self) -> None:
+        """Read the configuration again before the next look; for a signal's handler."""
+        self._is_reload_asked = True
+
     def once(self) -> tuple[Look, Decision]:
         """One look, after two readings, and what would be decided; nothing is changed."""
         with ExitStack() as stack:
-            ready, signals = self._prepared(stack), Signals(self.tree)
-            self._look(signals)
+            watch, ready = self._prepare(stack), self._ready.rule
+            watch.look(self._ready.source)
             time.sleep(max(0.2, self.config.every_ms / 1000))
-            look = self._look(signals)
+            look = watch.look(self._ready.source)
             return look, ready.decide(History(looks=(look,), constants=ready.constants))
 
-    def _prepared(self, stack: ExitStack) -> Rule:
+    @property
+    def _ready(self) -> Parts:
+        assert self._parts is not None  # noqa: S101  # every life begins with `_prepare`
+        return self._parts
+
+    def _prepare(self, stack: ExitStack) -> Watch:
         """Find everything, and refuse what is missing, before anything is changed."""
-        self._began_s = time.monotonic()
         cpus = tuple(sorted(os.sched_getaffinity(0)))
         for name, spec in self.config.groups.items():
             self.groups[name] = Managed(name, spec, cpus, self.tree)
             self.groups[name].find()
-        if self.config.windows.file:
-            self._source = Source(Path(self.config.windows.file), self.config.service())
-            self._source.open()
-            stack.callback(self._source.close)
-        ready = rule(self.config.controller, self.config.constants)
-        if isinstance(ready, OfKind):
-            ready.kind.check(self._present())
+        self._parts = opened(self.config, self.groups)
+        stack.callback(self._close)
         if self.config.record:
             path = Path(self.config.record)
             try:
                 self._record = stack.enter_context(disk.append(path))
             except OSError as error:
                 raise disk.disk_fault(error, path) from None
-        return stack.enter_context(ready)
+        return Watch(self.groups, Signals(self.tree), self.audit)
 
-    def _present(self) -> set[str]:
-        """What controllers may need and is here."""
-        best_effort = [one.can() for one in self.groups.values() if one.is_best_effort]
-        services = [one for one in self.groups.values() if not one.is_best_effort]
-        present = {"cpu"} | set.intersection(*best_effort)
-        if self._source is not None:
-            present.add("tail")
-            if all(one.spec.peak_rps for one in services):
-                present.add("load")
-        if self.tree.exists(f"/proc/{os.getpid()}/schedstat"):
-            present.add("runq_delay")
-        if all(one.cpu is not None for one in services):
-            present.add("throttled")
-        if any(one.spec.traits for one in self.groups.values()):
-            present.add("traits")
-        return present
+    def _close(self) -> None:
+        self._ready.stack.close()  # of the newest parts: a reload may have opened others
 
     def _take(self) -> None:
         """Take the groups, and start the warden; what was taken is given back if one is refused."""
@@ -153,8 +143,7 @@ class Manager:
                 undo.callback(group.restore)
                 group.take(self.book)
                 group.note_cap()
-            caps = [step for one in self.groups.values() for step in one.safe_cap()]
-            self._guard = Guard(caps, self.config.paused_s)
+            self._guard = self._warden()
             undo.pop_all()
         names = {name: one.allocation.model_dump() for name, one in self.groups.items()}
         self.audit.say("start", controller=self.config.controller, groups=names)
@@ -172,16 +161,18 @@ class Manager:
                 fix="run `sojourn restore` as root",
             )
 
-    def _rounds(
-        self, ready: Rule, signals: Signals, rounds: Callable[[], Iterator[None]] | None
-    ) -> None:
+    def _rounds(self, watch: Watch, rounds: Callable[[], Iterator[None]] | None) -> None:
         looks: deque[Look] = deque(maxlen=LOOKS_MAX)
         memory: Mapping[str, Any] = {}
-        self._check_alone(signals)
         for _ in rounds() if rounds else self._paced():
-            look = self._look(signals)
+            if self._is_reload_asked and self._reload():
+                looks.clear()
+                memory = {}
+            look = watch.look(self._ready.source)
             self._write(look)
-            if trouble := self._trouble(look):
+            trouble = self._trouble(look)
+            self._show(look, is_capped=bool(trouble))
+            if trouble:
                 self._fail_safe(trouble)
                 looks.clear()
                 memory = {}
@@ -190,6 +181,7 @@ class Manager:
                 self.audit.say("resume", after=self._capped)
                 self._capped = ""
             looks.append(look)
+            ready = self._ready.rule
             decision = ready.decide(
                 History(looks=tuple(looks), memory=memory, constants=ready.constants)
             )
@@ -197,50 +189,45 @@ class Manager:
             for change in decision.changes:
                 self._change(change, look)
 
+    def _show(self, look: Look, *, is_capped: bool) -> None:
+        if self.metrics is not None:
+            self.metrics.look, self.metrics.is_capped = look, is_capped
+            self.metrics.looks += 1
+            self.metrics.bad = self._ready.source.bad if self._ready.source else 0
+
+    def _reload(self) -> bool:
+        """Go on by the configuration as it is now; one that is wrong leaves the old in force."""
+        self._is_reload_asked = False
+        try:
+            new = self.config if self.fresh is None else self.fresh()
+            reload.check(self.config, new)
+            parts = opened(new, self.groups)
+        except Fault as fault:
+            self.audit.say("reload refused", what=fault.what, at=fault.at, fix=fault.fix)
+            return False
+        self._ready.stack.close()
+        self.config, self._parts = new, parts
+        for name, one in self.groups.items():
+            one.spec = new.groups[name]
+            if self.book is not None:
+                one.note_cap()
+        if self._guard is not None:
+            old, self._guard = self._guard, self._warden()
+            old.end()
+        self.audit.say("reloaded", controller=new.controller)
+        return True
+
+    def _warden(self) -> Guard:
+        caps = [step for one in self.groups.values() for step in one.safe_cap()]
+        return Guard(caps, self.config.paused_s)
+
     def _paced(self) -> Iterator[None]:
         """One round each period; a round that came late is not made up for."""
-        period_s = self.config.every_ms / 1000
         due = time.monotonic()
         while True:
             yield
-            due = max(due + period_s, time.monotonic())
+            due = max(due + self.config.every_ms / 1000, time.monotonic())
             time.sleep(max(0.0, due - time.monotonic()))
-
-    def _look(self, signals: Signals) -> Look:
-        """What is seen now; a group that vanished is left out from now on."""
-        now_s = time.monotonic()
-        for name in [name for name, one in self.groups.items() if not one.is_there]:
-            self.audit.say(GONE, group=name)
-            del self.groups[name]
-        for role, is_best_effort in (("best-effort", True), ("latency-critical", False)):
-            if not any(one.is_best_effort == is_best_effort for one in self.groups.values()):
-                raise RunFault(
-                    f"no {role} group is left", at="manage", fix="start it, then the manager again"
-                )
-        if self._source is not None:
-            self._source.read(now_s)
-        groups = {name: self._group(one, signals, now_s) for name, one in self.groups.items()}
-        return Look(
-            t_s=round(now_s - self._began_s, 4),
-            cpus=len(next(iter(self.groups.values())).cpus),
-            groups=groups,
-            signals=signals.of_host(now_s),
-        )
-
-    def _group(self, one: Managed, signals: Signals, now_s: float) -> Group:
-        found = signals.of_group(one, now_s)
-        windows = self._source.windows(one.name, now_s) if self._source else ()
-        if windows and one.spec.peak_rps:
-            rate = windows[0].n / windows[0].length_ms * 1000
-            found["load"] = Signal(value=rate / one.spec.peak_rps, age_ms=windows[0].age_ms)
-        return Group(
-            role=one.spec.role,
-            target_ns=one.spec.target_ns or None,
-            windows=windows,
-            signals=found,
-            allocation=one.allocation,
-            traits=one.spec.traits,
-        )
 
     def _trouble(self, look: Look) -> str:
         """Why best-effort groups must have their safe caps now; "": nothing is wrong.
@@ -258,9 +245,9 @@ class Manager:
                 )
             if state:
                 return f"the manager was paused for more than {self.config.paused_s:g} s"
-        if self._source is not None:
-            newest = self._source.newest_s
-            age_s = time.monotonic() - (self._began_s if newest is None else newest)
+        if (source := self._ready.source) is not None:
+            newest = source.newest_s
+            age_s = time.monotonic() - (self._ready.since_s if newest is None else newest)
             if age_s > self.config.silent_s:
                 return f"no window came for {self.config.silent_s:g} s"
         if self.book is None or not is_due:
@@ -309,6 +296,8 @@ class Manager:
         service = next(iter(look.critical.values()))
         window = service.windows[0].model_dump() if service.windows else None
         why = "" if self.book is None else group.apply(change.knob, change.level)
+        if self.metrics is not None and self.book is not None:
+            self.metrics.changes[change.group, change.knob] += 1
         self.audit.say(
             "change" if self.book is not None else "recommend",
             group=change.group,
@@ -326,47 +315,43 @@ class Manager:
                 fix="see `sojourn doctor`, and docs/howto/manage.md",
             )
 
-    def _check_alone(self, signals: Signals) -> None:
-        """Whether each service meets its target while best-effort groups have their safe caps.
+    def _check_alone(self, watch: Watch) -> HostFault | None:
+        """Say whether each service meets its target while best-effort groups are capped.
 
-        Raises:
-            HostFault: one does not, so no manager can make it.
+        A fault, not raised, where one does not: no manager can make it.
         """
-        if not self.config.check_s or self.book is None or self._source is None:
-            return
+        if not self.config.check_s or self._ready.source is None:
+            has = "check_s is 0" if self._ready.source else "there is no window source"
+            self._say_alone(f"not measured, because {has}")
+            return None
         self._fail_safe("the services are measured without best-effort work first")
         until, look = time.monotonic() + self.config.check_s, None
         for _ in self._paced():
-            look = self._look(signals)
+            look = watch.look(self._ready.source)
             if self._guard is not None:
                 self._guard.beat()
             if time.monotonic() >= until:
                 break
         assert look is not None  # noqa: S101  # there was one round
-        for name, group in look.of(CRITICAL).items():
-            if why := _misses(group):
-                raise HostFault(
-                    f"{name} misses its target although best-effort groups are capped: {why}",
+        found = {name: alone.answer(group) for name, group in look.of(CRITICAL).items()}
+        self._say_alone("measured", {name: asdict(one) for name, one in found.items()})
+        for name, one in found.items():
+            if one.verdict == "no":
+                return HostFault(
+                    f"{name} misses its target although best-effort groups are capped: {one.why}",
                     at=f"groups.{name}.target",
                     fix="raise the target, or give the service more",
                 )
+        return None
+
+    def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:
+        """Whether the targets can be met by the services alone."""
+        self.audit.say("alone", how=how, services=services or {})
 
     def _write(self, look: Look) -> None:
         if self._record is not None:
             self._record.write(look.model_dump_json().encode() + b"\n")
             self._record.flush()
-
-
-def _misses(group: Group) -> str:
-    """Why a service certainly misses its target; "": it does not, or that is not known."""
-    for window in group.windows:
-        chance = probability(window, CONSTANTS["late"])
-        if chance is not None and 1 - chance <= CONSTANTS["fine"]:
-            return f"{window.above} of {window.n} requests were late"
-        is_above = window.lo_ns is not None and window.lo_ns > (group.target_ns or 0)
-        if window.above is None and is_above:
-            return f"its p99 is above {(window.lo_ns or 0) / 1e6:.3g} ms"
-    return ""
 
 
 def explained(look: Look, decision: Decision) -> str:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,13 @@ from sojourn.controllers.testing import look
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import groups as knob_groups
 from sojourn.manage import config as configs
-from sojourn.manage import testing
+from sojourn.manage import scrape, testing
 from sojourn.manage.audit import Audit
 from sojourn.manage.daemon import Manager
 from sojourn.manage.groups import Managed
 from sojourn.manage.source import Source
-from sojourn.manage.testing import Stand, stand, until
+from sojourn.manage.testing import Stand, sends, serving, stand, until
+from sojourn.manage.watch import Watch
 from sojourn.run import restore
 from sojourn.run.journal import Journal
 
@@ -142,8 +144,8 @@ def test_a_silent_source_means_safe_caps_and_windows_mean_going_on(here: Stand) 
     assert quotas[0] is None
     assert SAFE in quotas
     events = [line["event"] for line in here.events()]
-    assert events == ["start", "capped", "resume", "end"]
-    assert "no window came" in here.events()[1]["reason"]
+    assert events == ["start", "alone", "capped", "resume", "end"]
+    assert "no window came" in here.events()[2]["reason"]
 
 
 def test_a_knob_that_lies_means_safe_caps_and_a_fault(here: Stand, state: Path) -> None:
@@ -215,23 +217,165 @@ def test_a_group_that_vanishes_ends_it_with_a_fault(here: Stand) -> None:
 
     with pytest.raises(RunFault, match="no best-effort group is left"):
         played(here, [here.window, vanish, here.window], "null")
-    assert [line["event"] for line in here.events()] == ["start", "gone", "capped"]
+    assert [line["event"] for line in here.events()] == ["start", "alone", "gone", "capped"]
 
 
-def test_a_target_below_what_the_service_does_alone_is_refused(
-    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, real = here.snapshot(), Source.read
+def alone(
+    here: Stand, monkeypatch: pytest.MonkeyPatch, above: int, n: int = 1000
+) -> dict[str, Any]:
+    """What a manager says at its start, where windows come with so many late requests."""
+    real = Source.read
 
     def read(source: Source, t_s: float) -> None:
-        here.window(above=500)
+        here.window(above=above, n=n)
         real(source, t_s)
 
     monkeypatch.setattr(Source, "read", read)
-    with pytest.raises(HostFault, match="web misses its target although"):
+    quotas: list[float | None] = []
+    monkeypatch.setattr(Watch, "look", noting(Watch.look, lambda: quotas.append(here.quota())))
+    try:
         played(here, [], "null", check_s=0.3)
-    undone_as_of_the_dead(state)
+    finally:
+        assert quotas
+        assert {*quotas} == {SAFE}, "best-effort groups are capped while it measures"
+    (line,) = [line for line in here.events() if line["event"] == "alone"]
+    found: dict[str, Any] = line["services"]["web"]
+    return found
+
+
+def noting(real: Callable[..., Any], note: Callable[[], object]) -> Callable[..., Any]:
+    def wrapped(*args: Any) -> Any:
+        note()
+        return real(*args)
+
+    return wrapped
+
+
+def test_a_target_below_what_the_service_does_alone_is_refused_and_nothing_is_left(
+    here: Stand, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = here.snapshot()
+    with pytest.raises(HostFault, match="web misses its target although"):
+        alone(here, monkeypatch, above=500)
     assert here.snapshot() == before
+    assert not journals(state)
+    assert [one["event"] for one in here.events()] == ["start", "capped", "alone", "end"]
+    assert here.events()[2]["services"]["web"]["verdict"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("above", "n", "verdict"), [(0, 1000, "yes"), (0, 20, "unknown"), (10, 1000, "unknown")]
+)
+def test_it_says_whether_the_service_alone_meets_its_target(  # its cases
+    here: Stand, monkeypatch: pytest.MonkeyPatch, above: int, n: int, verdict: str
+) -> None:
+    before = here.snapshot()
+    # Three windows and more come in 0.3 s; the posterior of the newest says what is asserted.
+    assert alone(here, monkeypatch, above, n)["verdict"] == verdict
+    assert here.snapshot() == before
+
+
+def reloaded(here: Stand, change: Callable[[str], str]) -> tuple[list[float | None], list[Any]]:
+    """Quota after each round, where the configuration changes after the first; and the audit."""
+    path = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
+    text = path.read_text()
+    quotas: list[float | None] = []
+    journal = Journal.create()
+    audit = Audit(here.audit, lambda _line: None)
+    manager = Manager(configs.read(path), audit, journal)
+    manager.fresh = lambda: configs.read(path)
+
+    def rounds() -> Iterator[None]:
+        for i in range(4):
+            here.window()
+            if i == 2:
+                path.write_text(change(text))
+                manager.ask_reload()
+            yield
+            quotas.append(here.quota())
+
+    try:
+        manager.run(rounds)
+    finally:
+        journal.close()
+        audit.close()
+    return quotas, here.events()
+
+
+def test_a_reload_changes_the_rule_and_the_safe_cap_and_leaves_levels(
+    here: Stand, state: Path
+) -> None:
+    before = here.snapshot()
+
+    def change(text: str) -> str:
+        return text.replace("0.3}", "0.6}").replace("safe_quota = 0.05", "safe_quota = 0.07")
+
+    quotas, events = reloaded(here, change)
+    assert quotas == [pytest.approx(0.3)] * 2 + [pytest.approx(0.6)] * 2
+    assert [e["event"] for e in events] == [
+        "start", "alone", "change", "reloaded", "change", "end"
+    ]  # fmt: skip
+    assert here.snapshot() == before
+    assert not journals(state)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('controller = "static"', "controller = ", "no TOML"),
+        ('controller = "static"', 'controller = "statics"', "did you mean static"),
+        ('controller = "static"', 'controller = "heracles"', "has no constant quota"),
+        ("windows.jsonl", "no.jsonl", "the window source cannot be read"),
+        ("[groups.web]", "[groups.other]", "takes no other groups"),
+        ("audit.jsonl", "audit2.jsonl", "audit cannot change"),
+    ],
+)
+def test_a_reload_that_is_wrong_leaves_the_old_one_in_force_and_is_said(
+    here: Stand, old: str, new: str, says: str
+) -> None:
+    before = here.snapshot()
+    quotas, events = reloaded(here, lambda text: text.replace(old, new).replace("0.3}", "0.6}"))
+    assert quotas == [pytest.approx(0.3)] * 4
+    (line,) = [e for e in events if e["event"] == "reload refused"]
+    assert says in line["what"] + line["fix"]
+    assert here.snapshot() == before
+
+
+def test_a_prometheus_endpoint_that_goes_silent_means_safe_caps(
+    here: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrape, "ANSWER_S", 0.2)
+    count, is_well = 0, True
+
+    def answer(to: Any) -> None:
+        nonlocal count
+        count += 10
+        if is_well:
+            sends("200 OK", f't_bucket{{le="0.001"}} {count}\nt_bucket{{le="+Inf"}} {count}\n')(to)
+
+    with serving(answer) as url:
+        path = here.config("static", constants={"quota": 0.3}, silent_s=0.6)
+        spec = f'url = "{url}"\nmetric = "t"\nevery_ms = 100'
+        path.write_text(path.read_text().replace(f'file = "{here.lines}"', spec))
+        audit, journal = Audit(here.audit, lambda _line: None), Journal.create()
+        quotas: list[float | None] = []
+
+        def rounds() -> Iterator[None]:
+            nonlocal is_well
+            for i in range(60):
+                is_well = not 25 <= i < 45
+                yield
+                quotas.append(here.quota())
+                until(lambda: False, 0.05)
+
+        try:
+            Manager(configs.read(path), audit, journal).run(rounds)
+        finally:
+            journal.close()
+            audit.close()
+    assert SAFE in quotas[30:50]
+    events = [line["event"] for line in here.events()]
+    assert events == ["start", "alone", "change", "capped", "resume", "change", "end"]
 
 
 def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
@@ -266,7 +410,8 @@ def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
 @contextlib.contextmanager
 def started(here: Stand, *words: str, config: Path) -> Iterator[subprocess.Popen[str]]:
     argv = [sys.executable, "-m", "sojourn", "manage", "--config", str(config), *words]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as one:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(argv, text=True, start_new_session=True, **pipes) as one:
         try:
             yield one
         finally:
@@ -332,6 +477,27 @@ def test_sigterm_puts_everything_back_and_ends_well(here: Stand, state: Path) ->
     assert here.events()[-1]["event"] == "end"
 
 
+def test_sighup_reloads_and_prometheus_is_answered(here: Stand) -> None:
+    config = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
+    with started(here, "--listen", "0", config=config) as manager:
+        assert manager.stdout is not None
+        url = json.loads(manager.stdout.readline())["url"]
+        assert until(lambda: here.quota() == pytest.approx(0.3))
+        config.write_text(config.read_text().replace("0.3", "0.6"))
+        manager.send_signal(signal.SIGHUP)
+        assert until(lambda: here.quota() == pytest.approx(0.6))
+        with urllib.request.urlopen(url, timeout=20) as answer:  # noqa: S310  # its own
+            lines = answer.read().decode().splitlines()
+        assert 'sojourn_manage_changes_total{group="batch",knob="quota"} 2' in lines
+        config.write_text("controller = ")
+        manager.send_signal(signal.SIGHUP)
+        assert until(lambda: "reload refused" in [e["event"] for e in here.events()])
+        assert here.quota() == pytest.approx(0.6)
+        manager.terminate()
+        assert manager.wait(20) == 0
+    assert here.quota() is None
+
+
 def test_once_explains_and_a_dry_run_changes_nothing(here: Stand) -> None:
     before = here.snapshot()
     config = here.config("static", constants={"quota": 0.3}, silent_s=60.0)
@@ -342,9 +508,10 @@ def test_once_explains_and_a_dry_run_changes_nothing(here: Stand) -> None:
     assert table["look"]["groups"]["web"]["signals"]["runq_delay_ms"]["value"] == 0.0
     with started(here, "--dry-run", config=config) as manager:
         assert manager.stdout is not None
-        line = json.loads(manager.stdout.readline())
+        alone, line = (json.loads(manager.stdout.readline()) for _ in range(2))
         manager.terminate()
         assert manager.wait(20) == 0
+    assert alone["how"] == "not measured, because a dry run caps nothing"
     assert (line["event"], line["after"], line["in_force"]) == ("recommend", 0.3, None)
     assert here.snapshot() == before
 

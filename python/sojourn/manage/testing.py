@@ -6,8 +6,10 @@ import contextlib
 import json
 import os
 import secrets
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -80,6 +82,7 @@ class Stand:
     def config(self, controller: str = "posterior", **more: Any) -> Path:
         """A configuration of these groups."""
         lines = [f'controller = "{controller}"', f'audit = "{self.audit}"']
+        more = {"check_s": 0.0, **more}
         lines += [f"{key} = {_toml(value)}" for key, value in more.items()]
         lines += ["[windows]", f'file = "{self.lines}"']
         lines += ["[groups.web]", 'role = "latency-critical"', 'target = "1ms"']
@@ -180,3 +183,30 @@ def until(true: Callable[[], object], within_s: float = 20.0) -> bool:
             return False
         time.sleep(0.005)
     return True
+
+
+@contextlib.contextmanager
+def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that does as it likes with each connection."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                with connection, contextlib.suppress(OSError):
+                    connection.recv(4096)
+                    answer(connection)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/metrics"
+    finally:
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+
+
+def sends(head: str, body: str) -> Callable[[socket.socket], None]:
+    """What sends this answer."""
+    return lambda to: to.sendall(f"HTTP/1.1 {head}\r\n\r\n{body}".encode())

@@ -1,0 +1,92 @@
+"""A histogram in Prometheus' text: cumulated counts by upper edge, summed over its series.
+
+Source: Prometheus' exposition formats, text 0.0.4 and OpenMetrics 1.0. Only the lines of one
+histogram are read; others may be anything. Somebody else wrote the text, so a line of that
+histogram that is not as the format says makes the whole text wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+LINE_MAX, EDGES_MAX = 1 << 14, 1000
+_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile(r"\\(.)")
+_MEANT = {"n": "\n"}
+
+
+def histogram(text: str, name: str, labels: Mapping[str, str]) -> dict[float, float]:
+    r"""Cumulated counts by upper edge, in the edge's unit; the last edge is infinite.
+
+    Args:
+        text: the whole answer.
+        name: of the histogram, without `_bucket`.
+        labels: that a series must have to be counted.
+
+    Raises:
+        ValueError: there is no such histogram, or a line of it is wrong.
+
+    >>> histogram('a_bucket{le="1"} 2\na_bucket{le="+Inf"} 3\n', "a", {})
+    {1.0: 2.0, inf: 3.0}
+    """
+    series: dict[tuple[tuple[str, str], ...], dict[float, float]] = {}
+    start = f"{name}_bucket{{"
+    for line in text.split("\n"):
+        if line.startswith(start):
+            own, value = _line(line[len(start) :], name)
+            edge = _number(own.pop("le", ""), name)
+            if labels.items() <= own.items():
+                counts = series.setdefault(tuple(sorted(own.items())), {})
+                if edge in counts:
+                    raise ValueError(f"{name} has the edge {edge:g} twice")
+                counts[edge] = value
+    return _summed(list(series.values()), name)
+
+
+def _summed(series: Sequence[Mapping[float, float]], name: str) -> dict[float, float]:
+    """All series together; ValueError where they do not fit, or are not cumulated."""
+    edges = {tuple(sorted(counts)) for counts in series}
+    if len(edges) != 1:
+        raise ValueError(f"{name} has series of unequal edges" if edges else f"there is no {name}")
+    (order,) = edges
+    if not math.isinf(order[-1]) or len(order) > EDGES_MAX:
+        raise ValueError(f"{name} has no bucket +Inf, or more than {EDGES_MAX} edges")
+    for counts in series:
+        if any(counts[a] > counts[b] for a, b in pairwise(order)):
+            raise ValueError(f"counts of {name} are not cumulated")
+    return {edge: sum(counts[edge] for counts in series) for edge in order}
+
+
+def _line(rest: str, name: str) -> tuple[dict[str, str], float]:
+    """Labels and value behind the opening brace."""
+    if len(rest) > LINE_MAX:
+        raise ValueError(f"a line of {name} has more than {LINE_MAX} characters")
+    own: dict[str, str] = {}
+    at = 0
+    while found := _LABEL.match(rest, at):
+        if found[1] in own:
+            raise ValueError(f"a series of {name} has a label twice")
+        own[found[1]] = _ESCAPED.sub(lambda one: _MEANT.get(one[1], one[1]), found[2])
+        at = found.end()
+        if rest[at : at + 1] == ",":
+            at += 1
+    words = rest[at + 1 :].partition(" # ")[0].split()  # behind " # ": an exemplar
+    if rest[at : at + 1] != "}" or not 1 <= len(words) <= 2:
+        raise ValueError(f"a line of {name} is not in the format")
+    value = _number(words[0], name)
+    if not 0 <= value < 2**63:
+        raise ValueError(f"a count of {name} is {words[0][:40]}")
+    return own, value
+
+
+def _number(word: str, name: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value) or "_" in word:
+        raise ValueError(f"{name} has {word[:40]!r} in place of a number")
+    return value

@@ -1,0 +1,70 @@
+"""Text of a Prometheus histogram: what is read, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from sojourn.manage.exposition import histogram
+
+TEXT = """\
+# HELP http_seconds_bucket{le="1"} a help that looks like a line
+# TYPE http_seconds histogram
+http_seconds_bucket{path="/a",le="0.1"} 10
+http_seconds_bucket{path="/a",le="1"} 15 1700000000000
+http_seconds_bucket{path="/a",le="+Inf"} 16
+http_seconds_sum{path="/a"} 3
+http_seconds_count{path="/a"} 16
+http_seconds_bucket{le="0.1",path="/b"} 1e2 # {trace="x} 9"} 0.05 1700000000.5
+http_seconds_bucket{le="1.0",path="/b",} 100
+http_seconds_bucket{le="+Inf",path="/b"} 101
+http_seconds_buckets{le="2"} no number
+other_bucket{le="
+"""
+
+
+def test_series_are_added_and_labels_choose() -> None:
+    assert histogram(TEXT, "http_seconds", {}) == {0.1: 110, 1.0: 115, math.inf: 117}
+    assert histogram(TEXT, "http_seconds", {"path": "/b"}) == {0.1: 100, 1.0: 100, math.inf: 101}
+
+
+def test_labels_are_unescaped() -> None:
+    text = 'a_bucket{x="1\\\\2\\"3\\n4,}",le="+Inf"} 5\n'
+    assert histogram(text, "a", {"x": '1\\2"3\n4,}'}) == {math.inf: 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "there is no a"),
+        ('b_bucket{le="+Inf"} 1', "there is no a"),
+        ('a_bucket{le="+Inf",x="2"} 1', "there is no a"),
+        ('a_bucket{le="1"} 1', "has no bucket"),
+        ('a_bucket{le="1"} 2\na_bucket{le="+Inf"} 1', "not cumulated"),
+        ('a_bucket{le="+Inf"} 1\na_bucket{le="+Inf"} 2', "the edge inf twice"),
+        ('a_bucket{le="+Inf",y="1"} 1\na_bucket{le="1",y="2"} 2\na_bucket{le="+Inf",y="2"} 2',
+         "unequal edges"),
+        ('a_bucket{le="+Inf"} -1', "a count of a is -1"),
+        ('a_bucket{le="+Inf"} NaN', "in place of a number"),
+        ('a_bucket{le="+Inf"} 1_0', "in place of a number"),
+        ('a_bucket{le="+Inf"} inf', "a count of a is inf"),
+        ('a_bucket{le="x"} 1', "'x' in place of a number"),
+        ('a_bucket{y="1"} 1', "'' in place of a number"),
+        ('a_bucket{le="+Inf"}', "not in the format"),
+        ('a_bucket{le="+Inf"} 1 2 3', "not in the format"),
+        ('a_bucket{le="+Inf" 1', "not in the format"),
+        ('a_bucket{le="+Inf,} 1', "not in the format"),
+        ('a_bucket{le="+Inf",le="1"} 1', "a label twice"),
+        ('a_bucket{le="+Inf",x="' + "\\\\" * 20_000 + '"} 1', "has more than"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        histogram(text, "a", {} if "x=" not in text or "has" in says else {"x": "1"})
+
+
+def test_many_edges_are_refused() -> None:
+    lines = [f'a_bucket{{le="{i}"}} 1' for i in range(1000)]
+    with pytest.raises(ValueError, match="more than 1000 edges"):
+        histogram("\n".join([*lines, 'a_bucket{le="+Inf"} 1']), "a", {})

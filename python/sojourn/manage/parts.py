@@ -1,0 +1,62 @@
+"""The rule and the window source that a configuration names: opened and closed together."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sojourn.controllers.named import rule
+from sojourn.controllers.rule import OfKind, Rule
+from sojourn.manage import feed
+from sojourn.manage.config import Config
+from sojourn.manage.feed import Feed
+from sojourn.manage.groups import Managed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Open until `stack` is closed.
+
+    Attributes:
+        since_s: when they were opened; a source is silent from then on at the earliest.
+    """
+
+    rule: Rule
+    source: Feed | None
+    stack: ExitStack
+    since_s: float = field(default_factory=time.monotonic)
+
+
+def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
+    """All or nothing; HostFault where the source, or what the rule needs, is not there."""
+    with ExitStack() as stack:
+        source = feed.of(config)
+        if source is not None:
+            source.open()
+            stack.callback(source.close)
+        ready = rule(config.controller, config.constants)
+        if isinstance(ready, OfKind):
+            ready.kind.check(_present(config, groups, source))
+        return Parts(rule=stack.enter_context(ready), source=source, stack=stack.pop_all())
+
+
+def _present(config: Config, groups: Mapping[str, Managed], source: Feed | None) -> set[str]:
+    """What controllers may need and is here."""
+    best_effort = [one.can() for one in groups.values() if one.is_best_effort]
+    services = [one for one in groups.values() if not one.is_best_effort]
+    present = {"cpu"} | set.intersection(*best_effort)
+    if source is not None:
+        present.add("tail")
+        if all(config.groups[one.name].peak_rps for one in services):
+            present.add("load")
+    if Path(f"/proc/{os.getpid()}/schedstat").exists():
+        present.add("runq_delay")
+    if all(one.cpu is not None for one in services):
+        present.add("throttled")
+    if any(spec.traits for spec in config.groups.values()):
+        present.add("traits")
+    return present

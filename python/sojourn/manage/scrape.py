@@ -1,0 +1,223 @@
+"""Windows out of a Prometheus histogram: differences of its counts between two answers.
+
+A thread asks the endpoint each `every_ms`, with a deadline for the whole answer, so that the
+manager never waits. Counts add up, so a window of any length is the difference of two answers:
+
+    n       of the bucket +Inf
+    p99     linear within the bucket of that rank, as `histogram_quantile` does; beyond the last
+            edge it is that edge
+    lo, hi  edges around the ranks of the 95 % interval; no hi where it is beyond the last edge
+    above   where some edge is the target; else unknown
+
+A count that shrank means a restart of the service: the differences begin anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import math
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from sojourn.controllers.look import Window
+from sojourn.errors import HostFault
+from sojourn.manage.exposition import histogram
+from sojourn.manage.source import COVERED, LENGTHS_MS
+from sojourn.stats.quantiles import ranks
+
+ANSWER_S, BODY_BYTES, PART_BYTES = 1.0, 8 << 20, 1 << 16
+NS, Q = 1e9, 0.99
+LONGEST_S = max(LENGTHS_MS) / 1000
+Counts = Mapping[float, float]
+
+
+@dataclass(slots=True)
+class Scrape:
+    """Asks an endpoint for one histogram; its unit is seconds.
+
+    Attributes:
+        bad: answers that were none: no connection, too late, or wrong text.
+        why: what was wrong with the last one; "": nothing.
+        resets: times that a count shrank.
+        newest_s: when the last window ended, on the clock of `read`.
+    """
+
+    url: str
+    metric: str
+    labels: Mapping[str, str]
+    service: str
+    target_ns: float
+    every_s: float = 1.0
+    bad: int = 0
+    why: str = ""
+    resets: int = 0
+    newest_s: float | None = None
+    _taken: deque[tuple[float, Counts]] = field(default_factory=deque)
+    _came: deque[tuple[float, Counts | str]] = field(default_factory=deque)
+    _end: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        """Ask once, and go on asking; HostFault if there is no such histogram."""
+        try:
+            self._came.append((time.monotonic(), self._asked()))
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise HostFault(
+                f"the window source cannot be read: {error}",
+                at=f"windows.url = {self.url}",
+                fix=f"see that it answers, and has {self.metric}_bucket",
+            ) from None
+        self._thread = threading.Thread(target=self._ask_on, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; an answer that is under way is not waited for longer than its deadline.
+
+        The manager's own deadline is not touched: the thread is a daemon.
+        """
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join(2 * ANSWER_S)
+
+    def read(self, t_s: float) -> None:
+        """Take what has come since the last look."""
+        del t_s
+        while self._came:
+            at, found = self._came.popleft()
+            if isinstance(found, str):
+                self.bad, self.why = self.bad + 1, found
+                continue
+            self.why = ""
+            before = self._taken[-1][1] if self._taken else None
+            if before is not None and _has_shrunk(before, found):
+                self.resets += 1
+                self._taken.clear()
+                before = None
+            self._taken.append((at, found))
+            if before is not None:
+                self.newest_s = at
+            while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
+                self._taken.popleft()
+
+    def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
+        """The newest difference, and the longer ones."""
+        if name != self.service or len(self._taken) < 2 or self.newest_s is None:
+            return ()
+        end, newest = self._taken[-1]
+        found: list[Window] = []
+        for length_s in (0.0, *(ms / 1000 for ms in LENGTHS_MS)):
+            before = [one for one in list(self._taken)[:-1] if end - one[0] >= COVERED * length_s]
+            if not before:
+                continue
+            began, old = before[-1]
+            is_new = not found or end - began > found[-1].length_ms / 1000 + self.every_s / 2
+            if is_new and end - began <= max(length_s, self.every_s) + 2 * self.every_s:
+                length_ms = max(1, round((end - began) * 1000))
+                made = window(old, newest, length_ms, self.target_ns)
+                found.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
+        return tuple(found)
+
+    def _ask_on(self) -> None:
+        while not self._end.wait(self.every_s):
+            found: Counts | str
+            try:
+                found = self._asked()
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                found = str(error)[:200] or type(error).__name__
+            self._came.append((time.monotonic(), found))
+
+    def _asked(self) -> Counts:
+        """One answer; the deadline is for all of it, not for each part."""
+        parts = urlsplit(self.url)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
+        deadline = time.monotonic() + ANSWER_S
+        with contextlib.closing(connection):
+            connection.connect()
+            with contextlib.closing(connection.sock) as wire:
+                cut = threading.Timer(ANSWER_S, _cut, [wire])
+                cut.daemon = True
+                cut.start()
+                try:
+                    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+                    body = _body(connection, path)
+                finally:
+                    cut.cancel()
+                    if time.monotonic() > deadline:
+                        raise ValueError(f"it did not answer within {ANSWER_S:g} s")
+        return histogram(body.decode("utf-8", "replace"), self.metric, self.labels)
+
+
+def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
+    connection.request("GET", path, headers={"Accept": "text/plain"})
+    body = b""
+    with connection.getresponse() as answer:
+        if answer.status != http.HTTPStatus.OK:
+            raise ValueError(f"it answered {answer.status}")
+        while part := answer.read1(PART_BYTES):
+            body += part
+            if len(body) > BODY_BYTES:
+                raise ValueError(f"it answered more than {BODY_BYTES} bytes")
+    return body
+
+
+def _cut(wire: socket.socket) -> None:
+    """End a connection that another thread waits at."""
+    with contextlib.suppress(OSError):
+        wire.shutdown(socket.SHUT_RDWR)
+
+
+def _has_shrunk(before: Counts, now: Counts) -> bool:
+    return before.keys() != now.keys() or any(now[edge] < before[edge] for edge in now)
+
+
+def window(before: Counts, now: Counts, length_ms: int, target_ns: float) -> Window:
+    """The requests between two answers.
+
+    >>> edges = {0.1: 98.0, 0.2: 99.0, math.inf: 100.0}
+    >>> window(dict.fromkeys(edges, 0.0), edges, 1000, 2e8)
+    Window(length_ms=1000, n=100, p99_ns=200000000.0, lo_ns=0.0, hi_ns=None, above=1, age_ms=0.0)
+    """
+    edges = sorted(now)
+    counts = [now[edge] - before[edge] for edge in edges]
+    n = round(counts[-1])
+    exact = [i for i, edge in enumerate(edges) if math.isclose(edge * NS, target_ns, rel_tol=1e-9)]
+    above = n - round(counts[exact[0]]) if exact else None
+    if n == 0:
+        return Window(length_ms=length_ms, n=0, above=above)
+    low, high = ranks(n, Q)
+    lower, _ = _bucket(edges, counts, low) if low >= 1 else (None, None)
+    upper = _bucket(edges, counts, high)[1] if high <= n else math.inf
+    p99_s = _linear(edges, counts, Q * n)
+    return Window(
+        length_ms=length_ms,
+        n=n,
+        p99_ns=p99_s * NS,
+        lo_ns=None if lower is None else lower * NS,
+        hi_ns=None if math.isinf(upper) else upper * NS,
+        above=above,
+    )
+
+
+def _index(counts: list[float], rank: float) -> int:
+    return next((i for i, count in enumerate(counts) if count >= rank), len(counts) - 1)
+
+
+def _bucket(edges: list[float], counts: list[float], rank: float) -> tuple[float, float]:
+    """Both edges of the bucket that has this rank."""
+    i = _index(counts, rank)
+    return (max(0.0, edges[i - 1]) if i else 0.0), max(0.0, edges[i])
+
+
+def _linear(edges: list[float], counts: list[float], rank: float) -> float:
+    i = _index(counts, rank)
+    lower, upper = _bucket(edges, counts, rank)
+    if math.isinf(upper):
+        return lower
+    before = counts[i - 1] if i else 0.0
+    return lower + (upper - lower) * (rank - before) / max(counts[i] - before, 1e-9)

@@ -1,0 +1,67 @@
+"""The unit for systemd: as systemd reads it, with the rights that the manager needs and no more."""
+
+from __future__ import annotations
+
+import configparser
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import SpecFault
+from sojourn.manage import config as configs
+from sojourn.manage import systemd
+from sojourn.manage.config_test import GOOD
+
+
+def unit(folder: Path, more: str = "", listen: str = "", name: str = "manage.toml") -> str:
+    path = folder / name
+    path.write_text(more + GOOD)
+    return systemd.unit(path, configs.read(path), listen)
+
+
+def service(text: str) -> configparser.SectionProxy:
+    parser = configparser.RawConfigParser(strict=True)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(text)
+    return parser["Service"]
+
+
+def test_the_warden_outlives_a_killed_manager_and_rights_are_few(tmp_path: Path) -> None:
+    found = service(unit(tmp_path))
+    assert found["KillMode"] == "process"
+    assert not found["CapabilityBoundingSet"]
+    assert found["ReadWritePaths"] == "/sys/fs/cgroup"
+    assert found["ProtectSystem"] == "strict"
+    assert (found["PrivateNetwork"], found["RestrictAddressFamilies"]) == ("yes", "AF_UNIX")
+    assert found["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert "User" not in found, "the files of control groups belong to root"
+
+
+def test_it_may_write_its_logs_and_use_the_network_only_if_it_has_some(tmp_path: Path) -> None:
+    audit = tmp_path / "a 100%$" / "audit.jsonl"
+    found = service(unit(tmp_path, f'audit = "{audit}"\n', "127.0.0.1:9123"))
+    assert found["ReadWritePaths"] == f'/sys/fs/cgroup "{tmp_path}/a 100%%$$"'
+    assert found["PrivateNetwork"] == "no"
+    assert found["ExecStart"].endswith(f"--config {tmp_path}/manage.toml --listen 127.0.0.1:9123")
+
+
+def test_a_name_is_one_word_and_no_line(tmp_path: Path) -> None:
+    found = service(unit(tmp_path, name='a "b" $HOME %h\\.toml'))
+    assert found["ExecStart"].endswith(f'--config "{tmp_path}/a \\"b\\" $$HOME %%h\\\\.toml"')
+    with pytest.raises(SpecFault, match="cannot stand in a unit"):
+        unit(tmp_path, name="a\nExecStartPre=evil.toml")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+def test_systemd_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / systemd.NAME
+    path.write_text(unit(tmp_path))
+    verify = ["systemd-analyze", "verify", "--man=no", str(path)]
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
+    mine = [line for line in done.stderr.splitlines() if systemd.NAME in line]
+    assert not mine
+    path.write_text(unit(tmp_path).replace("KillMode=process", "KillMode=proces"))
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
+    assert "kill mode" in done.stderr, "it would have said so"
