@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -163,6 +164,7 @@ def _manage(path: Path, config: Config, *, is_dry: bool, listen: str) -> None:
         journal = None if is_dry else stack.enter_context(contextlib.closing(Journal.create()))
         manager = Manager(config, audit, journal, metrics=metrics)
         manager.fresh = lambda: configs.read(path)
+        gc.freeze()  # what was imported stays: it need not be looked through again and again
         # An interruption ends it well: all is put back by then.
         with (
             contextlib.suppress(Interrupted),

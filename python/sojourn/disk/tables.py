@@ -42,7 +42,8 @@ def text(path: Path) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    return path.read_bytes().decode("utf-8", "replace")
+    with path.open("rb", buffering=0) as file:  # without a buffer: a manager reads ten a round
+        return file.readall().decode("utf-8", "replace")
 
 
 def lines(found: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from sojourn.disk import tables
@@ -23,7 +24,7 @@ class Tree:
 
     def path(self, path: str) -> Path:
         """Where `path` of the machine lies below the root."""
-        return self.root / path.lstrip("/")
+        return _below(self.root, path)
 
     @property
     def is_live(self) -> bool:
@@ -64,6 +65,11 @@ class Tree:
         lines = tables.lines(self.text(path) or "")
         pairs = (line.partition(":") for line in lines if ":" in line)
         return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+@lru_cache(4096)  # a manager asks for the same files ten times a second
+def _below(root: Path, path: str) -> Path:
+    return root / path.lstrip("/")
 
 
 def as_int(text: str | None, base: int = 10) -> int | None:

@@ -44,5 +44,15 @@ def test_a_burner_uses_cpu_and_a_sleeper_none_and_what_is_not_known_is_absent(
         assert web["throttled"].value == 0
 
 
+def test_the_machine_is_read_twice_a_second_and_its_signals_say_their_age() -> None:
+    signals = Signals(testing.TREE)
+    assert signals.of_host(10.0) == {}, "nothing is known from one reading"
+    first = signals.of_host(11.0)["cpu"]
+    assert first.age_ms == 0
+    soon = signals.of_host(11.2)["cpu"]
+    assert (soon.value, soon.age_ms) == (first.value, 200)
+    assert signals.of_host(11.5)["cpu"].age_ms == 0
+
+
 def schedstat_s(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9

@@ -16,9 +16,9 @@ import contextlib
 import errno
 import json
 import os
-from collections import deque
-from collections.abc import Sequence
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from operator import sub
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,45 @@ PART_BYTES, LINE_BYTES = 1 << 16, 1 << 16
 PARTS_MAX = 64  # read at one look: a writer that is faster must not keep the manager from its work
 COVERED = 0.9  # of a longer window, that the short ones must cover
 WINDOWS_MAX = 2000  # of one service
+
+
+@dataclass(slots=True)
+class Came:
+    """Windows of one service, as they came; sums up to each, so that a longer one costs nothing.
+
+    `_sums` has length in ms, requests, late requests and windows without such a count.
+    """
+
+    _at: list[float] = field(default_factory=list)
+    _sums: list[tuple[int, int, int, int]] = field(default_factory=lambda: [(0, 0, 0, 0)])
+    _newest: Window | None = None
+
+    def add(self, t_s: float, window: Window) -> None:
+        """Another one came at this time."""
+        ms, n, above, unknown = self._sums[-1]
+        late = window.above or 0
+        self._at.append(t_s)
+        self._sums.append(
+            (ms + window.length_ms, n + window.n, above + late, unknown + (window.above is None))
+        )
+        self._newest = window
+        if len(self._at) >= 2 * WINDOWS_MAX:
+            del self._at[:WINDOWS_MAX], self._sums[:WINDOWS_MAX]
+
+    def windows(self, t_s: float) -> tuple[Window, ...]:
+        """The newest as it came, and the longer ones that what came covers."""
+        if self._newest is None:
+            return ()
+        when = self._at[-1]
+        age_ms = round((t_s - when) * 1000, 1)
+        found = [self._newest.model_copy(update={"age_ms": age_ms})]
+        for length_ms in LENGTHS_MS:
+            first = bisect_right(self._at, when - length_ms / 1000)
+            ms, n, above, unknown = map(sub, self._sums[-1], self._sums[first])
+            if length_ms > self._newest.length_ms and ms >= COVERED * length_ms:
+                late = None if unknown else above
+                found.append(Window(length_ms=length_ms, n=n, above=late, age_ms=age_ms))
+        return tuple(found)
 
 
 @dataclass(slots=True)
@@ -49,7 +88,7 @@ class Source:
     newest_s: float | None = None
     _handle: int = -1
     _rest: bytes = b""
-    _came: dict[str, deque[tuple[float, Window]]] = field(default_factory=dict)
+    _came: dict[str, Came] = field(default_factory=dict)
 
     def open(self) -> None:
         """Open it at its end; HostFault if there is no such file."""
@@ -97,21 +136,13 @@ class Source:
                     self.bad += 1
                     continue
                 name, window = found
-                self._came.setdefault(name, deque(maxlen=WINDOWS_MAX)).append((t_s, window))
+                self._came.setdefault(name, Came()).add(t_s, window)
                 self.newest_s = t_s
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """Of one service: the newest as it came, and the longer ones."""
         came = self._came.get(name)
-        if not came:
-            return ()
-        when, newest = came[-1]
-        found = [newest.model_copy(update={"age_ms": round((t_s - when) * 1000, 1)})]
-        for length_ms in LENGTHS_MS:
-            parts = [w for at, w in came if at > when - length_ms / 1000 and at <= when]
-            if length_ms > newest.length_ms and (made := _summed(parts, length_ms)):
-                found.append(made.model_copy(update={"age_ms": found[0].age_ms}))
-        return tuple(found)
+        return came.windows(t_s) if came else ()
 
 
 def parsed(line: bytes, service: str) -> tuple[str, Window] | None:
@@ -133,12 +164,3 @@ def parsed(line: bytes, service: str) -> tuple[str, Window] | None:
         return name, Window.model_validate(table)
     except ValidationError:
         return None
-
-
-def _summed(parts: Sequence[Window], length_ms: int) -> Window | None:
-    """Requests and late ones of several windows; None where they do not cover so long a time."""
-    if sum(part.length_ms for part in parts) < COVERED * length_ms:
-        return None
-    above = [part.above for part in parts]
-    late = None if None in above else sum(one or 0 for one in above)
-    return Window(length_ms=length_ms, n=sum(part.n for part in parts), above=late)

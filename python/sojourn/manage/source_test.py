@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
 
 from sojourn.controllers.look import Window
-from sojourn.manage.source import LINE_BYTES, Source, parsed
+from sojourn.manage.source import LENGTHS_MS, LINE_BYTES, Came, Source, parsed
 
 LINE = {"length_ms": 100, "n": 500, "p99_ns": 3e5, "above": 2}
 
@@ -47,6 +48,26 @@ def test_a_gap_makes_no_longer_window(source: Source) -> None:
     came(source, 1.9, LINE)
     assert [w.length_ms for w in source.windows("web", 1.9)] == [100]
     source.close()
+
+
+def test_sums_are_those_of_the_windows_themselves() -> None:
+    draw, one, lines = random.Random(30), Came(), []  # noqa: S311
+    t_s = 0.0
+    for _ in range(5000):  # more than are kept
+        t_s += draw.choice((0.0, 0.05, 0.1, 0.3))
+        above = draw.choice((None, *range(9))) if draw.random() < 0.01 else draw.randrange(9)
+        lines.append((t_s, Window(length_ms=100, n=draw.randrange(9, 99), above=above)))
+        one.add(*lines[-1])
+        if draw.random() > 0.1:
+            continue
+        wanted = []
+        for length_ms in LENGTHS_MS:
+            parts = [w for at, w in lines[-600:] if at > t_s - length_ms / 1000]
+            late = [w.above for w in parts]
+            if sum(w.length_ms for w in parts) >= 0.9 * length_ms:
+                known = None if None in late else sum(a or 0 for a in late)
+                wanted.append((length_ms, sum(w.n for w in parts), known))
+        assert [(w.length_ms, w.n, w.above) for w in one.windows(t_s)[1:]] == wanted
 
 
 def test_lines_of_the_generator_and_of_named_services(source: Source) -> None:
