@@ -43,6 +43,20 @@ def test_its_window_is_one() -> None:
     assert (found[0], found[1].n, found[1].above) == ("web", 2000, 3)
 
 
+def test_its_endpoint_is_a_source(tmp_path: Path) -> None:
+    found = re.search(r"^    \[windows\]\n((?:    .*\n)+)", PAGE, re.MULTILINE)
+    assert found
+    spec = re.sub(r"^    ", "", found[0], flags=re.MULTILINE)
+    path = tmp_path / "web.toml"
+    path.write_text(block("toml").replace('[windows]\nfile = "/run/web.jsonl"', spec))
+    windows = configs.read(path).windows
+    assert (windows.metric, windows.labels) == (
+        "http_request_duration_seconds",
+        {"handler": "/api"},
+    )
+    assert not windows.file
+
+
 def test_its_program_halves_when_late_and_gives_back_slowly(tmp_path: Path) -> None:
     code = block("python")
     assert len(code.splitlines()) <= LINES_MAX

@@ -1,0 +1,100 @@
+"""The league's rows as tables: each scenario, what it is worth, and ours beside the best other.
+
+Usage: .venv/bin/python bench/managers/summary.py ROWS.json [ROWS.json …]
+
+Medians over seeds with the range. "TCO gain" is `sojourn tco`'s for the scenario's mean load and
+the job's share of the machine, at the default costs: what a server for each would cost more. The
+best other has the fewest violated seconds; among equals, the most batch work.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sojourn.models.league.scenarios import SCENARIOS, Scenario
+from sojourn.models.tco import Costs, gain
+
+OURS, APART = "posterior", ("oracle", "posterior")
+Rows = Sequence[Mapping[str, Any]]
+
+
+def main() -> int:
+    rows: list[dict[str, Any]] = []
+    for name in sys.argv[1:]:
+        rows += json.loads(Path(name).read_text())["rows"]
+    if not rows:
+        print("name files of rows that league.py has kept", file=sys.stderr)
+        return 2
+    for scenario in SCENARIOS.values():
+        mine = [row for row in rows if row["scenario"] == scenario.name]
+        if mine:
+            print(table(scenario, mine))
+    print(duels(rows))
+    return 0
+
+
+def table(scenario: Scenario, rows: Rows) -> str:
+    seeds = len({row["seed"] for row in rows})
+    lines = [f"\n**{scenario.name}**: {scenario.about} ({seeds} runs of {scenario.length_s:g} s)\n"]
+    columns = ("rule", "violated, s", "late", "late then", "changes/h", "reversals/h", "kept")
+    columns = (*columns, "settled, s", "TCO gain")
+    lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    load = statistics.mean(scenario.load(t) for t in range(round(scenario.length_s)))
+    for name in dict.fromkeys(row["controller"] for row in rows):
+        own = [row for row in rows if row["controller"] == name]
+        worth = [gain(Costs(), load, row["kept"]) for row in own]
+        cells = [
+            spread(own, "violated_s", "{:.0f}"),
+            spread(own, "late", "{:.2%}"),
+            spread(own, "depth", "{:.1%}"),
+            spread(own, "actuations_per_h", "{:.0f}"),
+            spread(own, "reversals_per_h", "{:.0f}"),
+            spread(own, "kept", "{:.3f}"),
+            spread(own, "settled_s", "{:.0f}"),
+            ranged(worth, "{:.1%}"),
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def duels(rows: Rows) -> str:
+    """Ours beside the best other and the oracle, by scenario."""
+    lines = ["\n| scenario | best other | its violated, s / kept | ours | oracle's |"]
+    lines.append("|---|---|---|---|---|")
+    for name in dict.fromkeys(row["scenario"] for row in rows):
+        mine = [row for row in rows if row["scenario"] == name]
+        found = {
+            one: (middle(mine, one, "violated_s"), middle(mine, one, "kept"))
+            for one in dict.fromkeys(row["controller"] for row in mine)
+        }
+        others = {one: pair for one, pair in found.items() if one not in APART}
+        best = min(others, key=lambda one: (others[one][0], -others[one][1]))
+        cells = [f"{v:.0f} / {k:.3f}" for v, k in (others[best], found[OURS], found["oracle"])]
+        lines.append(f"| {name} | {best} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def middle(rows: Rows, controller: str, key: str) -> float:
+    return statistics.median(row[key] for row in rows if row["controller"] == controller)
+
+
+def spread(rows: Rows, key: str, form: str) -> str:
+    return ranged([row[key] for row in rows if row[key] is not None], form)
+
+
+def ranged(values: Sequence[float], form: str) -> str:
+    """Median and range; "–" where there is nothing."""
+    if not values:
+        return "–"
+    ends: list[Callable[[Sequence[float]], float]] = [statistics.median, min, max]
+    text, low, high = (form.format(f(values) + 0.0) for f in ends)
+    return text if low == high else f"{text} ({low}–{high})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
