@@ -97,7 +97,7 @@ def manage(
     from sojourn.manage import config as configs
 
     assert config is not None  # noqa: S101  # one of the two was given
-    found = configs.read(config)
+    checked = configs.read(config)
     if listen:
         from sojourn.manage.metrics import parsed
 
@@ -105,11 +105,11 @@ def manage(
     if systemd:
         from sojourn.manage.systemd import unit
 
-        put(unit(config, found, listen).rstrip("\n"))
+        put(unit(config, checked, listen).rstrip("\n"))
     elif once:
-        _once(found)
+        _once(checked)
     else:
-        _manage(config, found, is_dry=dry_run, listen=listen)
+        _manage(config, checked, is_dry=dry_run, listen=listen)
 
 
 def _replay(path: Path, name: str) -> None:

@@ -70,7 +70,7 @@ def decide(history: History) -> Decision:
         memory |= {"best": list(wanted), "load": load}
         why = f"the best of {len(samples)} partitions"
     parts = dict(zip(now.critical, wanted, strict=True))
-    return Decision(changes=tuple(cores.given(now, parts, why)), memory=memory)
+    return Decision(changes=tuple(cores.give(now, parts, why)), memory=memory)
 
 
 def _seen(now: Look, length_ms: int) -> tuple[float, float, float] | None:
@@ -134,7 +134,7 @@ def _evidence(at: Values, known: Values, scale: float) -> float:
 
 
 def _matern(left: Values, right: Values, scale: float) -> Values:
-    """Matern's kernel with 3/2."""
+    """Matern's kernel with 3/2: how alike two partitions are."""
     far = np.sqrt(((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=2)) * math.sqrt(3) / scale
     return np.asarray((1 + far) * np.exp(-far))
 
@@ -148,12 +148,12 @@ def _first(cpus: int, services: int) -> list[Cores]:
 
 def _partitions(cpus: int, services: int) -> list[Cores]:
     """Cores of the services, at least one each, and at least one for the job."""
-    found: list[Cores] = []
+    partitions: list[Cores] = []
     for one in _parts(cpus - 1, services):
-        found.append(one)
-        if len(found) >= PARTITIONS_MAX:
+        partitions.append(one)
+        if len(partitions) >= PARTITIONS_MAX:
             break
-    return found
+    return partitions
 
 
 def _parts(most: int, services: int) -> Iterator[Cores]:
@@ -166,7 +166,7 @@ def _parts(most: int, services: int) -> Iterator[Cores]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Geometric."""
+    """The geometric mean of some shares."""
     return math.exp(sum(math.log(max(one, 1e-12)) for one in values) / len(values))
 
 

@@ -1,4 +1,4 @@
-"""Cores in whole numbers: what each service has, and one core more or less for one of them.
+"""Whole cores: how many each service has, and one more or less for one of them.
 
 Rules that part the machine's cores share this. Cores that no service has are the best-effort
 groups'.
@@ -26,7 +26,7 @@ def are_parted(look: Look) -> bool:
     return all(group.allocation.cores is not None for group in look.critical.values())
 
 
-def given(now: Look, cores: Mapping[str, int], why: str) -> list[Change]:
+def give(now: Look, cores: Mapping[str, int], why: str) -> list[Change]:
     """Give each service these cores, and the best-effort groups what is left."""
     services = [for_all({n: now.groups[n]}, "cores", level=cores[n], why=why) for n in cores]
     left = now.cpus - sum(cores.values())
@@ -52,4 +52,4 @@ def moved(now: Look, name: str, by: int, why: str, from_whom: str = "") -> list[
     if by > 0 and free < 1:
         cores[from_whom] -= 1
     cores[name] += by
-    return given(now, cores, why)
+    return give(now, cores, why)

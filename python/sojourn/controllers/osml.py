@@ -1,4 +1,4 @@
-"""OSML's gates, without its models: when a service has too little, too much, or lost by a change.
+"""OSML's gates: when a service has too little, too much, or lost by a change.
 
 Source: Liu et al., "OSML+", FAST 2023; Sys-Inventor-Lab/AI4System-OSML (GPL): its configuration was
 read here, and the gates were written anew from notes on its code. A look each 0.1 s, latency each
@@ -26,15 +26,15 @@ def decide(history: History) -> Decision:
     now, c = history.now, history.constants
     memory: dict[str, Any] = dict(history.memory)
     length_ms = round(c["latency_s"] * 1000)
-    found = {name: group.slack(length_ms) for name, group in now.critical.items()}
-    slack = {name: one for name, one in found.items() if one is not None}
-    if not slack or len(slack) < len(found) or not history.is_due("at", c["latency_s"]):
+    slacks = {name: group.slack(length_ms) for name, group in now.critical.items()}
+    slack = {name: one for name, one in slacks.items() if one is not None}
+    if not slack or len(slack) < len(slacks) or not history.is_due("at", c["latency_s"]):
         return Decision(memory=memory)
     memory["at"] = now.t_s
     memory["ratios"] = _ratios(memory.get("ratios", {}), slack, round(c["mean_of"]))
     if not cores.are_parted(now):
         why = "start: equal parts of all cores"
-        parts = tuple(cores.given(now, cores.of_services(now), why))
+        parts = tuple(cores.give(now, cores.of_services(now), why))
         return Decision(changes=parts, memory=memory)
     took = memory.pop("took", None)
     if took in slack and slack[took] < 0:

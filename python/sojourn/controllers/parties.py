@@ -43,7 +43,7 @@ def decide(history: History) -> Decision:
     }
     if not cores.are_parted(now):
         why = "start: equal parts of all cores"
-        parts = tuple(cores.given(now, cores.of_services(now), why))
+        parts = tuple(cores.give(now, cores.of_services(now), why))
         return Decision(changes=parts, memory=memory)
     if step := memory.get("step"):
         return _vote(history, memory, dict(step), slack)

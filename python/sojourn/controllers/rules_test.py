@@ -201,8 +201,8 @@ def test_osml_gates(p99s_ms: Sequence[float], wanted: list[object], sentence: st
 
 def test_osml_gates_look_each_half_second_and_keep_one_core() -> None:
     looks = [look(i / 10, 0.5, web={"cores": 3}, batch={"cores": 5}) for i in range(12)]
-    found = levels(follow("osml-gates", looks), "web")
-    assert [i for i, level in enumerate(found) if level != "-"] == [0, 5]
+    got = levels(follow("osml-gates", looks), "web")
+    assert [i for i, level in enumerate(got) if level != "-"] == [0, 5]
     assert osml([0.5, 0.5], cores=1) == ["-", "-"]
 
 
@@ -213,7 +213,7 @@ def clite(
 
     The job uses all its cores.
     """
-    found = kind("clite")
+    got = kind("clite")
     memory: Mapping[str, object] = {}
     cores = {"web": None, "batch": None}
     answers = []
@@ -227,7 +227,7 @@ def clite(
             batch={"cores": cores["batch"]},
             batch_has={"cpu": float(cores["batch"] or 8)},
         )
-        decision = found.decide(History(looks=(one,), memory=memory, constants=found.settled({})))
+        decision = got.decide(History(looks=(one,), memory=memory, constants=got.settled({})))
         memory = decision.memory
         assert memory == json.loads(json.dumps(memory)), "plain JSON"
         for change in decision.changes:
@@ -244,9 +244,9 @@ def test_clite_begins_with_the_extremes_and_the_equal_parts() -> None:
 @pytest.mark.parametrize("least", [1, 2, 3, 5, 6, 7])
 def test_clite_finds_the_largest_share_of_the_job_that_meets_the_target(least: int) -> None:
     # p99 is 1.5 of the target below `least` cores: score 1/3 there, else ½ + ½ · job / 7.
-    found = clite(lambda cores: 0.9 if cores >= least else 1.5, 14)
-    assert found[-1] == [least, 8 - least]
-    assert found[-3:] == [found[-1]] * 3, "it rests"
+    got = clite(lambda cores: 0.9 if cores >= least else 1.5, 14)
+    assert got[-1] == [least, 8 - least]
+    assert got[-3:] == [got[-1]] * 3, "it rests"
 
 
 def test_clite_searches_again_where_the_load_changes() -> None:
@@ -279,7 +279,7 @@ def test_clite_expected_improvement_is_that_of_a_regression_by_normal_equations(
     # Second way: the predictive mean and variance of the kernel by a plain inverse, and the
     # improvement's mean by numeric integration over the normal density.
     at, scores = np.array([[7.0], [1.0], [4.0]]), np.array([0.6, 0.3, 0.7])
-    found = _gains(at, scores, np.array([[2.0], [3.0]]), 0.01)
+    got = _gains(at, scores, np.array([[2.0], [3.0]]), 0.01)
     z = (scores - scores.mean()) / scores.std()
 
     def kernel(a: float, b: float, scale: float) -> float:
@@ -295,7 +295,7 @@ def test_clite_expected_improvement_is_that_of_a_regression_by_normal_equations(
 
     scale = max((0.5, 1.0, 2.0, 4.0, 8.0, 16.0), key=evidence)
     inverse = np.linalg.inv(matrix(scale))
-    for x, gain in zip((2.0, 3.0), found, strict=True):
+    for x, gain in zip((2.0, 3.0), got, strict=True):
         k = np.array([kernel(x, a, scale) for (a,) in at])
         mean, sd = float(k @ inverse @ z), math.sqrt(1 - float(k @ inverse @ k))
         points = np.linspace(-8, 8, 20_001)

@@ -1,4 +1,4 @@
-"""Whether a service meets its target while best-effort groups have their safe caps."""
+"""Whether a service meets its target while best effort is capped."""
 
 from __future__ import annotations
 

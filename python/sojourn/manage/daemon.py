@@ -333,9 +333,9 @@ class Manager:
             if time.monotonic() >= until:
                 break
         assert look is not None  # noqa: S101  # there was one round
-        found = {name: alone.answer(group) for name, group in look.of(CRITICAL).items()}
-        self._say_alone("measured", {name: asdict(one) for name, one in found.items()})
-        for name, one in found.items():
+        answers = {name: alone.answer(group) for name, group in look.of(CRITICAL).items()}
+        self._say_alone("measured", {name: asdict(one) for name, one in answers.items()})
+        for name, one in answers.items():
             if one.verdict == "no":
                 return HostFault(
                     f"{name} misses its target although best-effort groups are capped: {one.why}",

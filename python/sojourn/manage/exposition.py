@@ -1,4 +1,4 @@
-"""A histogram in Prometheus' text: cumulated counts by upper edge, summed over its series.
+"""A histogram in Prometheus' text → cumulated counts by upper edge.
 
 Source: Prometheus' exposition formats, text 0.0.4 and OpenMetrics 1.0. Only the lines of one
 histogram are read; others may be anything. Somebody else wrote the text, so a line of that
@@ -66,11 +66,11 @@ def _line(rest: str, name: str) -> tuple[dict[str, str], float]:
         raise ValueError(f"a line of {name} has more than {LINE_MAX} characters")
     own: dict[str, str] = {}
     at = 0
-    while found := _LABEL.match(rest, at):
-        if found[1] in own:
+    while label := _LABEL.match(rest, at):
+        if label[1] in own:
             raise ValueError(f"a series of {name} has a label twice")
-        own[found[1]] = _ESCAPED.sub(lambda one: _MEANT.get(one[1], one[1]), found[2])
-        at = found.end()
+        own[label[1]] = _ESCAPED.sub(lambda one: _MEANT.get(one[1], one[1]), label[2])
+        at = label.end()
         if rest[at : at + 1] == ",":
             at += 1
     words = rest[at + 1 :].partition(" # ")[0].split()  # behind " # ": an exemplar

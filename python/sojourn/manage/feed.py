@@ -18,13 +18,13 @@ class Feed(Protocol):
     newest_s: float | None
 
     def open(self) -> None:
-        """Begin; HostFault if it is not there."""
+        """Begin to take windows; HostFault if it is not there."""
 
     def close(self) -> None:
-        """End."""
+        """End; no window comes any more."""
 
     def read(self, t_s: float) -> None:
-        """Take what has come."""
+        """Take what has come since the last time."""
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """Of one service; empty where none came."""

@@ -1,4 +1,4 @@
-"""What a manager sees and does, as text for Prometheus (OpenMetrics 1.0), over HTTP.
+"""What a manager sees and does, for Prometheus (OpenMetrics 1.0), over HTTP.
 
 The manager only hands over its newest look; the text is made in the thread that was asked for it.
 It listens on loopback unless another address is named. One request is answered at a time, and one
@@ -101,8 +101,8 @@ def _of_look(look: Look) -> Iterator[str]:
             {name: _scaled(g.signal(key), factor) for name, g in look.groups.items()},
         )
     for gauge, (about, key) in _LEVELS.items():
-        found = {name: getattr(g.allocation, key) for name, g in look.groups.items()}
-        yield from _gauge(f"group_{gauge}", about, found)
+        levels = {name: getattr(g.allocation, key) for name, g in look.groups.items()}
+        yield from _gauge(f"group_{gauge}", about, levels)
 
 
 def _of_window(group: Group, key: str) -> float | None:
@@ -175,7 +175,7 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """Where it answers, with the port that it got."""
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}/metrics"
 

@@ -1,4 +1,4 @@
-"""Text for Prometheus: as the format says, whatever others named; and who may ask how."""
+"""Text for Prometheus is of its format, whatever others named."""
 
 from __future__ import annotations
 

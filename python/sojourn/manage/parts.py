@@ -1,4 +1,4 @@
-"""The rule and the window source that a configuration names: opened and closed together."""
+"""Rule and window source of a configuration: opened and closed together."""
 
 from __future__ import annotations
 

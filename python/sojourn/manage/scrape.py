@@ -1,4 +1,4 @@
-"""Windows out of a Prometheus histogram: differences of its counts between two answers.
+"""Windows out of a Prometheus histogram: differences of its counts.
 
 A thread asks the endpoint each `every_ms`, with a deadline for the whole answer, so that the
 manager never waits. Counts add up, so a window of any length is the difference of two answers:
@@ -89,17 +89,17 @@ class Scrape:
         """Take what has come since the last look."""
         del t_s
         while self._came:
-            at, found = self._came.popleft()
-            if isinstance(found, str):
-                self.bad, self.why = self.bad + 1, found
+            at, counts = self._came.popleft()
+            if isinstance(counts, str):
+                self.bad, self.why = self.bad + 1, counts
                 continue
             self.why = ""
             before = self._taken[-1][1] if self._taken else None
-            if before is not None and _has_shrunk(before, found):
+            if before is not None and _has_shrunk(before, counts):
                 self.resets += 1
                 self._taken.clear()
                 before = None
-            self._taken.append((at, found))
+            self._taken.append((at, counts))
             if before is not None:
                 self.newest_s = at
             while at - self._taken[0][0] > LONGEST_S + 2 * self.every_s:
@@ -110,27 +110,27 @@ class Scrape:
         if name != self.service or len(self._taken) < 2 or self.newest_s is None:
             return ()
         end, newest = self._taken[-1]
-        found: list[Window] = []
+        windows: list[Window] = []
         for length_s in (0.0, *(ms / 1000 for ms in LENGTHS_MS)):
             before = [one for one in list(self._taken)[:-1] if end - one[0] >= COVERED * length_s]
             if not before:
                 continue
             began, old = before[-1]
-            is_new = not found or end - began > found[-1].length_ms / 1000 + self.every_s / 2
+            is_new = not windows or end - began > windows[-1].length_ms / 1000 + self.every_s / 2
             if is_new and end - began <= max(length_s, self.every_s) + 2 * self.every_s:
                 length_ms = max(1, round((end - began) * 1000))
                 made = window(old, newest, length_ms, self.target_ns)
-                found.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
-        return tuple(found)
+                windows.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
+        return tuple(windows)
 
     def _ask_on(self) -> None:
         while not self._end.wait(self.every_s):
-            found: Counts | str
+            answer: Counts | str
             try:
-                found = self._asked()
+                answer = self._asked()
             except (OSError, http.client.HTTPException, ValueError) as error:
-                found = str(error)[:200] or type(error).__name__
-            self._came.append((time.monotonic(), found))
+                answer = str(error)[:200] or type(error).__name__
+            self._came.append((time.monotonic(), answer))
 
     def _asked(self) -> Counts:
         """One answer; the deadline is for all of it, not for each part."""

@@ -1,4 +1,4 @@
-"""A Prometheus endpoint as window source: windows of counts, restarts, and what goes wrong."""
+"""A Prometheus endpoint as window source: restarts, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def test_a_window_holds_what_the_requests_themselves_say(seed: int, n: int) -> N
     draw = random.Random(seed)  # noqa: S311
     old = [draw.expovariate(3000) for _ in range(100)]
     new = [draw.expovariate(3000 / (seed + 1)) for _ in range(n)]
-    found = window(cumulated(old), cumulated(old + new), 1000, 1e6)
+    got = window(cumulated(old), cumulated(old + new), 1000, 1e6)
     p99_s, above = exact(new, 0.001)
-    assert (found.n, found.above) == (n, above)
+    assert (got.n, got.above) == (n, above)
     bucket = next((a, b) for a, b in zip((0.0, *EDGES), EDGES, strict=False) if p99_s <= b)
-    assert found.p99_ns is not None
-    assert bucket[0] * 1e9 <= found.p99_ns <= min(bucket[1], 0.005) * 1e9
-    if found.lo_ns is not None:
-        assert found.lo_ns <= p99_s * 1e9
-    if found.hi_ns is not None:
-        assert found.hi_ns >= p99_s * 1e9
+    assert got.p99_ns is not None
+    assert bucket[0] * 1e9 <= got.p99_ns <= min(bucket[1], 0.005) * 1e9
+    if got.lo_ns is not None:
+        assert got.lo_ns <= p99_s * 1e9
+    if got.hi_ns is not None:
+        assert got.hi_ns >= p99_s * 1e9
     high = ranks(n, 0.99)[1]
     is_beyond = high > n or sorted(new)[high - 1] > 0.005
-    assert (found.hi_ns is None) == is_beyond
+    assert (got.hi_ns is None) == is_beyond
 
 
 def test_a_target_between_two_edges_counts_nobody() -> None:
@@ -76,8 +76,8 @@ def fed(one: Scrape, answers: list[tuple[float, dict[float, float] | str]]) -> N
 def test_longer_windows_are_differences_of_older_answers() -> None:
     one = source("http://h/", every_s=1.0)
     fed(one, [(float(t), cumulated([0.0001] * 10 * t)) for t in range(20)])
-    found = one.windows("web", 19.5)
-    assert [(w.length_ms, w.n, w.age_ms) for w in found] == [
+    got = one.windows("web", 19.5)
+    assert [(w.length_ms, w.n, w.age_ms) for w in got] == [
         (1000, 10, 500.0), (14_000, 140, 500.0)
     ]  # fmt: skip
     assert one.windows("db", 19.5) == ()

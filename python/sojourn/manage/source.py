@@ -63,14 +63,14 @@ class Came:
             return ()
         when = self._at[-1]
         age_ms = round((t_s - when) * 1000, 1)
-        found = [self._newest.model_copy(update={"age_ms": age_ms})]
+        windows = [self._newest.model_copy(update={"age_ms": age_ms})]
         for length_ms in LENGTHS_MS:
             first = bisect_right(self._at, when - length_ms / 1000)
             ms, n, above, unknown = map(sub, self._sums[-1], self._sums[first])
             if length_ms > self._newest.length_ms and ms >= COVERED * length_ms:
                 late = None if unknown else above
-                found.append(Window(length_ms=length_ms, n=n, above=late, age_ms=age_ms))
-        return tuple(found)
+                windows.append(Window(length_ms=length_ms, n=n, above=late, age_ms=age_ms))
+        return tuple(windows)
 
 
 @dataclass(slots=True)

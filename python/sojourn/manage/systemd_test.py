@@ -1,4 +1,4 @@
-"""The unit for systemd: as systemd reads it, with the rights that the manager needs and no more."""
+"""The unit for systemd: as systemd reads it, with few rights."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def service(text: str) -> configparser.SectionProxy:
 
 
 def test_the_warden_outlives_a_killed_manager_and_rights_are_few(tmp_path: Path) -> None:
-    found = service(unit(tmp_path))
-    assert found["KillMode"] == "process"
-    assert not found["CapabilityBoundingSet"]
-    assert found["ReadWritePaths"] == "/sys/fs/cgroup"
-    assert found["ProtectSystem"] == "strict"
-    assert (found["PrivateNetwork"], found["RestrictAddressFamilies"]) == ("yes", "AF_UNIX")
-    assert found["ExecReload"] == "/bin/kill -HUP $MAINPID"
-    assert "User" not in found, "the files of control groups belong to root"
+    section = service(unit(tmp_path))
+    assert section["KillMode"] == "process"
+    assert not section["CapabilityBoundingSet"]
+    assert section["ReadWritePaths"] == "/sys/fs/cgroup"
+    assert section["ProtectSystem"] == "strict"
+    assert (section["PrivateNetwork"], section["RestrictAddressFamilies"]) == ("yes", "AF_UNIX")
+    assert section["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert "User" not in section, "the files of control groups belong to root"
 
 
 def test_it_may_write_its_logs_and_use_the_network_only_if_it_has_some(tmp_path: Path) -> None:
     audit = tmp_path / "a 100%$" / "audit.jsonl"
-    found = service(unit(tmp_path, f'audit = "{audit}"\n', "127.0.0.1:9123"))
-    assert found["ReadWritePaths"] == f'/sys/fs/cgroup "{tmp_path}/a 100%%$$"'
-    assert found["PrivateNetwork"] == "no"
-    assert found["ExecStart"].endswith(f"--config {tmp_path}/manage.toml --listen 127.0.0.1:9123")
+    section = service(unit(tmp_path, f'audit = "{audit}"\n', "127.0.0.1:9123"))
+    assert section["ReadWritePaths"] == f'/sys/fs/cgroup "{tmp_path}/a 100%%$$"'
+    assert section["PrivateNetwork"] == "no"
+    assert section["ExecStart"].endswith(f"--config {tmp_path}/manage.toml --listen 127.0.0.1:9123")
 
 
 def test_a_name_is_one_word_and_no_line(tmp_path: Path) -> None:
-    found = service(unit(tmp_path, name='a "b" $HOME %h\\.toml'))
-    assert found["ExecStart"].endswith(f'--config "{tmp_path}/a \\"b\\" $$HOME %%h\\\\.toml"')
+    section = service(unit(tmp_path, name='a "b" $HOME %h\\.toml'))
+    assert section["ExecStart"].endswith(f'--config "{tmp_path}/a \\"b\\" $$HOME %%h\\\\.toml"')
     with pytest.raises(SpecFault, match="cannot stand in a unit"):
         unit(tmp_path, name="a\nExecStartPre=evil.toml")
 

@@ -208,5 +208,5 @@ def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 def sends(head: str, body: str) -> Callable[[socket.socket], None]:
-    """What sends this answer."""
+    """A server's part: it sends this answer."""
     return lambda to: to.sendall(f"HTTP/1.1 {head}\r\n\r\n{body}".encode())

@@ -1,4 +1,4 @@
-"""What a manager sees: the groups that are left, with their signals and windows, as a look."""
+"""What a manager sees of its groups, as a look."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ class Watch:
         )
 
     def _group(self, one: Managed, source: Feed | None, now_s: float) -> Group:
-        found = self.signals.of_group(one, now_s)
+        signals = self.signals.of_group(one, now_s)
         windows = source.windows(one.name, now_s) if source else ()
         if windows and one.spec.peak_rps:
             rate = windows[0].n / windows[0].length_ms * 1000
-            found["load"] = Signal(value=rate / one.spec.peak_rps, age_ms=windows[0].age_ms)
+            signals["load"] = Signal(value=rate / one.spec.peak_rps, age_ms=windows[0].age_ms)
         return Group(
             role=one.spec.role,
             target_ns=one.spec.target_ns or None,
             windows=windows,
-            signals=found,
+            signals=signals,
             allocation=one.allocation,
             traits=one.spec.traits,
         )
