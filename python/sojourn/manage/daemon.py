@@ -324,6 +324,7 @@ class Manager:
             has = "check_s is 0" if self._ready.source else "there is no window source"
             self._say_alone(f"not measured, because {has}")
             return None
+        quotas = {name: one.allocation.quota for name, one in self.groups.items()}
         self._fail_safe("the services are measured without best-effort work first")
         until, look = time.monotonic() + self.config.check_s, None
         for _ in self._paced():
@@ -342,7 +343,19 @@ class Manager:
                     at=f"groups.{name}.target",
                     fix="raise the target, or give the service more",
                 )
+        self._uncap(quotas)
         return None
+
+    def _uncap(self, quotas: Mapping[str, float | None]) -> None:
+        """Best-effort groups get the quotas back that they had before they were capped."""
+        for name, one in self.groups.items():
+            if one.is_best_effort and (why := one.apply("quota", quotas[name])):
+                raise RunFault(
+                    f"{name} cannot be given its quota back: {why}",
+                    at=f"groups.{name}",
+                    fix="see `sojourn doctor`, and docs/howto/manage.md",
+                )
+        self._capped = ""
 
     def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:
         """Whether the targets can be met by the services alone."""

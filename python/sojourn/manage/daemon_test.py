@@ -233,11 +233,14 @@ def alone(
     monkeypatch.setattr(Source, "read", read)
     quotas: list[float | None] = []
     monkeypatch.setattr(Watch, "look", noting(Watch.look, lambda: quotas.append(here.quota())))
+    after: list[float | None] = []
     try:
-        played(here, [], "null", check_s=0.3)
+        played(here, [lambda: after.append(here.quota())], "null", check_s=0.3)
+        quotas.pop()  # of the round behind it
     finally:
         assert quotas
         assert {*quotas} == {SAFE}, "best-effort groups are capped while it measures"
+        assert {*after} <= {None}, "then they have what they had"
     (line,) = [line for line in here.events() if line["event"] == "alone"]
     found: dict[str, Any] = line["services"]["web"]
     return found
