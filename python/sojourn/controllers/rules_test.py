@@ -190,6 +190,7 @@ def osml(p99s_ms: Sequence[float], cores: int = 4) -> list[object]:
         ([0.79], [3], "latency .21 below the target: too much"),
         ([0.81], ["-"], "slack .19 is not above .20"),
         ([0.79, 1.01], [3, 4], "a change after which it misses is undone"),
+        ([5.0, 0.7, 1.1], [5, 4, 5], "undone, although 1.1 is below the mean of the last"),
         ([0.79, 0.99], [3, "-"], "it does not miss: the step stays"),
         # Mean of the last five, not of all: the three of 9 ms are the oldest and drop out.
         ([9.0] + [1.0] * 4 + [1.01], [5, "-", "-", "-", "-", 6], "the sixth: five of 1.0"),
