@@ -9,6 +9,7 @@ import pytest
 
 from sojourn.cli.app import main
 from sojourn.controllers.testing import look
+from sojourn.manage.config_test import GOOD
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -68,3 +69,19 @@ def test_a_configuration_that_is_wrong_is_refused(
     (tmp_path / "bad.toml").write_text('controller = "null"\n[groups]\n')
     says = refused(capsys, "--config", str(tmp_path / "bad.toml"), "--once")
     assert "no group has the role latency-critical" in says
+
+
+def test_a_unit_is_printed_and_a_bad_address_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "web.toml"
+    path.write_text(GOOD)
+    assert main(["manage", "--config", str(path), "--listen", ":9123", "--systemd"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"manage --config {path} --listen :9123" in next(
+        line for line in lines if line.startswith("ExecStart=")
+    )
+    assert lines[0] == "[Unit]"
+    assert "'x:y' is no address" in refused(capsys, "--config", str(path), "--listen", "x:y")
+    path.write_text("controller = ")
+    assert "is no TOML" in refused(capsys, "--config", str(path), "--systemd")
