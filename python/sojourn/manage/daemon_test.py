@@ -413,8 +413,9 @@ def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
 @contextlib.contextmanager
 def started(here: Stand, *words: str, config: Path) -> Iterator[subprocess.Popen[str]]:
     argv = [sys.executable, "-m", "sojourn", "manage", "--config", str(config), *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(argv, text=True, start_new_session=True, **pipes) as one:
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as one:
         try:
             yield one
         finally:

@@ -194,7 +194,7 @@ class _Server(http.server.HTTPServer):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = self.server_address[:2]
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Answer; the deadline is for all of it, not for each byte."""
