@@ -2,9 +2,10 @@
 
 Usage: .venv/bin/python bench/managers/summary.py ROWS.json [ROWS.json …]
 
-Medians over seeds with the range. "TCO gain" is `sojourn tco`'s for the scenario's mean load and
-the job's share of the machine, at the default costs: what a server for each would cost more. The
-best other has the fewest violated seconds; among equals, the most batch work.
+Medians over seeds with the range. "TCO gain" is that of `sojourn tco` at the default costs, for the
+service's mean use of the machine alone and the job's share of it. The best other has the fewest
+violated seconds; among equals, the most batch work. Better in both: no more violated seconds than
+ours, and more batch work.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sojourn.models.league.machine import Shape
 from sojourn.models.league.scenarios import SCENARIOS, Scenario
 from sojourn.models.tco import Costs, gain
 
+SHAPE = Shape()
 OURS, APART = "posterior", ("oracle", "posterior")
 Rows = Sequence[Mapping[str, Any]]
 
@@ -45,9 +48,10 @@ def table(scenario: Scenario, rows: Rows) -> str:
     columns = (*columns, "settled, s", "TCO gain")
     lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     load = statistics.mean(scenario.load(t) for t in range(round(scenario.length_s)))
+    busy = load * SHAPE.peak_rps * SHAPE.service_s / SHAPE.cores  # of the service alone
     for name in dict.fromkeys(row["controller"] for row in rows):
         own = [row for row in rows if row["controller"] == name]
-        worth = [gain(Costs(), load, row["kept"]) for row in own]
+        worth = [gain(Costs(), busy, row["kept"]) for row in own]
         cells = [
             spread(own, "violated_s", "{:.0f}"),
             spread(own, "late", "{:.2%}"),
@@ -64,8 +68,9 @@ def table(scenario: Scenario, rows: Rows) -> str:
 
 def duels(rows: Rows) -> str:
     """Ours beside the best other and the oracle, by scenario."""
-    lines = ["\n| scenario | best other | its violated, s / kept | ours | oracle's |"]
-    lines.append("|---|---|---|---|---|")
+    columns = ("scenario", "best other", "its violated, s / kept", "ours", "oracle's")
+    columns = (*columns, "better than ours in both")
+    lines = [f"\n| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for name in dict.fromkeys(row["scenario"] for row in rows):
         mine = [row for row in rows if row["scenario"] == name]
         found = {
@@ -75,7 +80,9 @@ def duels(rows: Rows) -> str:
         others = {one: pair for one, pair in found.items() if one not in APART}
         best = min(others, key=lambda one: (others[one][0], -others[one][1]))
         cells = [f"{v:.0f} / {k:.3f}" for v, k in (others[best], found[OURS], found["oracle"])]
-        lines.append(f"| {name} | {best} | {' | '.join(cells)} |")
+        ours = found[OURS]
+        both = [n for n, (v, k) in others.items() if v <= ours[0] and k > ours[1]]
+        lines.append(f"| {name} | {best} | {' | '.join(cells)} | {', '.join(both) or '–'} |")
     return "\n".join(lines)
 
 
@@ -92,7 +99,7 @@ def ranged(values: Sequence[float], form: str) -> str:
     if not values:
         return "–"
     ends: list[Callable[[Sequence[float]], float]] = [statistics.median, min, max]
-    text, low, high = (form.format(f(values) + 0.0) for f in ends)
+    text, low, high = (form.format(f(values) + 0.0).replace("%", " %") for f in ends)
     return text if low == high else f"{text} ({low}–{high})"
 
 
