@@ -15,7 +15,7 @@ from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.analysis.comparison import Comparison
-    from sojourn.findings.findings import Findings
+    from sojourn.findings.findings import Findings, ServiceFinding
     from sojourn.store import Record
 
 MOST = 8  # on one page
@@ -132,12 +132,20 @@ def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
 
 
 def _has(names: list[str], found: list[Findings]) -> str:
-    """What each record has, as a sentence for an error."""
+    """What each record has, as a sentence for an error: two services, three loads of each."""
+    from sojourn.analysis.comparison import load_name
+
+    def loads(service: ServiceFinding) -> str:
+        named = [load_name(service, point) for point in service.points[:3]]
+        more = len(service.points) - len(named)
+        text = ", ".join(named) + (f" and {more} more" if more else "")
+        return f"{service.service} at {text or 'no load'}"
+
     each = (
-        f"{name} has {', '.join(f'{s.service} at {len(s.points)} loads' for s in one.services[:3])}"
+        f"{name} has {'; '.join(map(loads, one.services[:2])) or 'nothing'}"
         for name, one in zip(names, found, strict=True)
     )
-    return "; ".join(each)
+    return ". ".join(each)
 
 
 def _flat(found: Comparison) -> dict[str, object]:

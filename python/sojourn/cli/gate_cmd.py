@@ -121,7 +121,7 @@ def gate(
     compare: dict[str, Any] = {
         "gate": True,
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
-        "max_regression": share(max_regression, "--max-regression", -1e-9),
+        "max_regression": share(max_regression, "--max-regression", takes_least=True),
         "numbers": _numbers(numbers, is_external="://" in baseline + candidate),
         "blocks": in_turn.blocks_in(within, 2, measure_s),
     }
@@ -153,9 +153,20 @@ def gate(
 
 
 def _numbers(text: str, *, is_external: bool) -> list[str]:
-    """What is compared; the CPU time of a service that runs already is often not known."""
+    """What is compared; the CPU time of a service that runs already is often not known.
+
+    Raises:
+        SpecFault: a name is unknown, or given twice, or there is none.
+    """
     usual = TIMED if is_external else COUNTED
-    return [part.strip() for part in (text or usual).split(",") if part.strip()]
+    names = [part.strip() for part in (text or usual).split(",") if part.strip()]
+    fix = f"give some of {', '.join(in_turn.NUMBERS)}, each once"
+    if strange := [name for name in names if name not in in_turn.NUMBERS]:
+        raise SpecFault(f"there is no number '{strange[0]}'", at="--numbers", fix=fix)
+    if not names or len(set(names)) < len(names):
+        what = "a number is given twice" if names else "no number is given"
+        raise SpecFault(what, at="--numbers", fix=fix)
+    return names
 
 
 def _tell(done: Done, *, as_json: bool, markdown: Path | None, junit: Path | None) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from sojourn.cli import named_file
 from sojourn.cli.app import main
+from sojourn.cli.compare_cmd import share
 from sojourn.errors import Exit, SpecFault
 from sojourn.questions import forms, scatter
 from sojourn.questions.compare.compare_test import asked, found, noise, played, section
@@ -23,8 +24,14 @@ SIDES = ("--baseline", "old {port}", "--candidate", "new {port}")
     [
         (("--alpha", "0"), "--alpha 1%"),
         (("--alpha", "60%"), "--alpha 1%"),
-        (("--max-regression", "-5%"), "--max-regression 1%"),
-        (("--numbers", "p42"), "'p99'"),
+        (("--alpha", "nan"), "no share above"),
+        (("--alpha", "-1%"), "no share above"),
+        (("--alpha", "1"), "below 0.5"),
+        (("--max-regression", "-5%"), "no share of 0 or more and below 10"),
+        (("--max-regression", "nan"), "--max-regression 1%"),
+        (("--numbers", "cpu,p42"), "there is no number 'p42'"),
+        (("--numbers", "cpu,cpu"), "a number is given twice"),
+        (("--numbers", ","), "no number is given"),
         (("--within", "3s"), "an answer takes"),
         (("--within", "soon"), "write a time"),
         (("--rate", "0"), "not an offered load"),
@@ -36,6 +43,12 @@ def test_wrong_options_are_refused_before_anything_runs(
     assert main(["gate", *SIDES, *options, "--results", str(tmp_path)]) == Exit.USAGE
     assert word in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_increase_of_nothing_may_be_allowed() -> None:
+    assert share("0%", "--max-regression", takes_least=True) == 0
+    with pytest.raises(SpecFault, match="above 0"):
+        share("0%", "--same")
 
 
 def test_an_empty_side_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
