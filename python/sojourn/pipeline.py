@@ -8,6 +8,7 @@ the study stops.
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from sojourn import analysis, host, plan, questions, report, run, samples, store
 from sojourn.errors import Fault, RunFault
 from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
-from sojourn.host import culprits
+from sojourn.host import ci, culprits
 from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
 from sojourn.record.load import given, summarise
@@ -194,6 +195,7 @@ def manifest(
     known = [(found.what, found.mend) for found in host.doctor(facts).findings]
     return {
         "command": command,
+        "ci": ci.read(os.environ),
         "environment": host.manifest(facts),
         "preflight": before.table,
         "noise": [list(pair) for pair in (*beside, *before.noise, *known)],

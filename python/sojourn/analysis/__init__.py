@@ -21,6 +21,7 @@ from sojourn.papers import factors as paper_factors
 from sojourn.papers import paper
 from sojourn.papers import tailbench as paper_tailbench
 from sojourn.stats import (
+    change_points,
     independence,
     log_ratio_contrasts,
     lowess,
@@ -57,6 +58,7 @@ KINDS: tuple[Method, ...] = (
     counted.METHOD,
     symmetry_bets.METHOD,
     unpaired_ratio.METHOD,
+    change_points.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "state", "study"]

@@ -140,14 +140,15 @@ def _places(services: Sequence[tuple[ServiceFinding | None, ...]]) -> list[_Plac
     for each in services:
         first = each[0]
         assert first is not None  # noqa: S101  # the services are those of the first record
-        tables = [{_load(s, p): p for p in s.points} if s else {} for s in each]
+        tables = [{load_name(s, p): p for p in s.points} if s else {} for s in each]
         for load in tables[0]:
             points = tuple(table.get(load) for table in tables)
             found.append(_Place(first.service, load, points, each))
     return found
 
 
-def _load(service: ServiceFinding, point: LoadPoint) -> str:
+def load_name(service: ServiceFinding, point: LoadPoint) -> str:
+    """A load as people call it: `20000 requests/s` or `70 % load`."""
     if service.max_rps_rule == ASKED:
         return f"{point.offered_rps:.6g} requests/s"
     return f"{load_share(point.fraction)} load"
@@ -158,10 +159,10 @@ def _at_load(place: _Place, limits: Limits) -> list[Row]:
     numbers |= {percentile(q): q for q in QUANTILES}
     rows = []
     for name in (*numbers, CPU):
-        each = [_values(point, name, numbers.get(name)) for point in place.points]
+        each = [values(point, name, numbers.get(name)) for point in place.points]
         if not any(each):
             continue
-        sides = [Ratio(value=_mean(each[0]), restarts=len(each[0]))]
+        sides = [Ratio(value=geometric_mean(each[0]), restarts=len(each[0]))]
         for number in range(1, len(each)):
             one = _ratio(each[0], each[number], limits)
             sides.append(_with_doubts(one, place, name, number, (len(each[0]), len(each[number]))))
@@ -170,7 +171,7 @@ def _at_load(place: _Place, limits: Limits) -> list[Row]:
     return rows
 
 
-def _values(point: LoadPoint | None, name: str, q: float | None) -> list[float]:
+def values(point: LoadPoint | None, name: str, q: float | None) -> list[float]:
     """The number of each restart; infinite where requests were lost or the queue grew."""
     found: dict[int, float] = {}
     for run in point.runs if point else ():
@@ -188,7 +189,7 @@ def _ratio(first: Sequence[float], other: Sequence[float], limits: Limits) -> Ra
     said = unpaired(first, other, limits.alpha)
     lacking = "" if said.interval else _lacking(first, other)
     return Ratio(
-        value=_mean(other),
+        value=geometric_mean(other),
         restarts=len(other),
         ratio=said.ratio,
         interval=said.interval,
@@ -296,7 +297,8 @@ def _said(side: Ratio, p: float, limits: Limits, *, is_rate: bool) -> Ratio:
     return replace(side, judgement=Judgement.WORSE if is_worse else Judgement.BETTER)
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def geometric_mean(values: Sequence[float]) -> float | None:
+    """Of positive values, which may be infinite; None without any."""
     if not values:
         return None
     return math.exp(math.fsum(map(math.log, values)) / len(values))

@@ -15,6 +15,7 @@ from sojourn import __version__, handed
 from sojourn.cli import (
     compare_cmd,
     gate_cmd,
+    history_cmd,
     install_cmd,
     kinds,
     lowered,
@@ -107,6 +108,7 @@ app.command(rich_help_panel=_MEASURE)(machine.restore)
 app.command(rich_help_panel=_AFTER)(ls.ls)
 app.command(rich_help_panel=_AFTER)(records.show)
 app.command("report", rich_help_panel=_AFTER)(records.write)
+app.command(rich_help_panel=_AFTER)(history_cmd.history)
 app.command(rich_help_panel=_AFTER)(sql.sql)
 app.command("open", rich_help_panel=_AFTER)(open_cmd.open_)
 app.command(rich_help_panel=_AFTER)(rm.rm)

@@ -12,13 +12,12 @@ from sojourn.cli import compare_records, consent, in_turn
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.run import Quiet
+from sojourn.cli.share import ALPHA_LEAST, share
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
     from sojourn.run import Patience
     from sojourn.spec import Study
-
-ALPHA_LEAST = 1e-6
 
 Records = Annotated[
     list[str] | None,
@@ -253,32 +252,3 @@ def _in_turn(
     if done is None:
         return Exit.INTERRUPTED
     return tell(done, as_json=as_json)
-
-
-def share(
-    text: str, option: str, least: float = 0.0, most: float = 10.0, *, takes_least: bool = False
-) -> float:
-    """A share such as 1% or 0.01, above `least` and below `most`.
-
-    Args:
-        text: as typed.
-        option: that it is of.
-        least: lower end; it counts as well with `takes_least`.
-        most: upper end.
-        takes_least: whether `least` itself is allowed.
-
-    Raises:
-        SpecFault: it is none.
-    """
-    try:
-        value = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
-    except ValueError:
-        value = -1.0
-    if not (least < value < most or (takes_least and value == least)):
-        ends = f"of {least:g} or more" if takes_least else f"above {least:g}"
-        raise SpecFault(
-            f"{option} is {text!r}, which is no share {ends} and below {most:g}",
-            at=option,
-            fix=f"give a share such as {option} 1%",
-        )
-    return value

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn import spec, store
 from sojourn.cli.app import main
-from sojourn.cli.compare_cmd import share
+from sojourn.cli.share import share
 from sojourn.errors import Exit, SpecFault
 
 

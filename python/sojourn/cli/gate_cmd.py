@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli import consent, in_turn, named_file
-from sojourn.cli.compare_cmd import ALPHA_LEAST, share
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.plain import put, put_json
 from sojourn.cli.run import EXITS, Quiet
+from sojourn.cli.share import ALPHA_LEAST, share
 from sojourn.errors import Exit, RunFault, SpecFault
 
 if TYPE_CHECKING:

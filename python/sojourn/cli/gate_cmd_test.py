@@ -11,7 +11,7 @@ import pytest
 
 from sojourn.cli import named_file
 from sojourn.cli.app import main
-from sojourn.cli.compare_cmd import share
+from sojourn.cli.share import share
 from sojourn.errors import Exit, SpecFault
 from sojourn.questions import forms, scatter
 from sojourn.questions.compare.compare_test import asked, found, noise, played, section
