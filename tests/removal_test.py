@@ -54,7 +54,7 @@ MAY: Mapping[str, tuple[str, ...]] = {
     "knobs": ("check", "null"),
     "places": ("check", "null"),
     "services": ("check", "null"),
-    "spec/sides.py": ("compare", "null"),  # the study that a command writes
+    "spec/sides.py": ("compare", "null", "sweep"),  # the studies that commands write
     "cli/compare_cmd.py": ("compare",),  # the command of that name: records need no question
     "models": ("null",),
     "report/figures/null.py": ("null",),

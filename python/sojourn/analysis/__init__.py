@@ -32,6 +32,7 @@ from sojourn.stats import (
     steady,
     symmetry_bets,
     unpaired_ratio,
+    variance_components,
 )
 from sojourn.stats.method import Method
 
@@ -59,6 +60,7 @@ KINDS: tuple[Method, ...] = (
     symmetry_bets.METHOD,
     unpaired_ratio.METHOD,
     change_points.METHOD,
+    variance_components.METHOD,
 )
 
 __all__ = ["KINDS", "Measured", "Method", "Second", "StudyData", "state", "study"]

@@ -23,6 +23,7 @@ from sojourn.cli import (
     machine,
     manage_cmd,
     models_cmd,
+    noise_cmd,
     open_cmd,
     own,
     plan,
@@ -96,6 +97,7 @@ def _top(
 app.command("try", rich_help_panel=_BEFORE)(own.try_)
 app.command(rich_help_panel=_BEFORE)(own.init)
 app.command(rich_help_panel=_BEFORE)(machine.doctor)
+app.command(rich_help_panel=_BEFORE)(noise_cmd.noise)
 app.command(rich_help_panel=_BEFORE)(kinds.kinds)
 app.command(rich_help_panel=_BEFORE)(install_cmd.install)
 app.command(rich_help_panel=_BEFORE)(plan.check)

@@ -36,6 +36,7 @@ def test_the_verbs_are_those_of_the_design() -> None:
         "compare",
         "gate",
         "history",
+        "noise",
         "manage",
         "plan",
         "ls",

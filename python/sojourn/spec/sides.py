@@ -1,4 +1,4 @@
-"""The study behind `sojourn compare` and `sojourn gate`."""
+"""The studies behind `sojourn compare`, `sojourn gate` and `sojourn noise`."""
 
 from __future__ import annotations
 
@@ -100,5 +100,38 @@ def study_of(
             "run": run,
             "services": services,
             "compare": {"services": labels, **compare},
+        }
+    )
+
+
+def repeated(
+    side: Mapping[str, Any], *, rate: str, starts: int, measure_s: float, name: str
+) -> Study:
+    """A study of one service that is started again and again under one load.
+
+    Args:
+        side: the service as a study file has it, without label.
+        rate: offered load, requests/s; "": half of max RPS, which is measured first.
+        starts: of the service.
+        measure_s: length of a run, s.
+        name: of the study.
+
+    Raises:
+        pydantic.ValidationError: a key is wrong.
+    """
+    loads = {"rates": [rate], "fractions": ()} if rate else {"fractions": (0.5,)}
+    run = {**QUICK, "measure_s": measure_s, "warmup_s": WARMUP_S, "repeats": starts,
+           "budget_s": 86_400.0, "shield": "priority", **loads}  # fmt: skip
+    service = {"measure": ["sweep"], **side, "load": {**LOAD, **side.get("load", {})}}
+    if rate:
+        service["max_rps"] = "asked"
+    return form.current().study.model_validate(
+        {
+            "name": name,
+            "question": "How does the noise of this machine divide?",
+            "aa": False,
+            "probe": "0",
+            "run": run,
+            "services": [service],
         }
     )

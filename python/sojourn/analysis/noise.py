@@ -1,0 +1,141 @@
+"""The noise of a machine, from many starts of one service under one load.
+
+Windows are the seconds of a run. The p50 and p99 of each are logarithms, so components are shares:
+0.05 is about 5 %. Which CPU a thread ran on is part of *start to start*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from sojourn.findings.findings import Findings, LoadPoint, Run
+from sojourn.stats import restarts, variance_components, visible_change
+from sojourn.stats.variance_components import Components
+
+NUMBERS = {"p50": 2, "p99": 3}  # place in a second of `Run.series`
+ALPHA = 0.01  # of the gate that is asked about
+MINUTES = (5, 10, 30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Something that differs from run to run, held against the runs' p50.
+
+    Attributes:
+        name: of it.
+        mean, most: share of a run's time.
+        explains: share of the scatter between runs that goes with it (squared correlation of
+            ranks); None: it does not differ, or with fewer than five runs.
+        p: chance of so much without any connection.
+    """
+
+    name: str
+    mean: float
+    most: float
+    explains: float | None = None
+    p: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """All of it.
+
+    Attributes:
+        service: how people call it.
+        offered_rps: its load.
+        components: by number, "p50" and "p99"; None where too little is known.
+        modes: numbers of which the starts fall into two groups.
+        causes: stolen time, stops of the client.
+        visible: (minutes, number, smallest change that a gate sees nine times out of ten, or None).
+        disturbing: (what disturbs this machine, how to change that), as looked at before the runs.
+    """
+
+    service: str
+    offered_rps: float
+    components: dict[str, Components | None]
+    modes: tuple[str, ...]
+    causes: tuple[Cause, ...]
+    visible: tuple[tuple[int, str, float | None], ...]
+    disturbing: tuple[tuple[str, str], ...] = ()
+
+
+def noise(findings: Findings, block_s: float) -> Noise | None:
+    """The noise of the load with the most runs; None without any.
+
+    Args:
+        findings: of a record.
+        block_s: how long a gate's block of two runs would take, s.
+    """
+    places = [(len(_runs(p)), s, p) for s in findings.services for p in s.points]
+    if not places:
+        return None
+    many, service, point = max(places, key=lambda place: place[0])
+    runs = _runs(point)
+    if not many:
+        return None
+    components = {
+        name: variance_components.components(
+            [_windows(run, at) for run in runs], [float(run.repeat) for run in runs]
+        )
+        for name, at in NUMBERS.items()
+    }
+    middles = {name: [_middle(run, at) for run in runs] for name, at in NUMBERS.items()}
+    return Noise(
+        service=service.service,
+        offered_rps=point.offered_rps,
+        components=components,
+        modes=tuple(n for n, each in middles.items() if restarts.is_bimodal(np.exp(each).tolist())),
+        causes=tuple(
+            _cause(name, [getattr(run, key) for run in runs], middles["p50"])
+            for name, key in (("stolen time", "steal_share"), ("client stopped", "outage_share"))
+        ),
+        visible=tuple(
+            (minutes, name, _visible(one, int(60 * minutes / block_s)))
+            for minutes in MINUTES
+            for name, one in components.items()
+            if one is not None
+        ),
+    )
+
+
+def _runs(point: LoadPoint) -> list[Run]:
+    return [run for run in point.runs if run.is_believed and run.series]
+
+
+def _windows(run: Run, at: int) -> list[float]:
+    """Logarithms of the seconds of a run."""
+    return [math.log(value) for second in run.series if (value := second[at])]
+
+
+def _middle(run: Run, at: int) -> float:
+    windows = _windows(run, at)
+    return float(np.mean(windows)) if windows else math.nan
+
+
+def _cause(name: str, shares: Sequence[float | None], middles: Sequence[float]) -> Cause:
+    pairs = [
+        (share, middle)
+        for share, middle in zip(shares, middles, strict=True)
+        if share is not None and math.isfinite(middle)
+    ]
+    if not pairs:
+        return Cause(name=name, mean=math.nan, most=math.nan)
+    known, values = (np.array(each) for each in zip(*pairs, strict=True))
+    cause = Cause(name=name, mean=float(known.mean()), most=float(known.max()))
+    if len(pairs) < variance_components.RUNS_LEAST or np.ptp(known) == 0 or np.ptp(values) == 0:
+        return cause
+    rank = stats.spearmanr(known, values)
+    share = float(rank.statistic) ** 2
+    return Cause(name=name, mean=cause.mean, most=cause.most, explains=share, p=float(rank.pvalue))
+
+
+def _visible(of: Components, blocks: int) -> float | None:
+    """What so many blocks show; drift is the same for both runs of a block."""
+    of_run = of.starts.sigma**2 + of.windows.sigma**2 / of.per_run
+    scatter = max(math.sqrt(2 * of_run), 1e-3)
+    return visible_change.change_in(blocks, scatter, ALPHA) if blocks > 0 else None

@@ -1,0 +1,232 @@
+"""`sojourn noise`: the parts of this machine's noise, and what a gate sees."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sojourn.cli import consent, in_turn, lowered
+from sojourn.cli.draw import named, new_table, to_stdout
+from sojourn.cli.faults import say
+from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
+from sojourn.cli.patience import Force, Wait, patience
+from sojourn.cli.plain import put_json
+from sojourn.cli.run import Quiet
+from sojourn.errors import Exit, SpecFault
+
+if TYPE_CHECKING:
+    from sojourn.analysis.noise import Cause, Noise
+    from sojourn.stats.variance_components import Component
+
+NAME = "noise"
+RUN_S = 6.0  # six windows of a second
+CURES = {
+    "start to start": "measure from many fresh starts; no longer run helps",
+    "within a run": "longer runs",
+    "drift": "measure old and new in turn: `sojourn compare`, `sojourn gate`",
+}
+
+Command = Annotated[
+    str,
+    typer.Option(
+        "--command",
+        metavar="ARGV",
+        show_default=False,
+        rich_help_panel=in_turn.PANEL,
+        help="Command that starts a service; write {port} for its port.",
+    ),
+]
+Service = Annotated[
+    str,
+    typer.Option(
+        "--service",
+        metavar="KIND",
+        show_default=False,
+        rich_help_panel=in_turn.PANEL,
+        help="A service of `sojourn kinds`, instead of a command.",
+    ),
+]
+Within = Annotated[
+    str,
+    typer.Option(
+        "--within", metavar="TIME", rich_help_panel=in_turn.PANEL, help="Time to measure, about."
+    ),
+]
+
+
+def noise(
+    record: RecordArgument = None,
+    command: Command = "",
+    service: Service = "",
+    rate: in_turn.Rate = "",
+    within: Within = "5m",
+    connections: in_turn.Connections = 16,
+    yes: consent.Yes = False,
+    wait: Wait = "0s",
+    force: Force = False,
+    results: Results = RESULTS,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> int:
+    """How does this machine's noise divide, and which change can a gate see here?
+
+    With --command or --service, one service is started again and again under one load. With a
+    record, its runs are used. Printed are the parts of the noise with 95 % intervals: from start to
+    start, within a run (from second to second), and drift. Then what goes with stolen time and with
+    stops of the client, what disturbs the machine, and the smallest change that a gate sees.
+
+    Exit codes: 0 printed, 2 the options are wrong, 3 too few runs, 4 something outside failed, 130
+    stopped.
+
+    \b
+    Examples:
+      sojourn noise --command './server {port}'
+      sojourn noise --service memcached --within 3m
+      sojourn noise latency_vs_load
+      sojourn noise --json | jq '.components.p99.starts'
+    """
+    from sojourn import pipeline, store
+
+    if command or service:
+        if record or (command and service):
+            raise SpecFault(
+                "give one of a record, --command and --service",
+                at="sojourn noise",
+                fix="leave out the others",
+            )
+        waits = patience(wait, None, is_forced=force)
+        path = _measured(
+            {"kind": service} if service else _side(command),
+            {"rate": rate, "within": within, "connections": connections},
+            waits=waits,
+            results=results,
+            yes=yes,
+            quiet=quiet,
+        )
+        if path is None:
+            return Exit.INTERRUPTED
+    else:
+        path = store.resolve(results, record)
+        lowered.for_reading(path)
+    from sojourn.analysis import noise as parts
+
+    divided = parts.noise(pipeline.judged(path), in_turn.block_s(2, RUN_S))
+    if divided is None or not any(divided.components.values()):
+        say("too few runs: five starts of a service with two seconds each are needed")
+        return Exit.UNKNOWN
+    divided = replace(divided, disturbing=_disturbing(path))
+    if as_json:
+        put_json({"record": path, **{n: getattr(divided, n) for n in divided.__dataclass_fields__}})
+    else:
+        _print(divided)
+    return Exit.OK
+
+
+def _side(command: str) -> dict[str, Any]:
+    from sojourn.spec.sides import side_of
+
+    return side_of(command)
+
+
+def _measured(
+    side: dict[str, Any],
+    asked: dict[str, Any],
+    *,
+    waits: Any,
+    results: Path,
+    yes: bool,
+    quiet: bool,
+) -> Path | None:
+    from pydantic import ValidationError
+
+    from sojourn import run
+    from sojourn.spec.faults import mistakes
+    from sojourn.spec.sides import repeated
+
+    starts = in_turn.blocks_in(asked["within"], 1, RUN_S)
+    with_load = {**side, "load": {"connections": asked["connections"]}}
+    try:
+        study = repeated(with_load, rate=asked["rate"], starts=starts, measure_s=RUN_S, name=NAME)
+    except ValidationError as error:
+        _, what, fix = next(mistakes(error, {}))
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise SpecFault(what, at=where or "the command line", fix=fix) from None
+    run.refuse_others(study, is_agreed=yes)
+    say(f"{starts} starts of {RUN_S:g} s each, about {asked['within']}")
+    words = ["noise", "--within", asked["within"], "--connections", str(asked["connections"])]
+    words += ["--rate", asked["rate"]] if asked["rate"] else []
+    words += ["--service", side["kind"]] if "params" not in side else [
+        "--command", side["params"].get("argv") or side["params"]["target"]]  # fmt: skip
+    done = in_turn.measured(study, results, waits, command=words, is_quiet=quiet)
+    return None if done is None else done.path
+
+
+def _disturbing(path: Path) -> tuple[tuple[str, str], ...]:
+    """What the record says disturbed its machine; a manifest is a foreign file."""
+    from sojourn import store
+
+    pairs = store.read(path).manifest.get("noise")
+    return tuple(
+        (str(pair[0]), str(pair[1]))
+        for pair in (pairs if isinstance(pairs, list) else ())
+        if isinstance(pair, list) and len(pair) == 2
+    )
+
+
+def _print(divided: Noise) -> None:
+    console = to_stdout()
+    table = new_table("number", "part", "size", "interval", "what helps")
+    for number, of in divided.components.items():
+        if of is None:
+            continue
+        for part, one in (
+            ("start to start", of.starts),
+            ("within a run", of.windows),
+            ("drift", of.drift),
+        ):
+            table.add_row(number, part, _size(one.sigma), _ends(one), CURES[part])
+    console.print(table)
+    for line in _lines(divided):
+        console.print(named(line))
+    if divided.disturbing:
+        table = new_table("disturbs this machine", "what helps")
+        for what, cure in divided.disturbing:
+            table.add_row(named(what), named(cure))
+        console.print(table)
+
+
+def _lines(divided: Noise) -> list[str]:
+    known = next(one for one in divided.components.values() if one is not None)
+    where = f"{divided.service} at {divided.offered_rps:,.0f} requests/s"
+    base = f"{known.runs} starts, {known.per_run:.3g} windows of 1 s each"
+    lines = ["", f"{where}, {base}. Sizes are standard deviations."]
+    lines += [f"Starts fall into two groups: {', '.join(divided.modes)}."] if divided.modes else []
+    lines += [_of_cause(cause) for cause in divided.causes if math.isfinite(cause.mean)]
+    for minutes in dict.fromkeys(one[0] for one in divided.visible):
+        each = [
+            f"{number} ±{seen:.0%}" if seen else f"{number}: nothing"
+            for at, number, seen in divided.visible
+            if at == minutes
+        ]
+        lines.append(f"In {minutes} minutes a gate sees, nine times out of ten: {', '.join(each)}.")
+    return [*lines, ""]
+
+
+def _of_cause(cause: Cause) -> str:
+    text = f"{cause.name}: {cause.mean:.2%} of the time, at most {cause.most:.2%} of a run"
+    if cause.explains is None:
+        return f"{text}."
+    sure = "" if cause.p <= 0.05 else ", which may be chance"
+    return f"{text}; {cause.explains:.0%} of the scatter of p50 between runs goes with it{sure}."
+
+
+def _size(sigma: float) -> str:
+    return f"{math.expm1(sigma):.2%}"
+
+
+def _ends(of: Component) -> str:
+    return f"{_size(of.interval.lo)} to {_size(of.interval.hi)}"

@@ -1,0 +1,160 @@
+"""How scatter divides: between starts, within a run, and drift.
+
+A window j of a run i has the value
+
+    y_ij = mean + slope * t_i + start_i + window_ij
+
+where t_i is the time of the run, and starts and windows are drawn independently. The components are
+the mean squares' (analysis of variance); for equal runs these are the estimates of restricted
+maximum likelihood, where none is negative. Runs of unlike length enter by their mean number of
+windows, so they must not differ by much.
+
+Intervals: chi squared for the windows; for the starts the modified large-sample interval of a
+difference of mean squares; Student's t for the slope.
+
+Source: Searle, Casella, McCulloch, Variance Components (1992), chapter 3; Burdick and Graybill,
+Confidence Intervals on Variance Components (1992), section 3.3; Graybill and Wang, Confidence
+intervals on nonnegative linear combinations of variances, JASA 75 (1980).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from sojourn.stats.interval import COVERAGE, Interval, student
+from sojourn.stats.method import Method
+from sojourn.stats.times import Floats
+
+METHOD = Method(
+    name="variance_components",
+    about="how noise divides into start to start, within a run, and drift",
+    ids=("M15", "M16"),
+    source="Searle, Casella, McCulloch (1992); Burdick and Graybill (1992)",
+)
+RUNS_LEAST = 5  # two are the line's, three tell a scatter
+WINDOWS_LEAST = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """A standard deviation, in the unit of the values; its interval begins at 0 or above."""
+
+    sigma: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Components:
+    """How the scatter of one window divides.
+
+    Attributes:
+        starts: between runs, each from a fresh start.
+        windows: within a run.
+        slope: change for each unit of time, with its interval.
+        drift: what the slope makes of the scatter over all runs.
+        runs: how many.
+        per_run: windows of a run, mean.
+    """
+
+    starts: Component
+    windows: Component
+    slope: float
+    slope_interval: Interval
+    drift: Component
+    runs: int
+    per_run: float
+
+
+def components(runs: Sequence[Sequence[float]], times: Sequence[float]) -> Components | None:
+    """The components; None with fewer than five runs of two windows each.
+
+    Args:
+        runs: values of the windows of each run, such as logarithms of times; nan: not known.
+        times: of the runs, in any unit; they must not all be equal.
+    """
+    values = [np.asarray(run, float)[np.isfinite(run)] for run in runs]
+    enough = [len(run) >= WINDOWS_LEAST for run in values]
+    at = np.array([time for time, is_enough in zip(times, enough, strict=True) if is_enough])
+    values = [run for run, is_enough in zip(values, enough, strict=True) if is_enough]
+    if len(values) < RUNS_LEAST or np.ptp(at) == 0:
+        return None
+    sizes = np.array([len(run) for run in values])
+    means = np.array([run.mean() for run in values])
+    free_runs, free_windows = len(values) - 2, int(sizes.sum()) - len(values)
+    of_windows = sum(float(((run - run.mean()) ** 2).sum()) for run in values) / free_windows
+    per_run = float(len(values) / np.sum(1 / sizes))  # harmonic: of unweighted means
+    slope, error, of_runs = _line(at, means, free_runs)
+    half = student(free_runs) * error
+    ends = Interval(lo=slope - half, hi=slope + half)
+    return Components(
+        starts=_starts(per_run * of_runs, of_windows, (free_runs, free_windows), per_run),
+        windows=_of_mean_square(of_windows, free_windows),
+        slope=slope,
+        slope_interval=ends,
+        drift=_drift(slope, ends, float(at.std())),
+        runs=len(values),
+        per_run=per_run,
+    )
+
+
+def _line(at: Floats, means: Floats, freedom: int) -> tuple[float, float, float]:
+    """Slope of the runs' means, its standard error, and the mean square about the line."""
+    centred = at - at.mean()
+    square = float((centred**2).sum())
+    slope = float((centred * means).sum()) / square
+    rest = means - means.mean() - slope * centred
+    of_runs = float((rest**2).sum()) / freedom
+    return slope, math.sqrt(of_runs / square), of_runs
+
+
+def _drift(slope: float, ends: Interval, spread: float) -> Component:
+    """The scatter of a line over the times of the runs."""
+    sizes = (abs(ends.lo) * spread, abs(ends.hi) * spread)
+    low = 0.0 if ends.lo <= 0 <= ends.hi else min(sizes)
+    return Component(sigma=abs(slope) * spread, interval=Interval(lo=low, hi=max(sizes)))
+
+
+def _of_mean_square(square: float, freedom: int) -> Component:
+    low, high = stats.chi2.ppf([(1 + COVERAGE) / 2, (1 - COVERAGE) / 2], freedom) / freedom
+    ends = Interval(lo=math.sqrt(square / low), hi=math.sqrt(square / high))
+    return Component(sigma=math.sqrt(square), interval=ends)
+
+
+def _starts(
+    of_runs: float, of_windows: float, freedom: tuple[int, int], per_run: float
+) -> Component:
+    """The component of the starts: (mean square of runs - that of windows) / windows of a run.
+
+    Args:
+        of_runs: mean square between runs, of single windows.
+        of_windows: mean square within runs.
+        freedom: degrees of freedom of both.
+        per_run: windows of a run.
+    """
+    tail = (1 - COVERAGE) / 2
+    n1, n2 = freedom
+    upper, lower = stats.f.ppf([1 - tail, tail], n1, n2)
+    g1, g2 = 1 - 1 / _over_endless(1 - tail, n1), 1 - 1 / _over_endless(1 - tail, n2)
+    h1, h2 = 1 / _over_endless(tail, n1) - 1, 1 / _over_endless(tail, n2) - 1
+    g12 = ((upper - 1) ** 2 - (g1 * upper) ** 2 - h2**2) / upper
+    h12 = ((1 - lower) ** 2 - (h1 * lower) ** 2 - g2**2) / lower
+    product = of_runs * of_windows
+    down = (g1 * of_runs) ** 2 + (h2 * of_windows) ** 2 + g12 * product
+    up = (h1 * of_runs) ** 2 + (g2 * of_windows) ** 2 + h12 * product
+    middle = of_runs - of_windows
+
+    def sigma(square: float) -> float:
+        return math.sqrt(max(0.0, square) / per_run)
+
+    low, high = middle - math.sqrt(max(0.0, down)), middle + math.sqrt(max(0.0, up))
+    return Component(sigma=sigma(middle), interval=Interval(lo=sigma(low), hi=sigma(high)))
+
+
+def _over_endless(share: float, freedom: int) -> float:
+    """Quantile of F with that freedom above and an endless one below."""
+    return float(stats.chi2.ppf(share, freedom)) / freedom
