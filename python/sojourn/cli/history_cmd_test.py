@@ -152,6 +152,7 @@ def test_page_and_csv_have_every_series_and_spell_out_what_strangers_wrote(
     assert "1.3 times" in text
     head = file.read_text().splitlines()[0]
     assert head == ",".join(["time", "commit", "label", *(one.name for one in every)])
+    assert "\x1b" not in file.read_text()
     # A table does not say which way is worse, so it raises no alarm.
     assert main(["history", "--from-csv", str(file), "--only", "mean", "--json"]) == Exit.OK
     again = json.loads(capsys.readouterr().out)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn.errors import SpecFault
+from sojourn.visible import in_line
 
 if TYPE_CHECKING:
     from sojourn.analysis.history import Entry, History, Series
@@ -132,9 +133,9 @@ def text(history: History) -> str:
     columns = ("time", "commit", "label", *(one.name for one in history.series))
     rows = tuple(
         (
-            entry.started,
-            entry.commit or entry.name,
-            entry.label,
+            in_line(entry.started),
+            in_line(entry.commit or entry.name),
+            in_line(entry.label),  # a file that is shown in a terminal must not control it
             *(
                 math.nan if (value := one.values[at]) is None else value.value
                 for one in history.series

@@ -39,12 +39,7 @@ def sentence(history: History) -> str:
         return f"No change in {_records(many)} of {history.study}."
     newest = max(change.seen for change, _ in changes)
     now = [pair for pair in changes if pair[0].seen == newest]
-    named = ", ".join(
-        f"{one.name} {ratio(change)} ({change.judgement})"
-        if change.judgement is not Judgement.OPEN
-        else f"{one.name} {ratio(change)}"
-        for change, one in now[:3]
-    )
+    named = ", ".join(f"{one.name} {ratio(change)} ({verdict(change)})" for change, one in now[:3])
     more = f" and {len(now) - 3} more" if len(now) > 3 else ""
     since = called(history.entries[now[0][0].since])
     count = f"{len(changes)} changes" if len(changes) > 1 else "1 change"
@@ -111,6 +106,13 @@ def ratio(change: Change) -> str:
     return "∞ times" if math.isinf(change.ratio) else f"{change.ratio:.3g} times"
 
 
+def verdict(change: Change) -> str:
+    """Worse or better; higher or lower where a table does not say which is which."""
+    if change.judgement is not Judgement.OPEN:
+        return str(change.judgement)
+    return "higher" if change.after > change.before else "lower"
+
+
 def changes(history: History) -> list[tuple[str, ...]]:
     """A line of texts for each change, newest first."""
     every = [(change, one) for one in history.series for change in one.changes]
@@ -122,7 +124,7 @@ def changes(history: History) -> list[tuple[str, ...]]:
             value(one, change.before),
             value(one, change.after),
             ratio(change),
-            "higher or lower" if change.judgement is Judgement.OPEN else str(change.judgement),
+            verdict(change),
         )
         for change, one in sorted(every, key=lambda pair: -pair[0].seen)
     ]
