@@ -6,7 +6,7 @@ Usage: .venv/bin/python bench/compare/histories.py [--series 1000] [--length 100
 Ours looks after every value. Printed are shares of series with exact 95 % intervals (Clopper and
 Pearson). A step counts as found if the alarm comes with one of the 8 values after it. With
 `--otava`, Otava sees the first series of the same seeds. Without a change it looks once, at the
-end; with a step it looks just before it and after each of the 8 values.
+end, and also after each value; with a step just before it and after each of the 8 values.
 `rows.csv` has the first alarm of every series.
 """
 
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,15 @@ PLACES, STEPS = (10, 20, 50, 100, 500), (2.0, 3.0, 4.0)
 STEP_LAWS = ("normal", "Student's t, 3", "skewed")
 OTAVA_LAWS, OTAVA_PLACES, OTAVA_LENGTHS = ("normal", "Student's t, 3"), (20, 50, 100), (20, 50, 100)
 OTAVA_P = (0.001, 0.01, 0.05)  # its default first
+OTAVA_FIRST = 10  # values before it looks for the first time
+ONCE = "at the end"
 FAMILY = 8  # series of one history
 CHUNK = 100
 NEVER = -1
 STILL = (0, 0.0)  # no step
 Row = dict[str, Any]
+Case = tuple[tuple[str, str], tuple[int, float], float, int, Floats]
+COLUMNS = ("rule", "law", "place", "step", "length", "series", "first")
 
 
 def made(law: Law, seed: list[int], count: int, length: int, step: tuple[int, float]) -> Floats:
@@ -105,30 +110,32 @@ def families(given: argparse.Namespace) -> Iterator[Row]:
 
 
 def otava(given: argparse.Namespace) -> Iterator[Row]:
+    cases = list(_cases(given))
+    with tempfile.TemporaryDirectory() as name:
+        for number, (_, _, p_value, first, values) in enumerate(cases):
+            np.savez(Path(name) / f"{number:03d}.npz", rows=values, p_value=p_value, first=first)
+        side = Path(__file__).with_name("otava_side.py")
+        words = [str(given.otava), str(side), name]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=3000)
+    for (head, case, _, _, values), line in zip(cases, done.stdout.splitlines(), strict=True):
+        rule, law = head
+        yield from rows_of(rule, law, case, values.shape[1], [int(one) for one in line.split()])
+
+
+def _cases(given: argparse.Namespace) -> Iterator[Case]:
     laws, count = {**EXCHANGEABLE, **BREAKING}, given.otava_series
     for p_value in OTAVA_P:
-        rule = f"Otava, p {p_value:g}"
+        rule, each = f"Otava, p {p_value:g}, {ONCE}", f"Otava, p {p_value:g}, after each value"
         for name in OTAVA_LAWS:
             seed = [given.seed, list(laws).index(name)]
-            every = made(laws[name], seed, given.series, given.length, (given.length, 0.0))
+            every = made(laws[name], seed, given.series, given.length, (given.length, 0.0))[:count]
             for length in OTAVA_LENGTHS:
-                found = asked(given.otava, every[:count, :length], p_value, length)
-                yield from rows_of(rule, name, STILL, length, found)
+                yield (rule, name), STILL, p_value, length, every[:, :length]
+            yield (each, name), STILL, p_value, OTAVA_FIRST, every[:, : OTAVA_LENGTHS[-1]]
             for place in OTAVA_PLACES:
                 seed = [given.seed, 100 + STEP_LAWS.index(name), place, 2]
                 values = made(laws[name], seed, given.series, place + WITHIN, (place, 2.0))
-                found = asked(given.otava, values[:count], p_value, place)
-                yield from rows_of(rule, name, (place, 2.0), place + WITHIN, found)
-
-
-def asked(python: Path, values: Floats, p_value: float, first: int) -> list[int]:
-    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
-        np.save(file, values)
-        file.flush()
-        side = Path(__file__).with_name("otava_side.py")
-        words = [str(python), str(side), file.name, str(p_value), str(first)]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=1500)
-    return [int(line) for line in done.stdout.split()]
+                yield (each, name), (place, 2.0), p_value, place, values[:count]
 
 
 def share(found: int, many: int) -> str:
@@ -145,7 +152,7 @@ def table(rows: list[Row]) -> Iterator[str]:
     yield "|---|---|" + "---|" * len(LENGTHS)
     for rule, law in dict.fromkeys((row["rule"], row["law"]) for row in still):
         mine = [row for row in still if (row["rule"], row["law"]) == (rule, law)]
-        cells = [_by(mine, length, is_once=rule.startswith("Otava")) for length in LENGTHS]
+        cells = [_by(mine, length, is_once=rule.endswith(ONCE)) for length in LENGTHS]
         yield f"| {rule} | {law} | {' | '.join(cells)} |"
     yield f"\nA step: found within {WITHIN} values, and alarms before it\n"
     yield "| rule | law | values before | step, scatters | found | before it | neither |"
@@ -165,6 +172,21 @@ def _by(rows: list[Row], length: int, *, is_once: bool) -> str:
     return share(sum(0 < row["first"] <= length for row in mine), len(mine)) if mine else "–"
 
 
+def _kept(rows: Iterator[Row], given: argparse.Namespace) -> Iterator[Row]:
+    """The rows, each written before the next one is made."""
+    if not given.out:
+        yield from rows
+        return
+    given.out.mkdir(parents=True, exist_ok=True)
+    with (given.out / "rows.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(row)
+            file.flush()
+            yield row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--series", type=int, default=1000, help="of each law and case")
@@ -174,19 +196,14 @@ def main() -> None:
     parser.add_argument("--otava-series", type=int, default=200)
     parser.add_argument("--out", type=Path, help="folder for rows.csv and table.md")
     given = parser.parse_args()
-    rows = list(otava(given)) if given.otava else [*ours(given), *families(given)]
+    rows = list(_kept(otava(given) if given.otava else chain(families(given), ours(given)), given))
     words = f"--series {given.series} --length {given.length} --seed {given.seed}"
     if given.otava:
         words += f" --otava PYTHON --otava-series {given.otava_series}"
     text = "\n".join([f"`bench/compare/histories.py {words}`\n", *table(rows)])
     print(text)
     if given.out:
-        given.out.mkdir(parents=True, exist_ok=True)
         (given.out / "table.md").write_text(f"{text}\n")
-        with (given.out / "rows.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
 
 
 if __name__ == "__main__":

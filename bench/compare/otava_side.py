@@ -1,17 +1,19 @@
-"""Apache Otava on the series of a `.npy` file; run by a Python that has `apache-otava`.
+"""Apache Otava on series from files; run by a Python that has `apache-otava`.
 
-Usage: PYTHON bench/compare/otava_side.py FILE P_VALUE FIRST
+Usage: PYTHON bench/compare/otava_side.py FOLDER
 
-Prints, for each series, the number of values after which Otava with its default window first
-reports a change point, looking after each value from FIRST on; -1: never.
+Each file of the folder has series (`rows`), a p-value and `first`. A line is printed for each file:
+for each series, the number of values after which Otava with its default window first reports a
+change point, looking after each value from `first` on; -1: never.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
-from otava import AnalysisOptions, Metric, Series
+from otava.series import AnalysisOptions, Metric, Series
 
 
 def alarms(values: list[float], p_value: float) -> bool:
@@ -24,17 +26,22 @@ def alarms(values: list[float], p_value: float) -> bool:
         data={"value": values},
         attributes={},
     )
-    found = series.analyze(AnalysisOptions(max_pvalue=p_value)).change_points_by_time
-    return bool(list(found))
+    options = AnalysisOptions()
+    options.max_pvalue = p_value
+    return bool(list(series.analyze(options).change_points_by_time))
 
 
 def main() -> None:
-    rows, p_value, first = np.load(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
-    for row in rows:
-        # Far from 0: it reports relative changes, and a mean near 0 has none.
-        values = [float(100 + value) for value in row]
-        seen = (n for n in range(first, len(values) + 1) if alarms(values[:n], p_value))
-        print(next(seen, -1), flush=True)
+    for file in sorted(Path(sys.argv[1]).glob("*.npz")):
+        case = np.load(file)
+        p_value, first = float(case["p_value"]), int(case["first"])
+        line = []
+        for row in case["rows"]:
+            # Far from 0: it reports relative changes, and a mean near 0 has none.
+            values = [float(100 + value) for value in row]
+            looks = range(first, len(values) + 1)
+            line.append(next((n for n in looks if alarms(values[:n], p_value)), -1))
+        print(*line, flush=True)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def text(history: History) -> str:
     from sojourn.report.draw.table import Table
 
     columns = ("time", "commit", "label", *(one.name for one in history.series))
-    rows = tuple(
+    rows: tuple[tuple[str | float, ...], ...] = tuple(
         (
             in_line(entry.started),
             in_line(entry.commit or entry.name),

@@ -137,7 +137,7 @@ def _log_bets(old: int) -> Floats:
     edges = special.ndtri(np.arange(old + 2) / (old + 1))
     below = special.ndtr(edges[None, :] - np.array(SHIFTS)[:, None])
     shifted = np.diff(below, axis=1)
-    return np.log((1 - _EVEN) * shifted + _EVEN / (old + 1))
+    return np.asarray(np.log((1 - _EVEN) * shifted + _EVEN / (old + 1)))
 
 
 def adjusted(logs: Sequence[float]) -> list[float]:

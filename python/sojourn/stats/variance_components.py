@@ -120,7 +120,7 @@ def _drift(slope: float, ends: Interval, spread: float) -> Component:
 
 
 def _of_mean_square(square: float, freedom: int) -> Component:
-    low, high = stats.chi2.ppf([(1 + COVERAGE) / 2, (1 - COVERAGE) / 2], freedom) / freedom
+    low, high = (_over_endless((1 + sign * COVERAGE) / 2, freedom) for sign in (1, -1))
     ends = Interval(lo=math.sqrt(square / low), hi=math.sqrt(square / high))
     return Component(sigma=math.sqrt(square), interval=ends)
 
@@ -138,7 +138,7 @@ def _starts(
     """
     tail = (1 - COVERAGE) / 2
     n1, n2 = freedom
-    upper, lower = stats.f.ppf([1 - tail, tail], n1, n2)
+    upper, lower = (float(stats.f.ppf(share, n1, n2)) for share in (1 - tail, tail))
     g1, g2 = 1 - 1 / _over_endless(1 - tail, n1), 1 - 1 / _over_endless(1 - tail, n2)
     h1, h2 = 1 / _over_endless(tail, n1) - 1, 1 / _over_endless(tail, n2) - 1
     g12 = ((upper - 1) ** 2 - (g1 * upper) ** 2 - h2**2) / upper
