@@ -7,7 +7,8 @@ Ours looks after every value. Printed are shares of series with exact 95 % inter
 Pearson). A step counts as found if the alarm comes with one of the 8 values after it. With
 `--otava`, Otava sees the first series of the same seeds. Without a change it looks once, at the
 end, and also after each value; with a step just before it and after each of the 8 values.
-`rows.csv` has the first alarm of every series.
+`rows.csv` has the first alarm of every series. A case that is in it is not run again, so a long run
+can be made in parts (`--seconds`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import csv
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -38,12 +41,13 @@ OTAVA_LAWS, OTAVA_PLACES, OTAVA_LENGTHS = ("normal", "Student's t, 3"), (20, 50,
 OTAVA_P = (0.001, 0.01, 0.05)  # its default first
 OTAVA_FIRST = 10  # values before it looks for the first time
 ONCE = "at the end"
-FAMILY = 8  # series of one history
+FAMILY, FAMILY_PLACE = 8, 50  # series of one history, and where they change
 CHUNK = 100
 NEVER = -1
 STILL = (0, 0.0)  # no step
 Row = dict[str, Any]
-Case = tuple[tuple[str, str], tuple[int, float], float, int, Floats]
+Key = tuple[str, str, int, float, int]  # the first columns
+Job = tuple[Key, Callable[[], list[int]]]
 COLUMNS = ("rule", "law", "place", "step", "length", "series", "first")
 
 
@@ -64,78 +68,90 @@ def first_alarms(values: Floats) -> list[int]:
     return found
 
 
-def rows_of(
-    rule: str, law: str, case: tuple[int, float], length: int, alarms: list[int]
-) -> Iterator[Row]:
-    place, step = case
-    for number, first in enumerate(alarms):
-        yield {"rule": rule, "law": law, "place": place, "step": step, "length": length,
-               "series": number, "first": first}  # fmt: skip
-
-
-def ours(given: argparse.Namespace) -> Iterator[Row]:
-    laws = {**EXCHANGEABLE, **BREAKING}
+def ours(given: argparse.Namespace) -> Iterator[Job]:
+    laws, count = {**EXCHANGEABLE, **BREAKING}, given.series
     for n, (name, law) in enumerate(laws.items()):
-        values = made(law, [given.seed, n], given.series, given.length, (given.length, 0.0))
-        yield from rows_of("ours", name, STILL, given.length, first_alarms(values))
+        seed = [given.seed, n]
+        yield (
+            ("ours", name, *STILL, given.length),
+            partial(alarms_of, law, seed, count, given.length, STILL),
+        )
     for n, name in enumerate(STEP_LAWS):
         for place in PLACES:
             for step in STEPS:
-                seed = [given.seed, 100 + n, place, int(step)]
-                values = made(laws[name], seed, given.series, place + WITHIN, (place, step))
-                yield from rows_of(
-                    "ours", name, (place, step), place + WITHIN, first_alarms(values)
+                seed, length = [given.seed, 100 + n, place, int(step)], place + WITHIN
+                yield (
+                    ("ours", name, place, step, length),
+                    partial(alarms_of, laws[name], seed, count, length, (place, step)),
                 )
 
 
-def families(given: argparse.Namespace) -> Iterator[Row]:
+def alarms_of(
+    law: Law, seed: list[int], count: int, length: int, case: tuple[int, float]
+) -> list[int]:
+    return first_alarms(made(law, seed, count, length, case))
+
+
+def families(given: argparse.Namespace) -> Iterator[Job]:
     """Eight series of one history: none changes, one does, or all do."""
-    place, length = 50, 50 + WITHIN
     for n, (name, changed) in enumerate((("none", 0), ("one", 1), ("all", FAMILY))):
-        alarms = []
-        for number in range(given.series // 4):
-            rng = np.random.default_rng([given.seed, 200 + n, number])
-            common = rng.normal(size=length)  # the noise of a record is in all its numbers
-            values = np.sqrt(0.5) * (common + rng.normal(size=(FAMILY, length)))
-            values[:changed, place:] += 2.0
-            paths = change_points.evidence(values).log_capital
-            seen = [
-                at + 1
-                for at in range(length)
-                if max(change_points.adjusted(list(paths[:, at]))) >= np.log(1 / ALPHA)
-            ]
-            alarms.append(seen[0] if seen else NEVER)
-        case = (place, 2.0) if changed else STILL
-        yield from rows_of(f"ours, {FAMILY} series", f"changed: {name}", case, length, alarms)
+        case = (FAMILY_PLACE, 2.0) if changed else STILL
+        key = (f"ours, {FAMILY} series", f"changed: {name}", *case, FAMILY_PLACE + WITHIN)
+        yield key, partial(family, [given.seed, 200 + n], given.series // 4, changed)
 
 
-def otava(given: argparse.Namespace) -> Iterator[Row]:
-    cases = list(_cases(given))
-    with tempfile.TemporaryDirectory() as name:
-        for number, (_, _, p_value, first, values) in enumerate(cases):
-            np.savez(Path(name) / f"{number:03d}.npz", rows=values, p_value=p_value, first=first)
-        side = Path(__file__).with_name("otava_side.py")
-        words = [str(given.otava), str(side), name]
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=3000)
-    for (head, case, _, _, values), line in zip(cases, done.stdout.splitlines(), strict=True):
-        rule, law = head
-        yield from rows_of(rule, law, case, values.shape[1], [int(one) for one in line.split()])
+def family(seed: list[int], count: int, changed: int) -> list[int]:
+    alarms, length = [], FAMILY_PLACE + WITHIN
+    for number in range(count):
+        rng = np.random.default_rng([*seed, number])
+        common = rng.normal(size=length)  # the noise of a record is in all its numbers
+        values = np.sqrt(0.5) * (common + rng.normal(size=(FAMILY, length)))
+        values[:changed, FAMILY_PLACE:] += 2.0
+        paths = change_points.evidence(values).log_capital
+        highest = (max(change_points.adjusted(list(paths[:, at]))) for at in range(length))
+        seen = (at + 1 for at, one in enumerate(highest) if one >= np.log(1 / ALPHA))
+        alarms.append(next(seen, NEVER))
+    return alarms
 
 
-def _cases(given: argparse.Namespace) -> Iterator[Case]:
+def otava(given: argparse.Namespace) -> Iterator[Job]:
     laws, count = {**EXCHANGEABLE, **BREAKING}, given.otava_series
     for p_value in OTAVA_P:
         rule, each = f"Otava, p {p_value:g}, {ONCE}", f"Otava, p {p_value:g}, after each value"
         for name in OTAVA_LAWS:
             seed = [given.seed, list(laws).index(name)]
-            every = made(laws[name], seed, given.series, given.length, (given.length, 0.0))[:count]
+            ask = partial(asked, given, p_value, laws[name], seed, STILL)
             for length in OTAVA_LENGTHS:
-                yield (rule, name), STILL, p_value, length, every[:, :length]
-            yield (each, name), STILL, p_value, OTAVA_FIRST, every[:, : OTAVA_LENGTHS[-1]]
+                yield (rule, name, *STILL, length), partial(ask, length, length, count)
+            if p_value == OTAVA_P[0]:
+                length = OTAVA_LENGTHS[-1]
+                fewer = partial(ask, length, OTAVA_FIRST, count // 5)
+                yield (each, name, *STILL, length), fewer
             for place in OTAVA_PLACES:
                 seed = [given.seed, 100 + STEP_LAWS.index(name), place, 2]
-                values = made(laws[name], seed, given.series, place + WITHIN, (place, 2.0))
-                yield (each, name), (place, 2.0), p_value, place, values[:count]
+                ask = partial(asked, given, p_value, laws[name], seed, (place, 2.0))
+                length = place + WITHIN
+                yield (each, name, place, 2.0, length), partial(ask, length, place, count)
+
+
+def asked(  # noqa: PLR0917 - bound one after another
+    given: argparse.Namespace,
+    p_value: float,
+    law: Law,
+    seed: list[int],
+    case: tuple[int, float],
+    length: int,
+    first: int,
+    count: int,
+) -> list[int]:
+    """What Otava says of the first series, of which ours sees all."""
+    whole = given.length if case == STILL else length
+    values = made(law, seed, given.series, whole, case)[:count, :length]
+    with tempfile.TemporaryDirectory() as name:
+        np.savez(Path(name) / "case.npz", rows=values, p_value=p_value, first=first)
+        words = [str(given.otava), str(Path(__file__).with_name("otava_side.py")), name]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=3000)
+    return [int(one) for one in done.stdout.split()]
 
 
 def share(found: int, many: int) -> str:
@@ -172,19 +188,41 @@ def _by(rows: list[Row], length: int, *, is_once: bool) -> str:
     return share(sum(0 < row["first"] <= length for row in mine), len(mine)) if mine else "–"
 
 
-def _kept(rows: Iterator[Row], given: argparse.Namespace) -> Iterator[Row]:
-    """The rows, each written before the next one is made."""
-    if not given.out:
-        yield from rows
-        return
-    given.out.mkdir(parents=True, exist_ok=True)
-    with (given.out / "rows.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow(row)
-            file.flush()
-            yield row
+def read(file: Path) -> list[Row]:
+    """Rows of earlier runs."""
+    if not file.exists():
+        return []
+    with file.open(newline="") as opened:
+        return [
+            {"rule": row["rule"], "law": row["law"], "place": int(row["place"]),
+             "step": float(row["step"]), "length": int(row["length"]),
+             "series": int(row["series"]), "first": int(row["first"])}
+            for row in csv.DictReader(opened)
+        ]  # fmt: skip
+
+
+def measure(jobs: Iterator[Job], file: Path | None, rows: list[Row], seconds: float) -> bool:
+    """Add the rows of each job that has none; returns whether all have."""
+    done = {tuple(row[name] for name in COLUMNS[:5]) for row in rows}
+    end = time.process_time() + seconds
+    for key, compute in jobs:
+        if key in done:
+            continue
+        if time.process_time() > end:
+            return False
+        more = [
+            dict(zip(COLUMNS, (*key, number, first), strict=True))
+            for number, first in enumerate(compute())
+        ]
+        rows += more
+        if file is not None:
+            is_new = not file.exists()
+            with file.open("a", newline="") as opened:
+                writer = csv.DictWriter(opened, COLUMNS, lineterminator="\n")
+                if is_new:
+                    writer.writeheader()
+                writer.writerows(more)
+    return True
 
 
 def main() -> None:
@@ -194,14 +232,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--otava", type=Path, help="only Otava, by this Python")
     parser.add_argument("--otava-series", type=int, default=200)
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="begin no case after so much CPU"
+    )
     parser.add_argument("--out", type=Path, help="folder for rows.csv and table.md")
     given = parser.parse_args()
-    rows = list(_kept(otava(given) if given.otava else chain(families(given), ours(given)), given))
+    file = given.out / "rows.csv" if given.out else None
+    if given.out:
+        given.out.mkdir(parents=True, exist_ok=True)
+    rows = read(file) if file else []
+    jobs = otava(given) if given.otava else chain(ours(given), families(given))
+    is_whole = measure(jobs, file, rows, given.seconds)
     words = f"--series {given.series} --length {given.length} --seed {given.seed}"
     if given.otava:
         words += f" --otava PYTHON --otava-series {given.otava_series}"
     text = "\n".join([f"`bench/compare/histories.py {words}`\n", *table(rows)])
-    print(text)
+    print(text if is_whole else f"{len(rows)} rows so far; run it again to go on")
     if given.out:
         (given.out / "table.md").write_text(f"{text}\n")
 
