@@ -7,6 +7,7 @@ Windows are the seconds of a run. The p50 and p99 of each are logarithms, so com
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from sojourn.stats.variance_components import Components
 NUMBERS = {"p50": 2, "p99": 3}  # place in a second of `Run.series`
 ALPHA = 0.01  # of the gate that is asked about
 MINUTES = (5, 10, 30)
+DOUBTS_MOST = 3  # reasons that are named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,18 @@ def noise(findings: Findings, block_s: float) -> Noise | None:
             if one is not None
         ),
     )
+
+
+def doubts(findings: Findings) -> tuple[tuple[str, int], ...]:
+    """Why runs are unknown, with how many, the most frequent reason first."""
+    reasons = Counter(
+        run.reasons[0]
+        for service in findings.services
+        for point in service.points
+        for run in point.runs
+        if not run.is_believed and run.reasons
+    )
+    return tuple(reasons.most_common(DOUBTS_MOST))
 
 
 def _runs(point: LoadPoint) -> list[Run]:

@@ -12,7 +12,7 @@ import typer
 from sojourn.cli import consent, in_turn, lowered
 from sojourn.cli.draw import named, new_table, to_stdout
 from sojourn.cli.faults import say
-from sojourn.cli.options import RESULTS, AsJson, RecordArgument, Results
+from sojourn.cli.options import RESULTS, AsJson, NoShield, RecordArgument, Results
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.plain import put_json
 from sojourn.cli.run import Quiet
@@ -65,6 +65,7 @@ def noise(
     rate: in_turn.Rate = "",
     within: Within = "5m",
     connections: in_turn.Connections = 16,
+    no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
     force: Force = False,
@@ -101,7 +102,12 @@ def noise(
         waits = patience(wait, None, is_forced=force)
         path = _measured(
             {"kind": service} if service else _side(command),
-            {"rate": rate, "within": within, "connections": connections},
+            {
+                "rate": rate,
+                "within": within,
+                "connections": connections,
+                "shield": "none" if no_shield else "priority",
+            },
             waits=waits,
             results=results,
             yes=yes,
@@ -114,9 +120,12 @@ def noise(
         lowered.for_reading(path)
     from sojourn.analysis import noise as parts
 
-    divided = parts.noise(pipeline.judged(path), in_turn.block_s(2, RUN_S))
+    findings = pipeline.judged(path)
+    divided = parts.noise(findings, in_turn.block_s(2, RUN_S))
     if divided is None or not any(divided.components.values()):
         say("too few runs: five starts of a service with two seconds each are needed")
+        for reason, count in parts.doubts(findings):
+            say(f"unknown: {count} runs: {reason}")
         return Exit.UNKNOWN
     divided = replace(divided, disturbing=_disturbing(path))
     if as_json:
@@ -150,7 +159,14 @@ def _measured(
     starts = in_turn.blocks_in(asked["within"], 1, RUN_S)
     with_load = {**side, "load": {"connections": asked["connections"]}}
     try:
-        study = repeated(with_load, rate=asked["rate"], starts=starts, measure_s=RUN_S, name=NAME)
+        study = repeated(
+            with_load,
+            rate=asked["rate"],
+            starts=starts,
+            measure_s=RUN_S,
+            name=NAME,
+            shield=asked["shield"],
+        )
     except ValidationError as error:
         _, what, fix = next(mistakes(error, {}))
         where = ".".join(map(str, error.errors()[0]["loc"]))
@@ -159,6 +175,7 @@ def _measured(
     say(f"{starts} starts of {RUN_S:g} s each, about {asked['within']}")
     words = ["noise", "--within", asked["within"], "--connections", str(asked["connections"])]
     words += ["--rate", asked["rate"]] if asked["rate"] else []
+    words += ["--no-shield"] if asked["shield"] == "none" else []
     words += ["--service", side["kind"]] if "params" not in side else [
         "--command", side["params"].get("argv") or side["params"]["target"]]  # fmt: skip
     done = in_turn.measured(study, results, waits, command=words, is_quiet=quiet)

@@ -99,6 +99,14 @@ def test_too_few_runs_decide_nothing(
         monkeypatch.setattr(pipeline, "judged", lambda _, one=one: one)
         assert main(["noise", str(record)]) == Exit.UNKNOWN
         assert "too few runs" in capsys.readouterr().err
+    noisy = findings(9)
+    service = noisy.services[0]
+    bad = [replace(r, is_believed=False, reasons=("stopped",)) for r in service.points[0].runs]
+    point = replace(service.points[0], runs=tuple(bad))
+    noisy = replace(noisy, services=(replace(service, points=(point,)),))
+    monkeypatch.setattr(pipeline, "judged", lambda _: noisy)
+    assert main(["noise", str(record)]) == Exit.UNKNOWN
+    assert "unknown: 9 runs: stopped" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

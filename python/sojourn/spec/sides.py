@@ -105,7 +105,13 @@ def study_of(
 
 
 def repeated(
-    side: Mapping[str, Any], *, rate: str, starts: int, measure_s: float, name: str
+    side: Mapping[str, Any],
+    *,
+    rate: str,
+    starts: int,
+    measure_s: float,
+    name: str,
+    shield: str = "priority",
 ) -> Study:
     """A study of one service that is started again and again under one load.
 
@@ -115,13 +121,14 @@ def repeated(
         starts: of the service.
         measure_s: length of a run, s.
         name: of the study.
+        shield: of the server's CPUs.
 
     Raises:
         pydantic.ValidationError: a key is wrong.
     """
     loads = {"rates": [rate], "fractions": ()} if rate else {"fractions": (0.5,)}
     run = {**QUICK, "measure_s": measure_s, "warmup_s": WARMUP_S, "repeats": starts,
-           "budget_s": 86_400.0, "shield": "priority", **loads}  # fmt: skip
+           "budget_s": 86_400.0, "shield": shield, **loads}  # fmt: skip
     service = {"measure": ["sweep"], **side, "load": {**LOAD, **side.get("load", {})}}
     if rate:
         service["max_rps"] = "asked"
