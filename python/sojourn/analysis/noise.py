@@ -1,7 +1,8 @@
 """The noise of a machine, from many starts of one service under one load.
 
-Windows are the seconds of a run. The p50 and p99 of each are logarithms, so components are shares:
-0.05 is about 5 %. Which CPU a thread ran on is part of *start to start*.
+Windows are the parts of a run for which the generator gives quantiles: a second, or less in a short
+run. The p50 and p99 of each are logarithms, so components are shares: 0.05 is about 5 %. Which CPU
+a thread ran on is part of *start to start*.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sojourn.findings.findings import Findings, LoadPoint, Run
 from sojourn.stats import restarts, variance_components, visible_change
 from sojourn.stats.variance_components import Components
 
-NUMBERS = {"p50": 2, "p99": 3}  # place in a second of `Run.series`
+NUMBERS = {"p50": (2, 0.5), "p99": (3, 0.99)}  # place in a window of `Run.series`, and quantile
 ALPHA = 0.01  # of the gate that is asked about
 MINUTES = (5, 10, 30)
 DOUBTS_MOST = 3  # reasons that are named
@@ -50,6 +51,7 @@ class Noise:
     Attributes:
         service: how people call it.
         offered_rps: its load.
+        window_s: length of a window, s.
         components: by number, "p50" and "p99"; None where too little is known.
         modes: numbers of which the starts fall into two groups.
         causes: stolen time, stops of the client.
@@ -59,6 +61,7 @@ class Noise:
 
     service: str
     offered_rps: float
+    window_s: float
     components: dict[str, Components | None]
     modes: tuple[str, ...]
     causes: tuple[Cause, ...]
@@ -84,23 +87,24 @@ def noise(findings: Findings, block_s: float) -> Noise | None:
         name: variance_components.components(
             [_windows(run, at) for run in runs], [float(run.repeat) for run in runs]
         )
-        for name, at in NUMBERS.items()
+        for name, (at, _) in NUMBERS.items()
     }
-    middles = {name: [_middle(run, at) for run in runs] for name, at in NUMBERS.items()}
+    wholes = {name: [_whole(run, q) for run in runs] for name, (_, q) in NUMBERS.items()}
     return Noise(
         service=service.service,
         offered_rps=point.offered_rps,
+        window_s=float(np.median(np.diff([at for at, *_ in runs[0].series] or [0.0, 0.0]))),
         components=components,
-        modes=tuple(n for n, each in middles.items() if restarts.is_bimodal(np.exp(each).tolist())),
+        modes=tuple(n for n, each in wholes.items() if restarts.is_bimodal(np.exp(each).tolist())),
         causes=tuple(
-            _cause(name, [getattr(run, key) for run in runs], middles["p50"])
+            _cause(name, [getattr(run, key) for run in runs], wholes["p50"])
             for name, key in (("stolen time", "steal_share"), ("client stopped", "outage_share"))
         ),
         visible=tuple(
-            (minutes, name, _visible(one, int(60 * minutes / block_s)))
+            (minutes, name, _visible(each, int(60 * minutes / block_s)))
             for minutes in MINUTES
-            for name, one in components.items()
-            if one is not None
+            for name, each in wholes.items()
+            if components[name] is not None
         ),
     )
 
@@ -122,13 +126,14 @@ def _runs(point: LoadPoint) -> list[Run]:
 
 
 def _windows(run: Run, at: int) -> list[float]:
-    """Logarithms of the seconds of a run."""
-    return [math.log(value) for second in run.series if (value := second[at])]
+    """Logarithms of the windows of a run."""
+    return [math.log(value) for window in run.series if (value := window[at])]
 
 
-def _middle(run: Run, at: int) -> float:
-    windows = _windows(run, at)
-    return float(np.mean(windows)) if windows else math.nan
+def _whole(run: Run, q: float) -> float:
+    """Logarithm of a quantile of all its requests; nan without an end."""
+    value = dict(run.sample).get(q)
+    return math.log(value) if value and math.isfinite(value) else math.nan
 
 
 def _cause(name: str, shares: Sequence[float | None], middles: Sequence[float]) -> Cause:
@@ -148,8 +153,14 @@ def _cause(name: str, shares: Sequence[float | None], middles: Sequence[float]) 
     return Cause(name=name, mean=cause.mean, most=cause.most, explains=share, p=float(rank.pvalue))
 
 
-def _visible(of: Components, blocks: int) -> float | None:
-    """What so many blocks show; drift is the same for both runs of a block."""
-    of_run = of.starts.sigma**2 + of.windows.sigma**2 / of.per_run
-    scatter = max(math.sqrt(2 * of_run), 1e-3)
-    return visible_change.change_in(blocks, scatter, ALPHA) if blocks > 0 else None
+def _visible(logs: Sequence[float], blocks: int) -> float | None:
+    """What so many blocks show, by the scatter of whole runs about a line.
+
+    Drift is nearly the same for both runs of a block, and a block's ratio has the noise of two.
+    """
+    known = [(at, value) for at, value in enumerate(logs) if math.isfinite(value)]
+    if blocks < 1 or len(known) < variance_components.RUNS_LEAST:
+        return None
+    at, values = (np.array(each, float) for each in zip(*known, strict=True))
+    rest = values - np.polyval(np.polyfit(at, values, 1), at)
+    return visible_change.change_in(blocks, math.sqrt(2) * visible_change.scatter(rest), ALPHA)

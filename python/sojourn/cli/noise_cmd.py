@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sojourn.stats.variance_components import Component
 
 NAME = "noise"
-RUN_S = 6.0  # six windows of a second
+RUN_S = 6.0
 CURES = {
     "start to start": "measure from many fresh starts; no longer run helps",
     "within a run": "longer runs",
@@ -77,7 +77,7 @@ def noise(
 
     With --command or --service, one service is started again and again under one load. With a
     record, its runs are used. Printed are the parts of the noise with 95 % intervals: from start to
-    start, within a run (from second to second), and drift. Then what goes with stolen time and with
+    start, within a run, and drift. Then what goes with stolen time and with
     stops of the client, what disturbs the machine, and the smallest change that a gate sees.
 
     Exit codes: 0 printed, 2 the options are wrong, 3 too few runs, 4 something outside failed, 130
@@ -219,7 +219,7 @@ def _print(divided: Noise) -> None:
 def _lines(divided: Noise) -> list[str]:
     known = next(one for one in divided.components.values() if one is not None)
     where = f"{divided.service} at {divided.offered_rps:,.0f} requests/s"
-    base = f"{known.runs} starts, {known.per_run:.3g} windows of 1 s each"
+    base = f"{known.runs} starts, {known.per_run:.3g} windows of {divided.window_s:.2g} s each"
     lines = ["", f"{where}, {base}. Sizes are standard deviations."]
     lines += [f"Starts fall into two groups: {', '.join(divided.modes)}."] if divided.modes else []
     lines += [_of_cause(cause) for cause in divided.causes if math.isfinite(cause.mean)]

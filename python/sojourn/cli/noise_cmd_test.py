@@ -35,7 +35,9 @@ def findings(count: int, starts: float = STARTS, slope: float = 0.0) -> Findings
             for at in range(6)
         )
         steal = STEAL * math.exp(own)
-        return replace(of, repeat=repeat, series=seconds, steal_share=steal, is_believed=True)
+        sample = ((0.5, 1e5 * math.exp(own)), (0.99, 3e5 * math.exp(own)))
+        made = replace(of, repeat=repeat, series=seconds, sample=sample, is_believed=True)
+        return replace(made, steal_share=steal)
 
     runs = tuple(run(point.runs[0], repeat) for repeat in range(count))
     point = replace(point, runs=runs)
