@@ -84,13 +84,18 @@ def main() -> None:
         for kind in kinds:
             rows.append(session(kind, given, folder))
             print("\n".join(f"{key}: {value}" for key, value in rows[-1].items()), flush=True)
-    if given.out:
-        given.out.mkdir(parents=True, exist_ok=True)
-        with (given.out / "rows.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, dict.fromkeys(k for row in rows for k in row),
-                                    lineterminator="\n")  # fmt: skip
-            writer.writeheader()
-            writer.writerows(rows)
+            if given.out:
+                write(given.out, rows)
+
+
+def write(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """All rows so far."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "rows.csv").open("w", newline="") as file:
+        columns = dict.fromkeys(key for row in rows for key in row)
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":
