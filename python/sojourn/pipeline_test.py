@@ -51,13 +51,18 @@ def record(results: Path) -> store.Record:
 
 
 def test_a_study_ends_with_an_answer_a_record_and_exit_0(
-    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    lab: Lab,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("SOJOURN_COMMIT", "c0ffee")
     code = run(tmp_path, "--json")
     out = json.loads(capsys.readouterr().out)
     assert (code, out["verdict"]) == (Exit.OK, Verdict.HOLDS)
     kept = record(tmp_path)
     assert kept.is_complete
+    assert kept.manifest["ci"]["commit"] == "c0ffee"
     assert len(kept.outcomes()) == len(lab.points)
     low, high = (
         out["services"][0]["max_load"]["border"]["interval_rps"][key] for key in ("lo", "hi")
