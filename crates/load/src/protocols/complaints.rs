@@ -86,8 +86,8 @@ const KNOWN: &[(Known, &str)] = &[
         "raise the server's memory (memcached -m), let it evict (no -M), or ask for fewer \
       --items",
     ),
-    (Part("42P05"), POOLER),
-    (Part("26000"), POOLER),
+    (Part(" 42P05: "), POOLER), // a code of PostgreSQL, and no number in what it says
+    (Part(" 26000: "), POOLER),
 ];
 
 /// What servers say that take no more connections, and what helps.
@@ -95,7 +95,7 @@ const FULL: &[(&str, &str)] = &[
     ("max number of clients", CLIENTS),
     ("max clients", CLIENTS),
     ("Too many open connections", "raise memcached's -c, or use fewer --connections"),
-    ("53300", MAX_CONNECTIONS),
+    (" 53300: ", MAX_CONNECTIONS),
     ("too many clients", MAX_CONNECTIONS),
     (
         "no more connections allowed",
@@ -197,6 +197,8 @@ mod tests {
             assert!(of(text).contains(part), "{text}: {}", of(text));
         }
         assert_eq!(fix("-ERR value is 26 bytes too OOMy"), None);
+        assert_eq!(fix("ERROR 22003: value \"26000\" is out of range"), None);
+        assert!(!refuses_connections("ERROR 23503: key (id)=(53300) is not present in table"));
         assert!(refuses_connections("-ERR max number of clients reached"));
         assert!(!refuses_connections("-OOM command not allowed"));
         let pooler = "ERROR 08P01: no more connections allowed (max_client_conn)";

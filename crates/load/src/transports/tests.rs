@@ -10,6 +10,7 @@ use super::*;
 use crate::transports::hello::Greeting;
 
 mod broken;
+mod broken_tls;
 mod greeting;
 
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -12,6 +12,8 @@ mod client;
 mod faults;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+#[cfg(any(test, fuzzing))]
+pub mod known;
 mod link;
 mod pem;
 mod seen;

@@ -37,6 +37,8 @@ pub struct Manner {
     pub refuse_every: u64,
     /// Every reply is without a row.
     pub is_empty: bool,
+    /// All clients share one connection behind it, as with a pooler, so a second one prepares in vain.
+    pub is_pooler: bool,
 }
 
 pub const GOOD: Manner = Manner {
@@ -45,6 +47,7 @@ pub const GOOD: Manner = Manner {
     stall: Duration::ZERO,
     refuse_every: 0,
     is_empty: false,
+    is_pooler: false,
 };
 
 #[derive(Default)]
@@ -99,11 +102,12 @@ fn serve(mut stream: TcpStream, manner: Manner, seen: &Seen) -> Option<()> {
         let (kind, body) = next(&mut stream, false)?;
         match kind {
             b'P' => {
-                seen.parsed.fetch_add(1, SeqCst);
+                has_failed = seen.parsed.fetch_add(1, SeqCst) > 0 && manner.is_pooler;
                 parameters = u8::from(body.windows(2).any(|two| two == b"$1"));
-                out.extend(message(b'1', b""));
+                let there = b"SERROR\0C42P05\0Mprepared statement \"s0\" already exists\0\0";
+                out.extend(if has_failed { message(b'E', there) } else { message(b'1', b"") });
             }
-            b'D' => {
+            b'D' if !has_failed => {
                 out.extend(message(
                     b't',
                     &[&[0, parameters], &[0, 0, 0, 23][..parameters as usize * 4]].concat(),

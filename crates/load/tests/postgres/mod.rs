@@ -115,6 +115,19 @@ fn replies_that_find_nothing_are_no_success_unless_they_may() {
 }
 
 #[test]
+fn a_pooler_that_shares_connections_is_asked_by_text_and_named_where_it_is_not() {
+    for transport in usable() {
+        let pooler = || fake::start(Manner { is_pooler: true, ..GOOD }).0;
+        let fault = refused(job(pooler(), transport));
+        assert!(fault.what.contains("42P05"), "{transport}: {fault}");
+        assert!(fault.fix.contains("pooler") && fault.fix.contains("prepared=false"), "{fault}");
+        let option = [("prepared".into(), "false".into())].into();
+        let got = run(Job { option, ..job(pooler(), transport) });
+        assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
+    }
+}
+
+#[test]
 fn a_server_that_does_not_let_us_in_is_told_with_what_would_mend_it() {
     let folder = Folder::new();
     for way in [Way::Clear, Way::Scram] {

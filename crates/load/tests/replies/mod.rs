@@ -115,6 +115,40 @@ fn more_bytes_than_a_reply_has_cost_a_connection_and_no_request() {
 }
 
 /// RFC 9112, 9.6: what was sent behind the last reply of a connection was not looked at.
+/// A page that counts its visits, as it stands after nine of them: it grows by a letter.
+#[test]
+fn a_page_that_grows_while_it_is_measured_fails_by_its_length_and_counts_where_any_does() {
+    let visits = AtomicU64::new(7);
+    let port = mirror::listen(move |stream| {
+        let mut lines = BufReader::new(&stream).lines();
+        while let Some(Ok(line)) = lines.next() {
+            if line.is_empty() {
+                let page = format!("visits: {}", visits.fetch_add(1, SeqCst));
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", page.len());
+                let _ = (&stream).write_all(&[head, page].concat().into_bytes());
+            }
+        }
+    });
+    for transport in usable() {
+        let unused = Server::start(Behaviour::Good);
+        let ask = |expect_bytes| {
+            let target = format!("http://127.0.0.1:{port}/");
+            run(Job {
+                target,
+                rate: "500".into(),
+                depth: 1,
+                expect_bytes,
+                ..job(&unused, transport)
+            })
+        };
+        let strict = ask(9).result; // as `sojourn try` saw it three times
+        assert_eq!(strict.errors.get("length"), Some(&strict.requests), "{:?}", strict.errors);
+        assert_eq!(strict.verdict, Verdict::Unknown, "{transport}");
+        let any = ask(0).result;
+        assert!(any.errors.is_empty(), "{transport}: {:?}", any.errors);
+    }
+}
+
 #[test]
 fn requests_behind_a_reply_that_closes_are_sent_again() {
     let port = mirror::listen(|mut stream| {

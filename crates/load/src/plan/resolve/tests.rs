@@ -46,6 +46,8 @@ fn what_cannot_be_is_refused_with_its_place() {
     assert_eq!(fault(|job| job.cpus = "0-".into()).at, "cpus");
     assert_eq!(fault(|job| job.cpus = "900".into()).at, "cpus");
     assert_eq!(fault(|job| job.server_cpus = "one".into()).at, "server_cpus");
+    let absent = fault(|job| job.server_cpus = "0,1023".into());
+    assert!(absent.at == "server_cpus" && absent.what.contains("no CPU 1023"), "{absent}");
     assert_eq!(fault(|job| job.duration = "1e20s".into()).at, "duration");
     assert_eq!(fault(|job| job.transport = "carrier-pigeon".into()).at, "transport");
     assert_eq!(fault(|job| job.wait = "doze".into()).at, "wait");

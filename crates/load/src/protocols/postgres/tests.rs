@@ -291,6 +291,8 @@ fn what_a_server_refuses_is_told_with_what_would_mend_it() {
         ("28000", "no pg_hba.conf entry", "pg_hba.conf"),
         ("3D000", "database \"shop\" does not exist", "createdb shop"),
         ("53300", "sorry, too many clients already", "max_connections"),
+        ("42P05", "prepared statement \"s0\" already exists", "prepared=false"),
+        ("26000", "prepared statement \"s0\" does not exist", "prepared=false"),
         ("XX000", "something else", "log"),
     ] {
         let (what, fix) = refused(fresh(), &error(code, text));

@@ -1,37 +1,13 @@
 //! What `make fuzz` gives to a connection under TLS once it is open; compiled for it alone.
 
-use std::sync::{Arc, LazyLock};
+use rustls::ServerConnection;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
-
+use super::known::{CLIENT, SERVER};
 use super::link::{Link, State};
-use super::{RECORD, Secure, Seen};
-use crate::job::Job;
-use crate::job::target::{Scheme, Target};
+use super::{RECORD, Seen};
 
-const CERTIFICATE: &[u8] = include_bytes!("../../../tests/tls/server.pem");
-const KEY: &[u8] = include_bytes!("../../../tests/tls/server.key");
-/// As in the table of protocols, which no transport imports.
-static HTTPS: Scheme = Scheme::secured("https", 443, "");
 /// Messages after which a handshake is over in any case.
 const ROUNDS: usize = 8;
-
-static SERVER: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
-    let chain = CertificateDer::pem_slice_iter(CERTIFICATE).collect::<Result<_, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap();
-    Arc::new(builder.with_no_client_auth().with_single_cert(chain, key).unwrap())
-});
-static CLIENT: LazyLock<Secure> = LazyLock::new(|| {
-    let job = Job { target: "https://h/".into(), insecure: true, ..Job::default() };
-    let target = Target::parse(&job.target, &[&HTTPS]).unwrap();
-    Secure::of(&job, &target).unwrap().unwrap()
-});
 
 /// Two ends in memory, and what the client was told.
 struct Ends {

@@ -1,0 +1,55 @@
+//! A connection under TLS that broke, and was dropped and opened again before a poll could report it.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+
+use rustls::{ServerConnection, StreamOwned};
+
+use super::*;
+use crate::transports::tls;
+use crate::transports::tls::known::{CLIENT, SERVER};
+
+static SHAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Echoes, and at `q` sends what is no record.
+fn serve(stream: TcpStream) {
+    SHAKEN.fetch_add(1, SeqCst);
+    let session = ServerConnection::new(SERVER.clone()).unwrap();
+    let mut stream = StreamOwned::new(session, stream);
+    let mut byte = [0];
+    while stream.read_exact(&mut byte).is_ok() {
+        let _ = match &byte {
+            b"q" => stream.sock.write_all(&[0xff; 64]),
+            _ => stream.write_all(&byte),
+        };
+    }
+}
+
+/// Polls, in which nothing may be reported, until `is_so`.
+fn until(transport: &mut dyn Transport, mut is_so: impl FnMut(&mut dyn Transport) -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !is_so(transport) {
+        assert!(Instant::now() < deadline, "it never comes to that");
+        transport.poll(Patience::for_first(1_000_000), &mut |event| panic!("{event:?}"));
+    }
+}
+
+#[test]
+fn the_end_of_a_dropped_connection_under_tls_does_not_end_the_next_one() {
+    let address = server(serve);
+    for entry in usable() {
+        let before = SHAKEN.load(SeqCst);
+        let mut transport = tls::open(entry, ends(address, 1, 64), &CLIENT, "h").unwrap();
+        let transport = transport.as_mut();
+        transport.send(0, b"q");
+        // The poll that meets the garbage reports nothing: the next one would.
+        until(transport, |transport| !transport.tls().unwrap().wrong.is_empty());
+        transport.close(0);
+        until(transport, |transport| transport.reopen(0) == Reopen::Open);
+        transport.send(0, b"new");
+        let mut found = Found::of(1);
+        found.until(transport, |found| found.bytes[0] == b"new");
+        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+        assert_eq!(SHAKEN.load(SeqCst) - before, 2, "{}: one was ended", entry.kind.name);
+    }
+}
