@@ -25,7 +25,7 @@ at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
 test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom mutants lock audit docs doctor clean
+.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs doctor clean
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -139,6 +139,12 @@ bench: build ## compare with peers, interleaved, as ratios; raw runs kept under 
 
 SIZE ?= 20
 SEED ?= 1
+miri: ## an interpreter that sees wrong accesses, over what is pure in the generator; needs a nightly
+	@scripts/miri
+
+tsan: ## ThreadSanitizer over the generator's own tests; minutes; needs a nightly
+	@scripts/tsan
+
 fuzz: ## fuzzing of what reads bytes from elsewhere, FOR=600 s for each target; needs cargo-fuzz, a nightly
 	@scripts/fuzz $(FOR)
 

@@ -159,3 +159,16 @@ def test_where_docs_hold_no_code_none_is_looked_for(crate: str) -> None:
     for path, text in _files(crate).items():
         fences = re.findall(r"^ *//[/!] ?```(.*)$", text, re.MULTILINE)
         assert set(fences[::2]) <= {"text"}, f"{path}: set doctest = true in crates/{crate}"
+
+
+def test_every_unsafe_block_has_to_give_its_reason() -> None:
+    """Clippy refuses one without a SAFETY comment, in each crate and in what lies beside them."""
+    lint = "undocumented_unsafe_blocks"
+    of_all = tomllib.loads((CRATES.parent / "Cargo.toml").read_text())["workspace"]["lints"]
+    assert of_all["clippy"][lint] in {"warn", "deny"}
+    for path in [*CRATES.glob("*/Cargo.toml"), CRATES.parent / "loom" / "Cargo.toml"]:
+        lints = tomllib.loads(path.read_text())["lints"]
+        own = lints.get("clippy", {}).get(lint)
+        assert lints.get("workspace") or own in {"warn", "deny"}, path
+    every = (path for at in (CRATES, CRATES.parent / "loom") for path in at.rglob("*.rs"))
+    assert not [path for path in every if lint in path.read_text()], "one is let off"

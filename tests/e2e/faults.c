@@ -2,13 +2,15 @@
 
    FAULT_FILE   a file of three longs, which all of them map: fail at, calls so far, errno
    FAULT_BELOW  only calls on files below this folder count
-   FAULT_CALLS  files (without it), forks (and threads), memory (pieces of 64 KiB or more), or clock:
+   FAULT_CALLS  files (without it): what writes; opens: what opens, for reading too, and folders;
+                forks (and threads), memory (pieces of 64 KiB or more), or clock:
                 from the n-th look at the time of day on, that is as many seconds later as errno says
    FAULT_LATE   nothing counts until faults_arm() was called
 
    Preloaded (LD_PRELOAD) between a program and the C library. What failed is said on file number 2
    when FAULT_SAY is set. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,7 @@
 struct shared { _Atomic long at, count, error; char last[PATH_MAX]; };
 static struct shared *shared;
 static const char *below;
-static enum { FILES, FORKS, MEMORY, CLOCK } calls;
+static enum { FILES, OPENS, FORKS, MEMORY, CLOCK } calls;
 static int is_armed;
 void faults_arm(void) { is_armed = 1; }
 
@@ -42,7 +44,8 @@ __attribute__((constructor)) static void begin(void) {
     void *map = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0);
     syscall(SYS_close, handle);
     const char *kind = getenv("FAULT_CALLS");
-    if (kind != NULL) calls = kind[0] == 'm' ? MEMORY : kind[0] == 'c' ? CLOCK : kind[1] == 'o' ? FORKS : FILES;
+    if (kind != NULL)
+        calls = kind[0] == 'm' ? MEMORY : kind[0] == 'c' ? CLOCK : kind[0] == 'o' ? OPENS : kind[1] == 'o' ? FORKS : FILES;
     is_armed = getenv("FAULT_LATE") == NULL;
     if (map != MAP_FAILED) shared = map;
 }
@@ -53,7 +56,8 @@ static int reaches(const char *call, const char *path);
 
 /* Whether this call is the one that fails: it then has its errno. */
 static int fails(const char *call, const char *path) {
-    if (shared == NULL || calls != FILES || !is_below(path)) return 0;
+    int is_counted = calls == FILES || (calls == OPENS && strcmp(call, "open") == 0);
+    if (shared == NULL || !is_counted || !is_below(path)) return 0;
     return reaches(call, path);
 }
 
@@ -93,21 +97,27 @@ static int fails_in(const char *call, int folder, const char *name) {
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
 
+#define COUNTS(flags) (calls == OPENS || (flags) & WRITES)
+
 #define OPEN(name)                                                              \
     int name(const char *path, int flags, ...) {                                \
         va_list more; va_start(more, flags);                                    \
         mode_t mode = va_arg(more, mode_t); va_end(more);                       \
-        if (flags & WRITES && fails_in("open", AT_FDCWD, path)) return -1;      \
+        if (COUNTS(flags) && fails_in("open", AT_FDCWD, path)) return -1;      \
         return NEXT(name)(path, flags, mode);                                   \
     }
 #define OPENAT(name)                                                            \
     int name(int folder, const char *path, int flags, ...) {                    \
         va_list more; va_start(more, flags);                                    \
         mode_t mode = va_arg(more, mode_t); va_end(more);                       \
-        if (flags & WRITES && fails_in("open", folder, path)) return -1;        \
+        if (COUNTS(flags) && fails_in("open", folder, path)) return -1;        \
         return NEXT(name)(folder, path, flags, mode);                           \
     }
 OPEN(open) OPEN(open64) OPENAT(openat) OPENAT(openat64)
+DIR *opendir(const char *path) {
+    if (COUNTS(0) && fails_in("open", AT_FDCWD, path)) return NULL;
+    return NEXT(opendir)(path);
+}
 
 ssize_t write(int handle, const void *data, size_t size) {
     if (fails_at("write", handle)) return -1;

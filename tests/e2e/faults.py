@@ -1,20 +1,21 @@
 """A small study again and again, in each of which another call of one kind fails (`faults.c`).
 
-    faults.py simulated FOLDER [EVERY]   on a machine that is simulated; a line of JSON for each n
+    faults.py FOLDER ERROR FIRST LAST EVERY   a line of JSON for each n; LAST 0: to the end
 
-The program is preloaded with `faults.c`. It forks for each n, so nothing is imported twice, and the
-child calls the command line as a person does: first with the fault, then without, which resumes.
+The machine is simulated, the files are real. The program is preloaded with `faults.c`. It forks for
+each n, so nothing is imported twice, and the child calls the command line as a person does: first
+with the fault, then without, which resumes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import io
 import json
 import os
 import shutil
-import struct
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,12 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty import Asked, Shared, adopt, ended
 
 from sojourn import disk, host, store, testing
 from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.plan import Point
 from sojourn.report import files, page
+from sojourn.run import journal
 from sojourn.spec import Study
 
 STUDY = """schema = "sojourn.study/1"
@@ -48,31 +51,7 @@ measure = ["sweep"]
 q = 0.99
 bound = "1ms"
 """
-HEAD = struct.Struct("lll")
-LAST = 4096
 FACTS: list[host.Facts] = []
-
-
-class Shared:
-    """What all processes of a run see: which call fails, and how many there were."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def set(self, at: int, error: int) -> None:
-        """Let the call number `at` fail from now on; 0: none."""
-        with self._path.open("r+b") as file:  # never shorter: it is mapped
-            file.write(HEAD.pack(at, 0, error) + bytes(LAST))
-
-    @property
-    def count(self) -> int:
-        """Calls so far."""
-        return int(HEAD.unpack_from(self._path.read_bytes())[1])
-
-    @property
-    def last(self) -> str:
-        """The call that failed, and on what."""
-        return self._path.read_bytes()[HEAD.size :].partition(b"\0")[0].decode()
 
 
 def child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -131,49 +110,57 @@ def left(results: Path) -> dict[str, Any]:
         "complete": complete,
         "parts": [name for name in every if name.endswith(".part")],
         "page": [name for name in every if name.endswith("report.html")],
+        "undone": [str(one) for one in runs.restore(results.parent / "state")],
+        "journal": len(journal.read(results.parent / "state")),
     }
 
 
-def each(folder: Path, shared: Shared, error: int, every: int) -> Iterator[dict[str, Any]]:
+def imported(results: Path) -> None:
+    """Import what a run imports on its way, so that no later one has to."""
+
+    def names() -> dict[str, Any]:
+        run(results)
+        return {"names": sorted(sys.modules)}
+
+    for name in child(names)["names"]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def each(folder: Path, shared: Shared, asked: Asked) -> Iterator[dict[str, Any]]:
     """A line for each call of the study: how it ended when that failed, and what then remained."""
     results = folder / "results"
 
-    def clean() -> None:
-        shutil.rmtree(results, ignore_errors=True)
+    def seen() -> dict[str, Any]:
+        return {**child(lambda: left(results)), "running": ended({os.getpid()})}
 
-    clean()
+    shutil.rmtree(results, ignore_errors=True)
     shared.set(0, 0)
     first = child(lambda: run(results))
     total = shared.count
-    yield {"n": 0, "calls": total, **first, "left": child(lambda: left(results))}
-    first_n = int(os.environ.get("FAULT_FIRST", "1"))
-    for number in range(first_n, total + 1, every):
-        clean()
-        shared.set(number, error)
+    yield {"n": 0, "calls": total, **first, "left": seen()}
+    for number in asked.numbers(total):
+        shutil.rmtree(results, ignore_errors=True)
+        shared.set(number, asked.error)
         done = child(lambda: run(results))
-        call = shared.last.replace(str(results), "")
+        call, reached = shared.last.replace(str(folder), ""), shared.count >= number
         shared.set(0, 0)
-        found = child(lambda: left(results))
+        row = {"n": number, "call": call, "reached": reached, **done, "left": seen()}
         again = child(lambda: run(results))
-        yield {
-            "n": number,
-            "call": call,
-            **done,
-            "left": found,
-            "again": again["code"],
-            "again_err": again["err"],
-            "then": child(lambda: left(results)),
-        }
+        yield {**row, "again": again["code"], "again_err": again["err"], "then": seen()}
 
 
 def begin() -> None:
-    """Command line: simulated FOLDER ERROR EVERY."""
-    folder, error, every = Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    """Command line: FOLDER ERROR FIRST LAST EVERY."""
+    folder, (error, first, last, every) = Path(sys.argv[1]), map(int, sys.argv[2:6])
     FACTS.append(host.read())  # what takes long and is no writing is done once, before the forks
     page.policy()
     (folder / "small.toml").write_text(STUDY, encoding="utf-8")
     shared = Shared(Path(os.environ["FAULT_FILE"]))
-    for line in each(folder, shared, error, every):
+    adopt(is_so=True)
+    imported(folder / "results")
+    asked = Asked(error=error, first=first, last=last, every=every)
+    for line in each(folder, shared, asked):
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
 

@@ -5,27 +5,23 @@ SOJOURN_FAULTS_EVERY=1 lets each fork of a study fail in turn; without it a samp
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
-import shutil
+import runpy
 import signal
-import struct
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from sojourn import run, store
+from sojourn import store
 from sojourn.cli.app import main
 from sojourn.errors import Exit
-from sojourn.places import proc
-from sojourn.run import journal
 from sojourn.testing import installed, is_bug
 
 pytestmark = [
@@ -36,158 +32,52 @@ pytestmark = [
     ),
 ]
 
-HERE = Path(__file__).parent
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+faulty = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("faulty.py"))))
 EVERY = int(os.environ.get("SOJOURN_FAULTS_EVERY", "12"))
 VERDICTS = {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
-HEAD = struct.Struct("lll")
-STUDY = """schema = "sojourn.study/1"
-name = "small"
-question = "What remains?"
-aa = false
-[run]
-measure_s = {measure_s}
-warmup_s = 0.1
-repeats = 1
-retries = 0
-fractions = [0.2]
-peak_s = 0.2
-peak_repeats = 1
-[[services]]
-kind = "memcached"
-measure = ["sweep"]
-[services.params]
-items = 500
-[services.load]
-connections = 4
-[services.qos]
-q = 0.99
-bound = "500ms"
-"""
-
 Needs = Callable[[str], None]
-Eventually = Callable[[Callable[[], bool], str], None]
-
-
-def words(folder: Path, measure_s: float = 0.3) -> list[str]:
-    (folder / "small.toml").write_text(STUDY.format(measure_s=measure_s), encoding="utf-8")
-    return [
-        sys.executable,
-        "-m",
-        "sojourn",
-        "run",
-        str(folder / "small.toml"),
-        "--force",
-        "--results",
-        str(folder / "results"),
-    ]
 
 
 @pytest.fixture(name="env")
 def _env(tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "SOJOURN_STATE": str(tmp_path / "state"),
-    }
+    return faulty.environment(tmp_path)
 
 
-@pytest.fixture(name="faulty")
-def _faulty(tmp_path: Path, env: dict[str, str]) -> Callable[..., tuple[int, str, int]]:
-    """A study in which a call fails: its exit code, what it said, and how many calls there were."""
-    if COMPILER is None:
+@pytest.fixture(name="shim")
+def _shim(tmp_path: Path) -> Path:
+    if faulty.COMPILER is None:
         pytest.skip("needs a C compiler")
-    shim, shared = tmp_path / "faults.so", tmp_path / "shared"
-    made = [COMPILER, "-shared", "-fPIC", "-O1", "-o", str(shim), str(HERE / "faults.c"), "-ldl"]
-    subprocess.run(made, check=True)
-
-    def go(calls: str, at: int, error: int) -> tuple[int, str, int]:
-        shared.write_bytes(HEAD.pack(at, 0, error) + bytes(4096))
-        shutil.rmtree(tmp_path / "results", ignore_errors=True)
-        more = {
-            "LD_PRELOAD": str(shim),
-            "FAULT_FILE": str(shared),
-            "FAULT_BELOW": "/none",
-            "FAULT_CALLS": calls,
-        }
-        done = subprocess.run(
-            words(tmp_path),
-            env={**env, **more},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        return done.returncode, done.stderr, HEAD.unpack_from(shared.read_bytes())[1]
-
-    return go
+    return faulty.shim(tmp_path)
 
 
-def below(pid: int) -> set[int]:
-    """A process and all that descend from it."""
-    seen = [one for one in map(proc.stat, proc.pids()) if one is not None]
-    found = {pid}
-    while more := {one.pid for one in seen if one.parent in found} - found:
-        found |= more
-    return found
-
-
-def servers() -> set[int]:
-    """Servers that a lab of these tests has started; the tests adopt those that lost their lab."""
-    found = filter(None, map(proc.stat, below(os.getpid())))
-    return {one.pid for one in found if "memcached" in one.name and one.state != "Z"}
-
-
-@pytest.fixture(name="adopting")
-def _adopting() -> Iterator[None]:
-    libc, adopts = ctypes.CDLL(None), 36  # PR_SET_CHILD_SUBREAPER, include/uapi/linux/prctl.h
-    assert libc.prctl(adopts, 1) == 0
-    yield
-    libc.prctl(adopts, 0)
-
-
+@pytest.mark.parametrize("error", [errno.EAGAIN, errno.ENOMEM], ids=["no process", "no memory"])
 def test_a_process_that_cannot_be_started_is_a_fault_in_words_and_leaves_nothing(
-    faulty: Callable[..., tuple[int, str, int]],
-    tmp_path: Path,
-    needs: Needs,
-    eventually: Eventually,
-    adopting: None,
+    shim: Path, tmp_path: Path, needs: Needs, error: int
 ) -> None:
     needs("memcached")
-    code, said, total = faulty("forks", 0, errno.EAGAIN)
-    assert code in VERDICTS, said
-    assert total > 5
-    table: Counter[int] = Counter()
-    for number in range(1, total + 1, EVERY):
-        code, said, _ = faulty("forks", number, errno.EAGAIN)
-        what = f"fork {number} of {total}: {said}"
-        table[code] += 1
-        assert code in {*VERDICTS, Exit.FAILED}, what
-        assert not is_bug(said), what
-        assert "Traceback" not in said, what
-        if code == Exit.FAILED:
-            assert "fix:" in said, what
-        eventually(lambda: not servers(), f"a server is left: {what}")
-        assert run.restore(tmp_path / "state") == (), what
-        assert journal.read(tmp_path / "state") == (), what
-    rows = (f"  exit {code}: {n}" for code, n in sorted(table.items()))
-    sys.stdout.write("\n".join(["", f"forks, each {EVERY}. of {total}:", *rows, ""]))
+    sound, *rows = faulty.real(
+        shim, tmp_path, faulty.Asked(calls="forks", error=error, every=EVERY)
+    )
+    assert sound["code"] in VERDICTS, sound["err"]
+    assert sound["calls"] > 5
+    for row in rows:
+        faulty.check(sound, row, is_exact=False)
+    sys.stdout.write(faulty.text(f"forks, {error}", sound["calls"], rows))
 
 
+@pytest.mark.parametrize("jump_s", [3600, -3600], ids=["an hour later", "an hour earlier"])
 def test_a_clock_that_jumps_by_an_hour_voids_the_load_and_ends_nothing(
-    faulty: Callable[..., tuple[int, str, int]], tmp_path: Path, needs: Needs
+    shim: Path, tmp_path: Path, needs: Needs, jump_s: int
 ) -> None:
     needs("memcached")
-    code, said, total = faulty("clock", 0, 0)
-    assert code in VERDICTS, said
-    for number in (total // 3, total // 2, 2 * total // 3):
-        code, said, _ = faulty("clock", number, 3600)
-        assert code in VERDICTS, said
-        assert not is_bug(said)
-        (path,) = store.records(tmp_path / "results")
-        assert store.read(path).is_complete
-        assert journal.read(tmp_path / "state") == ()
+    sound, *rows = faulty.real(
+        shim, tmp_path, faulty.Asked(calls="clock", error=jump_s, every=5 * EVERY)
+    )
+    assert sound["code"] in VERDICTS, sound["err"]
+    for row in rows:
+        faulty.check(sound, row, is_exact=False)
+        assert row["code"] in VERDICTS, row["err"]
+        assert row["left"]["complete"] == [True]
 
 
 def test_a_lab_that_was_stopped_for_seconds_says_so_and_ends_as_usual(
@@ -195,7 +85,11 @@ def test_a_lab_that_was_stopped_for_seconds_says_so_and_ends_as_usual(
 ) -> None:
     needs("memcached")
     with subprocess.Popen(
-        words(tmp_path, 3.0), env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
+        faulty.words(tmp_path, 3.0),
+        env=env,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as made:
         until = time.monotonic() + 300
         while not list(tmp_path.glob("results/*/*/*/points/*-sweep-*/load.job.json")):
@@ -203,7 +97,7 @@ def test_a_lab_that_was_stopped_for_seconds_says_so_and_ends_as_usual(
             assert time.monotonic() < until, "no load"
             time.sleep(0.02)
         time.sleep(0.5)
-        every = below(made.pid)
+        every = faulty.below(made.pid)
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for pid in every:
                 os.kill(pid, number)
@@ -232,7 +126,9 @@ def _disk(
     try:
         with pytest.MonkeyPatch.context() as patch:
             installed(patch, tmp_path_factory.mktemp("locks"))
-            (tmp_path / "small.toml").write_text(STUDY.format(measure_s=0.2), encoding="utf-8")
+            (tmp_path / "small.toml").write_text(
+                faulty.STUDY.format(measure_s=0.2), encoding="utf-8"
+            )
             assert main(["run", str(tmp_path / "small.toml"), "--results", str(at)]) in VERDICTS
         yield at
     finally:

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What becomes of a study when one call of it fails: which call, errno, exit code, how often.
+
+    bench/faults.py try files ENOSPC --first 1 --last 60   each n on a simulated machine
+    bench/faults.py try forks EAGAIN --real                on this machine, with a real memcached
+    bench/faults.py try clock 3600 --every 8               seconds instead of an errno
+    bench/faults.py table FILE…                            prints what several of them came to
+
+Calls are those of `tests/e2e/faults.c`: files, opens, forks, memory, clock. Each n is held to what
+`tests/e2e/faulty.py` asks: words with a fix, no false number, nothing left, and a second run goes
+on to what the undisturbed one gives. Rows go to `bench/runs/`, one file a call of this program.
+Exit code 1: an n did not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import runpy
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RUNS = ROOT / "bench/runs"
+faulty = SimpleNamespace(**runpy.run_path(str(ROOT / "tests/e2e/faulty.py")))
+
+LINE = "{:<10} {:<7} {:<8} {:<10} {:>4} {:>5} {:>5}".format
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parts = parser.add_subparsers(dest="do", required=True)
+    trying = parts.add_parser("try")
+    trying.add_argument("calls", choices=["files", "opens", "forks", "memory", "clock"])
+    trying.add_argument("error", help="a name of errno, or seconds")
+    trying.add_argument(
+        "--real", action="store_true", help="this machine instead of a simulated one"
+    )
+    for name, default in (("--first", 1), ("--last", 0), ("--every", 1)):
+        trying.add_argument(name, type=int, default=default)
+    parts.add_parser("table").add_argument("files", type=Path, nargs="+")
+    given = parser.parse_args()
+    if given.do == "table":
+        return printed(json.loads(file.read_text(encoding="utf-8")) for file in given.files)
+    return printed([tried(given)])
+
+
+def tried(given: argparse.Namespace) -> dict[str, Any]:
+    """The rows of one kind of call and errno, kept in a file."""
+    error = getattr(errno, given.error, None) or int(given.error)
+    asked = faulty.Asked(
+        calls=given.calls, error=error, every=given.every, first=given.first, last=given.last
+    )
+    runs = faulty.real if given.real else faulty.simulated
+    with tempfile.TemporaryDirectory(prefix="faults-") as name:
+        sound, *rows = runs(faulty.shim(Path(name)), Path(name), asked)
+    for row in rows:
+        row["wrong"] = wrong(sound, row, is_exact=not given.real)
+    at = "real" if given.real else "simulated"
+    found = {
+        "machine": at,
+        "calls": given.calls,
+        "error": given.error,
+        "sound": sound,
+        "rows": rows,
+    }
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = RUNS / f"{stamp}-faults-{at}-{given.calls}-{given.error}.json"
+    path.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+    print(path)
+    return found
+
+
+def wrong(sound: dict[str, Any], row: dict[str, Any], *, is_exact: bool) -> str:
+    """What does not hold of an n; "": nothing."""
+    try:
+        faulty.check(sound, row, is_exact=is_exact)
+    except AssertionError as failed:
+        return str(failed).partition("\nassert ")[0]
+    return ""
+
+
+def printed(every: Iterable[dict[str, Any]]) -> int:
+    """The table of all these rows; the exit code."""
+    by: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    totals: Counter[tuple[str, str, str]] = Counter()
+    for found in every:
+        key = (found["machine"], found["calls"], found["error"])
+        by.setdefault(key, []).extend(found["rows"])
+        totals[key] = max(totals[key], found["sound"]["calls"])
+    print(LINE("machine", "kind", "error", "call", "exit", "n", "wrong"))
+    for key, rows in sorted(by.items()):
+        for (call, code), count in sorted(faulty.table(rows).items()):
+            bad = sum(bool(one["wrong"]) for one in of(rows, call, code))
+            print(LINE(*key, call or "-", code, count, bad))
+        tried_n = len({one["n"] for one in rows})
+        print(f"{'':<10} {tried_n} of {totals[key]} calls")
+    failed = [one for rows in by.values() for one in rows if one["wrong"]]
+    for one in failed:
+        print(f"\n{one['wrong']}", file=sys.stderr)
+    return int(bool(failed))
+
+
+def of(rows: Sequence[dict[str, Any]], call: str, code: int) -> list[dict[str, Any]]:
+    return [one for one in rows if (one["call"].partition(" ")[0], one["code"]) == (call, code)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

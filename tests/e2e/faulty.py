@@ -1,0 +1,303 @@
+"""Runs of a small study in each of which another call fails, and what is asked of every one.
+
+`faults_test.py` (a simulated machine) and `refused_test.py` (a real one) try a sample, and
+`bench/faults.py` every call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import run, store
+from sojourn.errors import Exit
+from sojourn.places import proc
+from sojourn.run import journal
+from sojourn.testing import is_bug
+
+HERE = Path(__file__).parent
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+VERDICTS = {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
+HEAD, LAST = struct.Struct("lll"), 4096
+GONE_S = 60.0  # within which what a run started has ended
+RUN_S_MAX = 300.0
+STUDY = """schema = "sojourn.study/1"
+name = "small"
+question = "What remains?"
+aa = false
+[run]
+measure_s = {measure_s}
+warmup_s = 0.1
+repeats = 1
+retries = 0
+fractions = [0.2]
+peak_s = 0.2
+peak_repeats = 1
+[[services]]
+kind = "memcached"
+measure = ["sweep"]
+[services.params]
+items = 500
+[services.load]
+connections = 4
+[services.qos]
+q = 0.99
+bound = "500ms"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Which calls fail, one a run.
+
+    Attributes:
+        calls: a kind of `faults.c`.
+        error: its errno; of the clock, the seconds by which it jumps.
+        every, first, last: each so-manieth from `first` to `last`; last 0: to the end.
+    """
+
+    calls: str = "files"
+    error: int
+    every: int = 1
+    first: int = 1
+    last: int = 0
+
+    def numbers(self, total: int) -> range:
+        return range(self.first, (self.last or total) + 1, self.every)
+
+
+class Shared:
+    """What all processes of a run see: which call fails, and how many there were."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.exists():
+            path.write_bytes(bytes(HEAD.size + LAST))
+
+    def set(self, at: int, error: int) -> None:
+        """Let the call number `at` fail from now on; 0: none."""
+        with self.path.open("r+b") as file:  # never shorter: it is mapped
+            file.write(HEAD.pack(at, 0, error) + bytes(LAST))
+
+    @property
+    def count(self) -> int:
+        """Calls so far."""
+        return int(HEAD.unpack_from(self.path.read_bytes())[1])
+
+    @property
+    def last(self) -> str:
+        """The call that failed, and on what."""
+        return self.path.read_bytes()[HEAD.size :].partition(b"\0")[0].decode()
+
+
+def shim(folder: Path) -> Path:
+    """`faults.c`, compiled into `folder`."""
+    made = folder / "faults.so"
+    assert COMPILER is not None
+    words = [COMPILER, "-shared", "-fPIC", "-O1", "-o", str(made), str(HERE / "faults.c"), "-ldl"]
+    subprocess.run(words, check=True)
+    return made
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a lab that keeps what it knows in `folder`."""
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SOJOURN_STATE": str(folder / "state"),
+    }
+
+
+def preloaded(library: Path, shared: Shared, asked: Asked, below: Path) -> dict[str, str]:
+    """What lets calls fail in a process and in all that it starts."""
+    return {
+        "LD_PRELOAD": str(library),
+        "FAULT_FILE": str(shared.path),
+        "FAULT_BELOW": str(below),
+        "FAULT_CALLS": asked.calls,
+    }
+
+
+def simulated(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, Any]]:
+    """What became of each n on a simulated machine (`faults.py`); the first is without a fault."""
+    shared = Shared(folder / "shared")
+    is_file = asked.calls == "files"
+    env = {
+        **environment(folder),
+        **preloaded(library, shared, asked, folder / "results" if is_file else folder),
+        **({} if is_file else {"FAULT_LATE": "1"}),
+    }
+    numbers = map(str, (asked.error, asked.first, asked.last, asked.every))
+    words = [sys.executable, str(HERE / "faults.py"), str(folder), *numbers]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as made:
+        assert made.stdout is not None
+        for line in made.stdout:
+            yield json.loads(line)
+    assert made.returncode == 0
+
+
+def words(folder: Path, measure_s: float = 0.3) -> list[str]:
+    """A run of a study on this machine."""
+    (folder / "small.toml").write_text(STUDY.format(measure_s=measure_s), encoding="utf-8")
+    given = ["run", str(folder / "small.toml"), "--force", "--results", str(folder / "results")]
+    return [sys.executable, "-m", "sojourn", *given]
+
+
+def real(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, Any]]:
+    """What became of each n on this machine; the first is without a fault.
+
+    What lost its parent becomes a child of this process meanwhile, so that it is seen.
+    """
+    shared = Shared(folder / "shared")
+    faulty = preloaded(library, shared, asked, folder)
+
+    def once(more: Mapping[str, str]) -> tuple[int, str]:
+        done = subprocess.run(
+            words(folder),
+            env={**environment(folder), **more},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=RUN_S_MAX,
+        )
+        return done.returncode, done.stderr
+
+    adopt(is_so=True)
+    known = below(os.getpid())
+    try:
+        shared.set(0, 0)
+        code, said = once(faulty)
+        total = shared.count
+        yield {"n": 0, "calls": total, "code": code, "err": said, "left": left(folder, known)}
+        for number in asked.numbers(total):
+            shutil.rmtree(folder / "results", ignore_errors=True)
+            shared.set(number, asked.error)
+            code, said = once(faulty)
+            row = {"n": number, "call": shared.last or asked.calls, "code": code, "err": said}
+            row |= {"reached": shared.count >= number, "left": left(folder, known)}
+            again, said = once({})
+            yield {**row, "again": again, "again_err": said, "then": left(folder, known)}
+    finally:
+        adopt(is_so=False)
+
+
+def adopt(*, is_so: bool) -> None:
+    """Whether what loses its parent becomes a child of this process."""
+    subreaper = 36  # PR_SET_CHILD_SUBREAPER, include/uapi/linux/prctl.h
+    assert ctypes.CDLL(None).prctl(subreaper, int(is_so)) == 0
+
+
+def below(pid: int) -> set[int]:
+    """A process and all that descend from it."""
+    seen = [one for one in map(proc.stat, proc.pids()) if one is not None]
+    found = {pid}
+    while more := {one.pid for one in seen if one.parent in found} - found:
+        found |= more
+    return found
+
+
+def running(known: Collection[int]) -> list[str]:
+    """What descends from this process, has not ended and is not among those that are known."""
+    found = filter(None, map(proc.stat, below(os.getpid()) - {*known}))
+    return sorted(one.name for one in found if one.state != "Z")
+
+
+def ended(known: Collection[int]) -> list[str]:
+    """The same after what ends had its time to end."""
+    until = time.monotonic() + GONE_S
+    while running(known) and time.monotonic() < until:
+        time.sleep(0.02)
+    return running(known)
+
+
+def left(folder: Path, known: Collection[int]) -> dict[str, Any]:
+    """What a run leaves on this machine: processes, changes that were to be undone, the record."""
+    still = ended(known)
+    undone = [str(one) for one in run.restore(folder / "state")]
+    records = list(store.records(folder / "results")) if (folder / "results").is_dir() else []
+    return {
+        "running": still,
+        "undone": undone,
+        "journal": len(journal.read(folder / "state")),
+        "complete": [store.read(path).is_complete for path in records],
+        "parts": [path.name for path in (folder / "results").rglob("*.part")],
+    }
+
+
+def whole(points: Mapping[str, Any]) -> set[str]:
+    """The points that were measured, whichever try it was."""
+    return {key.partition("~")[0] for key, (_, requests, _) in points.items() if requests}
+
+
+def agrees(found: Mapping[str, Any], sound: Mapping[str, Any], what: str) -> None:
+    """A point is as it would have been, or unknown without a number, or a later try."""
+    for key, outcome in found.items():
+        is_failed = outcome == ["unknown", 0, None]
+        assert is_failed or "~" in key or outcome == sound[key], f"{what}\n{key}: {outcome}"
+
+
+def check(sound: Mapping[str, Any], one: Mapping[str, Any], *, is_exact: bool = True) -> None:
+    """Nothing is told that is not so, nothing is left, and it goes on.
+
+    Args:
+        sound: the run in which nothing fails.
+        one: what became of an n.
+        is_exact: every run makes the same calls and gives the same numbers.
+
+    Raises:
+        AssertionError: it is otherwise; says how.
+    """
+    what = f"n = {one['n']}: {one['call']}: {one['err']}"
+    codes = {sound["code"], Exit.FAILED, Exit.UNKNOWN} if is_exact else {*VERDICTS, Exit.FAILED}
+    assert one["code"] in codes, what
+    assert not is_bug(one["err"]), what
+    assert "Traceback" not in one["err"], what
+    if one["code"] == Exit.FAILED:
+        assert "fix:" in one["err"], what
+    for kept in (one["left"], one["then"]):
+        assert kept["parts"] == [], what
+        assert kept["running"] == [], f"{kept['running']} run: {what}"
+        assert kept["undone"] == [], f"{kept['undone']} was left: {what}"
+        assert kept["journal"] == 0, what
+    assert one["again"] in ({sound["code"]} if is_exact else VERDICTS), (
+        f"{what}\n{one['again_err']}"
+    )
+    assert True in one["then"]["complete"], what
+    if "points" in sound["left"]:
+        _check_points(sound, one, what)
+
+
+def _check_points(sound: Mapping[str, Any], one: Mapping[str, Any], what: str) -> None:
+    wanted, kept = sound["left"]["points"], one["left"]
+    agrees(kept["points"], wanted, what)
+    if one["code"] == sound["code"]:
+        assert whole(kept["points"]) >= whole(wanted), what
+        assert kept["complete"][-1:] == [True], what
+    agrees(one["then"]["points"], wanted, what)
+    assert whole(one["then"]["points"]) >= whole(wanted), what
+    assert one["then"]["page"], what
+
+
+def table(rows: list[dict[str, Any]]) -> Counter[tuple[str, int]]:
+    """How often which call ended how."""
+    return Counter((one["call"].partition(" ")[0], one["code"]) for one in rows)
+
+
+def text(what: str, total: int, rows: list[dict[str, Any]]) -> str:
+    """The table for people."""
+    lines = (
+        f"  {call or '-':<10} exit {code}: {n}" for (call, code), n in sorted(table(rows).items())
+    )
+    return "\n".join(["", f"{what}, {len(rows)} of {total} calls:", *lines, ""])
