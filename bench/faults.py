@@ -49,35 +49,38 @@ def main() -> int:
         trying.add_argument(name, type=int, default=default)
     parts.add_parser("table").add_argument("files", type=Path, nargs="+")
     given = parser.parse_args()
-    if given.do == "table":
-        return printed(json.loads(file.read_text(encoding="utf-8")) for file in given.files)
-    return printed([tried(given)])
+    return printed(given.files if given.do == "table" else [tried(given)])
 
 
-def tried(given: argparse.Namespace) -> dict[str, Any]:
-    """The rows of one kind of call and errno, kept in a file."""
+def tried(given: argparse.Namespace) -> Path:
+    """Try each n and keep its row; the first line says what was asked, and is the sound run."""
     error = getattr(errno, given.error, None) or int(given.error)
     asked = faulty.Asked(
         calls=given.calls, error=error, every=given.every, first=given.first, last=given.last
     )
-    runs = faulty.real if given.real else faulty.simulated
-    with tempfile.TemporaryDirectory(prefix="faults-") as name:
-        sound, *rows = runs(faulty.shim(Path(name)), Path(name), asked)
-    for row in rows:
-        row["wrong"] = wrong(sound, row, is_exact=not given.real)
     at = "real" if given.real else "simulated"
-    found = {
-        "machine": at,
-        "calls": given.calls,
-        "error": given.error,
-        "sound": sound,
-        "rows": rows,
-    }
+    about = {"machine": at, "kind": given.calls, "error": given.error}
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = RUNS / f"{stamp}-faults-{at}-{given.calls}-{given.error}.json"
-    path.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+    path = RUNS / f"{stamp}-faults-{at}-{given.calls}-{given.error}-{given.first}.jsonl"
+    with tempfile.TemporaryDirectory(prefix="faults-") as name, path.open("w") as out:
+        runs = faulty.real if given.real else faulty.simulated
+        rows = runs(faulty.shim(Path(name)), Path(name), asked)
+        sound = next(rows)
+        print(json.dumps({**about, **short(sound, "")}), file=out, flush=True)
+        for row in rows:
+            bad = wrong(sound, row, is_exact=not given.real)
+            print(json.dumps(short(row, bad)), file=out, flush=True)
     print(path)
-    return found
+    return path
+
+
+def short(row: dict[str, Any], bad: str) -> dict[str, Any]:
+    """What is kept of a row: all of it where something does not hold."""
+    if bad:
+        return {**row, "wrong": bad}
+    kept = {key: row[key] for key in ("n", "calls", "call", "code", "again") if key in row}
+    said = " ".join(row["err"].partition("error:")[2].split())
+    return {**kept, "said": said, "complete": row["left"]["complete"], "wrong": ""}
 
 
 def wrong(sound: dict[str, Any], row: dict[str, Any], *, is_exact: bool) -> str:
@@ -89,14 +92,15 @@ def wrong(sound: dict[str, Any], row: dict[str, Any], *, is_exact: bool) -> str:
     return ""
 
 
-def printed(every: Iterable[dict[str, Any]]) -> int:
+def printed(files: Iterable[Path]) -> int:
     """The table of all these rows; the exit code."""
     by: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     totals: Counter[tuple[str, str, str]] = Counter()
-    for found in every:
-        key = (found["machine"], found["calls"], found["error"])
-        by.setdefault(key, []).extend(found["rows"])
-        totals[key] = max(totals[key], found["sound"]["calls"])
+    for file in files:
+        first, *rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        key = (first["machine"], first["kind"], first["error"])
+        by.setdefault(key, []).extend(rows)
+        totals[key] = max(totals[key], first["calls"])
     print(LINE("machine", "kind", "error", "call", "exit", "n", "wrong"))
     for key, rows in sorted(by.items()):
         for (call, code), count in sorted(faulty.table(rows).items()):
