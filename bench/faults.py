@@ -20,6 +20,7 @@ import json
 import runpy
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -88,7 +89,8 @@ def wrong(sound: dict[str, Any], row: dict[str, Any], *, is_exact: bool) -> str:
     try:
         faulty.check(sound, row, is_exact=is_exact)
     except AssertionError as failed:
-        return str(failed).partition("\nassert ")[0]
+        *_, last = traceback.extract_tb(failed.__traceback__)
+        return f"{last.line}: {failed}"
     return ""
 
 
