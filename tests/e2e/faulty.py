@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn import run, store
+from sojourn import questions, run, store
 from sojourn.errors import Exit
 from sojourn.places import proc
 from sojourn.run import journal
@@ -226,6 +226,7 @@ def left(folder: Path, known: Collection[int]) -> dict[str, Any]:
     """What a run leaves on this machine: processes, changes that were to be undone, the record."""
     still = ended(known)
     undone = [str(one) for one in run.restore(folder / "state")]
+    questions.catalogue()  # their keys stand in a record's study
     records = list(store.records(folder / "results")) if (folder / "results").is_dir() else []
     return {
         "running": still,
