@@ -1,5 +1,7 @@
 //! A server's side of TLS and a client that takes it, for tests and `make fuzz`.
 
+#![allow(clippy::unwrap_used, reason = "for tests and fuzzing alone")]
+
 use std::sync::{Arc, LazyLock};
 
 use rustls::ServerConfig;
