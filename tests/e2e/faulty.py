@@ -267,6 +267,7 @@ def check(sound: Mapping[str, Any], one: Mapping[str, Any], *, is_exact: bool = 
     assert "Traceback" not in one["err"], what
     if one["code"] == Exit.FAILED:
         assert "fix:" in one["err"], what
+        assert "remove" not in one["err"], what  # a call that fails is no damage
     for kept in (one["left"], one["then"]):
         assert kept["parts"] == [], what
         assert kept["running"] == [], f"{kept['running']} run: {what}"

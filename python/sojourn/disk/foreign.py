@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from sojourn.disk.spent import check_spent
 from sojourn.disk.way import folder
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -33,11 +34,13 @@ def opened(path: Path) -> int:
 
     Raises:
         OSError: it cannot be opened; ELOOP: a link is in the way; EINVAL: it is no plain file.
+        RunFault: this machine opens no more files.
     """
     try:
         with folder(path.parent) as place:
             handle = os.open(path.name, _READ, dir_fd=place)
     except OSError as error:
+        check_spent(error, path)
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "a link is in the way", str(path)) from None
         raise

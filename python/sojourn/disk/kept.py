@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from sojourn.disk.spent import check_spent
 from sojourn.disk.whole import write_whole
 from sojourn.errors import RunFault
 
@@ -32,6 +33,7 @@ def keep_whole(path: Path, fill: Callable[[IO[bytes]], object]) -> None:
 
 def disk_fault(error: OSError, path: Path) -> RunFault:
     """What a failed write means to a person."""
+    check_spent(error, path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         fix = "free some space, then run the same command again: it resumes"
         return RunFault("the disk is full", at=str(path), fix=fix)

@@ -162,6 +162,8 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError):
+            disk.check_spent(error, path)
         raise SpecFault(
             f"the study cannot be read: {error}", at=str(path), fix="give a readable UTF-8 file"
         ) from None

@@ -46,6 +46,7 @@ def disk_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        disk.check_spent(error, path)
         is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         raise StoreFault(
             "the disk is full" if is_full else f"cannot write: {error.strerror or error}",

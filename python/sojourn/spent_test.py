@@ -1,0 +1,42 @@
+"""A machine that has no more of something: that is said, and no file is called damaged for it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn import disk, spec, store
+from sojourn.errors import RunFault
+from sojourn.samples import raw
+from sojourn.samples.intervals import intervals
+
+
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_a_machine_that_opens_no_more_files_is_no_damage_of_the_file(
+    error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a reader advises to remove what is sound, and a writer to choose another folder."""
+    for name in ("raw.parquet", "load.hlog", "manifest.json", "study.toml"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+
+    def spent(*_: object, **__: object) -> int:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(os, "open", spent)
+    monkeypatch.setattr(Path, "read_text", spent)
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: raw.requests(tmp_path / "raw.parquet"),
+        lambda: intervals(tmp_path / "load.hlog"),
+        lambda: store.read(tmp_path),
+        lambda: spec.load(tmp_path / "study.toml"),
+        lambda: disk.keep_text(tmp_path / "new", "x"),
+    )
+    for act in acts:
+        with pytest.raises(RunFault) as raised:
+            act()
+        assert "remove" not in raised.value.fix
+        assert "ulimit" in raised.value.fix or error != errno.EMFILE
