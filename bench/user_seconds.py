@@ -196,11 +196,13 @@ def main() -> None:
                 rows += rows_of(number, tree, trees[tree], given, temp)
                 print(f"round {number + 1} of {args.rounds}: {tree}", file=sys.stderr)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    kept = Path(__file__).parent / "runs" / f"{stamp}-user-seconds.json"
+    rows_file = Path(__file__).parent / "runs" / f"{stamp}-user-seconds.json"
     about = {"against": args.against, "rounds": args.rounds, "seed": args.seed}
-    kept.write_text(json.dumps({**about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    rows_file.write_text(
+        json.dumps({**about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
+    )
     print(table(rows, args.against))
-    print(f"\nrows: {kept.relative_to(ROOT)}")
+    print(f"\nrows: {rows_file.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

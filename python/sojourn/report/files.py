@@ -91,8 +91,8 @@ def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:
 def _drop_outdated(folder: Path, figure: Figure) -> None:
     """Remove pictures of other numbers than the figure has now."""
     with contextlib.suppress(OSError, ValueError):
-        kept = disk.read_bytes(folder / f"{figure.name}.csv", most=CSV_BYTES)
-        if kept == figure.table.csv().encode():
+        before = disk.read_bytes(folder / f"{figure.name}.csv", most=CSV_BYTES)
+        if before == figure.table.csv().encode():
             return
     with contextlib.suppress(OSError), disk.folder(folder) as place:
         for suffix in DRAWN:

@@ -37,9 +37,9 @@ def digest_of(script: str) -> str:
 @functools.cache
 def _known() -> tuple[str, str]:
     key = f"library {version('vl-convert-python')} {VEGA_LITE} {_GLOBALS}"
-    if (kept := cache.load(key)) is not None:
-        text, known_by = json.loads(kept)
-        return str(text), str(known_by)
+    if (text := cache.load(key)) is not None:
+        script, known_by = json.loads(text)
+        return str(script), str(known_by)
     made = _made()
     cache.keep(key, json.dumps(made).encode())
     return made

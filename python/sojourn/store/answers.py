@@ -36,17 +36,17 @@ class Texts:
         if time.time_ns() - self._newest_ns < TICK_NS:
             time.sleep(TICK_NS / 1e9)
             self._state = self._read()
-        self._is_told = time.time_ns() - self._newest_ns >= TICK_NS
+        self._is_settled = time.time_ns() - self._newest_ns >= TICK_NS
 
     def load(self, form: str) -> str | None:
         """The text in that form, as it was computed; None if it was not, or anything changed."""
-        content = cache.load(self._key(form)) if self._is_told else None
+        content = cache.load(self._key(form)) if self._is_settled else None
         return None if content is None else content.decode(errors="surrogateescape")
 
     def keep(self, form: str, text: str) -> None:
         """Keep it, unless the record changed while it was computed."""
         state = self._state
-        if self._is_told and self._read() == state:
+        if self._is_settled and self._read() == state:
             cache.keep(self._key(form), text.encode(errors="surrogateescape"))
 
     def _key(self, form: str) -> str:
