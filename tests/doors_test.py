@@ -20,6 +20,7 @@ DOORS = "disk/"
 
 #: Files that write without a door, and why nothing planted can lead them away.
 WRITERS = {
+    "manage/reload.py": "the terminal, to see whether there is one",
     "questions/isolation_cost/mechanisms/files.py": "files of the kernel",
     "cli/faults.py": "a traceback, by mkstemp; and /dev/null",
     "cli/named_file.py": "files for CI and pages, under the names that the user gave",

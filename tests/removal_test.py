@@ -48,7 +48,7 @@ MAY: Mapping[str, tuple[str, ...]] = {
     "cli/fleet_cmd.py": ("compare",),
     "analysis/service.py": ("compare",),  # a function
     "controllers/null.py": ("null",),  # the rule that does nothing
-    "manage/daemon.py": ("check",),
+    "manage": ("check",),
     "pipeline.py": ("check",),
     "run": ("check",),
     "knobs": ("check", "null"),

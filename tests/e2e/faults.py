@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 from faulty import Asked, Shared, adopt, ended
 
 from sojourn import disk, host, store, testing

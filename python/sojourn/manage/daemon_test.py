@@ -412,7 +412,9 @@ def test_a_process_is_moved_into_a_group_and_back(here: Stand) -> None:
 
 @contextlib.contextmanager
 def started(here: Stand, *words: str, config: Path) -> Iterator[subprocess.Popen[str]]:
-    argv = [sys.executable, "-m", "sojourn", "manage", "--config", str(config), *words]
+    # A terminal that is left makes programs ignore SIGHUP, and who is ignored here starts ignoring.
+    argv = ["env", "--default-signal=INT,HUP,TERM", sys.executable, "-m", "sojourn", "manage"]
+    argv += ["--config", str(config), *words]
     with subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as one:

@@ -72,7 +72,7 @@ def unit(path: Path, config: Config, listen: str) -> str:
     Raises:
         SpecFault: a path cannot stand in a unit.
     """
-    words = [sys.executable, "-m", "sojourn", "manage", "--config", str(path.absolute())]
+    words = [sys.executable, "-P", "-m", "sojourn", "manage", "--config", str(path.absolute())]
     words += ["--listen", listen] if listen else []
     folders = {str(Path(name).absolute().parent) for name in (config.audit, config.record) if name}
     has_network = bool(listen or config.windows.url)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from statsmodels.nonparametric import smoothers_lowess
 from statsmodels.nonparametric.smoothers_lowess import lowess as reference
 
 from sojourn.stats import lowess
@@ -147,7 +148,7 @@ def test_dots_at_one_load_weigh_alike_and_are_fitted_once(
         fits.append(unit)
         return np.asarray(reference(unit, at, **how), np.float64)
 
-    monkeypatch.setattr(lowess, "lowess", counted)
+    monkeypatch.setattr(smoothers_lowess, "lowess", counted)
     sums = np.array([y[x == load].sum() for load in np.unique(x)])
     assert lowess._matrix(x, grid) @ sums == pytest.approx(wanted, abs=1e-9)
     assert len(fits) == loads

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn import report
@@ -9,6 +12,8 @@ from sojourn.analysis import study as find
 from sojourn.analysis.testing import run_study
 from sojourn.questions import answers, parts
 from sojourn.report import terminal
+from sojourn.report.pack import unpacked
+from sojourn.report.page_test import PAYLOAD
 from sojourn.spec import load
 
 TEXT = """
@@ -30,6 +35,14 @@ synthetic = [0.3]
 """
 
 
+def whole(paths: Sequence[Path]) -> str:
+    """The page, and what its figures are drawn from."""
+    page = next(path for path in paths if path.suffix == ".html").read_text()
+    packed = re.search(PAYLOAD, page)
+    assert packed
+    return page + json.dumps(unpacked(packed[1]), ensure_ascii=False)
+
+
 def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
     path = tmp_path / "pair.toml"
     qos = '[services.qos]\nq = 0.95\nbound = "10s"\n'
@@ -37,7 +50,7 @@ def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
     pages = report.write(
         find(run_study(load(path), capacity_rps=1e5), answers()), tmp_path, parts()
     )
-    page = next(path for path in pages if path.suffix == ".html").read_text()
+    page = whole(pages)
     assert "Services at once" in page
     assert "memcached at 30 %, beside synthetic at 30 %" in page
     assert "p99 beside others, over p99 alone" in page
@@ -49,7 +62,7 @@ def test_with_factors_the_page_and_the_text_say_under_which_levels(tmp_path: Pat
     path.write_text(TEXT + '[factors]\n"neighbour" = ["none", "spin"]\n')
     findings = find(run_study(load(path), capacity_rps=1e5), answers())
     pages = report.write(findings, tmp_path, parts())
-    page = next(path for path in pages if path.suffix == ".html").read_text()
+    page = whole(pages)
     assert "memcached at 30 %, beside synthetic at 30 %, neighbour = spin" in page
     assert "Effects of neighbour on synthetic" in page
     text = terminal.text(findings, parts())
