@@ -77,10 +77,15 @@ def _make_room(path: Path) -> None:
 
 
 def _name(key: str) -> str:
-    return blake2b(key.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    return blake2b(_bytes(key), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _head(key: str, content: bytes) -> bytes:
     """What a file begins with: whose it is, and that it is whole."""
-    digest = blake2b(key.encode() + b"\0" + content, digest_size=_DIGEST_BYTES).hexdigest()
+    digest = blake2b(_bytes(key) + b"\0" + content, digest_size=_DIGEST_BYTES).hexdigest()
     return FORM + b" " + digest.encode()
+
+
+def _bytes(key: str) -> bytes:
+    """A path that is no UTF-8 is a key like any other."""
+    return key.encode(errors="surrogateescape")

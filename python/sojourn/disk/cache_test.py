@@ -108,3 +108,10 @@ def test_where_nothing_can_be_written_nothing_is_kept(
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
     cache.keep("one", b"content")
     assert cache.load("one") is None
+
+
+def test_a_path_that_is_no_utf_8_is_a_key_too(place: Path) -> None:
+    key = os.fsdecode(b"results/\xff")
+    cache.keep(key, b"content")
+    assert cache.load(key) == b"content"
+    assert only(place).is_file()
