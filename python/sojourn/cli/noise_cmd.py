@@ -116,6 +116,12 @@ def noise(
         if path is None:
             return Exit.INTERRUPTED
     else:
+        if not record and not any(store.records(results)):
+            raise SpecFault(
+                "no service is named, and there is no record yet",
+                at="sojourn noise",
+                fix="measure one now: --service memcached, or --command './server {port}'",
+            )
         path = store.resolve(results, record)
         lowered.for_reading(path)
     from sojourn.analysis import noise as parts

@@ -133,3 +133,10 @@ def test_the_study_starts_the_service_as_often_as_asked() -> None:
     study = repeated(side, rate="2k", starts=12, measure_s=6.0, name="noise")
     assert (study.run.repeats, study.run.rates, study.aa) == (12, ("2k",), False)
     assert repeated(side, rate="", starts=12, measure_s=6.0, name="noise").run.fractions == (0.5,)
+
+
+def test_without_any_record_it_names_how_to_measure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["noise", "--results", str(tmp_path)]) == Exit.USAGE
+    assert "--service memcached" in capsys.readouterr().err
