@@ -114,8 +114,7 @@ fn more_bytes_than_a_reply_has_cost_a_connection_and_no_request() {
     }
 }
 
-/// RFC 9112, 9.6: what was sent behind the last reply of a connection was not looked at.
-/// A page that counts its visits, as it stands after nine of them: it grows by a letter.
+/// A page that counts its visits: with the tenth its length grows by a digit.
 #[test]
 fn a_page_that_grows_while_it_is_measured_fails_by_its_length_and_counts_where_any_does() {
     let visits = AtomicU64::new(7);
@@ -149,6 +148,7 @@ fn a_page_that_grows_while_it_is_measured_fails_by_its_length_and_counts_where_a
     }
 }
 
+/// RFC 9112, 9.6: what was sent behind the last reply of a connection was not looked at.
 #[test]
 fn requests_behind_a_reply_that_closes_are_sent_again() {
     let port = mirror::listen(|mut stream| {
