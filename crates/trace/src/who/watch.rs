@@ -57,8 +57,8 @@ pub fn run(
         let left = Duration::from_nanos(end_ns.saturating_sub(Monotonic.now_ns()));
         std::thread::sleep(PAUSE.min(left));
     }
-    let ended_ns = Monotonic.now_ns();
-    control(&object, started_ns, ended_ns)?;
+    control(&object, started_ns, Monotonic.now_ns())?;
+    let ended_ns = Monotonic.now_ns(); // later than any run that the hook still counted
     std::thread::sleep(SETTLE);
     seen.duration_ns = ended_ns - started_ns;
     read(&object, (started_ns, ended_ns), left_out, &mut seen)?;
