@@ -11,6 +11,7 @@ import pytest
 
 from sojourn import disk, spec, store
 from sojourn.errors import RunFault
+from sojourn.importers.file import File
 from sojourn.samples import raw
 from sojourn.samples.intervals import intervals
 
@@ -28,11 +29,14 @@ def test_a_machine_that_opens_no_more_files_is_no_damage_of_the_file(
 
     monkeypatch.setattr(os, "open", spent)
     monkeypatch.setattr(Path, "read_text", spent)
+    monkeypatch.setattr(Path, "open", spent)
     acts: tuple[Callable[[], object], ...] = (
         lambda: raw.requests(tmp_path / "raw.parquet"),
         lambda: intervals(tmp_path / "load.hlog"),
         lambda: store.read(tmp_path),
         lambda: spec.load(tmp_path / "study.toml"),
+        lambda: disk.read_named(tmp_path / "study.toml"),
+        lambda: File(tmp_path / "manifest.json").head(),
         lambda: disk.keep_text(tmp_path / "new", "x"),
     )
     for act in acts:

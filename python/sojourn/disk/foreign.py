@@ -44,6 +44,11 @@ def opened(path: Path) -> int:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "a link is in the way", str(path)) from None
         raise
+    return _plain(handle, path)
+
+
+def _plain(handle: int, path: Path) -> int:
+    """The descriptor of a plain file; another one is closed, because a pipe might never end."""
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a plain file", str(path))
@@ -65,8 +70,13 @@ def reader(path: Path, *, most: int) -> IO[bytes]:
         OSError: it cannot be opened.
         ValueError: it is larger.
     """
-    file = os.fdopen(opened(path), "rb")
-    size = os.fstat(file.fileno()).st_size
+    return _bounded(opened(path), most)
+
+
+def _bounded(handle: int, most: int) -> IO[bytes]:
+    """The file of a descriptor; a larger one than `most` bytes is closed."""
+    file = os.fdopen(handle, "rb")
+    size = os.fstat(handle).st_size
     if size > most:
         file.close()
         raise ValueError(f"it has {size} bytes, at most {most} are read")
@@ -97,10 +107,15 @@ def read_named(path: Path, *, most: int = JSON_BYTES) -> bytes:
 
     Raises:
         OSError: it cannot be read.
+        RunFault: this machine opens no more files.
         ValueError: it is larger.
     """
-    with path.open("rb") as file:
-        found = file.read(most + 1)
+    try:
+        with path.open("rb") as file:
+            found = file.read(most + 1)
+    except OSError as error:
+        check_spent(error, path)
+        raise
     if len(found) > most:
         raise ValueError(f"it has more than {most} bytes")
     return found
@@ -116,20 +131,22 @@ def lines_named(path: Path, *, most: int, longest: int, is_cut: bool = False) ->
         is_cut: a longer line is given in pieces, for a look at the first bytes.
 
     Raises:
-        OSError: it cannot be read, or is no plain file: a pipe might never end.
+        OSError: it cannot be read, or is no plain file.
+        RunFault: this machine opens no more files.
         ValueError: the file is larger than `most`, or a line is longer than `longest` bytes.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a plain file", str(path))
-        if status.st_size > most:
-            raise ValueError(f"it has {status.st_size} bytes, at most {most} are read")
+    try:
+        handle = os.open(path, _READ & ~os.O_NOFOLLOW)
+    except OSError as error:
+        check_spent(error, path)
+        raise
+    with _bounded(_plain(handle, path), most) as file:
         number = read = 0
         while line := file.readline(longest + 1):
             number, read = number + 1, read + len(line)
-            if read > most or (len(line) > longest and not is_cut):
+            if read > most:  # it grew meanwhile
+                raise ValueError(f"it has more than {most} bytes")
+            if len(line) > longest and not is_cut:
                 raise ValueError(f"line {number} is longer than {longest} bytes")
             yield line
 

@@ -1,8 +1,9 @@
-"""Times with units, and quantiles, in the texts that tools print for people."""
+"""Times with units, times of day, and quantiles, as tools write them."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from sojourn.importers.file import fault, time_ns
 
@@ -16,6 +17,14 @@ def duration_ns(text: str, what: str, at: str) -> float:
     if not match:
         raise fault(f"{what} is '{text[:40]}', where a time such as 1.27ms is needed", at)
     return time_ns(match[1], what, at, unit_ns=UNITS[match[2]])
+
+
+def seconds_of(text: object, at: str) -> float:
+    """The time at which a request ended, s."""
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except (ValueError, OverflowError):
+        raise fault(f"'{str(text)[:40]}' is no time of day", at) from None
 
 
 def quantile(percent: str) -> float:

@@ -46,7 +46,7 @@ class File:
             SpecFault: it cannot be read, or is empty.
         """
         pieces, size = [], 0
-        for _, line in self._raw(HEAD_BYTES):
+        for _, line in self._raw(HEAD_BYTES, is_cut=True):
             pieces.append(line)
             size += len(line)
             if size >= HEAD_BYTES:
@@ -85,10 +85,11 @@ class File:
         """All bytes of the file at once."""
         return b"".join(raw for _, raw in self._raw(WHOLE_BYTES, WHOLE_BYTES))
 
-    def _raw(self, longest: int, most: int = FILE_BYTES) -> Iterator[tuple[str, bytes]]:
+    def _raw(
+        self, longest: int, most: int = FILE_BYTES, *, is_cut: bool = False
+    ) -> Iterator[tuple[str, bytes]]:
         try:
-            is_head = longest == HEAD_BYTES
-            lines = disk.lines_named(self.path, most=most, longest=longest, is_cut=is_head)
+            lines = disk.lines_named(self.path, most=most, longest=longest, is_cut=is_cut)
             for number, line in enumerate(lines, 1):
                 yield f"{self.path}:{number}", line
         except OSError as error:
@@ -155,3 +156,12 @@ def rows(value: Any, what: str, at: str) -> list[Any]:
     if not isinstance(value, list):
         raise fault(f"{what} is missing or no JSON list", at)
     return value
+
+
+def is_success(status: str) -> bool:
+    """Whether an HTTP status is one of 200 to 399.
+
+    >>> is_success("304"), is_success("404"), is_success("-1"), is_success("")
+    (True, False, False, False)
+    """
+    return len(status) == 3 and "200" <= status < "400"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sojourn.importers.durations import seconds_of
 from sojourn.importers.file import File, fault, rows, table, time_ns
 from sojourn.importers.format import Format, Options
-from sojourn.importers.k6_facts import seconds_of
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Facts, Series
 

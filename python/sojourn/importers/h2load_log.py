@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sojourn.importers.file import File, fault, number, time_ns
+from sojourn.importers.file import File, fault, is_success, number, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.h2load_facts import FACTS
 from sojourn.importers.requests import Requests
@@ -27,7 +27,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             raise fault("this line has no start, status and time", at, "the file may be cut short")
         start_s = number(fields[0], "start", at) / 1e6
         ns = time_ns(fields[2], "time", at, unit_ns=_US)
-        if "200" <= fields[1] < "400":
+        if is_success(fields[1]):
             requests.add(start_s, ns, at)
         else:
             requests.fail("no reply" if fields[1] == "-1" else f"status {fields[1]}")

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from sojourn.importers.file import File, fault, number
 from sojourn.importers.format import Format, Options
-from sojourn.importers.memtier import decoded
+from sojourn.importers.packed import decoded
 from sojourn.importers.series import Facts, Series
 from sojourn.stats.times import Times, merge
 
@@ -83,11 +83,7 @@ def _fields(line: str, at: str) -> tuple[str, str, str, str]:
 
 def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> Series:
     times = merge(slices)
-    note = (
-        ""
-        if options.unit_ns
-        else ("The log does not say its unit; ns was taken. Give --unit for another.")
-    )
+    note = "The log does not say its unit; ns was taken. Give --unit for another."
     return Series(
         facts=FACTS,
         name=tag,
@@ -96,7 +92,7 @@ def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> 
         requests=times.n,
         seconds=seconds or None,
         most_ns=float(times.hi_ns[-1]),
-        notes=(note,) if note else (),
+        notes=() if options.unit_ns else (note,),
     )
 
 

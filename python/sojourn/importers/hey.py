@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.importers.file import File, number, time_ns
+from sojourn.importers.file import File, is_success, number, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Facts, Series
@@ -32,7 +32,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
     for at, row in rows_of(file, ("response-time", "status-code", "offset")):
         ns = time_ns(row["response-time"], "response-time", at, unit_ns=_S)
         start_s = number(row["offset"], "offset", at)
-        if "200" <= row["status-code"] < "400":
+        if is_success(row["status-code"]):
             requests.add(start_s, ns, at)
         else:
             requests.fail(f"status {row['status-code']}")

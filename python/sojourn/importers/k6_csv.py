@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from sojourn.importers.durations import seconds_of
 from sojourn.importers.file import File, fault, number, time_ns
 from sojourn.importers.format import Format, Options
-from sojourn.importers.k6_facts import DURATIONS, FACTS, MS, lacking, seconds_of
+from sojourn.importers.k6_facts import DURATIONS, FACTS, MS, lacking, reason
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Series
 from sojourn.importers.tables import rows_of
@@ -27,10 +28,8 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
             continue
         into = by_metric.setdefault(metric, Requests())
         ns = time_ns(row["metric_value"], "metric_value", at, unit_ns=MS)
-        status, code = row.get("status", ""), row.get("error_code", "")
-        why = f"status {status}" if status not in {"", "0"} else f"error {code}"
         if row.get("expected_response") == "false":
-            into.fail(why)
+            into.fail(reason(row))
         else:
             into.add(_when(row["timestamp"], at) - ns / 1e9, ns, at)
     if not by_metric:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
 
-from sojourn.importers.file import fault
 from sojourn.importers.series import Facts
 
 #: Trends that hold the time of a request, and what each is of.
@@ -26,15 +25,13 @@ FACTS = Facts(
 )
 
 
-def seconds_of(text: object, at: str) -> float:
-    """The time at which a request ended, s."""
-    try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except (ValueError, OverflowError):
-        raise fault(f"'{str(text)[:40]}' is no time of day", at) from None
-
-
 def lacking(seen: set[str]) -> str:
     """What is wrong with a file without a request."""
     others = ", ".join(sorted(seen)[:6]) or "nothing"
     return f"it has no {' or '.join(DURATIONS)}; its metrics: {others}"
+
+
+def reason(tags: Mapping[str, object]) -> str:
+    """Why a request failed, by the tags that k6 gave its sample."""
+    code, status = tags.get("error_code"), tags.get("status")
+    return f"error {code}" if status in {None, "", "0"} else f"status {status}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sojourn.importers.file import File, fault, table, time_ns
+from sojourn.importers.durations import seconds_of
+from sojourn.importers.file import File, fault, number, table, time_ns
 from sojourn.importers.format import Format, Options
-from sojourn.importers.k6_facts import DURATIONS, FACTS, MS, lacking, seconds_of
+from sojourn.importers.k6_facts import DURATIONS, FACTS, MS, lacking, reason
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Series
 
@@ -32,7 +33,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
             continue
         data = table(row.get("data"), "data", at)
         if metric == DROPPED:
-            dropped += time_ns(data.get("value"), "value", at, unit_ns=1)
+            dropped += number(data.get("value"), "value", at)
             continue
         tags = data.get("tags")
         tags = tags if isinstance(tags, dict) else {}
@@ -40,7 +41,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
         ns = time_ns(data.get("value"), "value", at, unit_ns=MS)
         end_s = seconds_of(data.get("time"), at)
         if tags.get("expected_response") == "false":  # k6 marks each HTTP reply
-            into.fail(_why(tags))
+            into.fail(reason(tags))
         else:
             into.add(end_s - ns / 1e9, ns, at)
     if not by_metric:
@@ -50,11 +51,6 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - the un
         one.series(FACTS, at=file.at, name=DURATIONS[m] if len(by_metric) > 1 else "", notes=notes)
         for m, one in by_metric.items()
     ]
-
-
-def _why(tags: dict[object, object]) -> str:
-    code, status = tags.get("error_code"), tags.get("status")
-    return f"status {status}" if status not in {None, "0"} else f"error {code}"
 
 
 FORMAT = Format(name="k6-json", about="k6 run --out json=FILE", is_it=is_it, read=read)

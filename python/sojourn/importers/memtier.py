@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sojourn.errors import StoreFault
 from sojourn.importers.durations import quantile
 from sojourn.importers.file import File, count, fault, number, table, time_ns
 from sojourn.importers.format import Format, Options
+from sojourn.importers.packed import decoded
 from sojourn.importers.series import Facts, Series
-from sojourn.samples import histogram
 from sojourn.stats.times import Times
 
 FACTS = Facts(
@@ -84,19 +83,6 @@ def _times(inner: dict[str, Any], at: str) -> Times | None:
     log = inner.get("Histogram log format")
     packed = log.get("Compressed Histogram") if isinstance(log, dict) else None
     return decoded(packed, at, unit_ns=_US) if isinstance(packed, str) and packed else None
-
-
-def decoded(packed: str, at: str, *, unit_ns: float) -> Times:
-    """An HdrHistogram in base64, with times in a unit.
-
-    Raises:
-        SpecFault: it is none.
-    """
-    try:
-        bins = histogram.decode(packed, at=at)
-    except StoreFault as error:
-        raise fault(error.what, at) from None
-    return Times(lo_ns=bins.lo_ns * unit_ns, hi_ns=bins.hi_ns * unit_ns, count=bins.count)
 
 
 FORMAT = Format(

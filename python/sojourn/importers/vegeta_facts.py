@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sojourn.importers.file import is_success
 from sojourn.importers.series import Facts
 
 FACTS = Facts(
@@ -20,6 +21,6 @@ FACTS = Facts(
 
 def reason(code: int, error: str) -> str:
     """Why a request failed; "" if it did not (vegeta's own rule)."""
-    if 200 <= code < 400 and not error:
+    if is_success(str(code)) and not error:
         return ""
     return f"status {code}" if code else f"error: {error[:60] or 'unknown'}"

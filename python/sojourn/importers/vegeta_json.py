@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sojourn.importers.durations import seconds_of
 from sojourn.importers.file import File, count, time_ns
 from sojourn.importers.format import Format, Options
-from sojourn.importers.k6_facts import seconds_of
 from sojourn.importers.requests import Requests
 from sojourn.importers.series import Series
 from sojourn.importers.vegeta_facts import FACTS, reason

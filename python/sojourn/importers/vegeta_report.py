@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from sojourn.importers.durations import quantile
-from sojourn.importers.file import File, count, fault, number, table, time_ns
+from sojourn.importers.file import File, count, fault, is_success, number, table, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Series
 from sojourn.importers.vegeta_facts import FACTS
@@ -54,7 +54,7 @@ def _failed(whole: dict[str, Any], all_: int, at: str) -> dict[str, int]:
     reasons = {
         f"status {code}" if code != "0" else "no reply": count(n, f"status {code}", at)
         for code, n in codes.items()
-        if not "200" <= code < "400"
+        if not is_success(code)
     }
     if sum(reasons.values()) > all_:
         raise fault(f"more than {all_} requests failed", at)

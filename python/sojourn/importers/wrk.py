@@ -30,10 +30,11 @@ _RATE = re.compile(r"^Requests/sec: +(\S+)", re.MULTILINE)
 
 def is_it(head: str) -> bool:
     """Whether wrk printed it, and not wrk2."""
-    return _is_text(head) and "HdrHistogram" not in head and "Thread calibration" not in head
+    return is_text(head) and "HdrHistogram" not in head and "Thread calibration" not in head
 
 
-def _is_text(head: str) -> bool:
+def is_text(head: str) -> bool:
+    """Whether one of the two printed it."""
     return bool(re.match(r"\s*Running .* test @ ", head))
 
 
@@ -44,8 +45,8 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units 
     stated: dict[float | None, float] = {
         quantile(p): duration_ns(time, f"{p}%", file.at) for p, time in percentiles
     }
-    note = "Run wrk with --latency for its percentiles." if not stated else ""
-    return [common(text, file.at, FACTS, stated, (note,) if note else ())]
+    notes = () if stated else ("Run wrk with --latency for its percentiles.",)
+    return [common(text, file.at, FACTS, stated, notes)]
 
 
 def common(

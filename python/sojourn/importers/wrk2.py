@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from sojourn.importers import wrk
-from sojourn.importers.durations import quantile
 from sojourn.importers.file import File, count, fault, time_ns
 from sojourn.importers.format import Format, Options
 from sojourn.importers.series import Facts, Series
@@ -32,16 +31,14 @@ UNCORRECTED = replace(
     start="Measured from the send of a request: the second table that -U asks for.",
     omission="Coordinated omission is in it; the corrected table is beside it.",
 )
-_ROW = re.compile(r"^ +(\d+\.\d+) +(\d\.\d+) +(\d+) +(?:\d+\.\d+|inf)$")
+_ROW = re.compile(r"^ +(\d+\.\d+) +\d\.\d+ +(\d+) +(?:\d+\.\d+|inf)$")
 _HEAD = "Latency Distribution (HdrHistogram - "
 _MS = 1e6
 
 
 def is_it(head: str) -> bool:
     """Whether it looks like what wrk2 printed."""
-    return bool(re.match(r"\s*Running .* test @ ", head)) and (
-        "HdrHistogram" in head or "Thread calibration" in head
-    )
+    return wrk.is_text(head) and ("HdrHistogram" in head or "Thread calibration" in head)
 
 
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the text
@@ -84,8 +81,7 @@ def _times(lines: list[str], at: str) -> Times:
         if not row:
             continue
         ns = time_ns(row[1], "Value", at, unit_ns=_MS)
-        total = count(row[3], "TotalCount", at)
-        quantile(row[2])
+        total = count(row[2], "TotalCount", at)
         if ns < last_ns or total < last_count:
             raise fault("the table of percentiles does not ascend", at)
         if total > last_count:
