@@ -22,7 +22,7 @@ from sojourn import quantiles as table
 from sojourn.analysis.runs import Judged
 from sojourn.findings.findings import NoiseFloor
 from sojourn.plan.setting import TWIN, Setting
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, student
 
 CONFIDENCE = 0.95
 HIGHEST = 0.99  # of the quantiles, the highest that a run can carry is compared
@@ -70,7 +70,7 @@ def _floor(
         q=q,
         sigma=sigma,
         interval=Interval(lo=ends[0], hi=ends[1]),
-        gate=float(scipy.special.stdtrit(m, 1 - tail)) * sigma,
+        gate=student(m, confidence) * sigma,
         pairs=pairs,
     )
 

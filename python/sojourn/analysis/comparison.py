@@ -16,7 +16,7 @@ import scipy
 from sojourn.analysis import aa_noise_floor
 from sojourn.findings.findings import Border, Findings, LoadPoint, MaxLoad, ServiceFinding
 from sojourn.stats import holm
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, normal
 from sojourn.stats.paired_ratio import Judgement, Limits
 from sojourn.stats.unpaired_ratio import RESTARTS_MIN, Unpaired, unpaired
 from sojourn.text.numbers import load_share, percentile
@@ -258,8 +258,8 @@ def _of_borders(first: Border, other: Border, limits: Limits) -> Ratio:
         return Ratio(value=value, restarts=other.starts, ratio=ratio, note="the interval is open")
     down = math.hypot(math.log(value / of_b.lo), math.log(of_a.hi / first.estimate_rps))
     up = math.hypot(math.log(of_b.hi / value), math.log(first.estimate_rps / of_a.lo))
-    errors = float(scipy.special.ndtri((1 + other.level) / 2))  # that the intervals are wide
-    wider, middle = float(scipy.special.ndtri(1 - limits.alpha / 2)) / errors, math.log(ratio)
+    errors = normal(other.level)  # that the intervals are wide
+    wider, middle = normal(1 - limits.alpha) / errors, math.log(ratio)
     towards_1 = down if middle > 0 else up
     return Ratio(
         value=value,

@@ -31,9 +31,9 @@ from sojourn.stats.times import Floats
 from sojourn.text.numbers import percentile
 
 NUMBERS = ("mean", "p50", "p99", "p999", "cpu", "max")
-DEFAULT = ("mean", "p99", "cpu", "max")
+_QUANTILES = dict(zip(("p50", "p99", "p999"), QUANTILES, strict=True))
 _CALLED = {"mean": MEAN, "cpu": CPU, "max": MAX_LOAD} | {
-    name: percentile(q) for name, q in zip(("p50", "p99", "p999"), QUANTILES, strict=True)
+    name: percentile(q) for name, q in _QUANTILES.items()
 }
 
 
@@ -160,11 +160,10 @@ def series_of(records: Sequence[Findings], numbers: Sequence[str]) -> list[Serie
 
 def _values(service: ServiceFinding, numbers: Sequence[str]) -> Iterator[tuple[str, str, Value]]:
     """(load, number, value) of one record's service."""
-    quantile = dict(zip(("p50", "p99", "p999"), QUANTILES, strict=True))
     for point in service.points:
         for name in numbers:
             if name != "max":
-                of_restarts = values(point, _CALLED[name], quantile.get(name))
+                of_restarts = values(point, _CALLED[name], _QUANTILES.get(name))
                 if (value := geometric_mean(of_restarts)) is not None:
                     ends = _interval(of_restarts)
                     one = Value(value=value, interval=ends, restarts=len(of_restarts))
@@ -231,18 +230,22 @@ def _change(
     before = float(np.nanmedian(numbers[evidence.start : since]))
     after = float(np.nanmedian(numbers[since : at + 1]))
     ratio = after / before if math.isfinite(before) and before else math.nan
-    is_more = after > before
-    judgement = Judgement.WORSE if is_more is not (series.unit == "requests/s") else (
-        Judgement.BETTER)  # fmt: skip
     return Change(
         since=since,
         seen=at,
         before=before,
         after=after,
         ratio=ratio,
-        judgement=judgement if series.unit else Judgement.OPEN,
+        judgement=_judgement(series.unit, is_more=after > before),
         evidence=math.exp(log_evidence),
     )
+
+
+def _judgement(unit: str, *, is_more: bool) -> Judgement:
+    if not unit:  # of a table, which does not say which is worse
+        return Judgement.OPEN
+    is_rate = unit == "requests/s"
+    return Judgement.BETTER if is_more is is_rate else Judgement.WORSE
 
 
 def entry(name: str, manifest: Mapping[str, object]) -> Entry:

@@ -123,7 +123,6 @@ def history(
       sojourn history --from-csv otava.csv --json | jq '.series[].changes'
     """
     from sojourn.analysis import history as series
-    from sojourn.stats.change_points import OLD_LEAST
 
     level = share(alpha, "--alpha", ALPHA_LEAST, 1.0)
     if from_csv is not None:
@@ -150,7 +149,7 @@ def history(
         _print(past)
     for name, why in past.skipped:
         say(f"not in it: {name}: {why}")
-    return _exit(past, OLD_LEAST)
+    return _exit(past)
 
 
 def _asked(text: str) -> list[str]:
@@ -223,11 +222,12 @@ def _print(past: History) -> None:
         say(note)
 
 
-def _exit(past: History, least: int) -> int:
+def _exit(past: History) -> int:
     from sojourn.report import history as shown
+    from sojourn.stats.change_points import OLD_LEAST
 
     if not past.entries:
         return Exit.FAILED
-    if len(past.entries) <= least:
+    if len(past.entries) <= OLD_LEAST:
         return Exit.UNKNOWN
     return Exit.VIOLATED if shown.is_worse_now(past) else Exit.OK

@@ -13,11 +13,13 @@ import pytest
 
 from sojourn import pipeline, spec, store
 from sojourn.analysis.history import Change, series_of, with_changes
+from sojourn.cli import history_csv
 from sojourn.cli.app import main
 from sojourn.cli.history_records import differing
 from sojourn.errors import Exit
 from sojourn.findings.findings import Findings, Run
 from sojourn.host import ci
+from sojourn.report import history as shown
 from sojourn.report import testing
 from sojourn.stats.paired_ratio import Judgement
 
@@ -240,3 +242,10 @@ def test_texts_of_ci_are_bounded_and_ours_come_first() -> None:
     assert len(found["label"]) == 200
     json.dumps(found).encode()
     assert ci.read({"GITHUB_SHA": "", "CI_COMMIT_SHA": "c"}) == {"commit": "c"}
+
+
+def test_the_median_of_an_even_number_lies_between_the_middle_two(tmp_path: Path) -> None:
+    file = tmp_path / "four.csv"
+    file.write_text("time,ms\n" + "".join(f"{at},{value}\n" for at, value in enumerate("1942")))
+    (line,) = shown.lines(history_csv.read(file))
+    assert line[2] == "3", "of 1, 2, 4 and 9"

@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from sojourn.spec import Study
     from sojourn.store import Record
 
-OF_READING = {
-    "question",
-    "papers",
-    "schema",
-    "seed",
-    "run.raw_max",
-    "run.retries",
-}  # no number is of these
+#: Keys on which no number depends.
+OF_READING = {"question", "papers", "schema", "seed", "run.raw_max", "run.retries"}
 KEYS_MOST = 3  # that a reason names
 
 
@@ -137,11 +131,14 @@ def _alike(records: Sequence[Record]) -> tuple[list[Record], list[tuple[str, str
     """Those that were measured on the machine and by the settings of the newest one."""
     from sojourn.record import machine
 
-    alike, skipped = [], []
-    newest = records[-1] if records else None
+    alike: list[Record] = []
+    skipped: list[tuple[str, str]] = []
+    if not records:
+        return alike, skipped
+    newest = records[-1]
+    here = machine.facts(newest)
     for record in records:
-        assert newest is not None  # noqa: S101  # there is this one at least
-        here, there = machine.facts(newest), machine.facts(record)
+        there = machine.facts(record)
         other = [
             f"{what}: {there.get(what, 'not known')} / {here.get(what, 'not known')}"
             for what in machine.MACHINE

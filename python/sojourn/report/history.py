@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from sojourn.analysis.history import Change, Entry, History, Series
 from sojourn.report import page
@@ -146,8 +147,8 @@ def lines(history: History) -> list[tuple[str, ...]]:
 
 
 def _middle(series: Series) -> float | None:
-    known = sorted(one.value for one in series.values if one is not None)
-    return known[len(known) // 2] if known else None
+    known = [one.value for one in series.values if one is not None]
+    return median(known) if known else None
 
 
 def spark(series: Series) -> str:
@@ -178,7 +179,8 @@ class Drawn:
     Attributes:
         title, about: texts.
         dots: (x, y, low end, high end, words) of each record that has a value.
-        steps: (x, left end, level) of medians between changes, and x of the changes.
+        levels: (left end, right end, y) of each median between changes.
+        steps: (x, words) of each change.
     """
 
     title: str
@@ -242,9 +244,9 @@ def _levels(series: Series) -> Iterator[tuple[int, int, float]]:
     """(first place, place behind the last, median) between changes."""
     cuts = [0, *(one.since for one in series.changes), len(series.values)]
     for first, last in pairwise(cuts):
-        known = sorted(one.value for one in series.values[first:last] if one is not None)
+        known = [one.value for one in series.values[first:last] if one is not None]
         if known:
-            yield first, last, known[len(known) // 2]
+            yield first, last, median(known)
 
 
 def html(history: History) -> str:

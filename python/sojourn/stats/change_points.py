@@ -17,7 +17,7 @@ neighbours in time that depend on each other, and machines that drift.
 Source: Ville, Étude critique de la notion de collectif (1939); Vovk, Testing randomness online,
 Statistical Science 36 (2021), on martingales of ranks; Shin, Ramdas, Rinaldo, E-detectors, New
 England Journal of Statistics in Data Science 2 (2023), on mixtures over the time of the change;
-Vovk and Wang, E-values, Annals of Statistics 49 (2021), on means of several (`named`).
+Vovk and Wang, E-values, Annals of Statistics 49 (2021), on means of several (`adjusted`).
 """
 
 from __future__ import annotations

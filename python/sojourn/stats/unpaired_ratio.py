@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from sojourn.stats.interval import Interval
+from sojourn.stats.interval import Interval, student
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
 
@@ -73,7 +73,7 @@ def unpaired(
         return Unpaired(ratio=ratio)
     below = sum(part**2 / (len(side) - 1) for part, side in zip(parts, (a, b), strict=True))
     freedom = sum(parts) ** 2 / below
-    half = float(scipy.special.stdtrit(freedom, 1 - alpha / 2)) * error
+    half = student(freedom, 1 - alpha) * error
     return Unpaired(
         ratio=ratio,
         interval=Interval(lo=math.exp(shift - half), hi=math.exp(shift + half)),
