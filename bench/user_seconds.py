@@ -140,9 +140,8 @@ def table(rows: list[Row], against: str) -> str:
     """Medians, and the ratio to the other commit."""
     lines = [
         f"| command | CPU, s | at {against} | ratio | MB | was | page, kB | was |",
-        "|---|" * 8,
+        "|---" * 8 + "|",
     ]
-    lines[1] = "|---" * 8 + "|"
     for command in dict.fromkeys(row.command for row in rows):
         cells = []
         for key in ("cpu_s", "peak_mb", "page_kb"):

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parent))
+import exact
 from series import BREAKING, EXCHANGEABLE, Floats, Law
 
 from sojourn.stats import change_points
@@ -156,8 +156,7 @@ def asked(  # noqa: PLR0917 - bound one after another
 
 def share(found: int, many: int) -> str:
     """`3.1 % (2.1 to 4.4)`."""
-    low = 0.0 if not found else float(stats.beta.ppf(0.025, found, many - found + 1))
-    high = 1.0 if found == many else float(stats.beta.ppf(0.975, found + 1, many - found))
+    low, high = exact.interval(found, many)
     return f"{100 * found / many:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parent))
+import exact
 import rules
 from machines import MACHINES, NUMBERS, Floats, Machine, blocks
 
@@ -85,8 +85,7 @@ def share(rows: list[dict[str, Any]], rule: str) -> str:
     if not known:
         return "–"
     k, n = sum(map(bool, known)), len(known)
-    upper = 1.0 if k == n else float(stats.beta.ppf(0.975, k + 1, n - k))
-    lower = 0.0 if k == 0 else float(stats.beta.ppf(0.025, k, n - k + 1))
+    lower, upper = exact.interval(k, n)
     return f"{k} of {n}: {k / n:.1%} ({lower:.1%} to {upper:.1%})"
 
 

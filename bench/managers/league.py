@@ -3,28 +3,29 @@
 Usage: .venv/bin/python bench/managers/league.py [--seeds 3] [--only PART] [--noise-s 1800]
 
 Parts: each scenario by its name, and `noise`. A scenario's table has violated seconds, depth,
-actuations and reversals an hour, what the job kept (share of the machine's CPU time) and the time
-to settle after a step; medians over seeds with the range. Seeds are 1, 2, … in each scenario; the
-oracle is searched with seed `--seeds` + 100, which no controller plays. `noise` is A/A with
-latencies that never change: changes an hour, by rate and true slack, and the share of windows in
-which PARTIES' own condition to take away holds. Rows are kept in `bench/runs`.
+actuations and reversals an hour, the job's share of the machine's CPU time, the time to settle
+after a step, and the TCO gain; medians over seeds with the range (`summary.py`). Seeds are 1, 2, …
+in each scenario; the oracle is searched with seed `--seeds` + 100, which no controller plays.
+`noise` is A/A with latencies that never change: changes an hour, by rate and true slack, and the
+share of windows in which PARTIES' own condition to take away holds. Rows are stored in
+`bench/runs`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+from summary import table
+
 from sojourn.models.league import play, stationary
-from sojourn.models.league.play import Row
 from sojourn.models.league.scenarios import SCENARIOS, Scenario
 
 KEPT = Path(__file__).parents[1] / "runs"
@@ -40,8 +41,8 @@ def main() -> int:
     for scenario in SCENARIOS.values():
         if asked.only in {"", scenario.name}:
             found = of_scenario(scenario, asked.seeds)
-            print(table(found), flush=True)
-            rows += [asdict(row) for row in found]
+            print(table(scenario, found), flush=True)
+            rows += found
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-league.json"
     about = {"seeds": asked.seeds, "only": asked.only, "noise_s": asked.noise_s}
     path.write_text(json.dumps({**about, "noise": noise, "rows": rows}, indent=1))
@@ -82,45 +83,16 @@ def of_noise(seconds: float) -> list[dict[str, Any]]:
     return found
 
 
-def of_scenario(scenario: Scenario, seeds: int) -> list[Row]:
+def of_scenario(scenario: Scenario, seeds: int) -> list[dict[str, Any]]:
     """All rows of a scenario; the oracle is searched with a seed of its own."""
     given, _ = play.oracle(scenario, seeds + 100)
     print(f"\n{scenario.name}: {scenario.about}; the best fixed allocation is {dict(given)}")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for seed in range(1, seeds + 1):
         best = play.play("static", scenario, seed, given)
-        rows.append(Row(**{**asdict(best), "controller": "oracle"}))
-        rows += [play.play(name, scenario, seed) for name in play.names()]
+        rows.append({**asdict(best), "controller": "oracle"})
+        rows += [asdict(play.play(name, scenario, seed)) for name in play.names()]
     return rows
-
-
-def table(rows: Sequence[Row]) -> str:
-    columns = ("controller", "violated, s", "late of all", "late then", "changes an hour")
-    columns = (*columns, "reversals", "kept", "settled, s")
-    lines = [f"| {' | '.join(columns)} |", "|---|---|---|---|---|---|---|---|"]
-    for name in ("oracle", *play.names()):
-        mine = [row for row in rows if row.controller == name]
-        lines.append(
-            f"| {name} | {spread(mine, lambda row: row.violated_s, '.0f')} "
-            f"| {spread(mine, lambda row: row.late, '.4f')} "
-            f"| {spread(mine, lambda row: row.depth, '.3f')} "
-            f"| {spread(mine, lambda row: row.actuations_per_h, '.0f')} "
-            f"| {spread(mine, lambda row: row.reversals_per_h, '.0f')} "
-            f"| {spread(mine, lambda row: row.kept, '.3f')} "
-            f"| {spread(mine, lambda row: row.settled_s, '.1f')} |"
-        )
-    return "\n".join(lines)
-
-
-def spread(rows: Sequence[Row], of: Callable[[Row], float | None], form: str) -> str:
-    """Median and range; "–" where there is nothing."""
-    values = [value for row in rows if (value := of(row)) is not None]
-    if not values:
-        return "–"
-    low, high, middle = (f(values) for f in (min, max, statistics.median))
-    text = f"{middle:{form}}"
-    ends = (f"{low:{form}}", f"{high:{form}}")
-    return text if ends[0] == ends[1] else f"{text} ({ends[0]}–{ends[1]})"
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from sojourn import disk, host, store, testing
 from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.plan import Point
-from sojourn.report import files, page
+from sojourn.report import page
 from sojourn.run import journal
 from sojourn.spec import Study
 
@@ -89,7 +89,6 @@ def run(results: Path) -> dict[str, Any]:
         lab = testing.installed(patch, locks, pages=True)
         patch.setattr(runs, "execute", partial(measured, lab))
         patch.setattr(host, "read", lambda **_: FACTS[0])
-        patch.setattr(files, "pictures", lambda figure: iter([("csv", b"x"), ("svg", b"x")]))
         said = io.StringIO()
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
             code = main(["run", str(results.parent / "small.toml"), "--results", str(results)])

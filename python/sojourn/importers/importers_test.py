@@ -21,7 +21,7 @@ def test_our_numbers_are_those_that_the_tool_printed(one: Sample, tmp_path: Path
     assert form.name == one.form
     assert len(series) == one.series
     first = series[0]
-    assert (first.requests, first.failures) == (one.requests, one.failed)
+    assert (first.requests, sum(first.failed.values())) == (one.requests, one.failed)
     assert first.facts.clock == one.clock
     for q, ms in one.printed.items():
         lo, hi = ends(first, q)
@@ -112,7 +112,7 @@ def test_failed_requests_of_our_own_log_are_infinitely_slow(tmp_path: Path) -> N
     head = "#[sojourn times, ns; failed requests as one hour; Tag=all: outages included]"
     path = put(tmp_path, f"{head}\n0.000,1.000,1.000,{packed}\n".encode())
     _, (series,) = importers.read(path)
-    assert (series.requests, series.failures) == (900, 100)
+    assert (series.requests, sum(series.failed.values())) == (900, 100)
     found = {one.q: one.value for one in estimates.of(series)}
     assert found[0.5] == pytest.approx(1000, rel=0.001)
     assert found[0.95] == math.inf

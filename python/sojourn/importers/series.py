@@ -80,8 +80,3 @@ class Series:
         if self.rate_rps is not None:
             return self.rate_rps
         return self.requests / self.seconds if self.requests and self.seconds else None
-
-    @property
-    def failures(self) -> int:
-        """How many failed, for any reason."""
-        return sum(self.failed.values())

@@ -73,7 +73,12 @@ class Side:
             return "none failed"
         each = ", ".join(f"{why} {number:,}" for why, number in self.failed[:4])
         more = f" and {len(self.failed) - 4} more reasons" if len(self.failed) > 4 else ""
-        return f"{sum(n for _, n in self.failed):,} failed: {each}{more}"
+        return f"{self.failed_count:,} failed: {each}{more}"
+
+    @property
+    def failed_count(self) -> int:
+        """Requests that failed, for any reason."""
+        return sum(number for _, number in self.failed)
 
 
 def letter(number: int) -> str:
@@ -167,12 +172,12 @@ def side_by_side(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str
         ("measured from", *(side.facts.clock for side in sides)),
         ("load loop", *(side.facts.loop for side in sides)),
         ("requests/s", *(show.count(side.rate_rps) for side in sides)),
-        ("failed", *(f"{sum(n for _, n in side.failed):,}" for side in sides)),
+        ("failed", *(f"{side.failed_count:,}" for side in sides)),
     ]
     wanted = dict.fromkeys(one.q for side in sides for one in side.estimates)
     for q in wanted:
         cells = [next((e for e in side.estimates if e.q == q), None) for side in sides]
-        lines.append((show.quantile(q), *(_cell(one, has_interval=True) for one in cells)))
+        lines.append((show.quantile(q), *map(show.with_interval, cells)))
     return head, lines
 
 
@@ -185,17 +190,10 @@ def compact(sides: Sequence[Side]) -> tuple[tuple[str, ...], list[tuple[str, ...
     lines = []
     for side in sides:
         by_q = {one.q: one for one in side.estimates}
-        cells = (_cell(by_q.get(q), has_interval=False) for q in SHORT)
+        values = (one.value if (one := by_q.get(q)) else None for q in SHORT)
         where = (side.facts.clock, side.facts.loop, show.count(side.rate_rps))
-        lines.append((side.letter, side.name, *where, *cells))
+        lines.append((side.letter, side.name, *where, *map(show.time, values)))
     return head, lines
-
-
-def _cell(estimate: Estimate | None, *, has_interval: bool) -> str:
-    if estimate is None or estimate.value is None:
-        return "–"
-    ends = f" ({show.times(estimate.interval)})" if estimate.interval and has_interval else ""
-    return f"{show.time(estimate.value)}{ends}"
 
 
 def caveats(sides: Sequence[Side]) -> list[str]:

@@ -140,7 +140,7 @@ def _records(side: Side) -> list[Record]:
             "hi_ns": one.interval.hi if one.interval and math.isfinite(one.interval.hi) else None,
             "requests": one.requests or None,
             "effective": one.effective or None,
-            "failed": sum(number for _, number in side.failed),
+            "failed": side.failed_count,
             "rate_rps": side.rate_rps,
             "rests_on": why,
         }

@@ -133,6 +133,18 @@ def estimate(found: Estimate | None) -> str:
     return time(found.value)
 
 
+def with_interval(found: Estimate | None) -> str:
+    """An estimate as a cell, with its interval where it has one; a dash where there is no number.
+
+    >>> with_interval(None)
+    '–'
+    """
+    if found is None or found.value is None:
+        return "–"
+    ends = f" ({times(found.interval)})" if found.interval else ""
+    return f"{time(found.value)}{ends}"
+
+
 def verdict(what: Verdict) -> str:
     """The verdict with its sign: `✓ holds`."""
     return f"{SIGNS[what]} {what.value}"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import show
 from sojourn.report.writers.writer import Writer
-from sojourn.stats.interval import Estimate
 from sojourn.visible import in_line
 
 _LETTERS = {
@@ -62,7 +61,7 @@ def _service(findings: Findings, service: ServiceFinding) -> Iterator[str]:
     yield r"    \midrule"
     for point in service.points:
         known = {one.q: one for one in point.quantiles}
-        numbers = [_estimate(one) for one in (point.mean, *map(known.get, quantiles))]
+        numbers = map(show.with_interval, (point.mean, *map(known.get, quantiles)))
         rate = show.count(point.offered_rps)
         yield _row([show.load(point.fraction), rate, *numbers, point.verdict.value])
     yield r"    \bottomrule"
@@ -72,14 +71,6 @@ def _service(findings: Findings, service: ServiceFinding) -> Iterator[str]:
 
 def _row(cells: list[str]) -> str:
     return f"    {' & '.join(map(escaped, cells))} \\\\"
-
-
-def _estimate(estimate: Estimate | None) -> str:
-    """The value with its interval; a dash where it was refused."""
-    if estimate is None or estimate.value is None:
-        return "–"
-    ends = f" ({show.times(estimate.interval)})" if estimate.interval else ""
-    return f"{show.time(estimate.value)}{ends}"
 
 
 WRITER = Writer(name="latex", about="a table of loads, with booktabs", content=content)
