@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from sojourn.controllers import cores
 from sojourn.controllers.kind import ControllerKind
@@ -123,7 +123,8 @@ def _gains(at: Values, scores: Values, candidates: Values, explore: float) -> Va
     deviation = np.sqrt(np.maximum(1 - (cross**2).sum(axis=0), 1e-12)) * spread
     over = mean * spread + middle - scores.max() - explore
     z = over / deviation
-    return np.asarray(over * norm.cdf(z) + deviation * norm.pdf(z))
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return np.asarray(over * scipy.special.ndtr(z) + deviation * density)
 
 
 def _evidence(at: Values, known: Values, scale: float) -> float:

@@ -80,15 +80,11 @@ class Manager:
                 self._rounds(watch, rounds)
                 return
             self._take()
-            refused: HostFault | None = None
             try:
-                if refused := self._check_alone(watch):
-                    self._end()
-                    raise refused
-                self._rounds(watch, rounds)
+                refused = self._check_alone(watch)
+                if refused is None:
+                    self._rounds(watch, rounds)
             except Fault as fault:
-                if fault is refused:
-                    raise
                 self._fail_safe(fault.what)
                 if self._guard is not None:
                     self._guard.leave()
@@ -97,6 +93,8 @@ class Manager:
                 self._end()
                 raise
             self._end()
+            if refused is not None:
+                raise refused
 
     def ask_reload(self) -> None:
         """Read the configuration again before the next look; for a signal's handler."""

@@ -7,7 +7,6 @@ that is slow is dropped, so nobody can hold the manager up.
 
 from __future__ import annotations
 
-import contextlib
 import http.server
 import socket
 import threading
@@ -20,6 +19,8 @@ from typing import Any
 
 from sojourn.controllers.look import Group, Look
 from sojourn.errors import HostFault, SpecFault
+from sojourn.manage.cutoff import cut_after
+from sojourn.text import openmetrics
 
 KIND = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LOOPBACK, REQUEST_S = "127.0.0.1", 2.0
@@ -121,18 +122,13 @@ def _gauge(name: str, about: str, values: dict[str, Any]) -> Iterator[str]:
             yield f"sojourn_{name}{_labels(group=group)} {float(value):.9g}"
 
 
-def _family(name: str, kind: str, about: str) -> Iterator[str]:
-    yield f"# TYPE sojourn_{name} {kind}"
-    yield f"# HELP sojourn_{name} {about}"
+def _family(name: str, kind: str, about: str) -> list[str]:
+    return openmetrics.head(f"sojourn_{name}", kind, about)
 
 
-def _labels(**labels: str) -> str:
-    """Labels; what others named is escaped as the format says."""
-    texts = []
-    for key, value in labels.items():
-        text = value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-        texts.append(f'{key}="{text}"')
-    return "{" + ",".join(texts) + "}"
+def _labels(**values: str) -> str:
+    """Labels; others chose the names of groups."""
+    return openmetrics.labels(values)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -198,22 +194,12 @@ class _Server(http.server.HTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         """Answer; the deadline is for all of it, not for each byte."""
-        cut = threading.Timer(REQUEST_S, _cut, [request])
-        cut.daemon = True
-        cut.start()
-        try:
+        with cut_after(request, REQUEST_S):
             super().finish_request(request, client_address)
-        finally:
-            cut.cancel()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no news."""
         del request, client_address
-
-
-def _cut(request: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        request.shutdown(socket.SHUT_RDWR)
 
 
 def parsed(address: str) -> tuple[str, int]:

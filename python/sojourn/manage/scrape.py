@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import math
-import socket
 import threading
 import time
 from collections import deque
@@ -27,6 +26,7 @@ from urllib.parse import urlsplit
 
 from sojourn.controllers.look import Window
 from sojourn.errors import HostFault
+from sojourn.manage.cutoff import cut_after
 from sojourn.manage.exposition import histogram
 from sojourn.manage.source import COVERED, LENGTHS_MS
 from sojourn.stats.quantiles import ranks
@@ -140,14 +140,11 @@ class Scrape:
         with contextlib.closing(connection):
             connection.connect()
             with contextlib.closing(connection.sock) as wire:
-                cut = threading.Timer(ANSWER_S, _cut, [wire])
-                cut.daemon = True
-                cut.start()
                 try:
                     path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-                    body = _body(connection, path)
+                    with cut_after(wire, ANSWER_S):
+                        body = _body(connection, path)
                 finally:
-                    cut.cancel()
                     if time.monotonic() > deadline:
                         raise ValueError(f"it did not answer within {ANSWER_S:g} s")
         return histogram(body.decode("utf-8", "replace"), self.metric, self.labels)
@@ -164,12 +161,6 @@ def _body(connection: http.client.HTTPConnection, path: str) -> bytes:
             if len(body) > BODY_BYTES:
                 raise ValueError(f"it answered more than {BODY_BYTES} bytes")
     return body
-
-
-def _cut(wire: socket.socket) -> None:
-    """End a connection that another thread waits at."""
-    with contextlib.suppress(OSError):
-        wire.shutdown(socket.SHUT_RDWR)
 
 
 def _has_shrunk(before: Counts, now: Counts) -> bool:

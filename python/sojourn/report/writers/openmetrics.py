@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
 from sojourn.report import show
 from sojourn.report.writers.writer import Writer
+from sojourn.text import openmetrics
 from sojourn.visible import in_line
 
 TIMES, QUANTILE = "sojourn_time_seconds", "sojourn_time_quantile_seconds"
@@ -22,23 +23,18 @@ _NS = 1e9
 def content(findings: Findings) -> bytes:
     """Each family once, with every service and load in it."""
     points = [(service, point) for service in findings.services for point in service.points]
-    lines = _head(TIMES, "histogram", "seconds", "Time from planned arrival to reply.")
+    lines = openmetrics.head(TIMES, "histogram", "Time from planned arrival to reply.", "seconds")
     lines += [line for service, point in points for line in _histogram(findings, service, point)]
-    lines += _head(
-        QUANTILE, "gauge", "seconds", "A quantile of it: value, and both ends of its interval."
+    lines += openmetrics.head(
+        QUANTILE, "gauge", "A quantile of it: value, and both ends of its interval.", "seconds"
     )
     lines += [line for service, point in points for line in _quantiles(findings, service, point)]
     for name, about in ((OFFERED, "Load that was planned."), (DONE, "Load that was answered.")):
-        lines += _head(name, "gauge", "", about)
+        lines += openmetrics.head(name, "gauge", about)
         for service, point in points:
             rate = point.offered_rps if name == OFFERED else point.achieved_rps
             lines.append(f"{name}{_labels(findings, service, point)} {_number(rate)}")
     return ("\n".join([*lines, "# EOF"]) + "\n").encode(errors="backslashreplace")
-
-
-def _head(name: str, kind: str, unit: str, about: str) -> list[str]:
-    units = [f"# UNIT {name} {unit}"] if unit else []
-    return [f"# TYPE {name} {kind}", *units, f"# HELP {name} {about}"]
 
 
 def _histogram(findings: Findings, service: ServiceFinding, point: LoadPoint) -> Iterator[str]:
@@ -76,12 +72,10 @@ def _labels(findings: Findings, service: ServiceFinding, point: LoadPoint, **mor
         "verdict": point.verdict.value,
         **more,
     }
-    return "{" + ",".join(f'{name}="{_escaped(text)}"' for name, text in pairs.items()) + "}"
-
-
-def _escaped(text: str) -> str:
-    """A label's value: the format has three escapes, and a control character has none."""
-    return in_line(text.replace("\n", " ")).replace("\\", "\\\\").replace('"', '\\"')
+    # The format has no escape for a control character.
+    return openmetrics.labels(
+        {name: in_line(text.replace("\n", " ")) for name, text in pairs.items()}
+    )
 
 
 def _number(value: float) -> str:
