@@ -11,6 +11,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 
 import numpy as np
 from scipy import stats
@@ -93,7 +95,7 @@ def noise(findings: Findings, block_s: float) -> Noise | None:
     return Noise(
         service=service.service,
         offered_rps=point.offered_rps,
-        window_s=float(np.median(np.diff([at for at, *_ in runs[0].series] or [0.0, 0.0]))),
+        window_s=_window_s(runs),
         components=components,
         modes=tuple(n for n, each in wholes.items() if restarts.is_bimodal(np.exp(each).tolist())),
         causes=tuple(
@@ -123,6 +125,12 @@ def doubts(findings: Findings) -> tuple[tuple[str, int], ...]:
 
 def _runs(point: LoadPoint) -> list[Run]:
     return [run for run in point.runs if run.is_believed and run.series]
+
+
+def _window_s(runs: Sequence[Run]) -> float:
+    """The usual time between two windows; 0 where no run has two."""
+    gaps = [after[0] - before[0] for run in runs for before, after in pairwise(run.series)]
+    return median(gaps) if gaps else 0.0
 
 
 def _windows(run: Run, at: int) -> list[float]:

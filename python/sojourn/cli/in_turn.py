@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,16 +119,11 @@ def study(
     Raises:
         SpecFault: an option is wrong.
     """
-    from pydantic import ValidationError
-
     from sojourn.spec import sides as built
-    from sojourn.spec.faults import mistakes
 
-    with_load = [{**side, "load": {"connections": connections, **side.get("load", {})}}
-                 for side in sides]  # fmt: skip
-    try:
+    with as_typed():
         return built.study_of(
-            with_load,
+            [with_load(side, connections) for side in sides],
             rate=rate,
             compare=compare,
             measure_s=measure_s,
@@ -135,6 +131,26 @@ def study(
             shield="none" if no_shield else "priority",
             budget_s=compare["blocks"] * block_s(len(sides), measure_s),
         )
+
+
+def with_load(side: Mapping[str, Any], connections: int) -> dict[str, Any]:
+    """A service with so many connections, unless its own load says otherwise."""
+    return {**side, "load": {"connections": connections, **side.get("load", {})}}
+
+
+@contextlib.contextmanager
+def as_typed() -> Iterator[None]:
+    """Within, a key that the study refuses is a mistake of the command line.
+
+    Raises:
+        SpecFault: names the key.
+    """
+    from pydantic import ValidationError
+
+    from sojourn.spec.faults import mistakes
+
+    try:
+        yield
     except ValidationError as error:
         _, what, fix = next(mistakes(error, {}))
         where = ".".join(map(str, error.errors()[0]["loc"]))

@@ -19,7 +19,10 @@ from sojourn.cli.run import Quiet
 from sojourn.errors import Exit, SpecFault
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sojourn.analysis.noise import Cause, Noise
+    from sojourn.run import Patience
     from sojourn.stats.variance_components import Component
 
 NAME = "noise"
@@ -99,16 +102,16 @@ def noise(
                 at="sojourn noise",
                 fix="leave out the others",
             )
-        waits = patience(wait, None, is_forced=force)
+        from sojourn.spec.sides import side_of
+
         path = _measured(
-            {"kind": service} if service else _side(command),
-            {
-                "rate": rate,
-                "within": within,
-                "connections": connections,
-                "shield": "none" if no_shield else "priority",
-            },
-            waits=waits,
+            {"kind": service} if service else side_of(command),
+            ["--service", service] if service else ["--command", command],
+            rate=rate,
+            within=within,
+            connections=connections,
+            no_shield=no_shield,
+            waits=patience(wait, None, is_forced=force),
             results=results,
             yes=yes,
             quiet=quiet,
@@ -141,49 +144,38 @@ def noise(
     return Exit.OK
 
 
-def _side(command: str) -> dict[str, Any]:
-    from sojourn.spec.sides import side_of
-
-    return side_of(command)
-
-
 def _measured(
     side: dict[str, Any],
-    asked: dict[str, Any],
+    typed: Sequence[str],
     *,
-    waits: Any,
+    rate: str,
+    within: str,
+    connections: int,
+    no_shield: bool,
+    waits: Patience,
     results: Path,
     yes: bool,
     quiet: bool,
 ) -> Path | None:
-    from pydantic import ValidationError
-
+    """The record of so many starts as fit into the time; None if it was stopped."""
     from sojourn import run
-    from sojourn.spec.faults import mistakes
     from sojourn.spec.sides import repeated
 
-    starts = in_turn.blocks_in(asked["within"], 1, RUN_S)
-    with_load = {**side, "load": {"connections": asked["connections"]}}
-    try:
+    starts = in_turn.blocks_in(within, 1, RUN_S)
+    with in_turn.as_typed():
         study = repeated(
-            with_load,
-            rate=asked["rate"],
+            in_turn.with_load(side, connections),
+            rate=rate,
             starts=starts,
             measure_s=RUN_S,
             name=NAME,
-            shield=asked["shield"],
+            shield="none" if no_shield else "priority",
         )
-    except ValidationError as error:
-        _, what, fix = next(mistakes(error, {}))
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise SpecFault(what, at=where or "the command line", fix=fix) from None
     run.refuse_others(study, is_agreed=yes)
-    say(f"{starts} starts of {RUN_S:g} s each, about {asked['within']}")
-    words = ["noise", "--within", asked["within"], "--connections", str(asked["connections"])]
-    words += ["--rate", asked["rate"]] if asked["rate"] else []
-    words += ["--no-shield"] if asked["shield"] == "none" else []
-    words += ["--service", side["kind"]] if "params" not in side else [
-        "--command", side["params"].get("argv") or side["params"]["target"]]  # fmt: skip
+    say(f"{starts} starts of {RUN_S:g} s each, about {within}")
+    words = ["noise", *typed, "--within", within, "--connections", str(connections)]
+    words += ["--rate", rate] if rate else []
+    words += ["--no-shield"] if no_shield else []
     done = in_turn.measured(study, results, waits, command=words, is_quiet=quiet)
     return None if done is None else done.path
 
