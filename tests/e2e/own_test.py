@@ -90,8 +90,9 @@ def test_one_that_runs_is_measured_and_left_as_it_was(
     outcome, served = samples.read(folder), read(folder, "service.json")
     load = read(folder, "load.json")
     assert lab.wrong(folder) == {}
-    # Those that fell into a stop of the client are errors too, but the log excludes them.
-    assert outcome.lost <= sum(load["errors"].values())
+    # All errors are lost requests; those that fell into a stop of the client do not count.
+    assert load["sojourn_all_ns"]["lost"] == sum(load["errors"].values())
+    assert outcome.lost == load["sojourn_ns"]["lost"] <= load["sojourn_all_ns"]["lost"]
     assert load["job"]["expect_bytes"] == 5
     assert (served["pid"], served["shield"], served["pins"]) == (web.app.pid, "none", {})
     assert set(served["placement"]["server"]) == before[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -22,8 +21,7 @@ from sojourn.importers.testing import SAMPLES, content
 from sojourn.report import opened, opened_figure, testing
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Spec, sized
-from sojourn.report.pack import unpacked
-from sojourn.report.page_test import PAYLOAD
+from sojourn.report.page_test import figures_in
 
 ROOT = Path(__file__).parents[3]
 
@@ -81,11 +79,7 @@ def test_the_files_that_are_written_hold_the_same_numbers(
     for name in ("page.html", "markdown", "text"):
         assert "4.52 ms" in read(folder, name)
         assert "adds times to its histogram" in read(folder, name)
-    packed = re.search(PAYLOAD, read(folder, "page.html"))
-    assert packed
-    figures = unpacked(packed[1])
-    assert isinstance(figures, dict)
-    spec_ = figures["opened"]["spec"]
+    spec_ = figures_in(read(folder, "page.html"))["opened"]["spec"]
     assert {row["series"] for row in spec_["datasets"]["lines"]} == {"A"}
     assert {row["series"] for row in spec_["datasets"]["dots"]} == {"B"}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,14 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 
-PAYLOAD = r'<script type="text/plain" id="figures">(.*?)</script>'
+
+def figures_in(html: str) -> dict[str, Any]:
+    """What a page's figures are drawn from, by their names."""
+    packed = re.search(r'<script type="text/plain" id="figures">(.*?)</script>', html)
+    assert packed
+    drawn = unpacked(packed[1])
+    assert isinstance(drawn, dict)
+    return drawn
 
 
 def built(findings: Findings) -> str:
@@ -122,11 +130,7 @@ def test_every_figure_has_words_and_a_table(html: str) -> None:
     assert len(charts) == 18
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in charts)
     assert sum(a.get("class") == "numbers" for a in parsed.of("details")) == len(charts)
-    payload = re.search(PAYLOAD, html)
-    assert payload
-    drawn = unpacked(payload[1])
-    assert isinstance(drawn, dict)
-    assert set(drawn) == {chart["data-figure"] for chart in charts}
+    assert set(figures_in(html)) == {chart["data-figure"] for chart in charts}
 
 
 def test_ids_are_unique_and_links_have_targets(html: str) -> None:

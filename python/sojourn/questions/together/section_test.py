@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,8 +11,7 @@ from sojourn.analysis import study as find
 from sojourn.analysis.testing import run_study
 from sojourn.questions import answers, parts
 from sojourn.report import terminal
-from sojourn.report.pack import unpacked
-from sojourn.report.page_test import PAYLOAD
+from sojourn.report.page_test import figures_in
 from sojourn.spec import load
 
 TEXT = """
@@ -38,9 +36,7 @@ synthetic = [0.3]
 def whole(paths: Sequence[Path]) -> str:
     """The page, and what its figures are drawn from."""
     page = next(path for path in paths if path.suffix == ".html").read_text()
-    packed = re.search(PAYLOAD, page)
-    assert packed
-    return page + json.dumps(unpacked(packed[1]), ensure_ascii=False)
+    return page + json.dumps(figures_in(page), ensure_ascii=False)
 
 
 def test_the_page_has_a_table_and_a_figure_of_it(tmp_path: Path) -> None:
