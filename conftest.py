@@ -51,7 +51,9 @@ def fake_host(tmp_path: Path) -> FakeHost:
 @pytest.fixture(autouse=True)
 def _shown_as_in_a_report() -> Iterator[None]:
     """Who asks a part of a report sees the sections of all questions, as `report.write` has it."""
-    if "sojourn.report" not in sys.modules:  # nobody here asks, and it takes a second to load
+    if (
+        "sojourn.report" not in sys.modules
+    ):  # no test of this file needs it, and it takes a second to load
         yield
         return
     from sojourn import questions  # noqa: PLC0415  # see above

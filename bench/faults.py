@@ -76,7 +76,7 @@ def tried(given: argparse.Namespace) -> Path:
 
 
 def short(row: dict[str, Any], bad: str) -> dict[str, Any]:
-    """What is kept of a row: all of it where something does not hold."""
+    """What is stored of a row: all of it where something does not hold."""
     if bad:
         return {**row, "wrong": bad}
     kept = {key: row[key] for key in ("n", "calls", "call", "code", "again") if key in row}

@@ -182,7 +182,7 @@ def test_what_a_guest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             guest.poll()
             guest.tasks()
             guest.owner(80)
-            guest.stop(term_s=0.0)  # no service is there, whose end could be waited for
+            guest.stop(term_s=0.0)  # there is no service to wait for
         finally:
             os.close(said)
             channel.close()

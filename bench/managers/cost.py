@@ -4,7 +4,7 @@ Usage: sudo .venv/bin/python bench/managers/cost.py [--seconds 20] [--rounds 3] 
 
 It manages two control groups of this script's own with a program each; a window comes every 100 ms.
 After a start of 3 s its CPU time (user and system, /proc/PID/stat) is taken over so many seconds.
-Printed is the share of one core of each round. Rows are kept in `bench/runs`.
+Printed is the share of one core of each round. Rows are stored in `bench/runs`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> int:
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-cost.json"
     about = {"controller": asked.controller, "seconds": asked.seconds, "load": os.getloadavg()[0]}
     path.write_text(json.dumps({**about, "shares": shares}, indent=1))
-    print(f"kept in {path.name}")
+    print(f"rows: {path.name}")
     return 0
 
 

@@ -4,7 +4,7 @@ Usage: .venv/bin/python bench/managers/rest.py [--hours 5] [--seed 30]
 
 Latencies never change; the true p99 is some slack below the target. Late requests are drawn as
 counts, which is all that `posterior` reads. Printed are changes an hour after the first one, which
-makes the job's group idle, and their upper bound of 95 % by Poisson's distribution. Rows are kept
+makes the job's group idle, and their upper bound of 95 % by Poisson's distribution. Rows are stored
 in `bench/runs`.
 """
 
@@ -39,7 +39,7 @@ def main() -> int:
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-rest.json"
     about = {"hours": asked.hours, "seed": asked.seed}
     path.write_text(json.dumps({**about, "rows": rows}, indent=1))
-    print(f"kept in {path.name}")
+    print(f"rows: {path.name}")
     return 0
 
 

@@ -31,7 +31,7 @@ def main() -> int:
     for name in sys.argv[1:]:
         rows += json.loads(Path(name).read_text())["rows"]
     if not rows:
-        print("name files of rows that league.py has kept", file=sys.stderr)
+        print("name files of rows that league.py has written", file=sys.stderr)
         return 2
     for scenario in SCENARIOS.values():
         mine = [row for row in rows if row["scenario"] == scenario.name]
@@ -44,7 +44,15 @@ def main() -> int:
 def table(scenario: Scenario, rows: Rows) -> str:
     seeds = len({row["seed"] for row in rows})
     lines = [f"\n**{scenario.name}**: {scenario.about} ({seeds} runs of {scenario.length_s:g} s)\n"]
-    columns = ("rule", "violated, s", "late", "late then", "changes/h", "reversals/h", "kept")
+    columns = (
+        "rule",
+        "violated, s",
+        "late",
+        "late then",
+        "changes/h",
+        "reversals/h",
+        "job's share",
+    )
     columns = (*columns, "settled, s", "TCO gain")
     lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     load = statistics.mean(scenario.load(t) for t in range(round(scenario.length_s)))
@@ -68,7 +76,7 @@ def table(scenario: Scenario, rows: Rows) -> str:
 
 def duels(rows: Rows) -> str:
     """Ours beside the best other and the oracle, by scenario."""
-    columns = ("scenario", "best other", "its violated, s / kept", "ours", "oracle's")
+    columns = ("scenario", "best other", "its violated, s / job's share", "ours", "oracle's")
     columns = (*columns, "better than ours in both")
     lines = [f"\n| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for name in dict.fromkeys(row["scenario"] for row in rows):

@@ -52,7 +52,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What a study left: its record, what it found, its report, and texts that are kept."""
+    """What a study left: its record, its findings, its report, and the texts stored for `show`."""
 
     path: Path
     findings: Findings

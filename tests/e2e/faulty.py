@@ -250,7 +250,7 @@ def agrees(found: Mapping[str, Any], sound: Mapping[str, Any], what: str) -> Non
 
 
 def check(sound: Mapping[str, Any], one: Mapping[str, Any], *, is_exact: bool = True) -> None:
-    """Nothing is told that is not so, nothing is left, and it goes on.
+    """No false number is reported, nothing is left, and a second run goes on.
 
     Args:
         sound: the run in which nothing fails.

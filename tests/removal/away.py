@@ -78,7 +78,7 @@ def copy(to: Path, *, with_tests: bool = False) -> None:
     if with_tests:
         shutil.copy(PROJECT / "conftest.py", to)
         shutil.copytree(PROJECT / "tests" / "hosts", to / "tests" / "hosts")
-        (to / "crates").symlink_to(PROJECT / "crates")  # whose tables some tests read
+        (to / "crates").symlink_to(PROJECT / "crates")  # some tests read their tables
     text = (PROJECT / "pyproject.toml").read_text()
     kept = [line for line in text.splitlines() if "sojourn.testing_questions ->" not in line]
     (to / "pyproject.toml").write_text("\n".join(kept) + "\n")

@@ -74,7 +74,7 @@ def decide(history: History) -> Decision:
 
 
 def _seen(now: Look, length_ms: int) -> tuple[float, float, float] | None:
-    """How well targets are met, best-effort CPUs, requests/s; None: something is not known."""
+    """How near the targets are, best-effort CPUs, requests/s; None: something is not known."""
     windows = [group.window(length_ms) for group in now.critical.values()]
     works = [group.signal("cpu") for group in now.best_effort.values()]
     if not windows or not works or None in windows or None in works:
@@ -88,7 +88,7 @@ def _seen(now: Look, length_ms: int) -> tuple[float, float, float] | None:
 
 
 def score(quality: float, share: float) -> float:
-    """Half of the quality until all targets are met; then a half, and half of the job's share.
+    """Half of the quality until all targets hold; then a half, and half of the job's share.
 
     >>> score(0.8, 1.0), score(1.0, 0.6)
     (0.4, 0.8)

@@ -35,7 +35,7 @@ def give(now: Look, cores: Mapping[str, int], why: str) -> list[Change]:
 
 
 def giver(now: Look, name: str, slack: Mapping[str, float]) -> str:
-    """Who gives a core where none is free: the other service with most slack; "": nobody."""
+    """Who gives a core where none is free: the other service with most slack; "": there is none."""
     cores = of_services(now)
     others = [n for n in now.critical if n != name and cores[n] > 1]
     return max(others, key=lambda one: slack[one], default="")

@@ -1,8 +1,7 @@
 """What was computed once and may be again: files in the user's cache folder.
 
-Nothing in it is needed. It is believed only where nobody else may write: a record of somebody else
-brings no cache along, and one that lies in a record is not looked at. A file that is damaged, or
-was made for something else, is as good as none.
+Nothing in it is needed. It is read only from a folder that no other user can write. A cache inside
+a record is never read. A file that is damaged, or was made for another key, counts as missing.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def place() -> Path:
 
 
 def load(key: str) -> bytes | None:
-    """What was kept under a key; None if there is nothing that can be believed."""
+    """What was stored under a key; None if it is missing, damaged or open to other users."""
     if not Use.is_on:
         return None
     try:
@@ -81,7 +80,7 @@ def _name(key: str) -> str:
 
 
 def _head(key: str, content: bytes) -> bytes:
-    """What a file begins with: whose it is, and that it is whole."""
+    """The first line of a file: a digest of its key and its content."""
     digest = blake2b(_bytes(key) + b"\0" + content, digest_size=_DIGEST_BYTES).hexdigest()
     return FORM + b" " + digest.encode()
 

@@ -1,4 +1,4 @@
-"""What was computed is believed only where nobody else could write it."""
+"""What was computed is read only from a folder that other users cannot write."""
 
 from __future__ import annotations
 

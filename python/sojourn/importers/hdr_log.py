@@ -97,7 +97,7 @@ def _series(tag: str, slices: list[Times], seconds: float, options: Options) -> 
 
 
 def _own(tag: str, slices: list[Times], seconds: float) -> Series:
-    """A log of this lab: its unit, its schedule, and what a failed request stands for are known."""
+    """A log of this lab: its unit, its schedule and its value of a failed request are known."""
     parts = tuple(map(_without_failed, slices))
     times = merge(parts)
     return Series(

@@ -47,7 +47,7 @@ class Manager:
         book: where changes are noted; None: nothing is changed (a dry run).
         audit: the log of its decisions.
         groups: that are there.
-        metrics: what is shown to Prometheus; None: nobody asks.
+        metrics: what is shown to Prometheus; None: there is no listener.
         fresh: reads the configuration again; None: it cannot be reloaded.
     """
 
@@ -356,7 +356,7 @@ class Manager:
         self._capped = ""
 
     def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:
-        """Whether the targets can be met by the services alone."""
+        """Whether the services alone are within their targets."""
         self.audit.say("alone", how=how, services=services or {})
 
     def _write(self, look: Look) -> None:

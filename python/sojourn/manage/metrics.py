@@ -2,7 +2,7 @@
 
 The manager only hands over its newest look; the text is made in the thread that was asked for it.
 It listens on loopback unless another address is named. One request is answered at a time, and one
-that is slow is dropped, so nobody can hold the manager up.
+that is slow is dropped, so a client cannot delay the manager.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The script that draws a page's figures: Vega, Vega-Lite, Vega-Embed.
 
 vl-convert ships it in parts, 0.9 MB; to put them together takes a second, and the same parts give
-the same script. So it is kept, packed, in the user's cache.
+the same script. So it is stored, packed, in the user's cache.
 """
 
 from __future__ import annotations

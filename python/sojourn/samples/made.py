@@ -17,7 +17,7 @@ from sojourn import quantiles
 from sojourn.plan import Point, codec
 
 MAX_NS = 3_600_000_000_000
-SLOT_BITS = 11  # of a time, that a histogram of three digits keeps
+SLOT_BITS = 11  # of a time, that a histogram of three digits stores
 
 
 def hdr(times_ns: Sequence[float] | NDArray[np.float64]) -> str:
@@ -28,7 +28,7 @@ def hdr(times_ns: Sequence[float] | NDArray[np.float64]) -> str:
     histogram = HdrHistogram(1, MAX_NS, 3)
     times = np.asarray(times_ns, float)
     ns = times[np.isfinite(times) & (times >= 0)].astype(np.int64)
-    low = np.maximum(np.frexp(ns)[1] - SLOT_BITS, 0)  # bits of each time that are not kept
+    low = np.maximum(np.frexp(ns)[1] - SLOT_BITS, 0)  # bits of each time that are not stored
     slots = (low << (SLOT_BITS - 1)) + (ns >> low)
     slots = slots[slots < len(histogram.counts)]
     if len(slots):

@@ -1,7 +1,7 @@
 """Texts that were made of a record, so that they are not computed again.
 
-A text is kept under all that it follows from: the record's files as they are, the code, and how it
-is shown. A file is known by its inode, size and times. The time of the last change of an inode
+A text is stored under a key of all that it depends on: the record's files, the code, and how it is
+shown. A file is known by its inode, size and times. The time of the last change of an inode
 cannot be set by anybody, so a file that was written anew is another one.
 """
 
