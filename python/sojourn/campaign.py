@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sojourn import disk, pipeline, plan, questions, run, spec, store
+from sojourn import disk, pipeline, plan, questions, report, run, spec, store
 from sojourn.errors import BUG, AbsentFault, Exit, Fault, HostFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.host import Facts
@@ -338,7 +338,7 @@ def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign)
     page = next((page for page in pages if page.suffix == ".html"), None)
     return {
         "verdict": str(findings.verdict),
-        "answer": findings.answer,
+        "answer": report.answer(findings, questions.parts()),
         "left_out": tuple(one.text for one in findings.left_out),
         "report": _within(campaign.folder, page) if page else "",
         "record": _within(campaign.folder, path),
@@ -366,7 +366,7 @@ def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
     return replace(
         one.entry,
         verdict=str(found.verdict),
-        answer=found.answer,
+        answer=report.answer(found, questions.parts()),
         points=len(found.points),
         wall_s=found.wall_s,
         left_out=tuple(one.text for one in found.left_out),

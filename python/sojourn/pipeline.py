@@ -239,7 +239,8 @@ def written(
         pages = report.write(findings, at, questions.parts(), has_pictures=has_pictures)
     if out is not None:
         return findings, pages
-    store.keep_answer(path, str(findings.verdict), findings.answer, findings.state.text)
+    answer = report.answer(findings, questions.parts())
+    store.keep_answer(path, str(findings.verdict), answer, findings.state.text)
     return findings, pages
 
 

@@ -243,6 +243,8 @@ def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
 
 def _show_design(study: Study, ahead: Rehearsal) -> None:
     """Print each combination with its points and time, and what the design cannot tell apart."""
+    from sojourn.plan import left_out
+    from sojourn.report import not_measured
     from sojourn.spec.levels import level_text, names
 
     console = to_stdout()
@@ -264,9 +266,8 @@ def _show_design(study: Study, ahead: Rehearsal) -> None:
         console.print(escape(f"{fraction.text}: {letters}"))
         for line in fraction.confounded:
             console.print(f"[dim]cannot be separated[/]: {escape(line)}")
-    for cell, reason in study.design.of_profile(study.run.profile).left_out(study.factors):
-        said = ", ".join(f"{called[key]} = {level_text(level)}" for key, level in cell.items())
-        console.print(escape(f"left out: {said}: {reason}"))
+    for line in not_measured.lines(left_out.by_design(study)):
+        console.print(escape(line))
 
 
 def _lengths(points: Sequence[Point]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from sojourn.findings.findings import Findings
 from sojourn.questions import parts
 from sojourn.questions.testing_openings import every
-from sojourn.report import doubts, figures, openings, page, testing, text
+from sojourn.report import answer, doubts, figures, openings, page, testing, text
 from sojourn.report.draw.figure import Figure
 from sojourn.report.openings import testing_openings
 from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
@@ -73,6 +73,20 @@ def test_each_question_opens_with_its_own(case: str) -> None:
     assert opening.sentences
     assert opening.text
     assert not opening.has_tiles
+
+
+@pytest.mark.parametrize("case", PLAYED)
+def test_lists_of_records_show_the_same_words_in_one_line(case: str) -> None:
+    found = findings_of(case)
+    opening, line = openings.of(found), answer(found, parts())
+    assert line == " ".join([f"{opening.headline}.", *opening.sentences])
+    assert not RAW.search(line)
+
+
+def test_where_tiles_open_lists_show_the_answers_of_the_services() -> None:
+    found = findings_of("demo")
+    assert openings.of(found).has_tiles
+    assert answer(found, parts()) == found.answer
 
 
 @pytest.mark.parametrize("case", PLAYED)

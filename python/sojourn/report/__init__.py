@@ -12,17 +12,17 @@ from sojourn import late
 if TYPE_CHECKING:
     from sojourn.report.files import write
     from sojourn.report.parts import Parts
-    from sojourn.report.terminal import text
+    from sojourn.report.terminal import answer, text
     from sojourn.report.writers import Exports, asked, export
 
-__all__ = ["Exports", "Parts", "asked", "export", "text", "write"]
+__all__ = ["Exports", "Parts", "answer", "asked", "export", "text", "write"]
 
 __getattr__ = late.names(
     __name__,
     {
         "files": ["write"],
         "parts": ["Parts"],
-        "terminal": ["text"],
+        "terminal": ["answer", "text"],
         "writers": ["Exports", "asked", "export"],
     },
 )

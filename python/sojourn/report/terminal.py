@@ -15,6 +15,7 @@ from sojourn.report import (
     factors,
     facts,
     labels,
+    not_measured,
     openings,
     parts,
     people,
@@ -55,6 +56,12 @@ def text(
 def whole(findings: Findings, width: int = 80) -> str:
     """The same within `parts.using`, without colour."""
     return _text(findings, width, is_whole=True)
+
+
+def answer(findings: Findings, of: parts.Parts) -> str:
+    """What the first screen says, in one line: for tables of studies and records."""
+    with parts.using(of):
+        return openings.one_line(findings)
 
 
 def _text(findings: Findings, width: int, *, is_whole: bool) -> str:
@@ -120,12 +127,12 @@ def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[s
 
 
 def _left_out(findings: Findings, width: int) -> Iterator[str]:
-    """Combinations of levels without an answer, each with its reason and its mend."""
+    """Combinations of levels without an answer, each reason once."""
     if findings.left_out:
         yield ""
         yield "not measured ".ljust(width, "=")
-    for one in findings.left_out:
-        yield from _item(one.text, width)
+    for line in not_measured.lines(findings.left_out):
+        yield from _item(line, width)
 
 
 def _service(service: ServiceFinding, width: int) -> Iterator[str]:

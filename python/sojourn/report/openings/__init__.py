@@ -49,4 +49,12 @@ def of(findings: Findings, width: int = 80) -> Opening:
     return next(kind for kind in every() if kind.applies(findings)).opening(findings, width)
 
 
-__all__ = ["KINDS", "Opening", "Opens", "every", "of"]
+def one_line(findings: Findings) -> str:
+    """Headline and sentences of the first screen; where it shows tiles, the services' answers."""
+    opening = of(findings)
+    if opening.has_tiles or not opening.sentences:
+        return findings.answer
+    return " ".join([f"{opening.headline}.", *opening.sentences])
+
+
+__all__ = ["KINDS", "Opening", "Opens", "every", "of", "one_line"]

@@ -26,7 +26,7 @@ COSTS = {"cpu": 4.0, "membw": 2.5, "llc": 1.6, "network": 1.3}
 @cache
 def interference() -> Findings:
     """The study with planted costs; what is not in `COSTS` costs nothing."""
-    sets = ["run.repeats=3", "aa=false"]
+    sets = ["run.repeats=3", "aa=false", "run.fractions=[0.3, 0.7]"]
     study = spec.load("interference", profile="quick", overrides=sets, asks=PLANS.mistakes)
     rng = np.random.default_rng(11)
     done: list[Measured] = []

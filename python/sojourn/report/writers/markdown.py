@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
-from sojourn.report import headline, show, state
+from sojourn.report import headline, openings, show, state
 from sojourn.report.writers.writer import Writer
 from sojourn.text.markdown import plain, row
 
@@ -17,7 +17,7 @@ def content(findings: Findings) -> bytes:
         "",
         f"*{plain(findings.question)}*",
         "",
-        f"**{show.verdict(findings.verdict)}**: {plain(findings.answer)}",
+        f"**{show.verdict(findings.verdict)}**: {plain(openings.one_line(findings))}",
         "",
         plain(state.state_line(findings)),
     ]
