@@ -164,10 +164,10 @@ def test_a_server_that_could_not_be_filled_does_not_meet_the_next_point(
     preload = fill.preload
     troubles = [RunFault("interrupted", at="preload", fix="again")]
 
-    def interrupted_once(*arguments: Any) -> None:
+    def interrupted_once(*arguments: Any) -> int:
         if troubles:
             raise troubles.pop()
-        preload(*arguments)
+        return preload(*arguments)
 
     monkeypatch.setattr(fill, "preload", interrupted_once)
     study, point = lab.study("memcached"), lab.point("memcached")

@@ -61,11 +61,17 @@ def begin(
         ("shield", "is shielded", lambda: shielded.begin(live, journal)),
     )
     found: tuple[Step, ...] = (("find", "is looked for", lambda: _find(live)),)
+    answered = 0
+
+    def preload() -> None:
+        nonlocal answered
+        answered = fill.preload(live, journal, folder, client)
+
     steps: tuple[Step, ...] = (
         *(found if live.service.is_foreign else alone),
-        ("preload", "is filled", lambda: fill.preload(live, journal, folder, client)),
+        ("preload", "is filled", preload),
         ("check", "is checked", lambda: _check(live)),
-        ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client)),
+        ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client, done=answered)),
     )
     for step, text, act in steps:
         more = live.place.starting if step == "start" else ""

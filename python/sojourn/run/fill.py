@@ -15,16 +15,26 @@ from sojourn.run.waits import TIMEOUT_S_MIN
 from sojourn.run.watch import Deadline
 
 WARM_S_MAX = 60.0
+FIRST_S = 0.2  # of the first run
 REPLIES = 5.0  # the first run of a slow service lasts this part of what a request may take
 
 
-def preload(
-    live: RunningService, journal: Journal, folder: Path, client: Mapping[str, Any]
-) -> None:
-    """Set every item, where the service holds items."""
-    if live.service.is_preloaded:
-        job = {**live.client(), **client, "preload": True, "rate": "1000", **_brief("100ms")}
-        generator.run(job, Files.named(folder, "preload"), journal)
+def preload(live: RunningService, journal: Journal, folder: Path, client: Mapping[str, Any]) -> int:
+    """Set every item, where the service holds items.
+
+    The same run begins to warm it, because each run of the generator takes a quarter of a second
+    to start and to end.
+
+    Returns:
+        How many requests were answered beyond those that set the items.
+    """
+    if not live.service.is_preloaded:
+        return 0
+    files, job = Files.named(folder, "preload"), {**client, "preload": True}
+    if live.service.warm_requests:
+        return _answered(_run_fast(live, journal, files, job, FIRST_S))
+    generator.run({**live.client(), **job, "rate": "1000", **_brief("100ms")}, files, journal)
+    return 0
 
 
 def _brief(duration: str) -> dict[str, Any]:
@@ -32,21 +42,54 @@ def _brief(duration: str) -> dict[str, Any]:
     return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
 
 
-def warm(live: RunningService, journal: Journal, folder: Path, client: Mapping[str, Any]) -> None:
-    """Ask as fast as it answers until the caches are as full as they get."""
-    wanted, done = live.service.warm_requests, 0
+def _run_fast(
+    live: RunningService,
+    journal: Journal,
+    files: Files,
+    client: Mapping[str, Any],
+    length_s: float,
+) -> Mapping[str, Any]:
+    """The result of a run that asks as fast as the service answers."""
     reply_s = live.service.reply_s
-    deadline = Deadline(max(WARM_S_MAX, REPLIES * reply_s))
-    length_s = max(0.2, reply_s / REPLIES)
     late = {"timeout": f"{reply_s:.3f}s"} if reply_s > TIMEOUT_S_MIN else {}
+    brief = _brief(f"{length_s:.3f}s")
+    job = {**live.client(), **late, **client, "find_max": True, **brief}
+    return generator.run(job, files, journal)
+
+
+def _answered(result: Mapping[str, Any]) -> int:
+    """Requests that were answered, those in outages of the client too: they have warmed as well."""
+    every = result["sojourn_all_ns"]
+    return int(every["count"]) - int(every["lost"])
+
+
+def warm(
+    live: RunningService,
+    journal: Journal,
+    folder: Path,
+    client: Mapping[str, Any],
+    *,
+    done: int = 0,
+) -> None:
+    """Ask as fast as it answers until the caches are as full as they get.
+
+    Args:
+        live: what is asked.
+        journal: where runs are noted.
+        folder: for their files.
+        client: keys of the generator's job that the study gives.
+        done: requests that were answered already.
+    """
+    wanted, reply_s = live.service.warm_requests, live.service.reply_s
+    deadline = Deadline(max(WARM_S_MAX, REPLIES * reply_s))
+    length_s = max(FIRST_S, reply_s / REPLIES)
     while done < wanted and not deadline.is_over:
-        job = {**live.client(), **late, **client, "find_max": True, **_brief(f"{length_s:.3f}s")}
-        got = generator.run(job, Files.named(folder, "warm"), journal)
-        # All requests, those in outages of the client too: they have warmed the server as well.
-        answered = int(got["sojourn_all_ns"]["count"]) - int(got["sojourn_all_ns"]["lost"])
-        if answered == 0 and got["errors"]:
+        files = Files.named(folder, "warm")
+        result = _run_fast(live, journal, files, client, length_s)
+        answered = _answered(result)
+        if answered == 0 and result["errors"]:
             raise RunFault(
-                f"{live.label} gave no valid reply during the warm-up: {got['errors']}",
+                f"{live.label} gave no valid reply during the warm-up: {result['errors']}",
                 at=str(folder / "warm.json"),
                 fix="see the server's own log"
                 if live.service.is_foreign
