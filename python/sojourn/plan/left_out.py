@@ -41,7 +41,12 @@ class LeftOut:
     @property
     def text(self) -> str:
         """`skipped: memcached, place = runc: program runc is missing; apt install runc`."""
-        return "; ".join(filter(None, (f"{self.state}: {self.who}: {self.reason}", self.mend)))
+        return f"{self.state}: {self.who}: {self.why}"
+
+    @property
+    def why(self) -> str:
+        """The reason, and what would change it."""
+        return "; ".join(filter(None, (self.reason, self.mend)))
 
     @property
     def table(self) -> dict[str, Any]:

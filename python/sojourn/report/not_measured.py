@@ -19,8 +19,7 @@ def lines(every: Iterable[LeftOut]) -> Iterator[str]:
     """
     groups: dict[tuple[str, str], list[LeftOut]] = {}
     for one in every:
-        why = "; ".join(filter(None, (one.reason, one.mend)))
-        groups.setdefault((one.state, why), []).append(one)
+        groups.setdefault((one.state, one.why), []).append(one)
     for (state, why), alike in groups.items():
         names = list(dict.fromkeys(filter(None, map(_name, alike))))
         who = "; ".join(names[:NAMED])
