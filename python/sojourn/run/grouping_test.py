@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +15,7 @@ from sojourn.errors import HostFault
 from sojourn.host import grouping as read
 from sojourn.host.tree import Tree
 from sojourn.knobs import KINDS, Asked, Turned, groups
+from sojourn.knobs.groups import Group
 from sojourn.knobs.testing import MemoryBook, put
 from sojourn.places import process
 from sojourn.places.process import Process
@@ -202,3 +204,41 @@ def test_the_kernel_goes_by_the_controller_then_by_the_session(
     assert (found.by, found.session, found.autogroup) == (by, 42, "autogroup-70 nice 0")
     assert found.text
     assert read.read(Tree(tmp_path), 8).by == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("left_us", "given_us"), [(950_000, 40_000), (30_000, 24_000), (10_000, 10_000)]
+)
+def test_a_client_gets_the_largest_budget_of_real_time_that_is_left(
+    left_us: int, given_us: int
+) -> None:
+    """A fake group: the kernel refuses a budget beyond what others have left."""
+    files: dict[str, str] = {}
+
+    def write(name: str, text: str) -> None:
+        if int(text) > left_us:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        files[name] = text
+
+    fake = cast("Group", SimpleNamespace(write=write))
+    grouping.give_real_time(fake)
+    assert files == {grouping.BUDGET: str(given_us)}
+    left_us = 9_999
+    with pytest.raises(OSError, match="Invalid argument"):
+        grouping.give_real_time(fake)
+
+
+def test_the_thread_that_logs_a_cpu_has_budget_for_what_it_takes(
+    start: Start, book: MemoryBook
+) -> None:
+    """Where the kernel counts real-time by group: 1 % was less than it takes on a virtual machine."""
+    needs_groups()
+    beside = Companions(OWN, book)
+    try:
+        (folder,) = beside.place(CLIENT, None)
+        budget = folder / grouping.BUDGET
+        if not budget.exists():
+            pytest.skip("this kernel counts no real-time by control group")
+        assert int(budget.read_text(encoding="ascii")) >= 24_000
+    finally:
+        beside.leave()

@@ -3,9 +3,10 @@
 //! Two kinds of evidence, neither of them latency or silence:
 //!
 //! - *Late wake-up*: a sentinel with real-time priority was woken late. The hypervisor, interrupts
-//!   or a task in the kernel that cannot be preempted held the CPU; such a task may be the service
-//!   itself, in a long system call. So it counts only if the service's threads ran for less than
-//!   the time by which it was late, in all the time since the tick before.
+//!   or a task in the kernel that cannot be preempted held the CPU. It counts only if the service's
+//!   threads did not run after it was due. If they did, the CPU was not kept from them: the service
+//!   itself was in a long system call, or the kernel held back the sentinel alone, because its
+//!   control group had used up its budget of real-time.
 //! - *Run delay*: a thread of the service waited in the run queue. The kernel adds a wait when it
 //!   ends, so one of 3 ms is a step of 3 ms at the tick after it. What other threads of the service
 //!   ran on this CPU since the wait began may have caused it: it is taken off, and at least half of
@@ -16,8 +17,9 @@ use sojourn_base::schedstat::Schedstat;
 
 /// Ticks that are remembered; a longer wait is judged by these.
 const HISTORY: usize = 64;
-/// A thread that ran for this share of a late wake-up explains it; clocks differ by a little.
-const EXPLAINED: f64 = 0.9;
+/// Threads that ran for this share of the time by which a wake-up was late refute a stop. What they ran
+/// before it was due is taken off; how much of it that was is known to half a tick.
+const REFUTED: f64 = 0.1;
 
 /// Time on the CPU or in its queue between two looks (64 ms) that makes a thread busy: a worker that
 /// answers a hundred requests a second.
@@ -133,7 +135,9 @@ impl Ledger {
     fn late(&mut self, due_ns: u64, now_ns: u64, before: usize, now: usize) {
         let late_ns = now_ns.saturating_sub(due_ns);
         let ran_ns: u64 = self.threads.iter().map(|t| t.ran_ns[now] - t.ran_ns[before]).sum();
-        if late_ns > self.over_ns && (ran_ns as f64) < EXPLAINED * late_ns as f64 {
+        let early_ns = due_ns.saturating_sub(self.at_ns[before]);
+        let ran_late_ns = ran_ns.saturating_sub(early_ns);
+        if late_ns > self.over_ns && (ran_late_ns as f64) < REFUTED * late_ns as f64 {
             self.found.push(Stop { start_ns: due_ns, length_ns: late_ns, by: By::Stopped });
         }
     }
@@ -203,6 +207,15 @@ mod tests {
         assert_eq!(stops.len(), 1);
         assert_eq!((stops[0].length_ns, stops[0].by), (3 * MS, By::Stopped));
         assert_eq!(cpu.tick(3 * MS, &[(3 * MS, 0)]), [], "a system call of its own of 3 ms");
+    }
+
+    #[test]
+    fn a_sentinel_that_alone_was_held_back_shows_no_stop() {
+        let mut cpu = Cpu::new(2, true);
+        assert_eq!(cpu.tick(130 * MS, &[(30 * MS, 0), (40 * MS, 0)]), [], "the service ran");
+        assert_eq!(cpu.tick(3 * MS, &[(MS, 0), (3 * MS / 10, 0)]), [], "a tenth of it suffices");
+        let stops = cpu.tick(3 * MS, &[(MS, 0), (3 * MS / 10 - 1, 0)]);
+        assert_eq!(stops.len(), 1, "what it ran before the wake-up was due refutes nothing");
     }
 
     #[test]
