@@ -228,10 +228,8 @@ def test_a_client_gets_the_largest_budget_of_real_time_that_is_left(
         grouping.give_real_time(fake)
 
 
-def test_the_thread_that_logs_a_cpu_has_budget_for_what_it_takes(
-    start: Start, book: MemoryBook
-) -> None:
-    """Where the kernel counts real-time by group: 1 % was less than it takes on a virtual machine."""
+def test_the_thread_that_logs_a_cpu_has_budget_for_what_it_takes(book: MemoryBook) -> None:
+    """Where the kernel counts real-time by group: 1 % is less than it takes."""
     needs_groups()
     beside = Companions(OWN, book)
     try:
