@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from sojourn import places
-from sojourn.places import image
+from sojourn.places import Launch, image
 from sojourn.run.journal import Journal
-from sojourn.services.own import container
+from sojourn.services.own import unpack
 
 pytestmark = pytest.mark.e2e
 
@@ -81,7 +81,7 @@ def said(bundle: Path, state: Path, needs_place: Callable[[str], None]) -> list[
     try:
         place.furnish(image.read(bundle))
         words = ["/usr/sbin/runc", "/bin/dash", "-c", TRY]
-        made = place.start("container", words, cwd=state, ledger=book, log=log)
+        made = place.start(Launch("container", words, cwd=state, ledger=book, log=log))
         try:
             end = time.monotonic() + WITHIN_S
             while "done" not in log.read_text().split() and time.monotonic() < end:
@@ -101,7 +101,7 @@ def test_the_superuser_of_an_image_can_do_nothing_to_the_machine(
         pytest.skip("needs root, for a device in the image")
     bundle = tmp_path / "bundle"
     filled(bundle / "rootfs")
-    config = container.configured({"Cmd": ["/bin/dash"]})
+    config = unpack.configured({"Cmd": ["/bin/dash"]})
     (bundle / "config.json").write_text(json.dumps(config))
     found = said(bundle, state, needs_place)
     assert found[0] == "uid 0", "it is the superuser inside"

@@ -14,7 +14,7 @@ import pytest
 
 from sojourn import host, places, programs, samples
 from sojourn.errors import Fault
-from sojourn.places import cgroups, network, ports, proc, remains
+from sojourn.places import Launch, cgroups, network, ports, proc, remains
 from sojourn.places.contained import Contained
 from sojourn.plan import Point
 from sojourn.questions import PLANS
@@ -76,9 +76,8 @@ def test_it_is_in_namespaces_of_its_own_as_a_user_without_rights(kind: str, stat
     place, book = places.build(kind), Journal.create(state)
     place.enter(book)
     try:
-        made = place.start(
-            "sleeper", ["/bin/sleep", "600"], cwd=state, ledger=book, log=state / "log", cpus=[0]
-        )
+        words, log = ["/bin/sleep", "600"], state / "log"
+        made = place.start(Launch("sleeper", words, cwd=state, ledger=book, log=log, cpus=[0]))
         try:
             status = Path(f"/proc/{made.pid}/status").read_text()
             assert f"NSpid:\t{made.pid}\t1\n" in status
@@ -101,8 +100,9 @@ def test_what_cannot_be_started_there_is_told_with_the_reason(kind: str, state: 
     place, book = places.build(kind), Journal.create(state)
     place.enter(book)
     try:
+        launch = Launch("nothing", ["/no/such"], cwd=state, ledger=book, log=state / "log")
         with pytest.raises(Fault) as caught:
-            place.start("nothing", ["/no/such"], cwd=state, ledger=book, log=state / "log")
+            place.start(launch)
         assert "nothing cannot be started in a container" in caught.value.what
         assert "/no/such" in caught.value.at
     finally:

@@ -15,7 +15,7 @@ import pytest
 
 from sojourn import host, places, samples
 from sojourn.host.abilities import abilities
-from sojourn.places import netns, network, ports, proc
+from sojourn.places import Launch, netns, network, ports, proc
 from sojourn.plan import Point
 from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
@@ -81,13 +81,8 @@ def test_a_port_is_its_own_inside(state: Path) -> None:
         script = (
             f"import socket, time; s = socket.create_server({tuple(address)!r}); time.sleep(600)"
         )
-        made = place.start(
-            "listener",
-            [sys.executable, "-I", "-S", "-c", script],
-            cwd=state,
-            ledger=book,
-            log=state / "log",
-        )
+        words, log = [sys.executable, "-I", "-S", "-c", script], state / "log"
+        made = place.start(Launch("listener", words, cwd=state, ledger=book, log=log))
         try:
             while place.is_free(address.port):
                 assert made.poll(0.02) is None

@@ -15,7 +15,7 @@ import pytest
 from sojourn import knobs, places, samples
 from sojourn.errors import Fault
 from sojourn.knobs import priority
-from sojourn.places import Place, cgroups, netns, proc
+from sojourn.places import Launch, Place, cgroups, netns, proc
 from sojourn.places.contained import Contained
 from sojourn.places.process import Process
 from sojourn.plan import Point
@@ -55,7 +55,7 @@ def entered(name: str, state: Path) -> Iterator[tuple[Place, Starts]]:
     place, book = places.build(name), Journal.create(state)
 
     def start(*argv: str, cwd: Path = state) -> Process:
-        return place.start(argv[0], argv, cwd=cwd, ledger=book, log=state / "log")
+        return place.start(Launch(argv[0], argv, cwd=cwd, ledger=book, log=state / "log"))
 
     try:
         place.enter(book)

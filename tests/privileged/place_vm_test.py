@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,15 @@ import pytest
 from sojourn import host, places, services
 from sojourn.errors import Fault
 from sojourn.host.abilities import abilities
-from sojourn.places import network, proc, process, remains, users
+from sojourn.places import Launch, network, proc, process, remains, users
 from sojourn.places.guest.guest import Guest
 from sojourn.places.pinning import Workers
 from sojourn.places.vm import Vm
 from sojourn.run import work
 from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
-from sojourn.services import Allowance, Service
+from sojourn.services import Allowance, Program
+from sojourn.services.capabilities import Checks, Prepares, needs, pinned
 
 pytestmark = [pytest.mark.privileged, pytest.mark.timeout(400)]
 ANSWER_S_MAX = 180.0
@@ -54,15 +56,18 @@ class Life:
 
     def __init__(self, kind: str, state: Path) -> None:
         try:
-            self.service: Service = services.build(kind, dict(PARAMS[kind]), ALLOWANCE)
+            service = services.build(kind, dict(PARAMS[kind]), ALLOWANCE)
         except Fault as lack:
             pytest.skip(str(lack))
+        assert isinstance(service, Program)
+        self.service = service
         self.book, self.user = Journal.create(state), users.server_user()
         self.work, self._entry = work.make(self.book, self.user)
-        self.service.prepare(self.work)
+        if isinstance(service, Prepares):
+            service.prepare(self.work)
         work.hand_over(self.work, self.user)
         self.place = places.build("vm")
-        self.place.fit(self.service.memory_bytes)
+        self.place.fit(needs(self.service).memory_bytes)
         self.log = self.work / "service.log"
 
     @property
@@ -75,21 +80,22 @@ class Life:
         """Boot it, and wait until its service answers."""
         self.place.enter(self.book)
         self.address = self.place.address(0)
-        argv = [str(self.service.program), *self.service.command(self.work, self.address)]
+        start = self.service.start(self.work, self.address)
         cpu = min(os.sched_getaffinity(0))
-        made = self.place.start(
+        launch = Launch(
             "web",
-            argv,
+            [str(start.program), *start.words],
             cwd=self.work,
             ledger=self.book,
             log=self.log,
             user=self.user,
             cpus=(cpu,),
-            open_files=self.service.open_files,
+            open_files=start.open_files,
         )
+        made = self.place.start(launch)
         assert isinstance(made, Guest)
         end = time.monotonic() + ANSWER_S_MAX
-        while not self.service.answers(self.address, 1.0):
+        while not self.service.ready(self.address, 1.0):
             ended = made.poll(0.1)
             assert ended is None, f"{ended} {process.last_words(self.log)}"
             assert time.monotonic() < end, process.last_words(self.log)
@@ -118,8 +124,10 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path)
         assert life.place.owner(life.address.port, pids) == guest.pid
         assert life.place.owner(life.address.port + 1, pids) is None
         if kind == "nginx":
+            assert isinstance(life.service, Checks)
             assert life.service.check(life.address)
-        workers = Workers(label="web", count=life.service.workers, choose=life.service.pinned)
+        count, choose = needs(life.service).workers, partial(pinned, life.service)
+        workers = Workers(label="web", count=count, choose=choose)
         cpu = min(os.sched_getaffinity(0))
         found = life.place.pin(guest, workers, (cpu,))
         assert set(found.pins.values()) == {cpu}

@@ -227,8 +227,7 @@ def _met(target: str, study: Study, *, is_filled: bool) -> External:
     spec = study.services[0]
     allowance = Allowance(cpus=1, memory_bytes=0)
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
-    service = external.build(params, allowance).met(spec.load, waits.of_study(spec))
-    assert isinstance(service, external.External)  # noqa: S101  # what it builds
+    service = external.build(params, allowance).adapted(spec.load, waits.of_study(spec))
     if service.where.scheme in asked.KEYS and not is_filled:
         raise SpecFault(
             f"{target} is a key-value store, and does not hold the keys that are asked for",
@@ -340,9 +339,7 @@ def _asked(target: str, given: Mapping[str, str | bool]) -> External:
     from sojourn.services.own import external
 
     allowance = Allowance(cpus=1, memory_bytes=0)
-    service = external.build({"target": target}, allowance).met(given, FIRST_S)
-    assert isinstance(service, external.External)  # noqa: S101  # what it builds
-    return service
+    return external.build({"target": target}, allowance).adapted(given, FIRST_S)
 
 
 def _facts(service: External) -> tuple[tuple[str, str], ...]:
@@ -351,7 +348,7 @@ def _facts(service: External) -> tuple[tuple[str, str], ...]:
 
     seen = service.process()
     its = [("processes", f"the first is {seen.pid}")] if seen else []
-    return (*(row for row in service.setup if row[0] not in {RUNS_ON, "target"}), *its)
+    return (*(row for row in service.setup() if row[0] not in {RUNS_ON, "target"}), *its)
 
 
 def _check_command(command: str) -> None:

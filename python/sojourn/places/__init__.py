@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sojourn import kinds
 from sojourn.places import local, lxc, netns, nspawn, null, runc, vm
+from sojourn.places.launch import Launch
 from sojourn.places.place import Place, PlaceKind
 from sojourn.places.ports import Address
 
@@ -21,7 +22,7 @@ KINDS = kinds.table(
     vm.KIND,
 )
 
-__all__ = ["KINDS", "Address", "Place", "PlaceKind", "build", "kind", "network_kind"]
+__all__ = ["KINDS", "Address", "Launch", "Place", "PlaceKind", "build", "kind", "network_kind"]
 
 
 def kind(asked: str) -> PlaceKind:

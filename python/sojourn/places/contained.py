@@ -26,10 +26,11 @@ from sojourn.errors import HostFault
 from sojourn.places import cgroups, process, remains, rootfs
 from sojourn.places.image import Image
 from sojourn.places.inside import Inside, await_first, hold
+from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book, Made
 from sojourn.places.local import Local
 from sojourn.places.place import Place
-from sojourn.places.process import NO_MORE, Ledger, Process
+from sojourn.places.process import Process
 from sojourn.places.remains import Remains
 from sojourn.places.rootfs import Bind
 from sojourn.places.users import User
@@ -151,54 +152,35 @@ class Contained(Place):
         """As of the network that it is in."""
         return self._within.owner(port, pids)
 
-    def start(
-        self,
-        what: str,
-        argv: Sequence[str | Path],
-        *,
-        cwd: Path,
-        ledger: Ledger,
-        log: Path,
-        user: User | None = None,
-        cpus: Sequence[int] = (),
-        open_files: int = 0,
-        variables: Mapping[str, str] = NO_MORE,
-    ) -> Process:
-        """Start a program in a container of its own; arguments are those of `process.start`.
+    def start(self, launch: Launch) -> Process:
+        """Start a program in a container of its own.
 
         Raises:
             RunFault: the runtime refuses; its last words say why.
         """
-        job = self._job(argv, cwd, user, open_files, variables)
+        job = self._job(launch)
         groups = () if self.has_own_groups else cgroups.make(job.name)
         outer = process.start(
-            what,
+            launch.what,
             [programs.find(self.program), *self.command(job)],
             cwd=job.at,
-            ledger=ledger,
-            log=log,
-            cpus=cpus,
-            open_files=open_files,
+            ledger=launch.ledger,
+            log=launch.log,
+            cpus=launch.cpus,
+            open_files=launch.open_files,
             netns=self.netns,
             groups=groups,
         )
         try:
-            inside = Inside(outer, await_first(outer, log), ledger)
-            hold(inside.pid, cpus)
+            inside = Inside(outer, await_first(outer, launch.log), launch.ledger)
+            hold(inside.pid, launch.cpus)
             cgroups.allow_realtime(job.name, inside.pid)
         except BaseException:
             outer.stop()
             raise
         return inside
 
-    def _job(
-        self,
-        argv: Sequence[str | Path],
-        cwd: Path,
-        user: User | None,
-        open_files: int,
-        variables: Mapping[str, str],
-    ) -> Job:
+    def _job(self, launch: Launch) -> Job:
         self._count += 1
         at = remains.folder(self._name) / str(self._count)
         at.mkdir(mode=0o755)
@@ -207,13 +189,13 @@ class Contained(Place):
             name=f"{self._name}-{self._count}",
             at=at,
             root=root,
-            binds=() if self._image else rootfs.make(root, cwd),
-            argv=tuple(map(str, argv)),
-            cwd=cwd,
-            user=user,
-            open_files=open_files,
+            binds=() if self._image else rootfs.make(root, launch.cwd),
+            argv=tuple(map(str, launch.argv)),
+            cwd=launch.cwd,
+            user=launch.user,
+            open_files=launch.open_files,
             image=self._image,
-            environment=variables,
+            environment=launch.variables,
         )
 
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sojourn.errors import RunFault
 from sojourn.places import ports
+from sojourn.places.launch import Launch
 from sojourn.places.place import Place, PlaceKind
 
 NAME = "null"
@@ -25,11 +24,12 @@ class Null(Place):
         """Loopback: an address is asked for where a job is written, and nobody listens there."""
         return ports.HOST
 
-    def start(self, what: str, argv: Sequence[str | Path], **how: Any) -> NoReturn:
+    def start(self, launch: Launch) -> NoReturn:
         """Refuse to start anything: always a RunFault."""
-        del argv, how
         raise RunFault(
-            f"place null cannot start {what}", at='place = "null"', fix='give place = "local"'
+            f"place null cannot start {launch.what}",
+            at='place = "null"',
+            fix='give place = "local"',
         )
 
 

@@ -16,11 +16,11 @@ from typing import ClassVar
 
 from sojourn.places import pinning, ports, proc, process
 from sojourn.places.image import Image
+from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book, Undo
 from sojourn.places.pinning import Pinned, Workers
 from sojourn.places.ports import Address
-from sojourn.places.process import NO_MORE, Ledger, Process
-from sojourn.places.users import User
+from sojourn.places.process import Process
 
 EMULATED = "emulated"  # what a place notes where instructions are translated: times are not real
 ANSWER_S_MAX = 30.0  # of a program that is started on this machine
@@ -97,31 +97,19 @@ class Place(ABC):
         """Which of `pids` has a socket that listens on `port`; None if none has."""
         return ports.owner(port, pids)
 
-    def start(
-        self,
-        what: str,
-        argv: Sequence[str | Path],
-        *,
-        cwd: Path,
-        ledger: Ledger,
-        log: Path,
-        user: User | None = None,
-        cpus: Sequence[int] = (),
-        open_files: int = 0,
-        variables: Mapping[str, str] = NO_MORE,
-    ) -> Process:
-        """Start a program here; arguments and errors are those of `process.start`."""
+    def start(self, launch: Launch) -> Process:
+        """Start a program here; errors are those of `process.start`."""
         return process.start(
-            what,
-            argv,
-            cwd=cwd,
-            ledger=ledger,
-            log=log,
-            user=user,
-            cpus=cpus,
-            open_files=open_files,
+            launch.what,
+            launch.argv,
+            cwd=launch.cwd,
+            ledger=launch.ledger,
+            log=launch.log,
+            user=launch.user,
+            cpus=launch.cpus,
+            open_files=launch.open_files,
             netns=self.netns,
-            variables=variables,
+            variables=launch.variables,
         )
 
     def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn import places
 from sojourn.errors import RunFault, SpecFault
-from sojourn.places import KINDS, Address, Place, ports
+from sojourn.places import KINDS, Address, Launch, Place, ports
 
 NO_KIND = {
     *("__init__", "ledger", "place", "ports", "proc", "process", "task", "theirs", "users"),
@@ -56,11 +56,22 @@ def test_local_is_loopback_and_knows_who_has_a_port() -> None:
     assert place.owner(address.port, [os.getpid()]) is None
 
 
+class Nobody:
+    """A ledger that nothing may be noted in."""
+
+    def started(self, what: str, pid: int, start_ticks: int) -> int:
+        raise AssertionError(what)
+
+    def undone(self, entry: int) -> None:
+        raise AssertionError(entry)
+
+
 def test_nothing_can_be_started_nowhere(tmp_path: Path) -> None:
     place = KINDS["null"].build()
     assert not KINDS["null"].starts
+    launch = Launch("nginx", ["/bin/true"], cwd=tmp_path, ledger=Nobody(), log=tmp_path / "log")
     with pytest.raises(RunFault) as caught:
-        place.start("nginx", ["/bin/true"], cwd=tmp_path, log=tmp_path / "log")  # type: ignore[call-arg]
+        place.start(launch)
     assert "local" in caught.value.fix
 
 

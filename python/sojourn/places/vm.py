@@ -34,13 +34,13 @@ from sojourn.places.guest.guest import BOOT_S_MAX, Guest
 from sojourn.places.guest.initrd import Job
 from sojourn.places.guest.qemu import VCPU, Machine
 from sojourn.places.guest.trial import Verdict
+from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
 from sojourn.places.pinning import Pinned, Workers, put
 from sojourn.places.place import EMULATED, Place, PlaceKind
-from sojourn.places.process import Ledger, Process
+from sojourn.places.process import Process
 from sojourn.places.remains import Remains
-from sojourn.places.users import User
 
 NAME = "vm"
 ENTRY = "vm"  # kind of entry in the book
@@ -149,20 +149,8 @@ class Vm(Place):
             return None
         return guest.pid if guest.owner(port) else None
 
-    def start(
-        self,
-        what: str,
-        argv: Sequence[str | Path],
-        *,
-        cwd: Path,
-        ledger: Ledger,
-        log: Path,
-        user: User | None = None,
-        cpus: Sequence[int] = (),
-        open_files: int = 0,
-        variables: Mapping[str, str] = process.NO_MORE,
-    ) -> Process:
-        """Start a guest that starts the program; arguments are those of `process.start`.
+    def start(self, launch: Launch) -> Process:
+        """Start a guest that starts the program.
 
         It returns at once: the guest boots meanwhile, and has not answered yet.
 
@@ -175,33 +163,33 @@ class Vm(Place):
         at = remains.folder(self._name) / str(self._count)
         at.mkdir(mode=0o700)
         job = Job(
-            argv=tuple(map(str, argv)),
-            cwd=cwd,
-            leave_out=(log,),
-            user=user,
-            open_files=open_files,
-            environment={**process.environment(), **variables},
+            argv=tuple(map(str, launch.argv)),
+            cwd=launch.cwd,
+            leave_out=(launch.log,),
+            user=launch.user,
+            open_files=launch.open_files,
+            environment={**process.environment(), **launch.variables},
             address=f"{self._host}/{network.PREFIX_BITS}",
             settings=_settings(),
         )
-        machine = self._machine(at, job, cpus=len(cpus) or 1, user=user)
+        machine = self._machine(at, job, cpus=len(launch.cpus) or 1)
         channel = Channel(at)
         try:
             outer = process.start(
-                what,
+                launch.what,
                 [programs.find(parts.QEMU), *qemu.command(machine)],
                 cwd=at,
-                ledger=ledger,
-                log=log,
-                cpus=cpus,
+                ledger=launch.ledger,
+                log=launch.log,
+                cpus=launch.cpus,
             )
         except BaseException:
             channel.close()
             raise
-        self._guest = Guest(outer, channel, at=at, work=cwd, log=log)
+        self._guest = Guest(outer, channel, at=at, work=launch.cwd, log=launch.log)
         return self._guest
 
-    def _machine(self, at: Path, job: Job, *, cpus: int, user: User | None) -> Machine:
+    def _machine(self, at: Path, job: Job, *, cpus: int) -> Machine:
         assert self._verdict is not None  # noqa: S101  # it was entered
         made = parts.PART.ready()
         try:
@@ -222,7 +210,7 @@ class Vm(Place):
             channel=at / NAME_OF_CHANNEL,
             tap=self._tap,
             mac=netns.mac(),
-            user=user,
+            user=job.user,
         )
 
     def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:

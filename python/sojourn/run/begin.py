@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered, Turned
-from sojourn.places import Address, proc, process
+from sojourn.places import Address, Launch, proc, process
 from sojourn.places.foreign import Foreign
 from sojourn.places.pinning import Workers
 from sojourn.run import fill, grouping, shielded, signals, work
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService, check_port
 from sojourn.run.watch import Deadline, Event, Show
+from sojourn.services import Program, Start, capabilities
+from sojourn.services.capabilities import Checks, Contained, Running, Settles, needs
 from sojourn.services.own.external import AmbiguousFault
 from sojourn.spec import Pin
 from sojourn.visible import in_line
@@ -51,16 +54,19 @@ def begin(
         HostFault: the port is taken.
         RunFault: it does not start, does not answer, or does not hold what it should.
     """
-    if live.service.program is None and not live.service.is_foreign:
+    service = live.service
+    if isinstance(service, Program):
+        first: tuple[Step, ...] = (
+            ("place", "gets its place", lambda: _enter(live, journal)),
+            ("start", "starts", lambda: _start(live, service, journal)),
+            ("knobs", "is set", lambda: _turn(live, journal)),
+            ("pin", "is pinned", lambda: _pin(live)),
+            ("shield", "is shielded", lambda: shielded.begin(live, journal)),
+        )
+    elif isinstance(service, Running):
+        first = (("find", "is looked for", lambda: _find(live, service)),)
+    else:
         return
-    alone: tuple[Step, ...] = (
-        ("place", "gets its place", lambda: _enter(live, journal)),
-        ("start", "starts", lambda: _start(live, journal)),
-        ("knobs", "is set", lambda: _turn(live, journal)),
-        ("pin", "is pinned", lambda: _pin(live)),
-        ("shield", "is shielded", lambda: shielded.begin(live, journal)),
-    )
-    found: tuple[Step, ...] = (("find", "is looked for", lambda: _find(live)),)
     answered = 0
 
     def preload() -> None:
@@ -68,7 +74,7 @@ def begin(
         answered = fill.preload(live, journal, folder, client)
 
     steps: tuple[Step, ...] = (
-        *(found if live.service.is_foreign else alone),
+        *first,
         ("preload", "is filled", preload),
         ("check", "is checked", lambda: _check(live)),
         ("warm", "is warmed", lambda: fill.warm(live, journal, folder, client, done=answered)),
@@ -87,10 +93,10 @@ def begin(
         live.took_s[step] = round(time.monotonic() - started, 3)
 
 
-def _find(live: RunningService) -> None:
+def _find(live: RunningService, service: Running) -> None:
     """Meet one that runs already, and its processes where they can be seen."""
-    live.address = live.service.endpoint or live.address
-    live.argv = (live.service.target(live.address),)
+    live.address = service.address()
+    live.argv = (live.service.endpoint(live.address).target,)
     if not live.answers():
         raise RunFault(
             f"{live.label} does not answer any more",
@@ -98,7 +104,7 @@ def _find(live: RunningService) -> None:
             fix="start it again, then run the study again: it resumes",
         )
     try:
-        live.process = live.service.process()
+        live.process = service.process()
     except AmbiguousFault as fault:
         live.notes += (("processes", f"{fault.what}; its CPU time is not known. Fix: {fault.fix}"),)
         return
@@ -112,20 +118,20 @@ def _find(live: RunningService) -> None:
 
 
 def _enter(live: RunningService, journal: Journal) -> None:
-    live.place.fit(live.service.memory_bytes)
+    live.place.fit(needs(live.service).memory_bytes)
     with signals.deaf():
         live.place.enter(journal)
     live.notes += live.place.notes
 
 
-def _start(live: RunningService, journal: Journal) -> None:
+def _start(live: RunningService, service: Program, journal: Journal) -> None:
     """Start it on its port; a port that is lost to another program is tried again elsewhere."""
-    wanted = live.service.wanted_port
+    wanted = needs(service).port
     check_port(live.label, wanted, live.place)
     for _ in range(PORT_TRIES):
         live.address = _address(live, wanted)
-        _launch(live, journal)
-        if _is_ready(live):
+        started = _launch(live, service, journal)
+        if _is_ready(live, started):
             return
         live.stop_process()
     raise RunFault(
@@ -137,64 +143,66 @@ def _start(live: RunningService, journal: Journal) -> None:
 
 def _address(live: RunningService, wanted: int) -> Address:
     """Where it listens: the first of as many ports in a row as it wants, all free."""
-    more = range(1, live.service.ports)
+    ports = needs(live.service).ports
+    more = range(1, ports)
     for _ in range(PORT_TRIES):
         found = live.place.address(wanted)
-        if found.port + live.service.ports <= PORTS and all(
+        if found.port + ports <= PORTS and all(
             live.place.is_free(found.port + nth) for nth in more
         ):
             return found
     raise HostFault(
-        f"{live.label} wants {live.service.ports} consecutive free ports, and there were none in "
+        f"{live.label} wants {ports} consecutive free ports, and there were none in "
         f"{PORT_TRIES} places",
         at=f"service {live.label}",
         fix="give the first port of a free range, or end programs with many open ports",
     )
 
 
-def _launch(live: RunningService, journal: Journal) -> None:
-    assert live.service.program is not None  # noqa: S101  # `begin` starts no other
-    user = work.user_of(live.service)
+def _launch(live: RunningService, service: Program, journal: Journal) -> Start:
+    user = work.user_of(service)
     with work.readable_by_others():
-        words = live.service.command(live.work, live.address)
-        program = live.service.program
-        variables = live.service.surroundings(live.address, live.work)
-        if (image := live.service.image) is not None:
+        start = service.start(live.work, live.address)
+        program = start.program
+        image = service.image() if isinstance(service, Contained) else None
+        if image is not None:
             live.place.furnish(image)
         else:
             program = work.reachable(program, live.work, user)
-    live.argv = (str(program), *words)
+    live.argv, live.start = (str(program), *start.words), start
+    launch = Launch(
+        live.label,
+        live.argv,
+        cwd=live.work,
+        ledger=journal,
+        log=live.log,
+        user=user,
+        cpus=live.placement.server,
+        open_files=start.open_files,
+        variables=start.variables,
+    )
     with signals.deaf():
-        live.process = live.place.start(
-            live.label,
-            live.argv,
-            cwd=live.work,
-            ledger=journal,
-            log=live.log,
-            user=user,
-            cpus=live.placement.server,
-            open_files=live.service.open_files,
-            variables=variables,
-        )
+        live.process = live.place.start(launch)
+    return start
 
 
-def _is_ready(live: RunningService) -> bool:
+def _is_ready(live: RunningService, start: Start) -> bool:
     """Wait until it answers and the port is its own.
 
     Returns:
         False if another program has the port.
     """
     assert live.process is not None  # noqa: S101  # just launched
-    within_s = max(live.place.start_s_max, live.service.start_s)
+    within_s = max(live.place.start_s_max, start.ready_s)
     deadline, wait_s = Deadline(within_s), ANSWER_S
     while not deadline.is_over:
         died = live.fault("before it answered")
         if died is not None:
-            if not live.service.wanted_port and not all(map(live.place.is_free, _ports(live))):
+            if not needs(live.service).port and not all(map(live.place.is_free, _ports(live))):
                 return False
             raise died
         began = time.monotonic()
-        if live.service.answers(live.address, wait_s):
+        if live.service.ready(live.address, wait_s):
             pids = [member.pid for member in proc.session(live.process.pid)]
             return all(live.place.owner(port, pids) is not None for port in _ports(live))
         if time.monotonic() - began >= wait_s:  # it takes connections, and more time to reply
@@ -208,12 +216,12 @@ def _is_ready(live: RunningService) -> bool:
 
 
 def _ports(live: RunningService) -> range:
-    return range(live.port, live.port + live.service.ports)
+    return range(live.port, live.port + needs(live.service).ports)
 
 
 def _check(live: RunningService) -> None:
-    deadline = Deadline(SETTLE_S_MAX)
-    while not live.service.is_settled(live.address):
+    service, deadline = live.service, Deadline(SETTLE_S_MAX)
+    while isinstance(service, Settles) and not service.is_settled(live.address):
         if deadline.is_over:
             raise RunFault(
                 f"{live.label} is still busy {SETTLE_S_MAX:.0f} s after it was filled",
@@ -221,7 +229,8 @@ def _check(live: RunningService) -> None:
                 fix="give fewer items, or a machine that is less busy",
             )
         time.sleep(0.02)
-    live.notes += live.service.check(live.address)
+    if isinstance(service, Checks):
+        live.notes += service.check(live.address)
 
 
 def _turn(live: RunningService, journal: Journal) -> None:
@@ -271,9 +280,9 @@ def _pin(live: RunningService) -> None:
         return
     workers = Workers(
         label=live.label,
-        count=live.service.workers,
-        choose=live.service.pinned,
-        crew=live.service.crew,
+        count=needs(live.service).workers,
+        choose=partial(capabilities.pinned, live.service),
+        crew=partial(capabilities.crew, live.service),
     )
     pinned = live.place.pin(live.process, workers, live.placement.server)
     live.pins = pinned.pins

@@ -93,10 +93,7 @@ class _Watcher(Watcher):
         is_silent = asked and done == 0.0  # requests that are given up are no longer in flight
         self._silent_s = self._silent_s + max(0.0, t_s - self._last_t_s) if is_silent else 0.0
         self._last_t_s = t_s
-        if (
-            self._silent_s >= max(STALL_S_MAX, self._live.service.reply_s)
-            and not self._live.answers()
-        ):
+        if self._silent_s >= max(STALL_S_MAX, self._live.reply_s) and not self._live.answers():
             raise RunFault(
                 f"{self._live.label} has not answered for {self._silent_s:.0f} s, and does not "
                 "answer a single request either",
@@ -109,9 +106,7 @@ class _Watcher(Watcher):
 
 def _log(live: RunningService) -> str:
     """Where a server writes what went wrong, for people."""
-    return (
-        "the server's own log" if live.service.is_foreign else "service.log in the point's folder"
-    )
+    return "the server's own log" if live.is_foreign else "service.log in the point's folder"
 
 
 class _All(Watcher):
@@ -256,7 +251,7 @@ def job(
 ) -> dict[str, Any]:
     """The generator's job: what follows from the machine, then the study, then the point."""
     raw_max = RAW_MAX if point.rules.is_raw else raw_max
-    reply_s = live.service.reply_s
+    reply_s = live.reply_s
     rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
     return {
         **live.client(),

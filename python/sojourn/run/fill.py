@@ -13,6 +13,7 @@ from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.waits import TIMEOUT_S_MIN
 from sojourn.run.watch import Deadline
+from sojourn.services.capabilities import filling
 
 WARM_S_MAX = 60.0
 FIRST_S = 0.2  # of the first run
@@ -28,10 +29,11 @@ def preload(live: RunningService, journal: Journal, folder: Path, client: Mappin
     Returns:
         How many requests were answered beyond those that set the items.
     """
-    if not live.service.is_preloaded:
+    amount = filling(live.service)
+    if not amount.is_preloaded:
         return 0
     files, job = Files.named(folder, "preload"), {**client, "preload": True}
-    if live.service.warm_requests:
+    if amount.requests:
         return _answered(_run_fast(live, journal, files, job, FIRST_S))
     generator.run({**live.client(), **job, "rate": "1000", **_brief("100ms")}, files, journal)
     return 0
@@ -50,7 +52,7 @@ def _run_fast(
     length_s: float,
 ) -> Mapping[str, Any]:
     """The result of a run that asks as fast as the service answers."""
-    reply_s = live.service.reply_s
+    reply_s = live.reply_s
     late = {"timeout": f"{reply_s:.3f}s"} if reply_s > TIMEOUT_S_MIN else {}
     brief = _brief(f"{length_s:.3f}s")
     job = {**live.client(), **late, **client, "find_max": True, **brief}
@@ -80,7 +82,7 @@ def warm(
         client: keys of the generator's job that the study gives.
         done: requests that were answered already.
     """
-    wanted, reply_s = live.service.warm_requests, live.service.reply_s
+    wanted, reply_s = filling(live.service).requests, live.reply_s
     deadline = Deadline(max(WARM_S_MAX, REPLIES * reply_s))
     length_s = max(FIRST_S, reply_s / REPLIES)
     while done < wanted and not deadline.is_over:
@@ -92,7 +94,7 @@ def warm(
                 f"{live.label} gave no valid reply during the warm-up: {result['errors']}",
                 at=str(folder / "warm.json"),
                 fix="see the server's own log"
-                if live.service.is_foreign
+                if live.is_foreign
                 else "see service.log and warm.log in the point's folder",
             )
         done += answered

@@ -20,7 +20,8 @@ from sojourn.places.task import Task
 from sojourn.run import shield
 from sojourn.run.moving import Moved
 from sojourn.run.shield import Shield, Wish
-from sojourn.services import Service
+from sojourn.services import Service, Start, capabilities
+from sojourn.services.capabilities import Running
 from sojourn.spec import Pin
 
 ANSWER_S_MAX = 2.0
@@ -51,6 +52,7 @@ class RunningService:
         turned: what its knobs are on; None: it has not begun.
         groups: how it is grouped before the scheduler (`run.grouping`).
         ungrouped: why it was not put into a group; "": it was, or none was asked for.
+        start: how it was started; None: it was not, or not yet.
         offered: what it and those beside it are offered at the point, by label.
         pins: thread or process to CPU, read back.
         took_s: how long each step took, s.
@@ -78,6 +80,7 @@ class RunningService:
     ungroup: Callable[[], None] = nothing_to_do
     offered: Mapping[str, Offered] = field(default_factory=dict)
     argv: tuple[str, ...] = ()
+    start: Start | None = None
     pins: Mapping[int, int] = field(default_factory=dict)
     notes: tuple[tuple[str, str], ...] = ()
     took_s: dict[str, float] = field(default_factory=dict)
@@ -97,13 +100,24 @@ class RunningService:
         """Whether its threads go before all others on their CPUs (M32)."""
         return bool(self.shield.given)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it ran already: nothing of it is started, pinned, shielded or ended."""
+        return isinstance(self.service, Running)
+
+    @property
+    def reply_s(self) -> float:
+        """How long a request may take, s; 0: no longer than those of others."""
+        return capabilities.reply_s(self.service)
+
     def client(self) -> dict[str, Any]:
         """Keys of the generator's job that follow from service and placement."""
         server = ",".join(map(str, self.placement.server))
-        is_instrument = self.service.is_instrument and not self.has_company
+        is_instrument = capabilities.is_instrument(self.service) and not self.has_company
+        endpoint = self.service.endpoint(self.address)
         return {
-            "target": self.service.target(self.address),
-            **self.service.job(),
+            "target": endpoint.target,
+            **endpoint.job,
             "cpus": ",".join(map(str, self.placement.client)),
             "threads": len(self.placement.client),
             "wait": self.placement.client_wait,
@@ -119,7 +133,7 @@ class RunningService:
         where = self.placement
         if self.process is None or self.has_company:
             return {}
-        if self.service.is_foreign and not {*where.server}.isdisjoint(where.client):
+        if self.is_foreign and not {*where.server}.isdisjoint(where.client):
             return {}  # it may run on every CPU, the client's too: the log would be about that
         return {"server_pid": self.process.pid}
 
@@ -142,10 +156,10 @@ class RunningService:
         if self.process is None:
             return {}
         tasks = self.tasks()
-        at, crew = {task.tid: task.pid for task in tasks}, self.service.crew(tasks)
+        at, crew = {task.tid: task.pid for task in tasks}, capabilities.crew(self.service, tasks)
         return {
             tid: sum(proc.thread_ns(at[each], each) for each in (tid, *crew.get(tid, ())))
-            for tid in self.service.pinned(tasks)
+            for tid in capabilities.pinned(self.service, tasks)
         }
 
     def fault(self, doing: str) -> RunFault | None:
@@ -158,13 +172,13 @@ class RunningService:
             f"{self.label} {ended.text} {doing}" + (f", saying: {words}" if words else ""),
             at=f"{' '.join(self.argv)}",
             fix="see service.log in the point's folder; then run the study again: it resumes"
-            if not self.service.is_foreign
+            if not self.is_foreign
             else "start it again, then run the study again: it resumes",
         )
 
     def answers(self) -> bool:
         """Whether it answers a request now, in the time that its requests may take."""
-        return self.service.answers(self.address, max(ANSWER_S_MAX, self.service.reply_s))
+        return self.service.ready(self.address, max(ANSWER_S_MAX, self.reply_s))
 
     def keep_log(self, folder: Path) -> None:
         """Copy its log into a point's folder, if it wrote anything."""
@@ -173,7 +187,7 @@ class RunningService:
 
     def keep_reports(self, folder: Path) -> None:
         """Keep what it wrote when it ended, in the folder of the last point it served."""
-        for name in self.service.reports:
+        for name in self.start.reports if self.start else ():
             with contextlib.suppress(OSError):
                 theirs.keep(self.work / name, folder / name)
 
@@ -189,8 +203,12 @@ class RunningService:
 
     def stop_process(self) -> None:
         """End the server, and stay where it was."""
-        if self.process is not None:
-            self.process.stop(term_s=self.service.patience_s, first=self.service.stop_signal)
+        if self.process is None:
+            return
+        if self.start is None:
+            self.process.stop()
+        else:
+            self.process.stop(term_s=self.start.stop_s, first=self.start.stop)
 
     def _put_back(self) -> None:
         if self.moved is not None:

@@ -15,7 +15,8 @@ from sojourn.places import PlaceKind
 from sojourn.plan.design import LOCAL
 from sojourn.plan.questions import Questions
 from sojourn.run.live import check_port
-from sojourn.services import Service
+from sojourn.services import Program, Service
+from sojourn.services.capabilities import Contained, Running, needs
 from sojourn.spec import Pin, ServiceSpec
 
 
@@ -26,23 +27,23 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
         SpecFault: there is no such place, or nothing can be started there.
         HostFault: this machine lacks what the place needs, or the port is taken.
     """
-    if service.is_foreign:
+    if isinstance(service, Running):
         _check_foreign(spec, questions)
     kind, network = places.kind(spec.place), places.network_kind(spec.place)
     at = f"services.{spec.label}.place"
-    if service.program is not None and not kind.starts:
+    if isinstance(service, Program) and not kind.starts:
         raise SpecFault(
             f"{spec.kind} is a program, and none can be started in place {kind.name}",
             at=at,
             fix='leave place out, or give place = "local"',
         )
-    if service.bears_image and not kind.bears_images:
+    if isinstance(service, Contained) and not kind.bears_images:
         raise SpecFault(
             f"{spec.kind} is a container, which place {kind.name} does not run",
             at=at,
             fix='give place = "runc", or "runc:netns" for a network of its own',
         )
-    if service.has_secrets and kind.shows_environment:
+    if needs(service).has_secrets and kind.shows_environment:
         raise SpecFault(
             f"place {kind.name} shows the variables of {spec.label} to all users of this machine",
             at=at,
@@ -50,7 +51,7 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
         )
     for needed in filter(None, (kind, network)):
         _check_needs(needed, facts, at)
-    check_port(spec.label, service.wanted_port, places.build(spec.place))
+    check_port(spec.label, needs(service).port, places.build(spec.place))
 
 
 def _check_foreign(spec: ServiceSpec, questions: Questions) -> None:
@@ -80,10 +81,11 @@ def _turns(questions: Questions, name: str) -> bool:
 
 def check_pin(spec: ServiceSpec, service: Service, where: Placement) -> None:
     """HostFault where each worker is to have a CPU to itself, and there are too few."""
-    if spec.pin is Pin.ONE and service.workers > len(where.server):
+    workers = needs(service).workers
+    if spec.pin is Pin.ONE and workers > len(where.server):
         here = f"{len(where.server)} CPU{'s' if len(where.server) > 1 else ''}"
         raise HostFault(
-            f"{service.workers} workers with a CPU each need as many CPUs; the server has {here}",
+            f"{workers} workers with a CPU each need as many CPUs; the server has {here}",
             at=f"services.{spec.label}.pin",
             fix='give fewer workers, or pin = "turn": then they take turns (L23)',
         )

@@ -341,10 +341,7 @@ class Listening(Manager):
 
 
 def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
-    lives: list[Any] = [
-        SimpleNamespace(label=label, service=SimpleNamespace(reply_s=0.0))
-        for label in ("web", "cache")
-    ]
+    lives: list[Any] = [SimpleNamespace(label=label, reply_s=0.0) for label in ("web", "cache")]
     others: Any = SimpleNamespace(point=scene.point)  # the other service's own stage
     watchers = [_Watcher(lives[0], scene, SESSION), _Watcher(lives[1], others, SESSION)]
     everybody, manager = _All(watchers), Listening()

@@ -23,6 +23,8 @@ from sojourn.run.begin import begin, let_know
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.watch import Show
+from sojourn.services import capabilities
+from sojourn.services.capabilities import Audits
 from sojourn.spec import ServiceSpec
 
 
@@ -89,11 +91,13 @@ class Served(Actor):
 
     def _audit(self) -> list[list[str]]:
         """What it says after a run of what it holds; nothing if it has died, which others say."""
-        live = self.live
+        live, service = self.live, self.live.service
         if live.process is None or live.fault("after the run") is not None:
             return []
+        if not isinstance(service, Audits):
+            return []
         try:
-            return [list(row) for row in live.service.audit(live.address)]
+            return [list(row) for row in service.audit(live.address)]
         except RunFault:
             self.end()  # a server whose data are broken must not meet the next point
             raise
@@ -144,14 +148,14 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         "label": live.label,
         "kind": spec.kind,
         "life": live.life,
-        "version": live.service.version(),
+        "version": capabilities.version(live.service),
         "command": list(live.argv),
         "user": _user(live),
         "pid": live.process.pid if live.process else None,
         "place": spec.place,
         "host": live.address.host,
         "port": live.port or None,
-        "workers": live.service.workers,
+        "workers": capabilities.needs(live.service).workers,
         "pins": {str(tid): cpu for tid, cpu in live.pins.items()},
         "placement": {
             "server": list(where.server),
@@ -167,7 +171,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
         "setup": [
             list(row)
             for row in (
-                *live.service.setup,
+                *capabilities.setup(live.service),
                 *([(KINDS_OF_CPU, where.kinds)] if where.kinds else []),
                 *live.notes,
                 *(
@@ -185,7 +189,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
 
 def _user(live: RunningService) -> str:
     """Who it runs as, for people."""
-    if live.service.is_foreign:
+    if live.is_foreign:
         return "whoever started it"
     user = work.user_of(live.service)
     return user.name if user else "the user who runs the lab"

@@ -11,8 +11,6 @@ the unit of repetition is a restart (M15). Its data files are made once for all 
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -25,13 +23,14 @@ from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
 from sojourn.places import users
 from sojourn.plan import Point, design
 from sojourn.plan.question import Question
-from sojourn.run import grouping, placed, restore, shield, signals, waits, work
+from sojourn.run import grouping, lab_cpus, placed, restore, shield, signals, waits, work
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.served import Served
 from sojourn.run.watch import Event, Show, nothing
 from sojourn.services import Allowance, Service
+from sojourn.services.capabilities import Adapts, Prepares, Running, needs
 from sojourn.spec import Pin, ServiceSpec, Study
 
 #: Share of the papers' data sets by profile: a restart has to fit into the profile's time.
@@ -153,10 +152,10 @@ def settle(
     params = {name: value for name, value in spec.params.items() if not isinstance(value, tuple)}
     service = services.build(spec.kind, params, allowance)
     placed.check(spec, service, facts, catalogue.questions)
-    if is_asked or not service.is_foreign:
-        service = service.met(spec.load, waits.of_study(spec))
+    if isinstance(service, Adapts) and (is_asked or not isinstance(service, Running)):
+        service = service.adapted(spec.load, waits.of_study(spec))
     placed.check_pin(spec, service, where)
-    is_pinned = service.is_pinnable and spec.pin is not Pin.NONE
+    is_pinned = needs(service).is_pinned and spec.pin is not Pin.NONE
     return service, where if is_pinned else unpinned(where, facts.topology)
 
 
@@ -200,7 +199,7 @@ class Session:
         self.journal = Journal.create(self._state)
         self._exits.callback(self.journal.close)
         self._exits.enter_context(signals.ending_in_order())
-        self._exits.enter_context(_on(place(self.facts.topology).housekeeping))
+        self._exits.enter_context(lab_cpus.on(place(self.facts.topology).housekeeping))
         return self
 
     def __exit__(
@@ -280,42 +279,11 @@ class Session:
             self.show(Event(step="prepare", text=f"{spec.label}: data files", service=spec.label))
             try:
                 with work.readable_by_others():
-                    service.prepare(made[0])
+                    if isinstance(service, Prepares):
+                        service.prepare(made[0])
                 work.hand_over(made[0], user)
             except BaseException:
                 with signals.deaf():  # half a data set must not meet the next point
                     work.remove(*self._folders.pop(key), self.journal)
                 raise
         return self._folders[key][0]
-
-
-@contextlib.contextmanager
-def _on(cpus: tuple[int, ...]) -> Iterator[None]:
-    """Keep the lab itself to some CPUs; what it starts is placed by itself.
-
-    All its threads: libraries have started some of their own by now, which stay where they were
-    when only the main one is put elsewhere.
-    """
-    before = {tid: where for tid in _threads() if (where := _cpus_of(tid))}
-    for tid in before:
-        _put(tid, cpus)
-    try:
-        yield
-    finally:
-        for tid in _threads():  # those that came meanwhile go where the main one came from
-            _put(tid, before.get(tid, before[os.getpid()]))
-
-
-def _threads() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc/self/task").iterdir()]
-
-
-def _cpus_of(tid: int) -> set[int]:
-    with contextlib.suppress(OSError):  # it has ended meanwhile
-        return os.sched_getaffinity(tid)
-    return set()
-
-
-def _put(tid: int, cpus: Collection[int]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.sched_setaffinity(tid, cpus)

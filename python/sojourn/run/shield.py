@@ -25,6 +25,7 @@ from sojourn.plan import Phase, Point, traced
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.plan.traced import NOBODY
 from sojourn.services import Service
+from sojourn.services.capabilities import Running, is_instrument, needs
 from sojourn.spec import ServiceSpec, Study
 
 NONE, PRIORITY, MOVE = "none", "priority", "move"
@@ -97,20 +98,21 @@ def wish(study: Study, spec: ServiceSpec, point: Point, service: Service, where:
         return Wish(
             name=NONE, refused="server and client share a CPU: the server would stop the client"
         )
-    if service.is_instrument:
+    if is_instrument(service):
         return Wish(
             name=NONE,
             refused="the service is part of the instrument, and the instrument logs its outages",
         )
     if _is_about_company(study, spec, point):
         return Wish(name=NONE, refused="some of these runs are about a task on the server's CPU")
-    turns = _turns(service.workers, len(where.server))
+    turns = _turns(needs(service).workers, len(where.server))
     return Wish(name=asked, refused=_ordered(spec) or turns)
 
 
 def _not_ours(service: Service) -> str:
     """Why a service that runs already has none; "" if the lab started it."""
-    return "it is not the lab's, and nothing of it is changed" if service.is_foreign else ""
+    is_foreign = isinstance(service, Running)
+    return "it is not the lab's, and nothing of it is changed" if is_foreign else ""
 
 
 def _unwanted(point: Point) -> str:

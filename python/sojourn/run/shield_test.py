@@ -12,12 +12,14 @@ from sojourn.host.tree import Tree
 from sojourn.knobs import priority
 from sojourn.knobs.priority import Rank
 from sojourn.places import proc
+from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.run import shield
 from sojourn.run.shield import PRIORITY, Shield, Wish
-from sojourn.services import Allowance, Service
+from sojourn.services import Allowance, Endpoint, Service
+from sojourn.services.capabilities import Demands, Needs
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.profiles import PROFILES
 from sojourn.testing_questions import PLANS
@@ -27,13 +29,20 @@ TOGETHER = Placement(server=(0,), client=(0,), housekeeping=(0,), client_wait="s
 LIMIT = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
 
 
-class Workers:
+class Workers(Service, Demands):
     """As much of a service as the decision looks at."""
-
-    is_instrument = is_foreign = False
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
+
+    def needs(self) -> Needs:
+        return Needs(workers=self.workers)
+
+    def ready(self, address: Address, within_s: float) -> bool:
+        raise NotImplementedError
+
+    def endpoint(self, address: Address) -> Endpoint:
+        raise NotImplementedError
 
 
 def study(
@@ -64,8 +73,7 @@ def wish(
         seed=1,
         setting=Setting.of(levels),
     )
-    service: Service = Workers(workers)  # type: ignore[assignment]
-    return shield.wish(asked, asked.services[0], PLANS.stated(bare), service, where)
+    return shield.wish(asked, asked.services[0], PLANS.stated(bare), Workers(workers), where)
 
 
 def test_by_default_the_servers_threads_get_priority() -> None:

@@ -18,6 +18,7 @@ from sojourn.errors import HostFault
 from sojourn.places import theirs, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
+from sojourn.services.capabilities import RunsAs, needs
 
 if TYPE_CHECKING:
     from sojourn.services import Service
@@ -30,9 +31,10 @@ PLACES = ("/var/tmp", "/tmp", "/dev/shm")  # noqa: S108  # places to look at, no
 
 def user_of(service: Service) -> User | None:
     """Whom a service runs as, and whose its working folder is; None: who runs the lab."""
-    if service.is_own_user:
+    runs_as = needs(service).runs_as
+    if runs_as is RunsAs.LAB:
         return None
-    return users.server_user(has_account=service.needs_account)
+    return users.server_user(has_account=runs_as is RunsAs.ACCOUNT)
 
 
 def base(user: User | None) -> Path:

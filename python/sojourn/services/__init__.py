@@ -1,6 +1,8 @@
 """Real programs that the lab measures: each one started, filled, checked and ended by the lab.
 
-Adding one is one file like `memcached.py` and one line in `KINDS`.
+Adding one is one file and one line in `KINDS`: a `Program` with three methods (`kind`), and what
+else it does (`capabilities`). The smallest is `tests/add_one_more/service/files.py`, a full one
+`redis.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Mapping
 from sojourn import kinds
 from sojourn.places.task import Task
 from sojourn.services import media_streaming, memcached, nginx, null, planted, redis, synthetic
-from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.own import command, container, external
 from sojourn.services.params import Param, Value
 from sojourn.services.tailbench import img_dnn, moses, ordered_map, sphinx, xapian
@@ -41,9 +43,12 @@ KINDS = kinds.table(
 __all__ = [
     "KINDS",
     "Allowance",
+    "Endpoint",
     "Param",
+    "Program",
     "Service",
     "ServiceKind",
+    "Start",
     "Task",
     "Value",
     "build",

@@ -19,7 +19,8 @@ from sojourn.errors import HostFault
 from sojourn.install import media_streaming as films
 from sojourn.install.part import Made
 from sojourn.places.ports import Address
-from sojourn.services import nginx
+from sojourn.services import nginx, nginx_settings
+from sojourn.services.capabilities import Rows
 from sojourn.services.kind import Allowance, Json, Service, ServiceKind
 from sojourn.services.nginx import Nginx
 from sojourn.services.params import Param, Value, settle
@@ -40,7 +41,7 @@ PARAMS = (
         hi=1024,
         relative=True,
     ),
-    *(param for param in nginx.PARAMS if param.name in _OWN),
+    *(param for param in nginx_settings.PARAMS if param.name in _OWN),
 )
 
 
@@ -50,10 +51,9 @@ class MediaStreaming(Nginx):
 
     made: Made
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, films and settings as (name, text), for people."""
-        own = dict(super().setup)
+        own = dict(super().setup())
         facts = self.made.facts
         told = f"{facts['films']} films of {films.CHUNKS * films.CHUNK_S} s: {facts['qualities']}"
         return (
@@ -93,7 +93,7 @@ class MediaStreaming(Nginx):
             f"start={films.START_S}s,mix={MIX}",
         }
 
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Ask for the first play list, a chunk in the middle and the last, and compare them."""
         super().check(address)
         return (("films served", self.made.facts["films"]),)

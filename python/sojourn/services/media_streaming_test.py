@@ -45,10 +45,10 @@ def test_sessions_ask_for_the_films_that_were_made() -> None:
     job = service.job()
     assert job["sessions"] == "playback:chunks=10,every=4s,start=0.5s,mix=0.1/0.3/0.4/0.2"
     assert Path(str(job["paths_file"])).read_text().startswith("/film0/q0/list.m3u8\n")
-    assert service.workers == 2
+    assert service.needs().workers == 2
     assert "root files;" in service.config(Address(ports.HOST, 1))
-    assert "9" not in dict(service.setup)["sessions"]
-    assert dict(service.setup)["data"].startswith("1 films of 40 s: 240p; 0.009 MB")
+    assert "9" not in dict(service.setup())["sessions"]
+    assert dict(service.setup())["data"].startswith("1 films of 40 s: 240p; 0.009 MB")
 
 
 def test_it_serves_copies_so_that_the_cache_stays_the_labs(made: Made, tmp_path: Path) -> None:

@@ -18,7 +18,20 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.capabilities import (
+    Checks,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Pins,
+    Rows,
+    Settles,
+    Versioned,
+)
+from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
+from sojourn.services.memcached_memory import HASH_BYTES_PER_ITEM, item_bytes
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
@@ -29,12 +42,6 @@ SHELL = Path("/bin/sh")
 ITEMS_PAPER = 6_400_000  # C4
 THREADS_PAPER = 7  # C4
 
-# Bytes around key and value: item header 48, CAS 8, line ends and zero 3 (items.c, memcached.h).
-ITEM_HEADER_BYTES = 59
-SLAB_WASTE = 1.25  # chunk sizes grow by a factor of 1.25 (-f): an item fills at least 1/1.25 of one
-PAGE_BYTES = 1 << 20
-CHUNK_BYTES_MAX = PAGE_BYTES // 2
-HASH_BYTES_PER_ITEM = 16  # bucket pointers; the table doubles at 1.5 items per bucket
 FIXED_BYTES = 64 << 20
 MEMORY_SHARE = 0.5  # of what is free: the rest is for the generator's plan and the page cache
 
@@ -79,7 +86,7 @@ PARAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memcached(Service):
+class Memcached(Program, Describes, Versioned, Demands, Fills, Settles, Checks, Pins):
     """One memcached whose parameters are settled for this machine."""
 
     path: Path
@@ -93,8 +100,7 @@ class Memcached(Service):
     port: int
     why: tuple[tuple[str, str], ...]
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data set and settings as (name, text), for people."""
         size = f"{self.items:,} items of {self.key_bytes} B keys and {self.value_bytes} B values"
         return (
@@ -110,25 +116,14 @@ class Memcached(Service):
             return ()
         return (("instances", f"{self.instances} processes, each with the keys that hash to it"),)
 
-    @property
-    def program(self) -> Path | None:
-        """Path of the system's memcached, or of the shell that starts several."""
-        return self.path if self.instances == 1 else SHELL
-
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
-
-    @property
-    def workers(self) -> int:
-        """How many worker threads it has, instances together."""
-        return self.threads * self.instances
-
-    @property
-    def ports(self) -> int:
-        """One for each instance, in a row."""
-        return self.instances
+    def needs(self) -> Needs:
+        """Worker threads of all instances, and a port for each."""
+        return Needs(
+            workers=self.threads * self.instances,
+            port=self.port,
+            ports=self.instances,
+            memory_bytes=self._memory_bytes,
+        )
 
     def _addresses(self, address: Address) -> Iterator[Address]:
         """Of each instance, the first given."""
@@ -149,7 +144,7 @@ class Memcached(Service):
         return (self._held * item + FIXED_BYTES) >> 20
 
     @property
-    def memory_bytes(self) -> int:
+    def _memory_bytes(self) -> int:
         """Items, hash table while it doubles, and buffers of connections."""
         table = 3 * self.items * HASH_BYTES_PER_ITEM
         return (self.memory_mb << 20) + table + FIXED_BYTES + self.connections_max * 4096
@@ -159,11 +154,22 @@ class Memcached(Service):
         """One for each connection, and a few of its own."""
         return self.connections_max + FILES_SPARE
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Flags. All else is memcached's own default, as people run it."""
+    def start(self, work: Path, address: Address) -> Start:
+        """The system's memcached, or a shell that starts several.
+
+        All else is memcached's own default, as people run it. It looks for signals once a second,
+        and has nothing to save.
+        """
         del work
-        if self.instances == 1:
-            return self._flags(address)
+        is_one = self.instances == 1
+        return Start(
+            program=self.path if is_one else SHELL,
+            words=self._flags(address) if is_one else self._script(address),
+            open_files=self.open_files,
+            stop_s=0.05,
+        )
+
+    def _script(self, address: Address) -> tuple[str, ...]:
         each = (shlex.join([str(self.path), *self._flags(one)]) for one in self._addresses(address))
         # Whichever ends first takes the others with it: a shard that is gone is a server that is.
         return ("-c", " ".join(f"({words}; kill -TERM 0) &" for words in each) + " wait")
@@ -175,20 +181,17 @@ class Memcached(Service):
             *("-t", str(self.threads), "-m", str(self.memory_mb), "-c", str(self.connections_max)),
         )
 
-    def target(self, address: Address) -> str:
-        """The generator's target: by TCP or UDP, as settled; every instance is named."""
+    def endpoint(self, address: Address) -> Endpoint:
+        """By TCP or UDP, as settled; every instance is named. And the data set."""
         each = ",".join(map(str, self._addresses(address)))
-        return f"memcache{'+udp' if self.udp else ''}://{each}"
-
-    def job(self) -> Mapping[str, Json]:
-        """Keys of the generator's job that describe the data set."""
-        return {
+        job: dict[str, Json] = {
             "items": self.items,
             "key_size": str(self.key_bytes),
             "value_size": str(self.value_bytes),
         }
+        return Endpoint(target=f"memcache{'+udp' if self.udp else ''}://{each}", job=job)
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether every instance answers `version` within the time."""
         replies = (
             ports.ask(one, b"version\r\n", within_s=within_s, until=b"\r\n")
@@ -196,22 +199,11 @@ class Memcached(Service):
         )
         return all(reply is not None and reply.startswith(b"VERSION ") for reply in replies)
 
-    @property
-    def is_preloaded(self) -> bool:
-        """Every item is set first."""
-        return True
+    def filling(self) -> Filling:
+        """Every item, which the preload has then touched; a few requests touch each connection."""
+        return Filling(is_preloaded=True, requests=10_000)
 
-    @property
-    def warm_requests(self) -> int:
-        """The preload has touched every item; a few requests more touch every connection."""
-        return 10_000
-
-    @property
-    def patience_s(self) -> float:
-        """It looks for signals once a second, and has nothing to save."""
-        return 0.05
-
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Count the items, and make sure that none was thrown out and the hash table is at rest."""
         at = f"memcached at {address}"
         held = evicted = 0
@@ -256,18 +248,6 @@ def version(path: Path) -> str:
     """`memcached 1.6.18`; "" if it does not say."""
     found = re.search(r"memcached\s+\S+", programs.says(path, "-V"))
     return found.group(0) if found else ""
-
-
-def item_bytes(key_bytes: int, value_bytes: int) -> int:
-    """Memory that one item takes at most, hash table included.
-
-    An item lies in a chunk of the next larger class, and a page of 1 MiB holds whole chunks only;
-    what is larger than half a page is cut into pieces (slabs.c, items.c).
-    """
-    pieces, rest = divmod(key_bytes + value_bytes + ITEM_HEADER_BYTES, CHUNK_BYTES_MAX)
-    chunk = min(math.ceil(rest * SLAB_WASTE), CHUNK_BYTES_MAX)
-    share = math.ceil(PAGE_BYTES / (PAGE_BYTES // chunk)) if chunk else 0
-    return pieces * CHUNK_BYTES_MAX + share + HASH_BYTES_PER_ITEM
 
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:

@@ -19,10 +19,23 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports, theirs
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
+from sojourn.services.capabilities import (
+    Checks,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Pins,
+    Prepares,
+    Rows,
+    Versioned,
+)
 from sojourn.services.clients import talk
 from sojourn.services.clients.where import Where
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
-from sojourn.services.params import Param, Value, settle
+from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
+from sojourn.services.nginx_settings import CONFIG, PARAMS
+from sojourn.services.params import Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
 NAME = "nginx"
@@ -33,113 +46,9 @@ SHARE = 0.5  # of free memory and disk: the files must stay in the page cache
 PATTERN = "/{}.html"
 WORKER_COMMAND = "nginx: worker process"
 
-PARAMS = (
-    Param(
-        name="workers",
-        about="worker processes; default: 7 (C4), or one per server CPU if there are fewer; "
-        '"cpus", "cpus+1": by the server\'s CPUs',
-        default=None,
-        lo=1,
-        hi=1024,
-        relative=True,
-    ),
-    Param(
-        name="files",
-        about="static files; default: 100 K (C4) times the profile's share, as far as disk and "
-        "memory go",
-        default=None,
-        lo=1,
-        hi=10_000_000,
-    ),
-    Param(
-        name="file_bytes", unit="bytes", about="size of each (C4)", default=4096, lo=0, hi=1 << 30
-    ),
-    Param(name="open_file_cache", about="keep files open (C4: on)", default=True, type=bool),
-    Param(name="access_log", about="write an access log (C9)", default=False, type=bool),
-    Param(
-        name="sendfile",
-        about="the kernel sends files itself; off: read and written by the worker (C9)",
-        default=True,
-        type=bool,
-    ),
-    Param(
-        name="directio",
-        about="read files from the disk past the page cache, each time (nginx: directio), as "
-        "if they did not fit into memory",
-        default=False,
-        type=bool,
-    ),
-    Param(
-        name="gzip",
-        about="compress replies, and be asked for compressed ones (C9: post-processing)",
-        default=False,
-        type=bool,
-    ),
-    Param(
-        name="is_cold",
-        about="nothing of the files is in the page cache when it starts: what it reads is its own, "
-        "and counts against its memory (C25)",
-        default=False,
-        type=bool,
-    ),
-    Param(
-        name="reuseport",
-        about="one listening socket per worker; default off, as nginx itself: workers compete for "
-        "new connections and may get unequal shares (L3)",
-        default=False,
-        type=bool,
-    ),
-    Param(
-        name="http2",
-        about="speak HTTP/2 without TLS, with many requests in flight on a connection",
-        default=False,
-        type=bool,
-    ),
-    Param(
-        name="connections_max",
-        about="limit of connections per worker; default: 8192, or half of the allowed open files",
-        default=None,
-        lo=16,
-        hi=1 << 20,
-    ),
-    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
-)
-
-CONFIG = """\
-# Written by sojourn. Everything lies in this folder; nothing of the system's configuration is used.
-daemon off;
-worker_processes {workers};
-worker_rlimit_nofile {files_open};
-pid nginx.pid;
-error_log stderr warn;
-events {{
-    worker_connections {connections_max};
-}}
-http {{
-    access_log {access_log};
-    default_type text/html;
-    sendfile {sendfile};
-    directio {directio};
-    gzip {gzip};
-    tcp_nodelay on;
-    keepalive_timeout 1h;
-    keepalive_requests 1000000000;  # the default, 1000, would close connections in mid-measurement
-    {cache}
-    client_body_temp_path tmp_body;
-    proxy_temp_path tmp_proxy;
-    fastcgi_temp_path tmp_fastcgi;
-    uwsgi_temp_path tmp_uwsgi;
-    scgi_temp_path tmp_scgi;
-    server {{
-        listen {address}{http2}{reuseport};
-        root files;
-    }}
-}}
-"""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nginx(Service):
+class Nginx(Program, Describes, Versioned, Demands, Prepares, Fills, Checks, Pins):
     """One NGINX whose parameters are settled for this machine."""
 
     path: Path
@@ -159,8 +68,7 @@ class Nginx(Service):
     port: int
     why: tuple[tuple[str, str], ...]
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data set and settings as (name, text), for people."""
         size = f"{self.files:,} files of {self.file_bytes} B".replace(",", " ")
         return (
@@ -176,20 +84,9 @@ class Nginx(Service):
             *self.why,
         )
 
-    @property
-    def program(self) -> Path | None:
-        """Path of the system's nginx."""
-        return self.path
-
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
-
-    @property
-    def workers(self) -> int:
-        """How many worker processes it has."""
-        return self.processes
+    def needs(self) -> Needs:
+        """Its workers are processes."""
+        return Needs(workers=self.processes, port=self.port)
 
     def prepare(self, work: Path) -> None:
         """Make the files. Their content differs, so that a wrong one would be seen."""
@@ -237,17 +134,21 @@ class Nginx(Service):
             reuseport=" reuseport" if self.reuseport else "",
         )
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Flags; writes the configuration they name, and lets go of cached files if it is to."""
+    def start(self, work: Path, address: Address) -> Start:
+        """The system's nginx, and the configuration file that its flags name.
+
+        Cached files are let go of if the study says so.
+        """
         if self.is_cold:
             for number in range(self.files):
                 forget(work / "files" / f"{number}.html")
         theirs.write(work / "nginx.conf", self.config(address))
-        return ("-p", f"{work}/", "-c", "nginx.conf")
+        words = ("-p", f"{work}/", "-c", "nginx.conf")
+        return Start(program=self.path, words=words, open_files=self.open_files)
 
-    def target(self, address: Address) -> str:
-        """The generator's target: HTTP at the address."""
-        return f"{'h2c' if self.http2 else 'http'}://{address}/"
+    def endpoint(self, address: Address) -> Endpoint:
+        """HTTP at the address, and the files that are asked for."""
+        return Endpoint(target=f"{'h2c' if self.http2 else 'http'}://{address}/", job=self.job())
 
     def job(self) -> Mapping[str, Json]:
         """Keys of the generator's job that name the files and their length."""
@@ -264,7 +165,7 @@ class Nginx(Service):
         """What a file holds, all of it."""
         return content(number, self.file_bytes)
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Ask for the first file."""
         return self._get(0, address, within_s) == self.body_of(0)
 
@@ -276,15 +177,14 @@ class Nginx(Service):
         reply = ports.ask(address, request, within_s=within_s, until=b"\r\n\r\n" + body)
         return None if reply is None else reply.partition(b"\r\n\r\n")[2]
 
-    @property
-    def warm_requests(self) -> int:
+    def filling(self) -> Filling:
         """Requests after which each worker has opened 95 % of the files: -ln(0.05) = 3 per file."""
         if self.is_cold:  # as many as fill what memory there is; they may come from a slow disk
-            return self.files
+            return Filling(requests=self.files)
         each = math.ceil(3 * self.files) if self.open_file_cache else self.files
-        return each * self.processes
+        return Filling(requests=each * self.processes)
 
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Ask for the first, a middle and the last file."""
         for number in sorted({0, self.files // 2, self.files - 1}):
             if self._get(number, address, within_s=2.0) != self.body_of(number):

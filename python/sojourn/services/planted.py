@@ -5,14 +5,15 @@ Its workers share nothing, or all wait for one lock, write to the disk, or read 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from sojourn import programs
 from sojourn.places.ports import Address
+from sojourn.services.capabilities import Filling, Needs, Rows
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
@@ -53,8 +54,7 @@ class Planted(Queries):
     busy_us: int
     wait_us: int
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, what a query does and workers as (name, text), for people."""
         return (
             ("version", self.version()),
@@ -71,24 +71,23 @@ class Planted(Queries):
         times = ("--busy-us", str(self.busy_us), "--wait-us", str(self.wait_us))
         return ("--work", "planted", "--does", self.does, *times)
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
+    def words(self, work: Path, address: Address) -> tuple[str, ...]:
         """The flags of a query service, and the folder of a writer's files."""
-        return (*Queries.command(self, work, address), "--folder", str(work))
+        return (*Queries.words(self, work, address), "--folder", str(work))
 
     @property
     def reply_bytes(self) -> int:
         """A number and a word."""
         return REPLY_BYTES
 
-    @property
-    def memory_bytes(self) -> int:
+    def needs(self) -> Needs:
         """What streamers read, and some for the rest."""
-        return MEMORY_BYTES.get(self.does, 0) + SPARE_BYTES
+        memory_bytes = MEMORY_BYTES.get(self.does, 0) + SPARE_BYTES
+        return replace(Queries.needs(self), memory_bytes=memory_bytes)
 
-    @property
-    def warm_requests(self) -> int:
-        """So many that every worker has had some."""
-        return 10 * self.threads
+    def filling(self) -> Filling:
+        """So many requests that every worker has had some."""
+        return Filling(requests=10 * self.threads)
 
     def is_answer(self, query: int, text: str) -> bool:
         """Whether the word is that of the query."""

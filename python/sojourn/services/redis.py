@@ -16,7 +16,18 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.places import ports
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.capabilities import (
+    Checks,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Pins,
+    Rows,
+    Versioned,
+)
+from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.scaling import FILES_SPARE, connections_max, scaled
 
@@ -72,7 +83,7 @@ PARAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redis(Service):
+class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
     """One Redis whose parameters are settled for this machine."""
 
     path: Path
@@ -85,8 +96,7 @@ class Redis(Service):
     port: int
     why: tuple[tuple[str, str], ...]
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data set and settings as (name, text), for people."""
         size = f"{self.items:,} items of {self.key_bytes} B keys and {self.value_bytes} B values"
         helpers = self.threads - 1
@@ -99,20 +109,9 @@ class Redis(Service):
             *self.why,
         )
 
-    @property
-    def program(self) -> Path | None:
-        """Path of the system's redis-server."""
-        return self.path
-
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
-
-    @property
-    def workers(self) -> int:
-        """The main thread and those that read and write for it."""
-        return self.threads
+    def needs(self) -> Needs:
+        """Its workers are the main thread and those that read and write for it."""
+        return Needs(workers=self.threads, port=self.port, memory_bytes=self._memory_bytes)
 
     @property
     def memory_mb(self) -> int:
@@ -120,19 +119,17 @@ class Redis(Service):
         return (self.items * item_bytes(self.key_bytes, self.value_bytes) + FIXED_BYTES) >> 20
 
     @property
-    def memory_bytes(self) -> int:
+    def _memory_bytes(self) -> int:
         """Items, tables while they double, and buffers of connections."""
         return (self.memory_mb << 20) + 48 * self.items + self.connections_max * 20_000
 
-    @property
-    def open_files(self) -> int:
-        """One for each connection, and a few of its own."""
-        return self.connections_max + FILES_SPARE
+    def start(self, work: Path, address: Address) -> Start:
+        """The system's redis-server, with open files for each connection and a few of its own.
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Flags; no configuration file is read, and nothing is saved unless the study says so."""
+        No configuration file is read, and nothing is saved unless the study says so.
+        """
         reads = ("--io-threads", str(self.threads), "--io-threads-do-reads", "yes")
-        return (
+        words = (
             *("--bind", address.host, "--port", str(address.port), "--protected-mode", "no"),
             *("--dir", str(work), "--save", "", "--daemonize", "no"),
             *("--appendonly", "yes" if self.append_only else "no"),
@@ -140,35 +137,28 @@ class Redis(Service):
             *("--maxclients", str(self.connections_max)),
             *(reads if self.threads > 1 else ()),
         )
+        files = self.connections_max + FILES_SPARE
+        return Start(program=self.path, words=words, open_files=files)
 
-    def target(self, address: Address) -> str:
-        """The generator's target: RESP at the address."""
-        return f"resp://{address}"
-
-    def job(self) -> Mapping[str, Json]:
-        """Keys of the generator's job that describe the data set."""
-        return {
+    def endpoint(self, address: Address) -> Endpoint:
+        """RESP at the address, and the data set."""
+        job: dict[str, Json] = {
             "items": self.items,
             "key_size": str(self.key_bytes),
             "value_size": str(self.value_bytes),
         }
+        return Endpoint(target=f"resp://{address}", job=job)
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it answers PING; while it reads a file it says that it is loading."""
         reply = ports.ask(address, b"PING\r\n", within_s=within_s, until=b"\r\n")
         return reply == b"+PONG\r\n"
 
-    @property
-    def is_preloaded(self) -> bool:
-        """Every item is set first."""
-        return True
+    def filling(self) -> Filling:
+        """Every item, which the preload has then touched; a few requests touch each connection."""
+        return Filling(is_preloaded=True, requests=10_000)
 
-    @property
-    def warm_requests(self) -> int:
-        """The preload has touched every item; a few requests more touch every connection."""
-        return 10_000
-
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Count the items, none of which may have been thrown out."""
         reply = ports.ask(address, b"DBSIZE\r\n", within_s=2.0, until=b"\r\n") or b""
         held = int(reply[1:]) if reply.startswith(b":") else 0

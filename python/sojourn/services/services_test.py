@@ -10,7 +10,8 @@ from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.install import Made, Part, answers
 from sojourn.places import Address, ports
 from sojourn.places.task import Task
-from sojourn.services import KINDS, Allowance, media_streaming, memcached, nginx
+from sojourn.services import KINDS, Allowance, media_streaming, memcached_memory, nginx
+from sojourn.services.capabilities import needs, pinned
 from sojourn.services.memcached import Memcached
 from sojourn.services.nginx import Nginx
 from sojourn.services.scaling import scaled
@@ -25,8 +26,9 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
     "container": {"image": "x", "port": 80},
 }
 NO_KIND = {
-    *("__init__", "asked", "kind", "params", "queries", "scaling", "secret", "typed", "words"),
-    *("answers", "cluster", "company", "draws", "postgres", "trade"),
+    *("__init__", "asked", "capabilities", "kind", "memcached_memory", "nginx_settings", "params"),
+    *("queries", "scaling", "secret", "typed", "unpack", "words"),
+    *("answers", "cluster", "company", "draws", "postgres", "shore_settings", "trade"),
 }
 
 
@@ -120,7 +122,7 @@ def test_open_files_limit_connections_and_the_cache_of_open_files() -> None:
     assert isinstance(web, Nginx)
     assert web.open_files == 20_000
     assert f"max={web.cached_max} " in web.config(AT)
-    assert "of 100 000 files: more may not be open" in dict(web.setup)["open_file_cache"]
+    assert "of 100 000 files: more may not be open" in dict(web.setup())["open_file_cache"]
     cache = built("memcached", Allowance(cpus=7, memory_bytes=64 * GIB, open_files=1024))
     assert isinstance(cache, Memcached)
     assert cache.open_files <= 1024
@@ -163,10 +165,12 @@ def test_memcacheds_memory_holds_every_item_in_the_worst_chunk() -> None:
     # items.c: header 48, CAS 8, key and its zero, value and its line end; chunks grow by 1.25.
     for key, value in [(30, 200), (250, 1), (30, 100_000)]:
         least = 48 + 8 + key + 1 + value + 2
-        assert memcached.item_bytes(key, value) >= least * 1.25
+        assert memcached_memory.item_bytes(key, value) >= least * 1.25
     # A page of 1 MiB holds two chunks of 340 KiB or more, never three.
-    assert memcached.item_bytes(30, 350_000) == (1 << 19) + memcached.HASH_BYTES_PER_ITEM
-    assert memcached.item_bytes(30, 1_000_000) >= 1_000_000
+    assert (
+        memcached_memory.item_bytes(30, 350_000) == (1 << 19) + memcached_memory.HASH_BYTES_PER_ITEM
+    )
+    assert memcached_memory.item_bytes(30, 1_000_000) >= 1_000_000
 
 
 def test_nginx_configuration_has_what_c4_asks() -> None:
@@ -197,13 +201,13 @@ def test_workers_are_told_apart_by_name() -> None:
         Task(pid=10, tid=11, name="mc-worker", command="memcached"),
         Task(pid=10, tid=13, name="mc-lrumaint", command="memcached"),
     ]
-    assert built("memcached", ROOMY).pinned(threads) == (11, 12)
+    assert pinned(built("memcached", ROOMY), threads) == (11, 12)
     processes = [
         Task(pid=20, tid=20, name="nginx", command="nginx: master process nginx"),
         Task(pid=21, tid=21, name="nginx", command="nginx: worker process"),
         Task(pid=22, tid=22, name="nginx", command="nginx: cache manager process"),
     ]
-    assert built("nginx", ROOMY).pinned(processes) == (21,)
+    assert pinned(built("nginx", ROOMY), processes) == (21,)
 
 
 def test_a_taken_port_is_seen_and_its_holder_named() -> None:
@@ -230,7 +234,7 @@ def test_numbers_told_by_the_servers_cpus_are_settled_with_them() -> None:
     four = Allowance(cpus=4, memory_bytes=GIB)
     for text, threads in (("cpus", 4), ("cpus+1", 5), ("cpus-3", 1)):
         cache, web = built("memcached", four, threads=text), built("nginx", four, workers=text)
-        assert (cache.workers, web.workers) == (threads, threads)
+        assert (needs(cache).workers, needs(web).workers) == (threads, threads)
     for wrong in ("cpus-4", "2cpus", "all"):
         with pytest.raises(SpecFault):
             built("memcached", four, threads=wrong)
@@ -243,13 +247,16 @@ def test_instances_share_ports_keys_and_memory() -> None:
     four = built("memcached", ROOMY, threads=1, items=100_000, instances=4)
     assert isinstance(one, Memcached)
     assert isinstance(four, Memcached)
-    assert (one.ports, four.ports, four.workers) == (1, 4, 4)
+    assert (one.needs().ports, four.needs().ports, four.needs().workers) == (1, 4, 4)
     at = Address(ports.HOST, 5000)
-    assert four.target(at) == "memcache://" + ",".join(f"{ports.HOST}:{5000 + n}" for n in range(4))
-    assert one.target(at) == f"memcache://{ports.HOST}:5000"
-    assert one.program == Path("/nowhere/memcached")
-    assert str(four.program) == "/bin/sh"
-    script = " ".join(four.command(Path("/w"), at))
+    assert four.endpoint(at).target == "memcache://" + ",".join(
+        f"{ports.HOST}:{5000 + n}" for n in range(4)
+    )
+    assert one.endpoint(at).target == f"memcache://{ports.HOST}:5000"
+    assert one.start(Path("/w"), at).program == Path("/nowhere/memcached")
+    start = four.start(Path("/w"), at)
+    assert str(start.program) == "/bin/sh"
+    script = " ".join(start.words)
     assert [script.count(f"-p {5000 + n} ") for n in range(4)] == [1] * 4
     assert one.memory_mb / 4 < four.memory_mb < one.memory_mb
 
@@ -258,6 +265,7 @@ def test_every_instance_must_answer_and_their_items_are_counted_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pair = built("memcached", ROOMY, threads=1, items=1000, instances=2)
+    assert isinstance(pair, Memcached)
     held = {5000: 600, 5001: 400}
 
     def said(at: Address, request: bytes, **_: object) -> bytes | None:
@@ -268,14 +276,14 @@ def test_every_instance_must_answer_and_their_items_are_counted_together(
 
     monkeypatch.setattr(ports, "ask", said)
     at = Address(ports.HOST, 5000)
-    assert pair.answers(at, 1.0)
+    assert pair.ready(at, 1.0)
     assert pair.is_settled(at)
     assert dict(pair.check(at))["items held"] == "1 000"
     held[5001] = 399
     with pytest.raises(RunFault, match="holds 999 of 1000"):
         pair.check(at)
     del held[5001]
-    assert not pair.answers(at, 1.0)
+    assert not pair.ready(at, 1.0)
     assert not pair.is_settled(at)
 
 
@@ -285,8 +293,8 @@ def test_nginx_speaks_http2_if_it_is_to() -> None:
     assert isinstance(other, Nginx)
     assert "listen 127.0.0.1:1;" in plain.config(AT)
     assert "listen 127.0.0.1:1 http2 reuseport;" in other.config(AT)
-    assert other.target(AT) == "h2c://127.0.0.1:1/"
-    assert dict(other.setup)["protocol"] == "HTTP/2 without TLS"
+    assert other.endpoint(AT).target == "h2c://127.0.0.1:1/"
+    assert dict(other.setup())["protocol"] == "HTTP/2 without TLS"
 
 
 def test_settings_of_nginx_stand_in_its_configuration() -> None:
@@ -311,5 +319,6 @@ def test_files_of_a_cold_server_are_let_go_of_before_it_starts(
     monkeypatch.setattr(nginx, "forget", lambda path: gone.append(path.name))
     for is_cold, names in ((False, []), (True, ["0.html", "1.html"])):
         web = built("nginx", ROOMY, files=2, is_cold=is_cold)
-        web.command(tmp_path, AT)
+        assert isinstance(web, Nginx)
+        web.start(tmp_path, AT)
         assert gone == names

@@ -15,7 +15,18 @@ from sojourn import programs
 from sojourn.places import ports
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.capabilities import (
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Instrument,
+    Needs,
+    Pins,
+    Rows,
+    Versioned,
+)
+from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
 from sojourn.services.params import Param, Value, settle
 
 NAME = "synthetic"
@@ -67,7 +78,7 @@ PARAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synthetic(Service):
+class Synthetic(Program, Describes, Versioned, Demands, Fills, Pins, Instrument):
     """One synthetic service whose parameters are settled."""
 
     path: Path
@@ -81,8 +92,7 @@ class Synthetic(Service):
     seed: int
     port: int
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, service time and protocol as (name, text), for people."""
         return (
             ("version", self.version()),
@@ -93,41 +103,32 @@ class Synthetic(Service):
             ("waits by", self.mode),
         )
 
-    @property
-    def program(self) -> Path | None:
-        """Path of the lab's own `sojourn-serve`."""
-        return self.path
+    def needs(self) -> Needs:
+        """The port that the study gave."""
+        return Needs(port=self.port)
 
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
+    def start(self, work: Path, address: Address) -> Start:
+        """The lab's own `sojourn-serve`, which writes a report when it ends.
 
-    @property
-    def reports(self) -> tuple[str, ...]:
-        """What it says of itself when it ends."""
-        return (REPORT,)
-
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Flags. Writes are free of service time, so that filling it is quick."""
-        return (
+        Writes are free of service time, so that filling it is quick.
+        """
+        words = (
             *("--protocol", self.protocol, "--service", self.service),
             *("--servers", str(self.servers), "--mode", self.mode, "--seed", str(self.seed)),
             *("--host", address.host, "--port", str(address.port), "--free-writes"),
             *(("--stall", self.stall) if self.stall else ()),
             *("--json", str(work / REPORT)),
         )
+        return Start(program=self.path, words=words, reports=(REPORT,))
 
-    def target(self, address: Address) -> str:
-        """The generator's target: the protocol it was given, at the address."""
-        return f"{self.protocol}://{address}"
+    def endpoint(self, address: Address) -> Endpoint:
+        """The protocol it was given, and the data set if there is one."""
+        job: dict[str, Json] = {"value_size": str(self.value_bytes)}
+        if self.protocol != "echo":
+            job["items"] = self.items
+        return Endpoint(target=f"{self.protocol}://{address}", job=job)
 
-    def job(self) -> Mapping[str, Json]:
-        """The data set, where there is one."""
-        size: dict[str, Json] = {"value_size": str(self.value_bytes)}
-        return size if self.protocol == "echo" else {**size, "items": self.items}
-
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Ask for the version, or for a frame back."""
         if self.protocol == "echo":
             reply = ports.ask(address, ECHO, within_s=within_s, until=BODY)
@@ -135,12 +136,10 @@ class Synthetic(Service):
         reply = ports.ask(address, b"version\r\n", within_s=within_s, until=b"\r\n")
         return reply is not None and reply.startswith(b"VERSION ")
 
-    @property
-    def is_preloaded(self) -> bool:
-        """Whether its protocol has keys, which the generator must set first."""
-        return self.protocol == "memcache"
+    def filling(self) -> Filling:
+        """Its keys, if its protocol has any."""
+        return Filling(is_preloaded=self.protocol == "memcache")
 
-    @property
     def is_instrument(self) -> bool:
         """It is the truth that the instrument is held against, and must not be stopped either."""
         return True

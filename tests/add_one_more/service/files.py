@@ -4,55 +4,44 @@ from __future__ import annotations
 
 import sys
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.places.ports import Address
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.capabilities import Prepares
+from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.params import Value, settle
 
 NAME = "files"
 
 
 @dataclass(frozen=True, slots=True)
-class Files(Service):
+class Files(Program, Prepares):
     """One thread, one connection after the other."""
-
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
-        """That it serves a folder of its own, for people."""
-        return (("files", "one page of the service's own folder"),)
-
-    @property
-    def program(self) -> Path | None:
-        """The interpreter that runs the lab."""
-        return Path(sys.executable)
 
     def prepare(self, work: Path) -> None:
         """Write the one page that it serves."""
         (work / "index.html").write_text("<p>here</p>\n")
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Python's module, told where to listen."""
+    def start(self, work: Path, address: Address) -> Start:
+        """The interpreter that runs the lab, with a module that is given where to listen."""
         where = ("--bind", address.host, "--directory", str(work))
-        return ("-I", "-m", "http.server", *where, str(address.port))
+        words = ("-I", "-m", "http.server", *where, str(address.port))
+        return Start(program=Path(sys.executable), words=words)
 
-    def target(self, address: Address) -> str:
-        """Its page over HTTP, at the address that the place gave."""
-        return f"http://{address.host}:{address.port}/"
-
-    def job(self) -> Mapping[str, Json]:
-        """No keys: nothing of the job follows from it."""
-        return {}
-
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it serves its page now."""
         try:
-            with urllib.request.urlopen(self.target(address), timeout=within_s) as reply:  # noqa: S310
+            url = self.endpoint(address).target
+            with urllib.request.urlopen(url, timeout=within_s) as reply:  # noqa: S310
                 return bool(reply.status == 200)
         except OSError:
             return False
+
+    def endpoint(self, address: Address) -> Endpoint:
+        """Its page over HTTP, at the address that the place gave."""
+        return Endpoint(target=f"http://{address.host}:{address.port}/")
 
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:

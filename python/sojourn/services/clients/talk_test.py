@@ -339,14 +339,14 @@ def test_pages_in_http2_are_as_long_as_their_data(serve: Callable[..., Where]) -
     calls = Asked().prove(serve(web2, "grpc"))
     assert (calls.bytes, Asked().job("grpc", calls)) == (0, {})
     made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
-    assert made.met({}).target(ports.Address("", 0)) == at.url
+    assert made.adapted({}).endpoint(ports.Address("", 0)).target == at.url
 
 
 def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where]) -> None:
     at = serve(web)
     made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
-    met = made.met({})
-    assert met.target(ports.Address("", 0)) == f"{at.url}"
+    met = made.adapted({})
+    assert met.endpoint(ports.Address("", 0)).target == f"{at.url}"
     assert met.job() == {"expect_bytes": 5}
     its = met.process()
     assert its is not None
@@ -403,8 +403,8 @@ def test_a_name_is_reached_at_any_of_its_addresses_and_stays_the_name_that_was_t
         lambda host, *a, **k: infos if host == "two" else plain(host, *a, **k),
     )
     for _ in range(2):
-        met = external.build({"target": f"http://two:{at.port}/"}, ROOM).met({})
-        assert met.target(ports.Address("", 0)) == f"http://two:{at.port}/"
+        met = external.build({"target": f"http://two:{at.port}/"}, ROOM).adapted({})
+        assert met.endpoint(ports.Address("", 0)).target == f"http://two:{at.port}/"
         assert f"\r\nHost: two:{at.port}\r\n".encode() in heard[-1]
         infos.reverse()
 
@@ -454,8 +454,8 @@ def test_a_slow_service_is_waited_for_as_long_as_its_bound_says(
     assert proof.reply_s >= 5.0
     assert proof.stretch >= 2.0
     assert "take about" in str(proof.facts)
-    made = external.build({"target": at.url}, ROOM).met({}, 10.0)
-    assert made.reply_s >= 5.0
+    made = external.build({"target": at.url}, ROOM).adapted({}, 10.0)
+    assert made.reply_s() >= 5.0
 
 
 def test_a_reply_without_an_end_is_not_waited_for(

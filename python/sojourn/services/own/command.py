@@ -20,9 +20,22 @@ from sojourn.errors import RunFault, SpecFault
 from sojourn.places import ports, users
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
+from sojourn.services.capabilities import (
+    Adapts,
+    Checks,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Pins,
+    Rows,
+    RunsAs,
+    Slow,
+)
 from sojourn.services.clients import queried, talk, where
 from sojourn.services.clients.where import HTTP, Where
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
+from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.own import asked, secret, typed
 from sojourn.services.own.asked import Asked, Proof, RefusedError
 from sojourn.services.own.secret import Variable
@@ -34,18 +47,19 @@ _EXAMPLE = 'write argv = "python3 app.py --port {port}"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command(Service):
+class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
     """One program of the user's own, its parameters settled.
 
     Attributes:
         words: as they were typed, with what is put in still in braces.
+        ready_path: a path that it answers once it is ready, "tcp", or "": as it is asked.
         learned: the proof of the first start, against which every later one is held.
     """
 
     env: Path
     words: tuple[str, ...]
     url: str
-    ready: str
+    ready_path: str
     ready_s: float
     threads: int
     worker: str
@@ -60,8 +74,7 @@ class Command(Service):
     asked: Asked
     learned: dict[str, Proof] = field(default_factory=dict)
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """The command, its folder and what is asked."""
         rows = [("command", shlex.join(self.words)), ("asked", self.url)]
         rows += [("environment", secret.shown(self.environment))] if self.environment else []
@@ -72,40 +85,38 @@ class Command(Service):
         """What the first replies of the first start showed."""
         return self.learned.get(self.url, Proof())
 
-    @property
-    def program(self) -> Path | None:
-        """`env`, which puts it into its folder and then is it."""
-        return self.env
-
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
-
-    @property
-    def workers(self) -> int:
-        """How many serve, as the study says."""
-        return self.threads
-
-    @property
-    def is_pinnable(self) -> bool:
-        """Where the study says how its workers are named."""
-        return bool(self.worker)
-
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """Words for `env`: its folder, then the command. Everybody on this machine can see them."""
-        home = (f"HOME={Path.home()}",) if self.as_self else ()
-        return (
-            *("-C", str(self.folder), *home),
-            *(self.put(word, address, work) for word in self.words),
+    def needs(self) -> Needs:
+        """As the study says; its workers are pinned if the study says how they are named."""
+        return Needs(
+            workers=self.threads,
+            is_pinned=bool(self.worker),
+            port=self.port,
+            memory_bytes=self.memory,
+            runs_as=RunsAs.LAB if self.as_self else RunsAs.SERVER,
+            has_secrets=any(one.is_secret for one in self.environment),
         )
 
-    def surroundings(self, address: Address, work: Path | None = None) -> Mapping[str, str]:
-        """Its variables, with what is put in; secrets are read where they lie."""
-        return {
-            one.name: one.read() if one.is_secret else self.put(one.text, address, work)
-            for one in self.environment
-        }
+    def start(self, work: Path, address: Address) -> Start:
+        """`env`, which puts it into its folder and then is it; secrets are read where they lie.
+
+        Everybody on this machine can see the words, and nobody else the variables.
+        """
+        home = (f"HOME={Path.home()}",) if self.as_self else ()
+        return Start(
+            program=self.env,
+            words=("-C", str(self.folder), *home, *self.filled(self.words, address, work)),
+            variables={
+                one.name: one.read() if one.is_secret else self.put(one.text, address, work)
+                for one in self.environment
+            },
+            ready_s=self.ready_s,
+            stop=self.stop,
+            stop_s=self.stop_s,
+        )
+
+    def filled(self, words: Sequence[str], address: Address, work: Path) -> tuple[str, ...]:
+        """Words with port, host, threads and folder put in."""
+        return tuple(self.put(word, address, work) for word in words)
 
     def put(self, word: str, address: Address, work: Path | None = None) -> str:
         """A word with port, host, threads and folder put in."""
@@ -120,28 +131,25 @@ class Command(Service):
         """Where it listens, with its address put in."""
         return where.parse(self.put(self.url, address), at=f"{AT}, target")
 
-    def target(self, address: Address) -> str:
-        """The generator's target: what is asked, at the address."""
-        return self.where(address).url
+    def endpoint(self, address: Address) -> Endpoint:
+        """What is asked, at the address."""
+        at = self.where(address)
+        return Endpoint(target=at.url, job=self.asked.job(at.scheme, self.proof))
 
-    def job(self) -> Mapping[str, Json]:
-        """Keys of the generator's job that follow from what is asked."""
-        return self.asked.job(self.where(Address(ports.HOST, 1)).scheme, self.proof)
-
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it is ready, as the study has it."""
         at = self.where(address)
-        if not self.ready:
+        if not self.ready_path:
             return self.asked.answers(at, within_s)
         try:
-            if self.ready != TCP:
-                return 200 <= talk.get(at, self.ready, within_s).status < 300
+            if self.ready_path != TCP:
+                return 200 <= talk.get(at, self.ready_path, within_s).status < 300
             talk.connected(at, within_s).close()
         except (OSError, http.client.HTTPException):
             return False
         return True
 
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Ask three times; later starts must answer as the first did."""
         at = self.where(address)
         try:
@@ -158,22 +166,15 @@ class Command(Service):
             )
         return ()
 
-    @property
-    def is_preloaded(self) -> bool:
-        """Whether it holds items, which the generator must set first."""
-        return self.asked.is_preloaded
+    def filling(self) -> Filling:
+        """Its items, if it holds any, and requests as the study says."""
+        return Filling(is_preloaded=self.asked.is_preloaded, requests=self.warm)
 
-    @property
-    def warm_requests(self) -> int:
-        """As the study says; a few by default touch every connection."""
-        return self.warm
-
-    @property
     def reply_s(self) -> float:
         """How long a request may take, as the first replies of the first start show it."""
         return self.proof.reply_s
 
-    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+    def adapted(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same, knowing whether all its replies are of one path, and how long they may take."""
         return replace(self, asked=self.asked.met(load, bound_s))
 
@@ -189,36 +190,6 @@ class Command(Service):
                 or (task.tid == task.pid and re.search(self.worker, task.command))
             )
         )
-
-    @property
-    def memory_bytes(self) -> int:
-        """How much it needs, as the study says."""
-        return self.memory
-
-    @property
-    def has_secrets(self) -> bool:
-        """Whether a variable's value does not stand in the study."""
-        return any(one.is_secret for one in self.environment)
-
-    @property
-    def is_own_user(self) -> bool:
-        """Whether it runs as who runs the lab."""
-        return self.as_self
-
-    @property
-    def start_s(self) -> float:
-        """How long it may take to be ready, s."""
-        return self.ready_s
-
-    @property
-    def stop_signal(self) -> signal.Signals:
-        """What ends it, as the study says."""
-        return self.stop
-
-    @property
-    def patience_s(self) -> float:
-        """How long it may take to end, s."""
-        return self.stop_s
 
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
@@ -265,7 +236,7 @@ def settled(
         env=programs.find("env", fix="apt install coreutils"),
         words=words,
         url=str(got["target"]),
-        ready=typed.ready(str(got["ready"])),
+        ready_path=typed.ready(str(got["ready"])),
         ready_s=float(got["ready_s"]),
         threads=int(got["threads"]),
         worker=typed.pattern(str(got["worker"])),
@@ -283,7 +254,7 @@ def settled(
     if not at.scheme:
         fix = "write http://{host}:{port}/ or redis://{host}:{port}"
         raise SpecFault(f"'{made.url}' says no protocol", at=f"{AT}, target", fix=fix)
-    if at.scheme not in HTTP and made.ready not in {"", TCP}:
+    if at.scheme not in HTTP and made.ready_path not in {"", TCP}:
         what = f"a path to be ready at is of HTTP, and {at.scheme} is asked"
         raise SpecFault(what, at=f"{AT}, ready", fix='leave ready out, or give ready = "tcp"')
     has_items = at.scheme in asked.KEYS

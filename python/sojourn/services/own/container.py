@@ -9,34 +9,25 @@ that run as root on this machine included.
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
-import stat
-import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
-from sojourn import disk, programs
-from sojourn.errors import AbsentFault, RunFault, SpecFault
-from sojourn.places import confined, image, runc, starter
-from sojourn.places.image import CONFIG, ROOTFS, Image
+from sojourn import programs
+from sojourn.errors import AbsentFault, SpecFault
+from sojourn.places import image
+from sojourn.places.image import Image
 from sojourn.places.ports import Address
-from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.services.capabilities import Contained, Needs, Prepares, Rows, RunsAs
+from sojourn.services.kind import Allowance, Service, ServiceKind, Start
 from sojourn.services.own import command, typed
 from sojourn.services.own.command import Command
+from sojourn.services.own.unpack import AT, PODMAN, unpacked
 from sojourn.services.params import Param, Value, settle
 
 NAME = "container"
-AT = "service container"
-PODMAN, RUNC, TAR = "podman", "runc", "tar"
-UNPACK_S_MAX = 900.0
-PATH_BYTES_MAX = 4096  # PATH_MAX
-NO_IMAGE = "take another image; no program needs such folders"
-_UNPACKS = "-all,+chown,+dac_override,+fowner,+fsetid,+mknod"
-_SETUID = stat.S_ISUID | stat.S_ISGID
+RUNC = "runc"
 # fmt: off
 _SHARED = ("target", "ready", "ready_s", "threads", "worker", "environment", "environment_file",
            "stop", "stop_s", "memory_bytes", "port", "expect_bytes", "items", "key_bytes",
@@ -72,7 +63,7 @@ PARAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Container(Command):
+class Container(Command, Prepares, Contained):
     """One container: a command in a root of its own.
 
     Attributes:
@@ -89,177 +80,45 @@ class Container(Command):
     is_trusted: bool = False
     made: dict[str, Image] = field(default_factory=dict)
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """The image, its command and what is asked."""
-        words = self.words or (self.image.words if self.image else ())
         return (
             ("image", self.name or str(self.bundle)),
-            ("command", shlex.join(words)),
+            ("command", shlex.join(self._words())),
             ("asked", self.url),
             *((("trusted", "the bundle is run as it is written"),) if self.is_trusted else ()),
             *self.proof.facts,
         )
 
-    @property
-    def program(self) -> Path | None:
-        """The runtime, which the place starts; the container's own program is in it."""
-        return self.runc
-
-    @property
-    def bears_image(self) -> bool:
-        """A container in any case."""
-        return True
-
-    @property
     def image(self) -> Image | None:
         """The bundle as it lies there, or the image as it was unpacked."""
         if self.bundle:
             return image.read(self.bundle, is_trusted=self.is_trusted)
         return self.made.get(self.name)
 
-    @property
-    def is_own_user(self) -> bool:
-        """The runtime is started by the lab itself; the configuration says who it is inside."""
-        return True
+    def needs(self) -> Needs:
+        """As the study says.
+
+        The runtime is started by the lab itself; the configuration says who it is inside.
+        """
+        return replace(Command.needs(self), runs_as=RunsAs.LAB)
 
     def prepare(self, work: Path) -> None:
         """Unpack the image, once for all restarts."""
         if self.bundle is None:
             self.made[self.name] = unpacked(self.name, work / "bundle")
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """The program in it and its arguments."""
-        found = self.image
-        words = self.words or (found.words if found else ())
-        return tuple(self.put(word, address, work) for word in words)
+    def start(self, work: Path, address: Address) -> Start:
+        """The runtime, which the place starts, with the program in it and its arguments."""
+        usual = Command.start(self, work, address)
+        return replace(usual, program=self.runc, words=self.filled(self._words(), address, work))
 
-
-def unpacked(name: str, into: Path) -> Image:
-    """Fetch an image by podman and unpack it as a bundle; podman runs nothing.
-
-    Args:
-        name: of the image, as podman takes it.
-        into: a folder that is not there yet.
-
-    Raises:
-        RunFault: podman cannot have it, or it cannot be unpacked.
-    """
-    (into / ROOTFS).mkdir(parents=True)
-    held = _podman("create", "--pull=missing", "--", name).strip().splitlines()[-1]
-    try:
-        told = json.loads(_podman("inspect", "--", held))[0]["Config"]
-        archive = into / "rootfs.tar"
-        _podman("export", "-o", str(archive), "--", held)
-        # The program, not Python's: it leaves what would lie outside, in every version.
-        tar = programs.find(TAR, fix="apt install tar")
-        _run(*_with_few_rights(tar), "-xf", str(archive), "-C", str(into / ROOTFS))
-        archive.unlink()
-    finally:
-        _podman("rm", "-f", "--", held)
-    _strip(into / ROOTFS)
-    (into / CONFIG).write_text(json.dumps(configured(told)), encoding="utf-8")
-    return image.read(into)
-
-
-def _with_few_rights(program: Path) -> tuple[Path, *tuple[str, ...]]:
-    """A program that reads a stranger's archive: it may own and make files, and no more."""
-    if os.geteuid():
-        return (program,)
-    setpriv = programs.find(starter.SETPRIV, fix="apt install util-linux")
-    return (
-        setpriv,
-        "--no-new-privs",
-        "--inh-caps=-all",
-        f"--bounding-set={_UNPACKS}",
-        str(program),
-    )
-
-
-def _strip(root: Path) -> None:
-    """Take from what was unpacked what gives rights by being there: setuid bits and devices.
-
-    No program in the container gains rights anyway. The folder is the lab's alone meanwhile.
-    """
-    for _, entries in disk.tree.walk(root):
-        for entry in entries:
-            if len(os.fsencode(entry)) >= PATH_BYTES_MAX:  # what lies in it would not be seen
-                raise RunFault("the image's folders are too deep", at=f"{AT}, image", fix=NO_IMAGE)
-            mode, path = entry.stat(follow_symlinks=False).st_mode, Path(entry)
-            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-                path.unlink()
-            elif not stat.S_ISLNK(mode) and mode & _SETUID:
-                path.chmod(stat.S_IMODE(mode) & ~_SETUID)
-
-
-def _podman(*words: str) -> str:
-    return _run(programs.find(PODMAN, fix="apt install podman"), *words)
-
-
-def _run(program: Path, *words: str) -> str:
-    """What a program says; a RunFault with its last line if it fails."""
-    argv, what = [str(program), *words], f"{program.name} {words[0]}"
-    try:
-        # fmt: off
-        done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=UNPACK_S_MAX, check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        # fmt: on
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise RunFault(f"{what}: {error}", at=AT, fix="try it by hand") from None
-    if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise RunFault(
-            f"{what} fails: {said[-1] if said else done.returncode}",
-            at=f"{AT}, image",
-            fix=f"try it by hand: {shlex.join(argv)}",
-        )
-    return done.stdout
-
-
-def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`config.json` of an image, from what podman says of its configuration."""
-    words = [*_listed(told.get("Entrypoint")), *_listed(told.get("Cmd"))]
-    rights = {kind: list(confined.RIGHTS) for kind in ("bounding", "effective", "permitted")}
-    user, _, group = str(told.get("User") or "0").partition(":")
-    who = _number(user, 0)  # a name is the image's own: it starts as root
-    # fmt: off
-    return confined.confined({
-        "ociVersion": "1.0.2",
-        "process": {
-            "user": {"uid": who, "gid": _number(group, who)},
-            "args": words,
-            "env": _listed(told.get("Env")),
-            "cwd": told.get("WorkingDir") or "/",
-            "capabilities": rights,
-        },
-        "root": {"path": ROOTFS, "readonly": False},
-        "mounts": [*runc.MOUNTS, {
-            "destination": "/dev/shm", "type": "tmpfs", "source": "shm",  # noqa: S108
-            "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
-        }],
-        "linux": {
-            "namespaces": [{"type": kind} for kind in ("pid", "ipc", "mount", "uts")],
-        },
-    })
-    # fmt: on
-
-
-def _number(text: str, usual: int) -> int:
-    """Of a user or group; `usual` where it is a name, or beyond what the kernel has."""
-    is_number = text.isascii() and text.isdecimal()
-    return int(text) if is_number and len(text) <= len(str(2**32)) else usual
-
-
-def _listed(value: object) -> list[str]:
-    """What podman gives as a list, a text or nothing."""
-    if isinstance(value, str):
-        try:
-            return shlex.split(value)
-        except ValueError:  # a quote that does not end
-            return value.split()
-    return [str(one) for one in value] if isinstance(value, list) else []
+    def _words(self) -> tuple[str, ...]:
+        """Program and arguments, of the study or else of the image."""
+        if self.words:
+            return self.words
+        found = self.image()
+        return found.words if found else ()
 
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:

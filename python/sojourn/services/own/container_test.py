@@ -15,7 +15,8 @@ from sojourn.damage_testing import nested
 from sojourn.errors import AbsentFault, RunFault, SpecFault
 from sojourn.places import Address, confined, image, ports
 from sojourn.services import Allowance
-from sojourn.services.own import container
+from sojourn.services.capabilities import RunsAs
+from sojourn.services.own import unpack
 from sojourn.services.own.container import Container
 
 ROOM = Allowance(cpus=4, memory_bytes=8 << 30)
@@ -69,11 +70,10 @@ def built(**params: services.Value) -> Container:
 
 def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bundle: Path) -> None:
     made = built(bundle=str(bundle), environment="B={port} C=3")
-    assert made.bears_image
-    assert made.image is not None
-    words = made.command(Path("/w"), AT)
-    assert words == ("/app", "--port", "5000")
-    told = made.image.told(name="sojourn-x", words=words, environment=made.surroundings(AT))
+    image, start = made.image(), made.start(Path("/w"), AT)
+    assert image is not None
+    assert start.words == ("/app", "--port", "5000")
+    told = image.told(name="sojourn-x", words=start.words, environment=start.variables)
     assert told["process"]["args"] == ["/app", "--port", "5000"]
     assert told["process"]["env"] == ["A=1", "B=5000", "C=3"]
     assert told["process"]["terminal"] is False
@@ -82,7 +82,9 @@ def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bun
     assert told["linux"]["cgroupsPath"] == "sojourn-x"
     assert told["root"] == {"path": str(bundle / "rootfs"), "readonly": True}
     assert told["hostname"] == "kept"
-    assert built(bundle=str(bundle), argv="/other {port}").command(Path("/w"), AT)[0] == "/other"
+    other = built(bundle=str(bundle), argv="/other {port}").start(Path("/w"), AT)
+    assert (other.program, other.words) == (made.runc, ("/other", "5000"))
+    assert made.needs().runs_as is RunsAs.LAB
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
     monkeypatch.setattr(
         programs, "find", lambda name, **more: fakes.get(name) or find(name, **more)
     )
-    made = container.unpacked("an-image", tmp_path / "bundle")
+    made = unpack.unpacked("an-image", tmp_path / "bundle")
     if not os.geteuid():  # CAP_CHOWN, DAC_OVERRIDE, FOWNER, FSETID, MKNOD
         rights = [1 << number for number in (0, 1, 3, 4, 27)]
         may = dict(line.split(":\t") for line in (tmp_path / "rights").read_text().splitlines())
@@ -156,12 +158,12 @@ def test_an_image_is_unpacked_as_a_bundle_and_nothing_is_left_in_podman(
     assert not (tmp_path / "bundle/rootfs.tar").exists()
     assert (tmp_path / "removed").read_text() == "id7\n"
     with pytest.raises(RunFault, match="no such image"):
-        container.unpacked("missing-image", tmp_path / "other")
+        unpack.unpacked("missing-image", tmp_path / "other")
 
 
 def test_an_unpacked_image_has_what_docker_leaves_it(tmp_path: Path) -> None:
     (tmp_path / "rootfs").mkdir()
-    made = container.configured({"Entrypoint": ["/app"], "Env": ["A=1"]})
+    made = unpack.configured({"Entrypoint": ["/app"], "Env": ["A=1"]})
     assert confined.beyond(made, tmp_path) == ()
     assert made["process"]["noNewPrivileges"]
     assert made["process"]["capabilities"]["bounding"] == list(confined.RIGHTS)
@@ -185,7 +187,7 @@ def test_an_unpacked_image_has_what_docker_leaves_it(tmp_path: Path) -> None:
 def test_who_starts_an_images_program_is_a_number_that_the_kernel_has(
     user: str, wanted: tuple[int, int]
 ) -> None:
-    found = container.configured({"User": user, "Cmd": "/app 'x"})["process"]
+    found = unpack.configured({"User": user, "Cmd": "/app 'x"})["process"]
     assert (found["user"]["uid"], found["user"]["gid"]) == wanted
     assert found["args"] == ["/app", "'x"]
 
@@ -196,7 +198,7 @@ def test_an_images_setuid_bits_and_devices_do_not_stay(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         (tmp_path / name).chmod(mode)
     (tmp_path / "link").symlink_to("/bin/su")
-    container._strip(tmp_path)
+    unpack._strip(tmp_path)
     modes = {p.name: stat.S_IMODE(p.lstat().st_mode) for p in tmp_path.rglob("*") if p.is_file()}
     assert modes == {"su": 0o755, "write": 0o755, "plain": 0o644} | (
         {"link": 0o777} if Path("/bin/su").exists() else {}
@@ -205,7 +207,7 @@ def test_an_images_setuid_bits_and_devices_do_not_stay(tmp_path: Path) -> None:
 
 def test_an_image_whose_folders_are_too_deep_to_be_looked_at_is_refused(tmp_path: Path) -> None:
     with nested(tmp_path, 2100), pytest.raises(RunFault, match="too deep"):
-        container._strip(tmp_path)
+        unpack._strip(tmp_path)
 
 
 def test_a_bundle_that_asks_for_more_is_refused_until_it_is_trusted(bundle: Path) -> None:
@@ -215,6 +217,7 @@ def test_a_bundle_that_asks_for_more_is_refused_until_it_is_trusted(bundle: Path
         built(bundle=str(bundle))
     assert "trust_bundle = true" in caught.value.fix
     made = built(bundle=str(bundle), trust_bundle=True)
-    assert made.image is not None
-    assert "hooks" in made.image.told(name="x", words=["/app"], environment={})
-    assert ("trusted", "the bundle is run as it is written") in made.setup
+    image = made.image()
+    assert image is not None
+    assert "hooks" in image.told(name="x", words=["/app"], environment={})
+    assert ("trusted", "the bundle is run as it is written") in made.setup()

@@ -9,18 +9,28 @@ the intervals, and the report says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Self
 
 from sojourn.errors import HostFault, SpecFault
 from sojourn.places import foreign, serving
 from sojourn.places.foreign import Foreign
 from sojourn.places.ports import Address
+from sojourn.services.capabilities import (
+    Adapts,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Rows,
+    Running,
+    Slow,
+)
 from sojourn.services.clients import talk, where
 from sojourn.services.clients.where import Where
-from sojourn.services.kind import RUNS_ON, Allowance, Json, Service, ServiceKind
+from sojourn.services.kind import RUNS_ON, Allowance, Endpoint, Service, ServiceKind
 from sojourn.services.own import asked
 from sojourn.services.own.asked import Asked, Proof, RefusedError
 from sojourn.services.params import Param, Value, settle
@@ -61,7 +71,7 @@ PARAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class External(Service):
+class External(Service, Describes, Demands, Adapts, Running, Fills, Slow):
     """One service that runs already."""
 
     where: Where
@@ -71,8 +81,7 @@ class External(Service):
     warm: int
     proof: Proof = field(default_factory=Proof)
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Where it is, what a right reply is, and what was left alone."""
         return (
             ("target", self.where.url),
@@ -80,61 +89,33 @@ class External(Service):
             (RUNS_ON, "not started, restarted, pinned, shielded or changed by the lab"),
         )
 
-    @property
-    def program(self) -> Path | None:
-        """None, because it runs already."""
-        return None
+    def needs(self) -> Needs:
+        """No workers are known: how many threads serve, and where, is its own affair."""
+        return Needs(workers=0, is_pinned=False)
 
-    @property
-    def is_foreign(self) -> bool:
-        """It is the user's, and stays as it is."""
-        return True
-
-    @property
-    def workers(self) -> int:
-        """Not known: how many threads serve is its own affair."""
-        return 0
-
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """No arguments: nothing is started."""
-        del work, address
-        return ()
-
-    def target(self, address: Address) -> str:
-        """The generator's target: where the user said that it is."""
+    def endpoint(self, address: Address) -> Endpoint:
+        """Where the user said that it is, and what is asked there."""
         del address
-        return self.where.url
+        return Endpoint(target=self.where.url, job=self.asked.job(self.where.scheme, self.proof))
 
-    @property
-    def endpoint(self) -> Address:
+    def address(self) -> Address:
         """Host and port as people know them; the socket's path and 0 for a unix socket."""
         return Address(self.where.host or self.where.authority, self.where.port)
 
-    def job(self) -> Mapping[str, Json]:
-        """Keys of the generator's job that follow from what is asked."""
-        return self.asked.job(self.where.scheme, self.proof)
-
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it answers a request now."""
         del address
         return self.asked.answers(self.where, within_s)
 
-    @property
-    def is_preloaded(self) -> bool:
-        """Whether its items are to be set first."""
-        return self.asked.is_preloaded
+    def filling(self) -> Filling:
+        """As the study says; nothing by itself."""
+        return Filling(is_preloaded=self.asked.is_preloaded, requests=self.warm)
 
-    @property
-    def warm_requests(self) -> int:
-        """As the study says; none by itself."""
-        return self.warm
-
-    @property
     def reply_s(self) -> float:
         """How long a request may take, as the first replies show it."""
         return self.proof.reply_s
 
-    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+    def adapted(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same after it was asked three times.
 
         Raises:
@@ -210,7 +191,7 @@ def cpus(params: Mapping[str, Any]) -> tuple[int, ...]:
     return its.cpus() if its else ()
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(given: Mapping[str, Value], allowance: Allowance) -> External:
     """Read where it is; it is not asked anything yet."""
     del allowance
     every = settle(NAME, PARAMS, given)

@@ -12,9 +12,11 @@ from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.places import Address, ports, users
 from sojourn.places.task import Task
 from sojourn.services import Allowance
+from sojourn.services.capabilities import RunsAs
 from sojourn.services.own import asked
 from sojourn.services.own.asked import Proof
 from sojourn.services.own.command import Command
+from sojourn.services.redis import Redis
 
 ROOM = Allowance(cpus=4, memory_bytes=8 << 30, open_files=1 << 20)
 AT = Address(ports.HOST, 5000)
@@ -34,15 +36,16 @@ def test_port_host_threads_and_folder_are_put_in(tmp_path: Path) -> None:
         folder=str(tmp_path),
         stop="INT",
     )
-    words = list(made.command(Path("/w"), AT))
+    start, needs = made.start(Path("/w"), AT), made.needs()
+    words = list(start.words)
     assert words[:2] == ["-C", str(tmp_path)]
     assert words[-2:] == ['{"json": 1}', "/w"]
     assert words[words.index("sh") :][:6] == ["sh", "app.sh", "--port", "5000", "--on", "127.0.0.1"]
-    assert made.surroundings(AT, Path("/w")) == {"N": "3", "B": "a b"}
-    assert (made.workers, made.stop_signal) == (3, signal.SIGINT)
-    assert made.target(AT) == "http://127.0.0.1:5000/"
-    assert not made.is_preloaded
-    assert built(target="redis://{host}:{port}").is_preloaded
+    assert start.variables == {"N": "3", "B": "a b"}
+    assert (needs.workers, needs.is_pinned, start.stop) == (3, False, signal.SIGINT)
+    assert made.endpoint(AT).target == "http://127.0.0.1:5000/"
+    assert not made.filling().is_preloaded
+    assert built(target="redis://{host}:{port}").filling().is_preloaded
 
 
 @pytest.mark.parametrize(
@@ -78,16 +81,16 @@ def test_files_that_the_user_of_servers_cannot_reach_are_named(
     asks = {"argv": "sh app.py {port}", "folder": str(tmp_path)}
     with pytest.raises(HostFault, match="nobody cannot reach"):
         built(**asks, user="nobody")
-    assert built(**asks).is_own_user
+    assert built(**asks).needs().runs_as is RunsAs.LAB
 
 
 def test_later_starts_must_answer_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     made = built()
     replies = iter([Proof(bytes=5), Proof(bytes=5), Proof(bytes=6)])
     monkeypatch.setattr(asked.Asked, "prove", lambda *_: next(replies))
-    assert made.job() == {}
+    assert made.endpoint(AT).job == {}
     made.check(AT)
-    assert made.job() == {"expect_bytes": 5}
+    assert made.endpoint(AT).job == {"expect_bytes": 5}
     made.check(AT._replace(port=5001))
     with pytest.raises(RunFault, match="5 bytes, this one with 6"):
         made.check(AT)
@@ -107,11 +110,12 @@ def test_workers_are_found_by_name_or_command_line() -> None:
 def test_redis_is_held_to_its_memory_and_keeps_nothing() -> None:
     small = Allowance(cpus=2, memory_bytes=1 << 30, scale=1 / 128, profile="quick")
     kept = services.build("redis", {"threads": 2, "items": 1000}, small)
-    words = " ".join(kept.command(Path("/w"), AT))
+    assert isinstance(kept, Redis)
+    words = " ".join(kept.start(Path("/w"), AT).words)
     assert "--io-threads 2" in words
     assert "--appendonly no" in words
     assert "--maxmemory-policy noeviction" in words
-    assert kept.target(AT) == "resp://127.0.0.1:5000"
+    assert kept.endpoint(AT).target == "resp://127.0.0.1:5000"
     tasks = [
         Task(pid=9, tid=9, name="redis-server", command="redis-server"),
         Task(pid=9, tid=12, name="io_thd_1", command="redis-server"),

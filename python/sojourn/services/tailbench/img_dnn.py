@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn import programs
+from sojourn.services.capabilities import Rows
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
@@ -46,8 +47,7 @@ class ImgDnn(Queries):
 
     hidden: int
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, network and workers as (name, text), for people."""
         h = self.hidden
         weights = PIXELS * h + 2 * h * h + h * CLASSES

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sojourn.install import moses
 from sojourn.places.task import Task
+from sojourn.services.capabilities import HasCrews, Needs
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Value
 from sojourn.services.tailbench.queries import WORKER
@@ -24,7 +25,7 @@ WORKER_BYTES = 256 << 20  # of a pipeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moses(Words):
+class Moses(Words, HasCrews):
     """One translation service whose parameters are settled."""
 
     WIDTH: ClassVar[int] = 400
@@ -34,10 +35,10 @@ class Moses(Words):
         """Five times the service time are 7.1 ms there."""
         return ("paper", "TailBench's moses takes about 1.4 ms (P8: LQoS 7.1 ms over five)")
 
-    @property
-    def memory_bytes(self) -> int:
+    def needs(self) -> Needs:
         """A pipeline for each worker."""
-        return self.threads * WORKER_BYTES + (64 << 20)
+        memory_bytes = self.threads * WORKER_BYTES + (64 << 20)
+        return replace(Words.needs(self), memory_bytes=memory_bytes)
 
     def crew(self, tasks: Sequence[Task]) -> Mapping[int, tuple[int, ...]]:
         """The stages of each worker, by how their command lines begin."""

@@ -7,12 +7,13 @@ scans, and what those hold.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sojourn import programs
 from sojourn.errors import HostFault
+from sojourn.services.capabilities import Needs, Rows
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
@@ -49,8 +50,7 @@ class OrderedMap(Queries):
     items: int
     batch: int
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data and workers as (name, text), for people."""
         return (
             ("version", self.version()),
@@ -70,10 +70,10 @@ class OrderedMap(Queries):
         """How much was found, and what it adds up to."""
         return REPLY_BYTES
 
-    @property
-    def memory_bytes(self) -> int:
+    def needs(self) -> Needs:
         """What its items take, and some for the rest."""
-        return self.items * ITEM_BYTES + SPARE_BYTES
+        memory_bytes = self.items * ITEM_BYTES + SPARE_BYTES
+        return replace(Queries.needs(self), memory_bytes=memory_bytes)
 
     def is_answer(self, query: int, text: str) -> bool:
         """Whether it found what the batch must find."""

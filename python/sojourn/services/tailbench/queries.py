@@ -9,7 +9,7 @@ quickly and wrongly is found out.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -22,7 +22,19 @@ from sojourn import programs
 from sojourn.errors import RunFault
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
-from sojourn.services.kind import Allowance, Json, Service
+from sojourn.services.capabilities import (
+    Checks,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Pins,
+    Rows,
+    Versioned,
+    reply_s,
+)
+from sojourn.services.kind import Allowance, Endpoint, Json, Program, Start
 from sojourn.services.params import Param, Value
 
 PROGRAM = "sojourn-query"
@@ -54,7 +66,7 @@ PARAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queries(Service):
+class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
     """One query service whose parameters are settled."""
 
     path: Path
@@ -88,27 +100,15 @@ class Queries(Service):
     def is_answer(self, query: int, text: str) -> bool:
         """Whether this is the answer to a query; the lab knows it by other means."""
 
-    @property
-    def program(self) -> Path | None:
-        """Path of the lab's own `sojourn-query`."""
-        return self.path
+    def needs(self) -> Needs:
+        """Its workers are the threads that serve requests."""
+        return Needs(workers=self.threads, port=self.port)
 
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
+    def start(self, work: Path, address: Address) -> Start:
+        """Its program with its words; it reports service times with their interval at its end."""
+        return Start(program=self.path, words=self.words(work, address), reports=(REPORT,))
 
-    @property
-    def workers(self) -> int:
-        """How many worker threads serve requests."""
-        return self.threads
-
-    @property
-    def reports(self) -> tuple[str, ...]:
-        """Its service times with their interval, which it writes when it ends."""
-        return (REPORT,)
-
-    def command(self, work: Path, address: Address) -> Sequence[str]:
+    def words(self, work: Path, address: Address) -> tuple[str, ...]:
         """Flags: what it does, how many workers, where it listens."""
         return (
             *self.work,
@@ -117,15 +117,16 @@ class Queries(Service):
             *("--json", str(work / REPORT)),
         )
 
-    def target(self, address: Address) -> str:
-        """The generator's target: HTTP at the address."""
-        return f"http://{address}/"
-
-    def job(self) -> Mapping[str, Json]:
+    def endpoint(self, address: Address) -> Endpoint:
         """Which queries there are, and how long an answer is: a shorter one is no hit."""
-        return {"items": self.queries, "paths": [PATTERN], "expect_bytes": self.reply_bytes}
+        job: dict[str, Json] = {
+            "items": self.queries,
+            "paths": [PATTERN],
+            "expect_bytes": self.reply_bytes,
+        }
+        return Endpoint(target=f"http://{address}/", job=job)
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it answers the first query with anything of the right length."""
         return len(self._ask(0, address, within_s) or "") == self.reply_bytes
 
@@ -142,18 +143,17 @@ class Queries(Service):
             connection.close()
         return body if reply.status == HTTPStatus.OK else None
 
-    @property
-    def warm_requests(self) -> int:
-        """So many that every worker has touched what it needs."""
-        return 100 * self.threads
+    def filling(self) -> Filling:
+        """So many requests that every worker has touched what it needs."""
+        return Filling(requests=100 * self.threads)
 
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Hold the answers to a few queries against those that are computed here.
 
         Raises:
             RunFault: one is wrong.
         """
-        within_s = max(ANSWER_S_MAX, self.reply_s)
+        within_s = max(ANSWER_S_MAX, reply_s(self))
         sample = sorted({0, 1, self.queries // 3, self.queries // 2, self.queries - 1})
         for query in sample:
             text = self._ask(query, address, within_s)

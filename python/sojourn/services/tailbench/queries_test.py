@@ -20,6 +20,7 @@ from sojourn.install.part import CACHE
 from sojourn.places import Address
 from sojourn.places.task import Task
 from sojourn.services import Allowance
+from sojourn.services.capabilities import Prepares
 from sojourn.services.tailbench import img_dnn, ordered_map, queries
 from sojourn.services.tailbench.queries import Queries
 from sojourn.services.tpcc.trade import Trade
@@ -59,8 +60,9 @@ def built(name: str, **params: services.Value) -> Queries:
 @contextmanager
 def served(service: Queries, work: Path, *more: str) -> Iterator[Address]:
     """The real program, until the end of the block; `more` words than the lab's."""
-    service.prepare(work)
-    words = service.command(work, Address("127.0.0.1", 0))
+    if isinstance(service, Prepares):
+        service.prepare(work)
+    words = service.words(work, Address("127.0.0.1", 0))
     argv = [str(service.path), *words, *more]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as live:
         assert live.stdout is not None
@@ -76,7 +78,7 @@ def test_its_answers_are_those_that_are_computed_anew(name: str, tmp_path: Path)
     service = built(name, threads=2)
     with served(service, tmp_path) as address:
         deadline = time.monotonic() + END_S_MAX
-        while not service.answers(address, 2.0):
+        while not service.ready(address, 2.0):
             assert time.monotonic() < deadline
         service.check(address)
         for query in range(0, 50, 7):
@@ -98,7 +100,7 @@ def test_broken_data_is_found_out(name: str, tmp_path: Path) -> None:
     """It serves data of another seed: answers of the right form and length, and all wrong."""
     with served(built(name, seed=2), tmp_path) as address:
         service = built(name)
-        assert service.answers(address, 5.0)
+        assert service.ready(address, 5.0)
         with pytest.raises(RunFault, match="query 0 is answered wrongly"):
             service.check(address)
 
@@ -107,6 +109,7 @@ def test_one_item_more_on_a_shelf_is_found_out(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     service = built("specjbb")
+    assert isinstance(service, Trade)
     with served(service, tmp_path, "--spoil", "yes") as address:
         with pytest.raises(RunFault, match="books do not agree: stock of item 0"):
             service.check(address)
@@ -149,6 +152,6 @@ def test_the_defaults_are_cut_to_the_machine_and_told(monkeypatch: pytest.Monkey
     tree = services.build("ordered_map", {}, small)
     assert isinstance(tree, ordered_map.OrderedMap)
     assert (tree.items, tree.threads) == (50_000, 2)
-    assert ("items", "50 000 (profile quick)") in tree.setup
+    assert ("items", "50 000 (profile quick)") in tree.setup()
     with pytest.raises(HostFault, match="do not fit"):
         services.build("ordered_map", {"items": 50_000_000}, small)

@@ -6,11 +6,14 @@ A reply carries the words that were heard. It is the slowest of all: about a sec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from sojourn.install import sphinx
-from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.places.ports import Address
+from sojourn.services.capabilities import Filling, Needs, Slow
+from sojourn.services.kind import Allowance, Service, ServiceKind, Start
 from sojourn.services.params import Value
 from sojourn.services.tailbench.words import PARAMS, Words, settled
 
@@ -22,7 +25,7 @@ WARM = 2  # requests a worker: each goes through the whole model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sphinx(Words):
+class Sphinx(Words, Slow):
     """One speech service whose parameters are settled."""
 
     WIDTH: ClassVar[int] = 200
@@ -32,25 +35,22 @@ class Sphinx(Words):
         """Five times the service time are 4275 ms there."""
         return ("paper", "TailBench's sphinx takes about 0.86 s (P8: LQoS 4275 ms over five)")
 
-    @property
-    def memory_bytes(self) -> int:
+    def needs(self) -> Needs:
         """A decoder for each worker."""
-        return self.threads * WORKER_BYTES + (64 << 20)
+        memory_bytes = self.threads * WORKER_BYTES + (64 << 20)
+        return replace(Words.needs(self), memory_bytes=memory_bytes)
 
-    @property
-    def start_s(self) -> float:
-        """Each worker's decoder reads the model."""
-        return LOAD_S * (self.threads + 1)
+    def start(self, work: Path, address: Address) -> Start:
+        """As all of them; each worker's decoder reads the model first."""
+        return replace(Words.start(self, work, address), ready_s=LOAD_S * (self.threads + 1))
 
-    @property
     def reply_s(self) -> float:
         """A line of many recordings is long."""
         return REPLY_S
 
-    @property
-    def warm_requests(self) -> int:
-        """So many that every worker has touched what it needs."""
-        return WARM * self.threads
+    def filling(self) -> Filling:
+        """So many requests that every worker has touched what it needs."""
+        return Filling(requests=WARM * self.threads)
 
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import shutil
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -20,7 +20,8 @@ import numpy as np
 
 from sojourn.install import MANIFEST, Made, Part, answers
 from sojourn.places.ports import Address
-from sojourn.services.kind import Allowance, Json
+from sojourn.services.capabilities import Prepares, Rows, reply_s
+from sojourn.services.kind import Allowance, Endpoint
 from sojourn.services.params import Value, settle
 from sojourn.services.tailbench.queries import (
     PARAMS,
@@ -39,7 +40,7 @@ __all__ = ["PARAMS", "REPORT", "Words", "settled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words(Queries):
+class Words(Queries, Prepares):
     """One service that was made here, its parameters settled.
 
     Attributes:
@@ -58,8 +59,7 @@ class Words(Queries):
     def paper(self) -> tuple[str, str]:
         """What the paper has of the original (P8), as (name, text) for people."""
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, inputs and workers as (name, text), for people."""
         facts = tuple(self.made.facts.items())
         asked = f"{self.queries} of {len(self.known)} inputs, seed {self.seed}"
@@ -105,17 +105,18 @@ class Words(Queries):
             elif path.name not in NOT_GIVEN:
                 _copied(path, work / path.name)
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
+    def words(self, work: Path, address: Address) -> tuple[str, ...]:
         """Flags: where its data lie, how many workers, where it listens."""
-        return ("--data", str(work), *Queries.command(self, work, address))
+        return ("--data", str(work), *Queries.words(self, work, address))
 
-    def job(self) -> Mapping[str, Json]:
+    def endpoint(self, address: Address) -> Endpoint:
         """Which queries there are, how long an answer is and may take, after the last one too."""
-        within = f"{self.reply_s:g}s"
-        late = {"timeout": within, "drain": within} if self.reply_s else {}
-        return {**Queries.job(self), **late}
+        usual, slow_s = Queries.endpoint(self, address), reply_s(self)
+        within = f"{slow_s:g}s"
+        late = {"timeout": within, "drain": within} if slow_s else {}
+        return replace(usual, job={**usual.job, **late})
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it is there with all its workers; no query waits in the line for that."""
         connection = HTTPConnection(address.host, address.port, timeout=within_s)
         try:

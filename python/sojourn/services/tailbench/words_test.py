@@ -21,6 +21,7 @@ from sojourn.install import MANIFEST, Made, answers, hashed
 from sojourn.places import Address
 from sojourn.places.task import Task
 from sojourn.services import Allowance
+from sojourn.services.capabilities import crew, reply_s
 from sojourn.services.tailbench.queries import REPORT, numbers
 from sojourn.services.tailbench.words import READY, Words
 
@@ -107,19 +108,22 @@ def test_the_service_is_given_its_data_and_not_the_answers(fake: Words, tmp_path
     assert names == {"index/file", "sojourn-xapian"}
     assert (work / "sojourn-xapian").stat().st_mode & 0o777 == 0o755
     assert (work / "index" / "file").stat().st_mode & 0o777 == 0o644
-    words = " ".join(fake.command(work, Address("127.0.0.1", 80)))
+    words = " ".join(fake.start(work, Address("127.0.0.1", 80)).words)
     assert f"--data {work}" in words
     assert "--threads 2 --queries 50 --seed 5" in words
 
 
 def test_a_slow_service_has_time_to_answer(fake: Words) -> None:
-    assert "timeout" not in fake.job()
+    at = Address("127.0.0.1", 80)
+    assert "timeout" not in fake.endpoint(at).job
     speech = built("sphinx", threads=2)
-    assert speech.job()["timeout"] == speech.job()["drain"] == "120s"
-    assert speech.reply_s == 120.0
-    assert speech.warm_requests == 4
-    assert dict(fake.setup)["corpus"] == "small"
-    assert all("P8" in dict(built(name).setup)["paper"] for name in NAMES)
+    job = speech.endpoint(at).job
+    assert job["timeout"] == job["drain"] == "120s"
+    assert reply_s(speech) == 120.0
+    assert speech.filling().requests == 4
+    assert speech.start(Path("/w"), at).ready_s == 90.0
+    assert dict(fake.setup())["corpus"] == "small"
+    assert all("P8" in dict(built(name).setup())["paper"] for name in NAMES)
 
 
 def test_the_stages_of_a_pipeline_go_with_their_worker(fake: Words) -> None:
@@ -140,14 +144,14 @@ def test_the_stages_of_a_pipeline_go_with_their_worker(fake: Words) -> None:
         for nth, (name, line) in enumerate(zip(names, lines, strict=True))
     ]
     assert moses.pinned(tasks) == (2, 1)
-    assert moses.crew(tasks) == {2: (4, 5), 1: (3,)}
-    assert built("xapian").crew(tasks) == {}
+    assert crew(moses, tasks) == {2: (4, 5), 1: (3,)}
+    assert crew(built("xapian"), tasks) == {}
 
 
 @contextmanager
 def served(service: Words, work: Path) -> Iterator[Address]:
     """The real program in a folder of its own, until the end of the block."""
-    words = [str(work / service.path.name), *service.command(work, Address("127.0.0.1", 0))]
+    words = [str(work / service.path.name), *service.words(work, Address("127.0.0.1", 0))]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as live:
         assert live.stdout is not None
         try:
@@ -159,7 +163,7 @@ def served(service: Words, work: Path) -> Iterator[Address]:
 
 def ready(service: Words, address: Address) -> None:
     deadline = time.monotonic() + END_S_MAX
-    while not service.answers(address, 2.0):
+    while not service.ready(address, 2.0):
         assert time.monotonic() < deadline, READY
 
 
@@ -234,7 +238,7 @@ def test_an_index_that_is_broken_is_refused_at_the_start(tmp_path: Path) -> None
     work = folder(service, tmp_path)
     for path in (work / "index").iterdir():
         path.write_bytes(b"\0" * path.stat().st_size)
-    words = [str(work / service.path.name), *service.command(work, Address("127.0.0.1", 0))]
+    words = [str(work / service.path.name), *service.words(work, Address("127.0.0.1", 0))]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=END_S_MAX)
     assert done.returncode == 2
     assert "the index cannot be read" in done.stderr
@@ -256,4 +260,4 @@ def test_one_thread_is_measured_without_a_socket(name: str) -> None:
 def test_what_was_made_is_told_with_its_facts() -> None:
     service = real("xapian")
     assert isinstance(service.made, Made)
-    assert "did not agree" in dict(service.setup)["queries"]
+    assert "did not agree" in dict(service.setup())["queries"]

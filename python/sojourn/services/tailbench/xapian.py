@@ -6,10 +6,11 @@ A query has three terms; the reply names the ten best passages with their weight
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sojourn.install import xapian
+from sojourn.services.capabilities import Needs
 from sojourn.services.kind import Allowance, Service, ServiceKind
 from sojourn.services.params import Value
 from sojourn.services.tailbench.words import PARAMS, Words, settled
@@ -30,10 +31,10 @@ class Xapian(Words):
         """Five times the service time are 6.2 ms there."""
         return ("paper", "TailBench's xapian takes about 1.2 ms (P8: LQoS 6.2 ms over five)")
 
-    @property
-    def memory_bytes(self) -> int:
+    def needs(self) -> Needs:
         """A little for each worker, and the index."""
-        return self.threads * WORKER_BYTES + SPARE_BYTES
+        memory_bytes = self.threads * WORKER_BYTES + SPARE_BYTES
+        return replace(Words.needs(self), memory_bytes=memory_bytes)
 
 
 def build(given: Mapping[str, Value], allowance: Allowance) -> Service:

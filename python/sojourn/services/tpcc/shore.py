@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -22,68 +22,41 @@ from typing import Any, Self
 from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.places import users
 from sojourn.places.ports import Address
+from sojourn.services.capabilities import (
+    Adapts,
+    Audits,
+    Checks,
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    Needs,
+    Prepares,
+    Rows,
+    RunsAs,
+    Versioned,
+)
 from sojourn.services.clients.sql import Sql, SqlError
-from sojourn.services.kind import Allowance, Json, Service, ServiceKind
-from sojourn.services.params import Param, Value, settle
+from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
+from sojourn.services.params import Value, settle
 from sojourn.services.tpcc import answers as tpcc
 from sojourn.services.tpcc import cluster, postgres
 from sojourn.services.tpcc.answers import Scale
 from sojourn.services.tpcc.cluster import DATABASE, RULES, USER
 from sojourn.services.tpcc.postgres import Home
+from sojourn.services.tpcc.shore_settings import CUSTOMERS_TPCC, ITEMS_TPCC, PARAMS
 
 NAME = "shore"
 SHELL = Path("/bin/sh")
 THREADS_PAPER = 8  # P6, the most of its scenarios
-ITEMS_TPCC, CUSTOMERS_TPCC = 100_000, 3_000  # TPC-C, 4.3.3.1
 ITEMS_MIN, CUSTOMERS_MIN = 1_000, 30
 SPARE = 16  # connections beside those that load: readiness, checks, what the server reserves
 WAL_BYTES = 1 << 30  # max_wal_size, the server's default
 CONNECTION_BYTES = 12 << 20
 
-PARAMS = (
-    Param(
-        name="threads",
-        about="connections, each with a process of its own; default: 8 (P6), or one per server CPU "
-        'where there are fewer; "cpus", "cpus+1": by the server\'s CPUs',
-        default=None,
-        lo=1,
-        hi=1024,
-        relative=True,
-    ),
-    Param(
-        name="warehouses",
-        about="of TPC-C; on each all payments wait for each other. Default: one a connection",
-        default=None,
-        lo=1,
-        hi=1000,
-    ),
-    Param(
-        name="items",
-        about="of TPC-C, and rows of stock in each warehouse; default: 100 000 times the profile's "
-        "share, 1000 at least",
-        default=None,
-        lo=10,
-        hi=ITEMS_TPCC,
-    ),
-    Param(
-        name="customers",
-        about="of each of a warehouse's ten districts; default: 3000 times the profile's share, 30 "
-        "at least",
-        default=None,
-        lo=10,
-        hi=CUSTOMERS_TPCC,
-    ),
-    Param(name="requests", about="requests that differ", default=500_000, lo=1, hi=1_000_000_000),
-    Param(
-        name="fsync", about="a commit is on the disk before it is answered", default=True, type=bool
-    ),
-    Param(name="buffers_mb", unit="MB", about="shared_buffers", default=256, lo=1, hi=1 << 20),
-    Param(name="port", about="loopback port; 0: a free one", default=0, lo=0, hi=65_535),
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shore(Service):
+class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Checks, Audits):
     """One database whose parameters are settled for this machine."""
 
     home: Home
@@ -95,8 +68,7 @@ class Shore(Service):
     port: int
     why: tuple[tuple[str, str], ...]
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data set and settings as (name, text), for people."""
         scale = self.scale
         rows = f"{scale.customers * 10} customers and {scale.items} rows of stock in each"
@@ -108,31 +80,18 @@ class Shore(Service):
             *self.why,
         )
 
-    @property
-    def program(self) -> Path | None:
-        """The shell that copies the cluster and becomes PostgreSQL."""
-        return SHELL
+    def needs(self) -> Needs:
+        """A process for each connection, and memory for these, shared buffers and all data.
 
-    @property
-    def wanted_port(self) -> int:
-        """The port that the study gave; 0: any free one."""
-        return self.port
-
-    @property
-    def workers(self) -> int:
-        """As many processes as there are connections."""
-        return self.threads
-
-    @property
-    def needs_account(self) -> bool:
-        """PostgreSQL refuses a user without a name."""
-        return True
-
-    @property
-    def memory_bytes(self) -> int:
-        """Shared buffers, a process for each connection, and the data in the page cache."""
+        PostgreSQL refuses a user without a name.
+        """
         connections = (self.threads + SPARE) * CONNECTION_BYTES
-        return (self.buffers_mb << 20) + connections + cluster.data_bytes(self.scale)
+        return Needs(
+            workers=self.threads,
+            port=self.port,
+            memory_bytes=(self.buffers_mb << 20) + connections + cluster.data_bytes(self.scale),
+            runs_as=RunsAs.ACCOUNT,
+        )
 
     def prepare(self, work: Path) -> None:
         """Make the cluster and its rows; who serves later makes them, since root may not.
@@ -141,7 +100,7 @@ class Shore(Service):
             HostFault: root cannot become anybody else here.
             RunFault: PostgreSQL cannot make it; its last words say why.
         """
-        user = users.server_user(has_account=self.needs_account)
+        user = users.server_user(has_account=True)
         if user is None and os.geteuid() == 0:
             raise HostFault(
                 "PostgreSQL refuses to run as root, and root cannot become another user here",
@@ -154,10 +113,14 @@ class Shore(Service):
             os.chown(work, user.uid, user.gid, follow_symlinks=False)
         cluster.make(home, work, user, self.scale)
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
-        """What the shell does: a fresh copy of the cluster on the disk, then PostgreSQL."""
+    def start(self, work: Path, address: Address) -> Start:
+        """A shell that makes a fresh copy of the cluster on the disk, then becomes PostgreSQL.
+
+        It is ended at once, because a checkpoint would be of data that nobody reads again. It gives
+        its own processes five seconds.
+        """
         home = self.home.at(work) if self.home.is_closed else self.home
-        return cluster.words(
+        words = cluster.words(
             home,
             work,
             address,
@@ -165,12 +128,15 @@ class Shore(Service):
             buffers_mb=self.buffers_mb,
             is_synced=self.fsync,
         )
+        return Start(
+            program=SHELL,
+            words=words,
+            ready_s=60.0 + cluster.data_bytes(self.scale) / (20 << 20),
+            stop=signal.SIGQUIT,
+            stop_s=10.0,
+        )
 
-    def target(self, address: Address) -> str:
-        """The generator's target: the database at the address, asked by a user who may not much."""
-        return f"postgres://{USER}@{address}/{DATABASE}"
-
-    def met(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
+    def adapted(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same; SpecFault if the study asks for other connections than it has threads."""
         del bound_s
         asked = load.get("connections", self.threads)
@@ -183,16 +149,17 @@ class Shore(Service):
             )
         return self
 
-    def job(self) -> Mapping[str, Json]:
-        """What is asked, on how many connections, and what a reply must look like."""
-        return {
+    def endpoint(self, address: Address) -> Endpoint:
+        """The database, asked on so many connections by a user who may not much."""
+        job: dict[str, Json] = {
             "query": ["SELECT shore({})"],
             "items": self.requests,
             "connections": self.threads,
             "expect_regex": tpcc.REPLY,
         }
+        return Endpoint(target=f"postgres://{USER}@{address}/{DATABASE}", job=job)
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it lets us in and knows its tables."""
         try:
             return self._ask(address, "SELECT count(*) FROM warehouse", within_s) == str(
@@ -205,27 +172,11 @@ class Shore(Service):
         with Sql(address, USER, DATABASE, within_s=within_s) as sql:
             return sql.value(query)
 
-    @property
-    def warm_requests(self) -> int:
-        """So many that every connection has planned its queries and most pages are in memory."""
-        return 200 * self.threads
+    def filling(self) -> Filling:
+        """So many requests that all connections have planned theirs, and most pages are read."""
+        return Filling(requests=200 * self.threads)
 
-    @property
-    def start_s(self) -> float:
-        """The copy has to be on the disk first."""
-        return 60.0 + cluster.data_bytes(self.scale) / (20 << 20)
-
-    @property
-    def stop_signal(self) -> signal.Signals:
-        """An end at once: a checkpoint would be of data that nobody reads again."""
-        return signal.SIGQUIT
-
-    @property
-    def patience_s(self) -> float:
-        """It gives its own processes five seconds."""
-        return 10.0
-
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Hold the answers to a few requests against those computed here, and audit.
 
         Raises:
@@ -247,7 +198,7 @@ class Shore(Service):
         checked = ("answers checked", f"{len(sample)} requests, computed anew")
         return (checked, ("consistent before load", sums))
 
-    def audit(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def audit(self, address: Address) -> Rows:
         """Count what was done, and make sure that every total is the sum of its parts.
 
         Raises:

@@ -17,6 +17,7 @@ from sojourn import install, programs, services, spec
 from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.places import Address, ports, proc, users
 from sojourn.services import Allowance
+from sojourn.services.capabilities import RunsAs
 from sojourn.services.clients import sql
 from sojourn.services.clients.sql import Sql, SqlError
 from sojourn.services.tpcc import answers as tpcc
@@ -52,18 +53,19 @@ def served() -> Iterator[tuple[Shore, Address, int]]:
         work = Path(name)
         work.chmod(0o755)  # the server's user has to enter it
         service.prepare(work)
-        words = [str(service.program), *service.command(work, address)]
+        start = service.start(work, address)
+        words = [str(start.program), *start.words]
         with subprocess.Popen(
             words, cwd=work, stderr=subprocess.DEVNULL, start_new_session=True, **who
         ) as live:
             try:
                 deadline = time.monotonic() + READY_S_MAX
-                while not service.answers(address, 1.0):
+                while not service.ready(address, 1.0):
                     assert time.monotonic() < deadline
                     time.sleep(0.02)
                 yield service, address, live.pid
             finally:
-                live.send_signal(service.stop_signal)
+                live.send_signal(start.stop)
                 live.wait(READY_S_MAX)
 
 
@@ -151,7 +153,9 @@ def test_sizes_follow_from_machine_and_profile_and_are_told(
     made = services.build("shore", {}, small)
     assert isinstance(made, Shore)
     assert made.scale == tpcc.Scale(warehouses=2, customers=30, items=1_000)
-    assert (made.threads, made.workers, made.job()["connections"]) == (2, 2, 2)
+    asked = made.endpoint(Address("127.0.0.1", 1)).job["connections"]
+    assert (made.threads, made.needs().workers, asked) == (2, 2, 2)
+    assert made.needs().runs_as is RunsAs.ACCOUNT
     whole = services.build("shore", {"threads": 8}, ROOMY)
     assert isinstance(whole, Shore)
     assert whole.scale == tpcc.Scale(warehouses=8, customers=3_000, items=100_000)
@@ -168,9 +172,9 @@ def test_other_connections_than_threads_are_refused_and_no_study_asks_for_them(
 ) -> None:
     monkeypatch.setattr(postgres, "found", lambda: NOWHERE)
     made = built(threads=3)
-    assert made.met({"connections": 3, "arrivals": "poisson"}) is made
+    assert made.adapted({"connections": 3, "arrivals": "poisson"}) is made
     with pytest.raises(SpecFault, match="32 connections are not its 3 threads"):
-        made.met({"connections": 32})
+        made.adapted({"connections": 32})
     asked = [
         one.load for name in spec.names() for one in spec.load(name).services if one.kind == "shore"
     ]

@@ -6,11 +6,14 @@ What it must answer is replayed by `company`, a second implementation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault
-from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.places.ports import Address
+from sojourn.services.capabilities import Needs, Rows
+from sojourn.services.kind import Allowance, Service, ServiceKind, Start
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
 from sojourn.services.tailbench.queries import PROGRAM, threads_of
@@ -62,8 +65,7 @@ class Silo(Trade):
         """Warehouses that supply each other."""
         return Scale(warehouses=self.warehouses, items=self.items)
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data and workers as (name, text), for people."""
         houses = f"{self.warehouses} warehouse{'s' if self.warehouses > 1 else ''}"
         return (
@@ -79,15 +81,15 @@ class Silo(Trade):
         sizes = ("--warehouses", str(self.warehouses), "--items", str(self.items))
         return ("--work", "silo", *sizes, "--batch", str(self.batch))
 
-    @property
-    def memory_bytes(self) -> int:
+    def needs(self) -> Needs:
         """What its tables take, and some for the rest."""
-        return self.warehouses * self.items * ITEM_BYTES + SPARE_BYTES
+        memory_bytes = self.warehouses * self.items * ITEM_BYTES + SPARE_BYTES
+        return replace(Trade.needs(self), memory_bytes=memory_bytes)
 
-    @property
-    def start_s(self) -> float:
-        """How long it may take to fill its tables, s."""
-        return START_S + self.warehouses * self.items / 20_000
+    def start(self, work: Path, address: Address) -> Start:
+        """As a query service; it fills its tables first."""
+        ready_s = START_S + self.warehouses * self.items / 20_000
+        return replace(Trade.start(self, work, address), ready_s=ready_s)
 
 
 def items_of(

@@ -9,8 +9,8 @@ pinned. What it must answer is replayed by `company`.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from sojourn.errors import HostFault
 from sojourn.install import specjbb as fetched
 from sojourn.install.part import Made
 from sojourn.places.ports import Address
-from sojourn.services.kind import Allowance, Service, ServiceKind
+from sojourn.services.capabilities import Filling, Needs, Prepares, Rows, RunsAs
+from sojourn.services.kind import Allowance, Service, ServiceKind, Start
 from sojourn.services.params import Param, Value, settle
 from sojourn.services.tailbench.queries import PARAMS as COMMON
 from sojourn.services.tailbench.queries import REPORT, threads_of
@@ -88,7 +89,7 @@ COLLECTORS = {"parallel": "UseParallelGC", "g1": "UseG1GC", "serial": "UseSerial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Specjbb(Trade):
+class Specjbb(Trade, Prepares):
     """One order service whose parameters are settled."""
 
     jar: Path
@@ -102,8 +103,7 @@ class Specjbb(Trade):
         """Warehouses that trade each for itself."""
         return Scale(warehouses=self.warehouses, items=self.items, is_joined=False)
 
-    @property
-    def setup(self) -> tuple[tuple[str, str], ...]:
+    def setup(self) -> Rows:
         """Version, data, machine and workers as (name, text), for people."""
         houses = f"{self.warehouses} warehouse{'s' if self.warehouses > 1 else ''}"
         return (
@@ -125,7 +125,12 @@ class Specjbb(Trade):
         """Bring the classes to where the server's user can read them."""
         shutil.copyfile(self.jar, work / fetched.JAR)
 
-    def command(self, work: Path, address: Address) -> Sequence[str]:
+    def start(self, work: Path, address: Address) -> Start:
+        """The virtual machine, which rehearses and builds its company first."""
+        ready_s = START_S + 2 * self.warm_s + self.warehouses * self.items / 10_000
+        return replace(Trade.start(self, work, address), ready_s=ready_s)
+
+    def words(self, work: Path, address: Address) -> tuple[str, ...]:
         """Flags of the virtual machine, then those of the service."""
         is_new = ":" in address.host
         return (
@@ -139,25 +144,20 @@ class Specjbb(Trade):
             *("--json", str(work / REPORT)),
         )
 
-    @property
-    def memory_bytes(self) -> int:
-        """The heap, and what the machine takes beside it."""
-        return (self.heap_mb + OTHER_MB) << 20
+    def needs(self) -> Needs:
+        """Memory for the heap and what the machine takes beside it.
 
-    @property
-    def is_own_user(self) -> bool:
-        """Whether its JDK lies in the user's own cache, where nobody else may read."""
-        return self.is_fetched
+        A JDK that was fetched lies in the user's own cache, which nobody else may read.
+        """
+        return replace(
+            Trade.needs(self),
+            memory_bytes=(self.heap_mb + OTHER_MB) << 20,
+            runs_as=RunsAs.LAB if self.is_fetched else RunsAs.SERVER,
+        )
 
-    @property
-    def start_s(self) -> float:
-        """How long it may take to rehearse and build its company, s."""
-        return START_S + 2 * self.warm_s + self.warehouses * self.items / 10_000
-
-    @property
-    def warm_requests(self) -> int:
-        """So many that the front is compiled too, which the rehearsal does not reach."""
-        return FRONT_REQUESTS if self.warm_s > 0 else 0
+    def filling(self) -> Filling:
+        """So many requests that the front is compiled too, which the rehearsal does not reach."""
+        return Filling(requests=FRONT_REQUESTS if self.warm_s > 0 else 0)
 
     def said(self, table: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         """What compiler and collector have done so far."""

@@ -19,6 +19,7 @@ from typing import Any
 from sojourn import disk
 from sojourn.errors import RunFault
 from sojourn.places.ports import Address
+from sojourn.services.capabilities import Audits, Rows
 from sojourn.services.tailbench.queries import REPLY_MAX, Queries
 from sojourn.services.tpcc.company import Company
 from sojourn.services.tpcc.draws import Scale
@@ -32,7 +33,7 @@ REPLY_BYTES = 75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trade(Queries):
+class Trade(Queries, Audits):
     """A service that trades as TPC-C's company does."""
 
     warehouses: int
@@ -57,7 +58,7 @@ class Trade(Queries):
         fixed, _ = Company(self.seed, self.scale).query(query * self.batch, self.batch)
         return int(found[3], 16) == fixed
 
-    def answers(self, address: Address, within_s: float) -> bool:
+    def ready(self, address: Address, within_s: float) -> bool:
         """Whether it says what is to be asked: a query would change its books."""
         status, body = self._get("/", address, within_s)
         return status == HTTPStatus.NOT_FOUND and "/q/" in body
@@ -83,7 +84,7 @@ class Trade(Queries):
         finally:
             connection.close()
 
-    def check(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def check(self, address: Address) -> Rows:
         """Replay the first queries here and there, answer by answer, then compare the books.
 
         Raises:
@@ -108,7 +109,7 @@ class Trade(Queries):
         text = f"{count} queries {how}"
         return (("answers checked", text), *self.said(after))
 
-    def audit(self, address: Address) -> tuple[tuple[str, str], ...]:
+    def audit(self, address: Address) -> Rows:
         """Whether its books agree after a load.
 
         Raises:

@@ -150,7 +150,7 @@ def test_a_heap_and_tables_that_do_not_fit_are_refused(monkeypatch: pytest.Monke
 def test_the_virtual_machine_leaves_no_file_and_has_the_collector_that_was_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = fake(monkeypatch).command(Path("/work"), AT)
+    words = fake(monkeypatch).words(Path("/work"), AT)
     assert "-XX:+UseSerialGC" in words
     assert "-XX:-UsePerfData" in words
     assert words[words.index("--warehouses") + 1] == "2"

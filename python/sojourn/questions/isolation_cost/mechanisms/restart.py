@@ -14,7 +14,7 @@ from functools import partial
 from sojourn import places, programs
 from sojourn.host.abilities import abilities
 from sojourn.knobs import Lack
-from sojourn.places import Place
+from sojourn.places import Launch, Place
 from sojourn.places.process import Process
 from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism, MechanismKind
 
@@ -44,12 +44,14 @@ class Restart(Mechanism):
     def _start(self) -> None:
         assert self._place is not None  # noqa: S101  # it was entered
         self._task = self._place.start(
-            f"restarted {self._name}",
-            (programs.find(SLEEP, fix="apt install coreutils"), "infinity"),
-            cwd=self._given.folder,
-            ledger=self._given.on.book,
-            log=self._given.folder / LOG,
-            cpus=self._given.cpus,
+            Launch(
+                f"restarted {self._name}",
+                (programs.find(SLEEP, fix="apt install coreutils"), "infinity"),
+                cwd=self._given.folder,
+                ledger=self._given.on.book,
+                log=self._given.folder / LOG,
+                cpus=self._given.cpus,
+            )
         )
         until = time.monotonic() + self._place.start_s_max
         while not self._task.is_up and time.monotonic() < until and not self._task.poll(POLL_S):
