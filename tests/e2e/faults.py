@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from faulty import Asked, Shared, adopt, ended
+from faulty import Asked, Shared, adopt, ended, of_simulated
 
 from sojourn import disk, host, store, testing
 from sojourn import run as runs
@@ -35,24 +35,6 @@ from sojourn.report import page
 from sojourn.run import journal
 from sojourn.spec import Study
 
-STUDY = """schema = "sojourn.study/1"
-name = "small"
-question = "What remains?"
-aa = false
-[run]
-measure_s = 0.2
-repeats = 1
-retries = 2
-fractions = [0.2]
-peak_s = 0.2
-peak_repeats = 1
-[[services]]
-kind = "memcached"
-measure = ["sweep"]
-[services.qos]
-q = 0.99
-bound = "1ms"
-"""
 FACTS: list[host.Facts] = []
 
 
@@ -156,7 +138,7 @@ def begin() -> None:
     folder, (error, first, last, every) = Path(sys.argv[1]), map(int, sys.argv[2:6])
     FACTS.append(host.read())  # what takes long and is no writing is done once, before the forks
     page.policy()
-    (folder / "small.toml").write_text(STUDY, encoding="utf-8")
+    (folder / "small.toml").write_text(of_simulated(), encoding="utf-8")
     shared = Shared(Path(os.environ["FAULT_FILE"]))
     adopt(is_so=True)
     imported(folder / "results")

@@ -37,24 +37,31 @@ name = "small"
 question = "What remains?"
 aa = false
 [run]
-measure_s = {measure_s}
-warmup_s = 0.1
+{run}
 repeats = 1
-retries = 0
 fractions = [0.2]
 peak_s = 0.2
 peak_repeats = 1
 [[services]]
 kind = "memcached"
 measure = ["sweep"]
-[services.params]
-items = 500
-[services.load]
-connections = 4
+{service}
 [services.qos]
 q = 0.99
-bound = "500ms"
+bound = "{bound}"
 """
+
+
+def of_simulated() -> str:
+    """The small study where the machine is simulated."""
+    return STUDY.format(run="measure_s = 0.2\nretries = 2", service="", bound="1ms")
+
+
+def of_real(measure_s: float) -> str:
+    """The small study where the machine is real: all of it is short, and nothing is retried."""
+    run = f"measure_s = {measure_s}\nwarmup_s = 0.1\nretries = 0"
+    service = "[services.params]\nitems = 500\n[services.load]\nconnections = 4"
+    return STUDY.format(run=run, service=service, bound="500ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +157,7 @@ def simulated(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, A
 
 def words(folder: Path, measure_s: float = 0.3) -> list[str]:
     """A run of a study on this machine."""
-    (folder / "small.toml").write_text(STUDY.format(measure_s=measure_s), encoding="utf-8")
+    (folder / "small.toml").write_text(of_real(measure_s), encoding="utf-8")
     given = ["run", str(folder / "small.toml"), "--force", "--results", str(folder / "results")]
     return [sys.executable, "-m", "sojourn", *given]
 

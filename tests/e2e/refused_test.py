@@ -126,9 +126,7 @@ def _disk(
     try:
         with pytest.MonkeyPatch.context() as patch:
             installed(patch, tmp_path_factory.mktemp("locks"))
-            (tmp_path / "small.toml").write_text(
-                faulty.STUDY.format(measure_s=0.2), encoding="utf-8"
-            )
+            (tmp_path / "small.toml").write_text(faulty.of_real(0.2), encoding="utf-8")
             assert main(["run", str(tmp_path / "small.toml"), "--results", str(at)]) in VERDICTS
         yield at
     finally:
