@@ -21,8 +21,9 @@ import scipy
 from sojourn import quantiles as table
 from sojourn.analysis.runs import Judged
 from sojourn.findings.findings import NoiseFloor
+from sojourn.half_width import student
 from sojourn.plan.setting import TWIN, Setting
-from sojourn.stats.interval import Interval, student
+from sojourn.stats.interval import Interval
 
 CONFIDENCE = 0.95
 HIGHEST = 0.99  # of the quantiles, the highest that a run can carry is compared

@@ -15,8 +15,9 @@ import scipy
 
 from sojourn.analysis import aa_noise_floor
 from sojourn.findings.findings import Border, Findings, LoadPoint, MaxLoad, ServiceFinding
+from sojourn.half_width import normal
 from sojourn.stats import holm
-from sojourn.stats.interval import Interval, normal
+from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement, Limits
 from sojourn.stats.unpaired_ratio import RESTARTS_MIN, Unpaired, unpaired
 from sojourn.text.numbers import load_share, percentile

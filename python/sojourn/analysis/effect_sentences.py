@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from sojourn.analysis import aa_noise_floor
 from sojourn.findings.findings import Effect, NoiseFloor
+from sojourn.half_width import COVERAGE
 from sojourn.plan.setting import level_text
 from sojourn.stats import incomplete_blocks
-from sojourn.stats.interval import COVERAGE, Interval
+from sojourn.stats.interval import Interval
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast, Counts, ratio
 from sojourn.text.numbers import percent
 

@@ -24,8 +24,9 @@ from sojourn.analysis.comparison import (
     values,
 )
 from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.half_width import student
 from sojourn.stats import change_points, restarts
-from sojourn.stats.interval import Interval, student
+from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement
 from sojourn.stats.times import Floats
 from sojourn.text.numbers import percentile

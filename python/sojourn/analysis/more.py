@@ -18,10 +18,10 @@ from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE
 from sojourn.findings.findings import Effect, Findings, Settle
 from sojourn.findings.measured import StudyData
+from sojourn.half_width import student
 from sojourn.plan import difference
 from sojourn.plan.points import Outcome, Phase
 from sojourn.spec import Study
-from sojourn.stats.interval import student
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 
 HALVES = 4  # times as much halves an interval

@@ -18,12 +18,13 @@ import numpy as np
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import FactorFinding, Kept, ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
+from sojourn.half_width import normal, student
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import TWIN, level_text
 from sojourn.samples.pace import Pace
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.levels import names
-from sojourn.stats.interval import Interval, normal, student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.text.numbers import load_share, percent
 

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn.findings.findings import Trend
+from sojourn.half_width import COVERAGE
 from sojourn.stats import successive_differences
-from sojourn.stats.interval import COVERAGE, Interval
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.successive_differences import BLOCKS_MIN, Step, Steps
 

@@ -17,11 +17,12 @@ import numpy as np
 
 from sojourn.analysis.combinations import Part
 from sojourn.findings.findings import FactorFinding
+from sojourn.half_width import student
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import names, short
-from sojourn.stats.interval import Interval, student
+from sojourn.stats.interval import Interval
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN
 from sojourn.stats.method import Method
 

@@ -12,10 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from sojourn import quantiles as all_quantiles
+from sojourn.half_width import COVERAGE
 from sojourn.importers.series import Series
 from sojourn.stats import independence, quantiles
 from sojourn.stats.independence import Cut
-from sojourn.stats.interval import COVERAGE, Estimate
+from sojourn.stats.interval import Estimate
 from sojourn.stats.times import Times
 from sojourn.text.numbers import percentile
 

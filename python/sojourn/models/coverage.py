@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.stats.interval import COVERAGE
+from sojourn.half_width import COVERAGE
 
 NUMBERS = ("mean", "p50", "p90", "p95", "p99", "p999")
 

@@ -22,8 +22,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
+from sojourn.half_width import student
 from sojourn.plan.design import own_levels
 from sojourn.plan.points import Outcome, Phase
 from sojourn.plan.rehearse import Rehearsal
@@ -34,7 +34,6 @@ from sojourn.units import show_s
 #: Of ln p99 of one run, where nothing is known: 97 A/A pairs of memcached at half load on two CPUs
 #: that other programs use too (`bench/runs/*-aa.json`): their log ratios scatter by 0.38 = √2·0.27.
 SPREAD = 0.27
-COVERAGE = 0.95
 BLOCKS_MIN = 2
 BLOCKS_MAX = 2000
 WANTED = 1.2  # ± 20 %
@@ -48,8 +47,7 @@ def half(spread: float, blocks: int, pairs: int = 1) -> float:
     """
     if blocks < BLOCKS_MIN:
         return math.inf
-    t = float(scipy.special.stdtrit(blocks - 1, (1 + COVERAGE) / 2))
-    return t * spread * math.sqrt(2 / (pairs * blocks))
+    return student(blocks - 1) * spread * math.sqrt(2 / (pairs * blocks))
 
 
 def blocks_for(ratio: float, spread: float, pairs: int = 1, *, most: int = BLOCKS_MAX) -> int:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.stats.interval import Interval, student
+from sojourn.half_width import student
+from sojourn.stats.interval import Interval
 from sojourn.stats.log_ratio_contrasts import BLOCKS_MIN, Blocks, Contrast
 
 _TINY = 1e-9

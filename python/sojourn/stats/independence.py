@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.stats.interval import normal, student
+from sojourn.half_width import normal, student
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats, Times, merge
 

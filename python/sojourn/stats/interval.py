@@ -1,34 +1,12 @@
 """A number with what is known about it: its interval, and what it rests on.
 
-Every interval of the lab covers the true value with the same probability, unless its text says
-otherwise; the factors on a standard error are computed here alone.
+Every interval of the lab covers the true value with the same probability (`half_width.COVERAGE`),
+unless its text says otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import scipy
-
-COVERAGE = 0.95  # probability with which an interval covers the true value
-
-
-def student(freedom: float, coverage: float = COVERAGE) -> float:
-    """Half width in standard errors of the interval of a mean with an estimated variance.
-
-    >>> round(student(4), 3), round(student(1e9), 3), round(student(4, 0.9), 3)
-    (2.776, 1.96, 2.132)
-    """
-    return float(scipy.special.stdtrit(freedom, (1 + coverage) / 2))
-
-
-def normal(coverage: float = COVERAGE) -> float:
-    """The same of a mean with a known variance.
-
-    >>> round(normal(), 3), round(normal(0.9), 3)
-    (1.96, 1.645)
-    """
-    return float(scipy.special.ndtri((1 + coverage) / 2))
 
 
 @dataclass(frozen=True, slots=True)

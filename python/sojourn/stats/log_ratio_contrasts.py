@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.half_width import student
 from sojourn.plan.setting import Level, Setting
-from sojourn.stats.interval import Interval, student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 
 METHOD = Method(

@@ -30,7 +30,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from sojourn.stats.interval import Interval, student
+from sojourn.half_width import student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 
 METHOD = Method(

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from sojourn.stats.interval import Estimate, Interval, normal, student
+from sojourn.half_width import normal, student
+from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.method import Method
 from sojourn.stats.times import Times
 from sojourn.text.numbers import percentile

@@ -20,7 +20,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sojourn.stats.interval import Interval, student
+from sojourn.half_width import student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
 

@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from sojourn.stats.interval import student
+from sojourn.half_width import student
 
 Logs = NDArray[np.float64]
 BLOCKS_MIN = 2  # in which a level is seen

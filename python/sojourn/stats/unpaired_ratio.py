@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from sojourn.stats.interval import Interval, student
+from sojourn.half_width import student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
 

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from sojourn.stats.interval import COVERAGE, Interval, student
+from sojourn.half_width import COVERAGE, student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
 

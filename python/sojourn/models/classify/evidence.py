@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.half_width import COVERAGE, student
 from sojourn.models.classify.scenario import Carried
-from sojourn.stats.interval import COVERAGE, student
 from sojourn.stats.times import Floats
 
 RUNS_MIN = 3

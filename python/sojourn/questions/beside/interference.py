@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sojourn.findings.findings import LoadPoint
-from sojourn.stats.interval import Estimate, Interval, student
+from sojourn.half_width import student
+from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.method import Method
 
 METHOD = Method(

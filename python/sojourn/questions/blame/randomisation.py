@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.stats.interval import Interval, student
+from sojourn.half_width import student
+from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 from sojourn.stats.quantile_regression import holm
 

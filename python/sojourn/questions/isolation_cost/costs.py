@@ -23,10 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.half_width import COVERAGE, student
 from sojourn.questions.isolation_cost.files import Change
 from sojourn.samples import dependence
 from sojourn.stats import quantiles, times
-from sojourn.stats.interval import COVERAGE, Estimate, Interval, student
+from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.method import Method
 
 METHOD = Method(

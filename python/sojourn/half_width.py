@@ -1,0 +1,28 @@
+"""Half widths of intervals, in standard errors: the one place where their factors are computed.
+
+`plan` asks how many runs an interval needs, and `stats` how wide one is, so it lies below both.
+"""
+
+from __future__ import annotations
+
+import scipy
+
+COVERAGE = 0.95  # probability with which an interval covers the true value
+
+
+def student(freedom: float, coverage: float = COVERAGE) -> float:
+    """Half width in standard errors of the interval of a mean with an estimated variance.
+
+    >>> round(student(4), 3), round(student(1e9), 3), round(student(4, 0.9), 3)
+    (2.776, 1.96, 2.132)
+    """
+    return float(scipy.special.stdtrit(freedom, (1 + coverage) / 2))
+
+
+def normal(coverage: float = COVERAGE) -> float:
+    """The same of a mean with a known variance.
+
+    >>> round(normal(), 3), round(normal(0.9), 3)
+    (1.96, 1.645)
+    """
+    return float(scipy.special.ndtri((1 + coverage) / 2))
