@@ -86,7 +86,7 @@ def open_(
       sojourn open --format list
     """
     from sojourn import importers, report
-    from sojourn.report import opened_writers
+    from sojourn.report import opened_file, opened_writers
 
     if form == "list":
         for one in importers.FORMATS.values():
@@ -107,7 +107,7 @@ def open_(
     sides = _sides(paths, form, importers.Options(unit_ns=UNITS.get(unit)))
     opened_writers.export(sides, exports)
     if as_json:
-        put_json(opened_writers.table(sides))
+        put_json(opened_file.table(sides))
     else:
         _print(sides)
 

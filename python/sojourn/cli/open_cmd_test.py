@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import jsonschema
 import pytest
 import vl_convert
 
@@ -18,10 +20,13 @@ from sojourn.errors import Exit
 from sojourn.importers import FORMATS
 from sojourn.importers.series import PAGE
 from sojourn.importers.testing import SAMPLES, content
-from sojourn.report import opened, opened_figure, testing
+from sojourn.report import opened, opened_figure, opened_file, testing
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Spec, sized
 from sojourn.report.page_test import figures_in
+from sojourn.spec import kinds
+from sojourn.stats.interval import Estimate, Interval
+from sojourn.text.plain_values import plain
 
 ROOT = Path(__file__).parents[3]
 
@@ -82,6 +87,51 @@ def test_the_files_that_are_written_hold_the_same_numbers(
     spec_ = figures_in(read(folder, "page.html"))["opened"]["spec"]
     assert {row["series"] for row in spec_["datasets"]["lines"]} == {"A"}
     assert {row["series"] for row in spec_["datasets"]["dots"]} == {"B"}
+
+
+def test_the_json_is_what_its_schema_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["open", "vegeta.json", "wrk.txt", "wrk2.txt", "--json"]) == Exit.OK
+    printed = json.loads(capsys.readouterr().out)
+    form = kinds.schema("opened")
+    jsonschema.validate(printed, form)
+    first = printed["series"][0]["numbers"][0]
+    for broken in (
+        {**printed, "schema": "sojourn.opened/2"},
+        {name: value for name, value in printed.items() if name != "caveats"},
+        {**printed, "series": [{**printed["series"][0], "numbers": [{**first, "q": "p99"}]}]},
+        {**printed, "series": [{**printed["series"][0], "numbers": [{**first, "value_ns": ""}]}]},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, form)
+
+
+def test_a_time_without_a_bound_is_written_as_its_schema_says() -> None:
+    endless = Estimate(
+        q=0.99,
+        value=math.inf,
+        interval=Interval(1.0, math.inf),
+        across_restarts=None,
+        requests=5,
+        effective=5.0,
+    )
+    facts = opened.OWN
+    side = opened.Side(
+        letter="A",
+        name="x",
+        form="record",
+        facts=facts,
+        estimates=(endless,),
+        basis=("all requests",),
+        requests=5,
+        failed=(("status 500", 1),),
+        seconds=None,
+        rate_rps=None,
+        most_ns=math.inf,
+        notes=(),
+    )
+    written = plain(opened_file.table([side]))
+    jsonschema.validate(written, kinds.schema("opened"))
+    assert written["series"][0]["numbers"][0]["interval_ns"] == [1.0, "inf"]
 
 
 def read(folder: Path, name: str) -> str:

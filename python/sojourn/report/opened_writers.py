@@ -11,12 +11,12 @@ from sojourn.report import opened_figure as figure
 from sojourn.report import page, show
 from sojourn.report.draw.table import Record, from_records
 from sojourn.report.opened import COLUMNS, Side, caveats, rows, side_by_side
+from sojourn.report.opened_file import table
 from sojourn.report.writers import Exports, replace
 from sojourn.text.markdown import plain, row
 from sojourn.text.plain_values import plain as json_value
 from sojourn.visible import visible
 
-SCHEMA = "sojourn.opened/1"
 CSV_COLUMNS = (
     "series", "name", "format", "tool", "measured_from", "loop", "number", "q", "value_ns", "lo_ns",
     "hi_ns", "requests", "effective", "failed", "rate_rps", "rests_on",
@@ -78,42 +78,6 @@ def markdown(sides: Sequence[Side]) -> str:
         out += ["", f"- {plain(side.heading)}"]
         out += [f"  - {plain(line)}" for line in meaning(side)]
     return "\n".join(out) + "\n"
-
-
-def table(sides: Sequence[Side]) -> dict[str, object]:
-    """All as JSON has it; a number that is not known is null, never 0."""
-    return {"schema": SCHEMA, "caveats": caveats(sides), "series": [_side(side) for side in sides]}
-
-
-def _side(side: Side) -> dict[str, object]:
-    return {
-        "series": side.letter,
-        "name": side.name,
-        "format": side.form,
-        "tool": side.facts.tool,
-        "measured_from": side.facts.clock,
-        "loop": side.facts.loop,
-        "means": list(side.facts.sentences),
-        "notes": list(side.notes),
-        "page": side.facts.page,
-        "requests": side.requests,
-        "failed": dict(side.failed),
-        "seconds": side.seconds,
-        "rate_rps": side.rate_rps,
-        "most_ns": side.most_ns,
-        "numbers": [
-            {
-                "number": show.quantile(one.q),
-                "q": one.q,
-                "value_ns": one.value,
-                "interval_ns": [one.interval.lo, one.interval.hi] if one.interval else None,
-                "requests": one.requests or None,
-                "effective": one.effective or None,
-                "rests_on": why,
-            }
-            for one, why in zip(side.estimates, side.basis, strict=True)
-        ],
-    }
 
 
 def _json(sides: Sequence[Side]) -> str:

@@ -19,6 +19,7 @@ from sojourn.knobs import KnobKind
 from sojourn.models.colocation import Table
 from sojourn.places import PlaceKind
 from sojourn.plan.points import Outcome, Point
+from sojourn.report.opened_file import OpenedFile
 from sojourn.samples.resources import ResourceFile
 from sojourn.services import KINDS, Param, ServiceKind
 from sojourn.spec import PROFILES, kinds
@@ -50,6 +51,7 @@ def documents() -> dict[str, Any]:
         "outcome": TypeAdapter(Outcome).json_schema(),
         "resources": ResourceFile.model_json_schema(by_alias=True),
         "findings": _findings(),
+        "opened": TypeAdapter(OpenedFile).json_schema(mode="serialization"),
     }
 
 
