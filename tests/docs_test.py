@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from sojourn.analysis import reasons
 from sojourn.cli.app import app
 
 ROOT = Path(__file__).parent.parent
@@ -100,6 +101,16 @@ def test_the_docs_of_a_public_item_say_what_comes_in_and_out() -> None:
             if item.match(line) and words[:1] == ["///"] and is_alone and len(words) <= SHORT + 1:
                 short.append((path.name, number, words))
     assert not short
+
+
+def test_every_reason_of_an_unknown_run_is_explained() -> None:
+    """Who reads three words in an answer finds them in the page that says what to do."""
+    page = (ROOT / "docs/howto/your-service.md").read_text()
+    table = page.partition("## If the verdict is `unknown`")[2].partition("\n## ")[0]
+    named = set(re.findall(r"^\|((?: `[^|]+`,?)+) \|", table, re.MULTILINE))
+    explained = {word for cell in named for word in re.findall(r"`([^`]+)`", cell)}
+    kinds = (*reasons.KINDS.values(), *(about for _, about in reasons._PATTERNS))
+    assert explained == {about.words for about in kinds}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
