@@ -17,6 +17,8 @@ EVERYWHERE = 2  # arrows: of a test that looks through all files
 UNKNOWN_S = 3.0  # a file of tests whose time is not recorded yet
 #: Whatever is built of crates depends on these.
 OF_ALL_CRATES = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
+#: What cargo's checks read beside the crates: `check-rust`. All else may matter to `check-python`.
+OF_RUST = (*OF_ALL_CRATES, "clippy.toml", "rustfmt.toml")
 
 
 def changed(root: Path, base: str) -> list[str]:
@@ -62,6 +64,21 @@ def crates(paths: Iterable[str], stands_on: Mapping[str, set[str]]) -> dict[str,
         fresh = {name for name, under in stands_on.items() if under & fresh} - touched
         touched |= fresh
     return {name: name in own for name in stands_on if name in touched}
+
+
+def checks(paths: Iterable[str]) -> list[str]:
+    """The halves of `make check` that a change can make fail.
+
+    Options and descriptions of the programs are in the docs, so a crate's change is held against
+    these as well.
+
+    >>> checks(["crates/load/src/lib.rs"]), checks(["python/sojourn/units.py", "README.md"])
+    (['check-rust', 'check-python'], ['check-python'])
+    >>> checks(["rustfmt.toml"])
+    ['check-rust', 'check-python']
+    """
+    is_rust = any(path.startswith("crates/") or path in OF_RUST for path in paths)
+    return ["check-rust", "check-python"] if is_rust else ["check-python"]
 
 
 def module_of(path: str, modules: Iterable[str]) -> str:
