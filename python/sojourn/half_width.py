@@ -1,6 +1,7 @@
-"""Half widths of intervals, in standard errors: the one place where their factors are computed.
+"""Half widths of intervals, in standard errors.
 
-`plan` asks how many runs an interval needs, and `stats` how wide one is, so it lies below both.
+Their factors are computed here alone. `plan` asks how many runs an interval needs, and `stats` how
+wide one is, so this lies below both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`sojourn.opened/1`: what `sojourn open` writes as JSON; `schema/opened.json` follows from it."""
+"""`sojourn.opened/1`: what `sojourn open` writes as JSON, and `schema/opened.json`."""
 
 from __future__ import annotations
 

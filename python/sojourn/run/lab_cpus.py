@@ -1,4 +1,4 @@
-"""Where the lab itself runs: on the CPUs that are left for housekeeping, while a session lasts."""
+"""Keeps the lab itself on the CPUs for housekeeping, while a session lasts."""
 
 from __future__ import annotations
 

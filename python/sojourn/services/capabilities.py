@@ -1,7 +1,8 @@
-"""What some services do beyond `start`, `ready` and `endpoint`: a protocol for each question.
+"""What some services do beyond `start`, `ready` and `endpoint`.
 
-A service names the protocols that it answers among its bases, and lacks the methods of all others.
-`run` asks by the functions below, which know the answer for a service that lacks the method.
+Each question is a protocol. A service names those that it answers among its bases, and lacks the
+methods of all others. `run` asks by the functions below, which know the answer for a service that
+lacks the method.
 """
 
 from __future__ import annotations
@@ -73,12 +74,12 @@ class Describes(Protocol):
 
     @abstractmethod
     def setup(self) -> Rows:
-        """Its settings and data."""
+        """Its settings and data, as (name, text)."""
 
 
 @runtime_checkable
 class Versioned(Protocol):
-    """Which version is it?"""
+    """Which version of its program is it?"""
 
     @abstractmethod
     def version(self) -> str:
@@ -127,7 +128,7 @@ class Running(Protocol):
 
 @runtime_checkable
 class Contained(Protocol):
-    """Which container is it?"""
+    """Which container is it, if it is one?"""
 
     @abstractmethod
     def image(self) -> Image | None:
@@ -149,7 +150,7 @@ class Fills(Protocol):
 
     @abstractmethod
     def filling(self) -> Filling:
-        """Items and requests."""
+        """Whether items are set, and how many requests follow."""
 
 
 @runtime_checkable
@@ -163,7 +164,7 @@ class Settles(Protocol):
 
 @runtime_checkable
 class Checks(Protocol):
-    """Are its replies right?"""
+    """Are its replies right before it is measured?"""
 
     @abstractmethod
     def check(self, address: Address) -> Rows:

@@ -85,7 +85,7 @@ class Nginx(Program, Describes, Versioned, Demands, Prepares, Fills, Checks, Pin
         )
 
     def needs(self) -> Needs:
-        """Its workers are processes."""
+        """Its workers are processes, as many as the study says."""
         return Needs(workers=self.processes, port=self.port)
 
     def prepare(self, work: Path) -> None:

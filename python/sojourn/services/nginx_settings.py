@@ -1,4 +1,4 @@
-"""What can be set of NGINX: parameters of the study, and the configuration file they go into."""
+"""What can be set of NGINX: parameters, and the configuration file for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image of podman, unpacked as a bundle: podman runs nothing, and `tar` has few rights."""
+"""Unpacks an image of podman as a bundle; podman runs nothing, `tar` has few rights."""
 
 from __future__ import annotations
 
