@@ -22,6 +22,8 @@ from sojourn.run.execute import job as job_of
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.services import Allowance
+from sojourn.services.capabilities import Slow
+from sojourn.services.null import Null
 from sojourn.spec import ServiceSpec, form
 from sojourn.spec.profiles import PROFILES
 from sojourn.testing_questions import PLANS, catalogue
@@ -159,8 +161,15 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
     lab.journal.close()
 
 
+class Late(Null, Slow):
+    """No service, whose replies may take long."""
+
+    def reply_s(self) -> float:
+        return 120.0
+
+
 def test_the_point_beats_the_study_and_the_study_the_machine(
-    fake_host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake_host: Host, tmp_path: Path
 ) -> None:
     facts = host.read(fake_host("two_cpus"))
     asked = spec(load={"connections": 64, "wait": "sleep"})
@@ -183,13 +192,12 @@ def test_the_point_beats_the_study_and_the_study_the_machine(
     assert bound["timeout"] == "5000000000ns"
     patient = spec(load={"timeout": "9s"})
     assert job_of(live, patient, point(), tmp_path, raw_max=0)["timeout"] == "9s"
-    with monkeypatch.context() as slow:
-        slow.setattr(type(service), "reply_s", 120.0)
-        late = job_of(live, asked, point(), tmp_path, raw_max=0)
-        assert late["timeout"] == "120000000000ns"
     closed = job_of(live, asked, point(offered_rps=None), tmp_path, raw_max=9)
     assert "rate" not in closed
     assert closed["raw"] == str(tmp_path / "raw.parquet")
+    live.service = Late()
+    late = job_of(live, asked, point(), tmp_path, raw_max=0)
+    assert late["timeout"] == "120000000000ns"
 
 
 def test_the_servers_user_can_enter_its_folder(

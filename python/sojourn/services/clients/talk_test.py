@@ -347,7 +347,7 @@ def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where])
     made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
     met = made.adapted({})
     assert met.endpoint(ports.Address("", 0)).target == f"{at.url}"
-    assert met.job() == {"expect_bytes": 5}
+    assert met.endpoint(ports.Address("", 0)).job == {"expect_bytes": 5}
     its = met.process()
     assert its is not None
     assert its.pid == os.getpid()
