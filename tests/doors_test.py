@@ -57,7 +57,7 @@ WRITERS = {
     "run/work.py": "through `places.theirs`",
     "samples/made.py": "makes points for tests",
     "schema/__main__.py": "the contract, in the checkout",
-    "services/own/container.py": "a working folder, before it is handed to the server's user",
+    "services/own/unpack.py": "a working folder, before it is handed to the server's user",
     "services/media_streaming.py": "a working folder, before it is handed over",
     "services/nginx.py": "a working folder, before it is handed over",
     "services/tpcc/postgres.py": "a working folder, before it is handed over",

@@ -1,4 +1,4 @@
-"""`sojourn.opened/1`: what `sojourn open` writes as JSON, and `schema/opened.json`."""
+"""`sojourn.opened/1`: what `sojourn open` writes as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpacks an image of podman as a bundle; podman runs nothing, `tar` has few rights."""
+"""Unpacks an image of podman as a bundle; nothing of it is run."""
 
 from __future__ import annotations
 
