@@ -21,7 +21,8 @@ PINS = dict(re.findall(r"^([\w.-]+)==([^ ;]+)", LOCK, re.MULTILINE))
 def asked() -> list[Requirement]:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = table["dependency-groups"]
-    words = [*table["project"]["dependencies"], *groups["build"], *groups["dev"]]
+    extra = table["project"]["optional-dependencies"]["report"]
+    words = [*table["project"]["dependencies"], *extra, *groups["build"], *groups["dev"]]
     return [Requirement(word) for word in (*words, *table["build-system"]["requires"])]
 
 

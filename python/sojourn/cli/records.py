@@ -82,7 +82,7 @@ def write(
       sojourn report --out /tmp/report
       sojourn report results/latency_vs_load/host/20260101T120000Z-a1b2
     """
-    from sojourn import report, store
+    from sojourn import extras, report, store
     from sojourn.store import files
 
     if every and export:
@@ -92,7 +92,7 @@ def write(
             fix="give one of the two",
         )
     exports = report.asked(export) if export else ()
-
+    extras.check(extras.PAGES)
     if every and out is not None:
         raise SpecFault(
             "--out is for one report, --all writes many",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
-from sojourn import disk
+from sojourn import disk, extras
 from sojourn.cli.draw import escape, to_stderr, to_stdout
 from sojourn.cli.models_show import end, print_table
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
@@ -107,6 +107,8 @@ def replicate(
     is_all = name.strip().lower() == "all"
     experiments = model.KINDS if is_all else (model.find(name),)
     length = share if share is not None else _share_of(profile)
+    if report is not None:
+        extras.check(extras.PAGES)
     for path in (report, out):
         _check_folder(path)
     simulator = Simulator.find(jobs=jobs)

@@ -108,13 +108,14 @@ def run(
       sojourn run my.toml --export markdown=answer.md
       sojourn run selfcheck --wait 10m          wait for another study to end
     """
-    from sojourn import questions, report, spec
+    from sojourn import extras, questions, report, spec
 
     waits = patience(wait, calm_s, is_forced=force)
     sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
     exports = report.asked(export) if export else ()
     if study is None or every or only:
         _refuse(exports)
+        extras.check(extras.PAGES)
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         return all_studies.run(
             names,
@@ -165,10 +166,12 @@ def run(
 
 def tell(done: Done, *, as_json: bool, is_quiet: bool = False) -> int:
     """Print what a study found; returns the exit code."""
-    from sojourn import questions
+    from sojourn import extras, questions
 
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     say(f"report: {page or done.path}")
+    if page is None and not extras.is_here(extras.PAGES):
+        say("for a page with figures: pip install 'sojourn[report]', then: sojourn report")
     if as_json:
         put_json({"record": done.path, "pages": done.pages, **questions.flat(done.findings)})
         if not is_quiet:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sojourn import disk
+from sojourn import disk, extras
 from sojourn.findings.findings import Findings
 from sojourn.report import parts, volume, writers
 from sojourn.report.draw import palette
@@ -33,6 +33,8 @@ def write(
 ) -> list[Path]:
     """Write the whole report into `folder`; the page first in the list.
 
+    Without the packages of `sojourn[report]` there is neither page nor picture, only text and CSV.
+
     Can be repeated at any time: each file is replaced at once, so a reader never sees half of one.
 
     Args:
@@ -52,16 +54,15 @@ def write(
 def _write(findings: Findings, folder: Path, *, has_pictures: bool) -> list[Path]:
     drawn = html.drawn(findings)
     own = [f for some in drawn.of_services.values() for f in some]
-    paths = [
-        _replace(folder / PAGE, html.with_figures(findings, drawn)),
-        _replace(folder / TEXT, text.content(findings)),
-    ]
+    has_pages = extras.is_here(extras.PAGES)
+    paths = [_replace(folder / PAGE, html.with_figures(findings, drawn))] if has_pages else []
+    paths.append(_replace(folder / TEXT, text.content(findings)))
     if volume.is_filtered(findings):
         paths.append(_replace(folder / FIGURES / POINTS, csv.content(findings)))
     names = {figure.name for figure in own}
     is_large = volume.is_large(findings)  # pictures would take minutes; the page draws them
     for figure in [*own, *drawn.of_study]:
-        is_drawn = has_pictures and not (is_large and figure.name in names)
+        is_drawn = has_pages and has_pictures and not (is_large and figure.name in names)
         if not is_drawn:
             _drop_outdated(folder / FIGURES, figure)
         files = pictures(figure) if is_drawn else _numbers(figure)
@@ -75,9 +76,8 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     yield from _numbers(figure)
     if figure.chart is None:
         return
-    import vl_convert  # noqa: PLC0415  # it brings a JavaScript engine: 100 MB
-
     spec = json.dumps(palette.resolve(sized(figure.chart)))
+    vl_convert = extras.need(extras.PAGES)  # it brings a JavaScript engine: 100 MB
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     yield "svg", svg.encode()
     yield "pdf", vl_convert.svg_to_pdf(svg)

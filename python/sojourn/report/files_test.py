@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn import extras
 from sojourn.errors import Exit, StoreFault
 from sojourn.report import testing, text, write
 from sojourn.testing_questions import parts
@@ -39,6 +40,16 @@ def test_pictures_are_drawn_on_request_and_go_when_their_numbers_do(tmp_path: Pa
     (folder / "against-theory.csv").write_text("other numbers")
     write(findings, tmp_path, parts())
     assert {path.name for path in folder.iterdir()} == {"against-theory.csv", "own.svg"}
+
+
+def test_without_the_packages_for_pages_there_are_text_and_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "is_here", lambda _: False)
+    sections = {"check": testing.checked(testing.checks())}
+    found = replace(testing.findings(), services=(), sections=sections)
+    paths = write(found, tmp_path, parts())
+    assert [path.name for path in paths] == ["report.txt", "against-theory.csv"]
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_its_mend(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import json
 from hashlib import sha256
 from importlib.metadata import version
 
+from sojourn import extras
 from sojourn.disk import cache
 from sojourn.report import pack
 from sojourn.report.draw.figure import VEGA_LITE
@@ -46,7 +47,6 @@ def _known() -> tuple[str, str]:
 
 
 def _made() -> tuple[str, str]:
-    import vl_convert  # noqa: PLC0415  # it brings a JavaScript engine: 100 MB
-
+    vl_convert = extras.need(extras.PAGES)  # it brings a JavaScript engine: 100 MB
     script: str = vl_convert.javascript_bundle(_GLOBALS, vl_version=VEGA_LITE)
     return pack.packed(script), digest_of(script)

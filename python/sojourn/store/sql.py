@@ -14,15 +14,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
+from sojourn import extras
 from sojourn.errors import SpecFault
 from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
 from sojourn.store import gather
 from sojourn.store.columns import SCHEMA, as_kept, setting_of
 from sojourn.store.gather import FROM
+
+if TYPE_CHECKING:
+    import duckdb
 
 EXAMPLE = 'try: sojourn sql "select key, offered_rps, p99_ns / 1e6 as p99_ms from outcomes"'
 ONLY_READS = "`sojourn sql` only reads: write a SELECT; --json and --csv give what it finds"
@@ -32,7 +36,7 @@ ALONE = {
     "python_enable_replacements": "false",  # else a table's name may be a variable of the caller
 }
 NO_FILES, LOCKED = "enable_external_access = false", "lock_configuration = true"
-READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+READING = {"SELECT", "EXPLAIN"}  # names of DuckDB's kinds of statements
 _MEASURED = SCHEMA.names[SCHEMA.names.index("verdict") : SCHEMA.names.index("setting")]
 _SAYS = ("_row", "key", "phase", "fraction", "point_rps")  # the setting, where none is kept
 _OLDER = pa.schema([("_row", pa.int64()), ("older", SCHEMA.field("setting").type)])
@@ -51,7 +55,7 @@ def connect(
         found: of the records.
         has_resources: with the table `resources`.
     """
-    base = duckdb.connect(":memory:", config=ALONE)
+    base: duckdb.DuckDBPyConnection = extras.need(extras.SQL).connect(":memory:", config=ALONE)
     left = pa.concat_tables([gather.LEFT.empty_table(), *(part.left for part in found)])
     base.register("unanswered", left)
     base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
@@ -139,21 +143,23 @@ def query(
             raised.
 
     Raises:
+        HostFault: DuckDB is not installed.
         SpecFault: the statement is wrong, changes something, or wants files.
         StoreFault: a record is damaged, or of a newer version, and there is no `on_fault`.
     """
     if not statement.strip():
         raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)
+    library = extras.need(extras.SQL)
     has_resources = USED in statement.lower()
     found = list(gather.parts(results, on_fault, has_resources=has_resources))
     base = connect(found, has_resources=has_resources)
     try:
-        if any(part.type not in READING for part in base.extract_statements(statement)):
+        if any(part.type.name not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)
         cursor = base.execute(statement)
         names = [column[0] for column in cursor.description or ()]
         return names, cursor.fetchall()
-    except duckdb.Error as error:
+    except library.Error as error:
         raise SpecFault(
             _in_short(str(error)),
             at="sojourn sql",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from sojourn import disk, kinds
+from sojourn import disk, extras, kinds
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.report import parts
@@ -34,6 +34,7 @@ def asked(texts: Iterable[str]) -> Exports:
 
     Raises:
         SpecFault: it is not of that form, there is no such format, or no such folder.
+        HostFault: the format needs a package that is not installed.
     """
     return tuple(map(_asked, texts))
 
@@ -53,6 +54,8 @@ def _asked(given: str) -> tuple[Writer, Path]:
         raise SpecFault(f"there is no format '{name}'", at=at, fix=f"{hint}known: {known}")
     if what := _no_file(Path(file)):
         raise SpecFault(f"'{file}' {what}", at=at, fix="name a file in a folder that exists")
+    if WRITERS[name].needs:
+        extras.check(WRITERS[name].needs)
     return WRITERS[name], Path(file)
 
 

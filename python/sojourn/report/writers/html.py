@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sojourn import extras
 from sojourn.findings.findings import Findings
 from sojourn.report import figures, page, volume
 from sojourn.report.draw.figure import Figure
@@ -45,4 +46,9 @@ def content(findings: Findings) -> bytes:
     return with_figures(findings, drawn(findings))
 
 
-WRITER = Writer(name="html", about="the report's page, with every figure", content=content)
+WRITER = Writer(
+    name="html",
+    about="the report's page, with every figure",
+    content=content,
+    needs=extras.PAGES,
+)

@@ -16,8 +16,10 @@ class Writer:
         name: as `--export NAME=FILE` has it.
         about: what the file holds, in a few words.
         content: findings → the bytes of the file; it runs within `parts.using`.
+        needs: the package of `sojourn.extras` without which it cannot be written; "": none.
     """
 
     name: str
     about: str
     content: Callable[[Findings], bytes]
+    needs: str = ""
