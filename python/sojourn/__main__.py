@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sojourn import __version__
+from sojourn import built
 
 
 def start() -> int:
@@ -40,7 +40,7 @@ def _said_version() -> bool:
     False where it could not be written: the command line says so in its own words.
     """
     try:
-        sys.stdout.write(f"sojourn {__version__}\n")
+        sys.stdout.write(f"{built.line()}\n")
         sys.stdout.flush()
     except (OSError, AttributeError):  # a full disk, a closed pipe, or no stdout at all
         return False

@@ -4,8 +4,25 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use crate::{Exit, Fault};
+
+/// The commit that a release was built from; nothing names it in other builds, which would be linked anew each time.
+const COMMIT: Option<&str> = option_env!("SOJOURN_COMMIT");
+
+/// What help, `--version` or a mistake on the command line prints.
+///
+/// A version has its build with it: the commit, and the system and C library that it is for.
+pub fn answer(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    if error.kind() != ErrorKind::DisplayVersion {
+        return text;
+    }
+    let libc = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
+    let arch = std::env::consts::ARCH;
+    format!("{} ({}, {arch}-linux-{libc})\n", text.trim_end(), COMMIT.unwrap_or("unreleased"))
+}
 
 /// Reads `words`, runs what they ask for, and answers the exit code.
 ///
@@ -21,7 +38,7 @@ pub fn main<Args: Parser>(
         Ok(args) => args,
         Err(error) => {
             let is_mistake = error.use_stderr();
-            let text = error.render().to_string();
+            let text = answer(&error);
             let _ = if is_mistake { write!(talk, "{text}") } else { write!(out, "{text}") };
             return if is_mistake { Exit::Usage as u8 } else { Exit::Ok as u8 };
         }
@@ -69,6 +86,10 @@ mod tests {
         assert_eq!(talk, "error: the disk is full\n  at: disk\n  fix: make room\n");
         let (exit, out, talk) = run(&["--help"]);
         assert!(exit == 0 && out.contains("How it ends") && talk.is_empty());
+        let (exit, out, talk) = run(&["--version"]);
+        let version = concat!("sojourn-test ", env!("CARGO_PKG_VERSION"), " (");
+        assert!(exit == 0 && out.starts_with(version) && talk.is_empty(), "{out}");
+        assert!(out.ends_with("-linux-gnu)\n") || out.ends_with("-linux-musl)\n"), "{out}");
         let (exit, out, talk) = run(&["--fals"]);
         assert!(exit == 2 && out.is_empty() && talk.contains("--fals"), "{talk}");
     }

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo
 
-from sojourn import __version__, handed
+from sojourn import built, handed
 from sojourn.cli import (
     compare_cmd,
     gate_cmd,
@@ -82,14 +82,17 @@ _BEFORE, _MEASURE, _AFTER = "Before", "Measure", "After"
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - the library calls it so
     if asked:
-        put(f"sojourn {__version__}")
+        put(built.line())
         raise typer.Exit
 
 
 @app.callback()
 def _top(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show version, commit and features."
+        ),
     ] = False,
 ) -> None: ...
 

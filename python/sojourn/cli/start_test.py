@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import __version__, spec, store
+from sojourn import __version__, built, spec, store
 from sojourn.cli import options
 
 HEAVY = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "duckdb", "altair", "jinja2")
@@ -110,10 +110,14 @@ def test_the_version_is_told_before_any_command_is_loaded() -> None:
         check=True,
     )
     code, modules = json.loads(done.stderr.splitlines()[-1])
-    assert (code, done.stdout) == (0, f"sojourn {__version__}\n")
+    assert (code, done.stdout) == (0, f"{built.line()}\n")
+    assert done.stdout.startswith(f"sojourn {__version__} (")
     assert {name for name in modules if name.startswith("sojourn")} == {
         "sojourn",
         "sojourn.__main__",
+        "sojourn.built",
+        "sojourn.errors",
+        "sojourn.extras",
     }
     assert set(modules).isdisjoint({"typer", "inspect", "subprocess", "shutil"})
 

@@ -8,7 +8,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-from sojourn import programs
+from sojourn import built, programs
 
 #: Program, the flag that makes it say its version, and where in the answer that stands.
 ASKED = (
@@ -38,10 +38,13 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 
 def checkout() -> str:
-    """Commit of the checkout this package lies in, with "+" if files were changed; "" if none."""
+    """Commit of the checkout this package lies in, with "+" if files were changed.
+
+    Else the first digits of the one that it was built from; "" if neither is known.
+    """
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
-        return ""
+        return built.commit()
     sha = _git(root, "rev-parse", "HEAD")
     changed = _git(root, "status", "--porcelain", "--untracked-files=no")
     return f"{sha}+" if sha and changed else sha
