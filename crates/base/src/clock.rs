@@ -35,7 +35,7 @@ pub fn unix_ns() -> u64 {
 /// Sleeps until the monotonic clock reaches `due_ns`; a signal wakes it earlier.
 pub fn sleep_until(due_ns: u64) {
     let at = libc::timespec {
-        tv_sec: (due_ns / 1_000_000_000) as libc::time_t,
+        tv_sec: (due_ns / 1_000_000_000) as _,
         tv_nsec: (due_ns % 1_000_000_000) as libc::c_long,
     };
     // SAFETY: `at` lives through the call, and nothing is written: the time is absolute.

@@ -163,7 +163,7 @@ impl Turns {
     fn is_woken(&self, turn: u32, seat: u32) -> bool {
         let until_ns = Monotonic.now_ns() + self.lost_ns;
         let until = libc::timespec {
-            tv_sec: (until_ns / 1_000_000_000) as libc::time_t,
+            tv_sec: (until_ns / 1_000_000_000) as _,
             tv_nsec: (until_ns % 1_000_000_000) as libc::c_long,
         };
         // SAFETY: word and time are valid while the call lasts.

@@ -41,9 +41,9 @@ pub fn keep_off(cpus: &[usize]) {
 
 /// Gives the calling thread real-time priority (`SCHED_FIFO`), 1 to 99; false without the right to.
 pub fn become_realtime(priority: i32) -> bool {
-    let param = libc::sched_param { sched_priority: priority };
-    // SAFETY: the parameter is valid; failure changes nothing.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) == 0 }
+    let call = libc::SYS_sched_setscheduler; // musl's own function always refuses
+    // SAFETY: the kernel's parameter is one valid `int`; failure changes nothing.
+    unsafe { libc::syscall(call, 0, libc::SCHED_FIFO, &raw const priority) == 0 }
 }
 
 /// Asks for wake-ups at the nanosecond asked for instead of up to 50 µs later.

@@ -36,7 +36,7 @@ fn came(ending: &libc::sigset_t, until_ns: u64) -> bool {
     loop {
         let left_ns = until_ns.saturating_sub(Monotonic.now_ns());
         let left = libc::timespec {
-            tv_sec: (left_ns / 1_000_000_000) as libc::time_t,
+            tv_sec: (left_ns / 1_000_000_000) as _,
             tv_nsec: (left_ns % 1_000_000_000) as libc::c_long,
         };
         // SAFETY: both are valid through the call; nothing is asked to be written.
