@@ -25,7 +25,7 @@ at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
 test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs changelog doctor clean
+.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs changelog doctor clean pages
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -165,6 +165,11 @@ docs: build ## write docs/reference from the code
 
 changelog: build ## what the fragments in changes/ add to the changelog; writes nothing
 	@$(bin)/towncrier build --draft --version Unreleased
+
+TO ?= target/share
+pages: build ## manuals of every program, and completion for bash, zsh and fish, into TO such as ~/.local/share
+	@cargo run --release --locked --quiet --package sojourn-tools --example pages -- $(TO)
+	@$(bin)/python scripts/pages.py $(TO)
 
 doctor: build ## what this host can measure, what it cannot, what adds noise
 	$(bin)/sojourn doctor

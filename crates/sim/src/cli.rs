@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use sojourn_base::kind::{Catalogue, Table};
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, program};
 
 use crate::queue::run::{Job, QueueResult};
 use crate::result::Verdict;
@@ -103,6 +103,11 @@ struct FleetArgs {
     threads: usize,
 }
 
+/// Its options and commands, as manual and completion of shells describe them.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs one command line, program name first; answers what is to be printed.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer, Fault> {
     let cli = match Cli::try_parse_from(args) {
@@ -121,7 +126,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer
 }
 
 fn usage(error: &clap::Error) -> Answer {
-    let text = error.render().to_string();
+    let text = program::answer(error);
     if error.use_stderr() {
         return Answer { talk: text, exit: Exit::Usage as u8, ..Answer::default() };
     }

@@ -1,0 +1,78 @@
+//! `pages FOLDER`: writes the manual page of each program and its completion for bash, zsh and fish, laid
+//! out as below `/usr/share`.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory};
+use clap_complete::{Shell, generate};
+use clap_mangen::Man;
+
+/// Where each shell looks, and the name of a program's file there.
+const SHELLS: [(Shell, &str, fn(&str) -> String); 3] = [
+    (Shell::Bash, "bash-completion/completions", |name| name.to_owned()),
+    (Shell::Zsh, "zsh/site-functions", |name| format!("_{name}")),
+    (Shell::Fish, "fish/vendor_completions.d", |name| format!("{name}.fish")),
+];
+const MANUAL: &str = "man/man1";
+
+fn main() -> ExitCode {
+    let Some(folder) = std::env::args_os().nth(1) else {
+        eprintln!("error: no folder given\n  at: the command line\n  fix: pages FOLDER");
+        return ExitCode::from(2);
+    };
+    for command in commands() {
+        if let Err(error) = write(&command, Path::new(&folder)) {
+            let folder = folder.display();
+            eprintln!(
+                "error: cannot write: {error}\n  at: {folder}\n  fix: name a folder that can be written to"
+            );
+            return ExitCode::from(4);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Every native program, also where this build leaves out those that need clang.
+fn commands() -> Vec<Command> {
+    vec![
+        sojourn_counters::program::Args::command(),
+        sojourn_load::cli::Args::command(),
+        sojourn_noise::args::Args::command(),
+        sojourn_query::args::Args::command(),
+        sojourn_serve::args::Args::command(),
+        sojourn_sim::cli::command(),
+        sojourn_sched::args::Args::command(),
+        sojourn_trace::cli::Args::command(),
+    ]
+}
+
+fn write(command: &Command, folder: &Path) -> io::Result<()> {
+    for (shell, place, file) in SHELLS {
+        let folder = folder.join(place);
+        fs::create_dir_all(&folder)?;
+        let mut script = Vec::new();
+        generate(shell, &mut command.clone(), command.get_name(), &mut script);
+        fs::write(folder.join(file(command.get_name())), script)?;
+    }
+    let folder = folder.join(MANUAL);
+    fs::create_dir_all(&folder)?;
+    pages_of(command.clone().disable_help_subcommand(true), &folder)
+}
+
+/// The page of a command, and one for each command in it, such as `sojourn-sim-queue`.
+fn pages_of(command: Command, folder: &Path) -> io::Result<()> {
+    let name = command.get_name().to_owned();
+    for part in command.get_subcommands().cloned() {
+        // The library takes names that live as long as the program, which ends soon.
+        let whole: &str = Box::leak(format!("{name}-{}", part.get_name()).into_boxed_str());
+        let version = command.get_version().unwrap_or_default().to_owned();
+        let version: &str = Box::leak(version.into_boxed_str());
+        pages_of(part.name(whole).version(version), folder)?;
+    }
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page)?;
+    fs::write(folder.join(format!("{name}.1")), page)
+}
