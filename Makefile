@@ -25,7 +25,7 @@ at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
 test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs changelog doctor clean pages
+.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs changelog doctor clean pages wheel deb tarball image release installed
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -166,6 +166,23 @@ docs: build ## write docs/reference from the code
 changelog: build ## what the fragments in changes/ add to the changelog; writes nothing
 	@$(bin)/towncrier build --draft --version Unreleased
 
+wheel: setup ## the package with every program for pip, glibc 2.28, into target/dist; ARCH=aarch64 for ARM
+	@scripts/package wheel $(or $(ARCH),x86_64)
+
+deb: wheel ## the native programs of that wheel with manuals and completions
+	@scripts/package deb
+
+tarball: setup ## the native programs without BPF, static with musl
+	@scripts/package tarball
+
+image: wheel ## an OCI image of that wheel, by podman; see docs/howto/install.md
+	podman build --file Containerfile --tag sojourn:latest target/dist
+
+release: setup ## wheel, deb, tarball, bill of materials, SHA256SUMS, signed by KEY; DRY=1 only looks what lacks
+	@scripts/package $(if $(DRY),--check,all)
+
+installed: ## what `make release` left, in a Debian 12 without compiler: installed and used; needs root
+	@scripts/fresh --dist target/dist
 TO ?= target/share
 pages: build ## manuals of every program, and completion for bash, zsh and fish, into TO such as ~/.local/share
 	@cargo run --release --locked --quiet --package sojourn-tools --example pages -- $(TO)

@@ -38,17 +38,24 @@ def test_every_locked_package_has_hashes_and_no_address() -> None:
     assert not re.search(r"://|--index|--find-links|@ ", LOCK)
 
 
-def test_tools_that_are_fetched_are_pinned_with_their_hashes() -> None:
-    text = (ROOT / "scripts/tools.lock").read_text()
+@pytest.mark.parametrize(
+    ("group", "tools"),
+    [("tools", {"uv", "pip-audit"}), ("package", {"cargo-zigbuild", "maturin", "ziglang"})],
+)
+def test_tools_that_are_fetched_are_pinned_with_their_hashes(group: str, tools: set[str]) -> None:
+    text = (ROOT / f"scripts/{group}.lock").read_text()
     entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]
     pins = dict(re.findall(r"^([\w.-]+)==([^ ;]+)", text, re.MULTILINE))
     assert len(entries) == len(pins)
-    assert {"uv", "pip-audit"} == set((ROOT / "scripts/tools.in").read_text().split()) <= set(pins)
+    assert tools == set((ROOT / f"scripts/{group}.in").read_text().split()) <= set(pins)
     assert all("--hash=sha256:" in entry for entry in entries)
-    for name in ("audit", "lock", "setup"):
-        for line in (ROOT / "scripts" / name).read_text().splitlines():
-            if re.search(r"pip install|cargo install", line) and not line.startswith("#"):
-                assert "--require-hashes" in line or '--locked --version "=' in line, line
+
+
+@pytest.mark.parametrize("script", ["audit", "lock", "package", "setup"])
+def test_a_script_fetches_nothing_that_is_not_pinned(script: str) -> None:
+    for line in (ROOT / "scripts" / script).read_text().splitlines():
+        if re.search(r"pip install|cargo install", line) and not line.startswith("#"):
+            assert "--require-hashes" in line or '--locked --version "=' in line, line
 
 
 def test_what_runs_here_is_what_is_locked() -> None:

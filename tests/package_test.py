@@ -69,6 +69,24 @@ def test_each_shell_is_told_to_ask_sojourn(pages: Path) -> None:
         assert f"_SOJOURN_COMPLETE=complete_{shell}" in (pages / place).read_text()
 
 
+def versions(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(folder / "scripts/package"), "--versions"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+
+
+def test_a_release_has_one_version(tmp_path: Path) -> None:
+    assert versions(ROOT).returncode == 0
+    names = ("Cargo.toml", "pyproject.toml", "CITATION.cff", "CHANGELOG.md")
+    for name in (*names, "python/sojourn/__init__.py", "scripts/package"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    assert versions(tmp_path).returncode == 0
+    cited = tmp_path / "CITATION.cff"
+    cited.write_text(cited.read_text().replace("\nversion: ", "\nversion: 9"))
+    done = versions(tmp_path)
+    assert (done.returncode, "CITATION.cff does not say" in done.stderr) == (2, True)
+
+
 def test_the_version_names_the_commit_that_is_checked_out(tmp_path: Path) -> None:
     made = tmp_path / "python/sojourn"
     made.mkdir(parents=True)

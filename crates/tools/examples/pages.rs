@@ -1,5 +1,5 @@
 //! `pages FOLDER`: writes the manual page of each program and its completion for bash, zsh and fish, laid
-//! out as below `/usr/share`.
+//! out as below `/usr/share`. `scripts/package` puts them into the wheel, the deb and the tarball.
 
 use std::fs;
 use std::io;
