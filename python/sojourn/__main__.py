@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from sojourn import built
+from sojourn import built, system
+from sojourn.errors import Exit
 
 
 def start() -> int:
@@ -14,6 +15,9 @@ def start() -> int:
     try:
         if sys.argv[1:] == ["--version"] and _said_version():
             return 0
+        if why := system.refusal():
+            sys.stderr.write(why)
+            return Exit.USAGE
         from sojourn.cli.app import main  # noqa: PLC0415
 
         return main()

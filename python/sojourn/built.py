@@ -12,7 +12,7 @@ COMMIT_FILE = Path(__file__).with_name("commit.txt")  # only a release has it
 DIGITS = 12
 #: Feature: the packages or the native program that it needs.
 FEATURES = (
-    ("report", (extras.PAGES, extras.SQL)),
+    ("report", (extras.PICTURES, extras.SQL)),
     ("trace", "sojourn-trace"),
     ("sched", "sojourn-sched"),
 )

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer.models import CommandInfo
 
-from sojourn import built, handed
+from sojourn import built, handed, system
 from sojourn.cli import (
     compare_cmd,
     gate_cmd,
@@ -77,6 +77,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+HELP = frozenset({"-h", "--help"})
 _BEFORE, _MEASURE, _AFTER = "Before", "Measure", "After"
 
 
@@ -148,6 +149,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     def run() -> int | None:
         _speak_any_text()  # writes what waits to be written, which may fail
+        if not HELP & {*given[1:]}:
+            system.check(next(iter(given), ""))
         code: int | None = app(args=given, prog_name="sojourn", standalone_mode=False)
         return code
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn import system
 from sojourn.cli.faults import say
 from sojourn.errors import SpecFault
 from sojourn.units import NS_PER_S, parse_ns, show_s
@@ -118,9 +119,11 @@ def study(
 
     Raises:
         SpecFault: an option is wrong.
+        HostFault: nothing can be measured on this system.
     """
     from sojourn.spec import sides as built
 
+    system.check("run")
     with as_typed():
         return built.study_of(
             [with_load(side, connections) for side in sides],

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import sys
 from pathlib import Path
 
 from sojourn.errors import HostFault
@@ -42,8 +43,8 @@ def _lower(folder: Path, *, is_written: bool) -> None:
     if not Process.is_own:
         return
     _bound_memory()
-    if os.geteuid() != 0:
-        return
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return  # there are no rights to give up, or none of Linux's kind
     from sojourn.disk import cache
     from sojourn.places import users, warden  # loads much; help needs none of it
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from sojourn.places import proc
 from sojourn.places.task import Task
 
-POLICY, PRIORITY = os.SCHED_RR, 1
+POLICY, PRIORITY = 2, 1  # SCHED_RR, which `os` names on Linux only; records are read elsewhere
 NAMES = {0: "SCHED_OTHER", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "SCHED_BATCH", 5: "SCHED_IDLE"}
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
 RT_PRIORITY, RT_POLICY = 37, 38  # fields of /proc/PID/stat after the name, from 0 (proc(5): 40, 41)

@@ -33,7 +33,7 @@ def write(
 ) -> list[Path]:
     """Write the whole report into `folder`; the page first in the list.
 
-    Without the packages of `sojourn[report]` there is neither page nor picture, only text and CSV.
+    Where pages cannot be drawn (`extras.PAGES`), there are only text and CSV.
 
     Can be repeated at any time: each file is replaced at once, so a reader never sees half of one.
 
@@ -77,7 +77,7 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     if figure.chart is None:
         return
     spec = json.dumps(palette.resolve(sized(figure.chart)))
-    vl_convert = extras.need(extras.PAGES)  # it brings a JavaScript engine: 100 MB
+    vl_convert = extras.need(extras.PICTURES)  # it brings a JavaScript engine: 100 MB
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     yield "svg", svg.encode()
     yield "pdf", vl_convert.svg_to_pdf(svg)

@@ -1,7 +1,7 @@
 """The script that draws a page's figures: Vega, Vega-Lite, Vega-Embed.
 
 vl-convert ships it in parts, 0.9 MB; to put them together takes a second, and the same parts give
-the same script. So it is stored, packed, in the user's cache.
+the same script. So a release has it in a file, packed. A checkout stores it in the user's cache.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import functools
 import json
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 
 from sojourn import extras
 from sojourn.disk import cache
@@ -18,6 +19,7 @@ from sojourn.report import pack
 from sojourn.report.draw.figure import VEGA_LITE
 
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
+_OF = f"{VEGA_LITE} {_GLOBALS}"
 
 
 def packed() -> str:
@@ -30,6 +32,11 @@ def digest() -> str:
     return _known()[1]
 
 
+def ship(path: Path) -> None:
+    """Write the script for a release, whose users then need no vl-convert for pages."""
+    path.write_text(json.dumps([_OF, *_made()]), encoding="ascii")
+
+
 def digest_of(script: str) -> str:
     """SHA-256 in base64, as a policy has it."""
     return base64.b64encode(sha256(script.encode()).digest()).decode()
@@ -37,7 +44,12 @@ def digest_of(script: str) -> str:
 
 @functools.cache
 def _known() -> tuple[str, str]:
-    key = f"library {version('vl-convert-python')} {VEGA_LITE} {_GLOBALS}"
+    if extras.SCRIPT.exists():
+        of, script, known_by = json.loads(extras.SCRIPT.read_text("ascii"))
+        if of == _OF:
+            return str(script), str(known_by)
+    extras.check(extras.PICTURES)
+    key = f"library {version('vl-convert-python')} {_OF}"
     if (text := cache.load(key)) is not None:
         script, known_by = json.loads(text)
         return str(script), str(known_by)
@@ -47,6 +59,6 @@ def _known() -> tuple[str, str]:
 
 
 def _made() -> tuple[str, str]:
-    vl_convert = extras.need(extras.PAGES)  # it brings a JavaScript engine: 100 MB
+    vl_convert = extras.need(extras.PICTURES)  # it brings a JavaScript engine: 100 MB
     script: str = vl_convert.javascript_bundle(_GLOBALS, vl_version=VEGA_LITE)
     return pack.packed(script), digest_of(script)
