@@ -183,6 +183,7 @@ release: setup ## wheel, deb, tarball, bill of materials, SHA256SUMS, signed by 
 
 installed: ## what `make release` left, in a Debian 12 without compiler: installed and used; needs root
 	@scripts/fresh --dist target/dist
+
 TO ?= target/share
 pages: build ## manuals of every program, and completion for bash, zsh and fish, into TO such as ~/.local/share
 	@cargo run --release --locked --quiet --package sojourn-tools --example pages -- $(TO)

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use crate::{Exit, Fault};
 
 /// The commit that a release was built from; nothing names it in other builds, which would be linked anew each time.
-const COMMIT: Option<&str> = option_env!("SOJOURN_COMMIT");
+const COMMIT: Option<&str> = option_env!("SOJOURN_BUILT_FROM");
 
 /// What help, `--version` or a mistake on the command line prints.
 ///
