@@ -181,8 +181,8 @@ image: wheel ## an OCI image of that wheel, by podman; see docs/howto/install.md
 release: setup ## wheel, deb, tarball, bill of materials, SHA256SUMS, signed by KEY; DRY=1 only looks what lacks
 	@scripts/package $(if $(DRY),--check,all)
 
-installed: ## what `make release` left, in a Debian 12 without compiler: installed and used; needs root
-	@scripts/fresh --dist target/dist
+installed: ## what `make release` left, in a Debian without compiler (SUITE=trixie): installed and used; needs root
+	@scripts/fresh --suite $(or $(SUITE),bookworm) --dist target/dist
 
 TO ?= target/share
 pages: build ## manuals of every program, and completion for bash, zsh and fish, into TO such as ~/.local/share

@@ -21,8 +21,10 @@ WAIT_S_MAX = 1500.0  # packages come from the network, and a machine may be slow
 @pytest.mark.skipif(
     not (DIST / "SHA256SUMS").exists(), reason="needs what `make release` leaves in target/dist"
 )
-def test_wheel_deb_and_tarball_work_without_a_compiler() -> None:
-    command = [str(ROOT / "scripts/fresh"), "--dist", str(DIST), "./installed", "--brief"]
+@pytest.mark.parametrize("suite", ["bookworm", "trixie"])
+def test_wheel_deb_and_tarball_work_without_a_compiler(suite: str) -> None:
+    script = str(ROOT / "scripts/fresh")
+    command = [script, "--suite", suite, "--dist", str(DIST), "./installed", "--brief"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S_MAX)
     assert done.returncode == 0, done.stderr
     assert "everything that was installed was used" in done.stderr
