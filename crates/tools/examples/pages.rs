@@ -10,11 +10,11 @@ use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 
-/// Where each shell looks, and the name of a program's file there.
-const SHELLS: [(Shell, &str, fn(&str) -> String); 3] = [
-    (Shell::Bash, "bash-completion/completions", |name| name.to_owned()),
-    (Shell::Zsh, "zsh/site-functions", |name| format!("_{name}")),
-    (Shell::Fish, "fish/vendor_completions.d", |name| format!("{name}.fish")),
+/// Where each shell looks, and what a program's file there has before and after the name.
+const SHELLS: [(Shell, &str, &str, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions", "", ""),
+    (Shell::Zsh, "zsh/site-functions", "_", ""),
+    (Shell::Fish, "fish/vendor_completions.d", "", ".fish"),
 ];
 const MANUAL: &str = "man/man1";
 
@@ -23,16 +23,19 @@ fn main() -> ExitCode {
         eprintln!("error: no folder given\n  at: the command line\n  fix: pages FOLDER");
         return ExitCode::from(2);
     };
-    for command in commands() {
-        if let Err(error) = write(&command, Path::new(&folder)) {
-            let folder = folder.display();
-            eprintln!(
-                "error: cannot write: {error}\n  at: {folder}\n  fix: name a folder that can be written to"
-            );
-            return ExitCode::from(4);
-        }
+    if let Err(error) = write_all(Path::new(&folder)) {
+        let folder = folder.display();
+        eprintln!(
+            "error: cannot write: {error}\n  at: {folder}\n  fix: name a folder that can be written to"
+        );
+        return ExitCode::from(4);
     }
     ExitCode::SUCCESS
+}
+
+/// Manuals and completions of every program.
+pub fn write_all(folder: &Path) -> io::Result<()> {
+    commands().iter().try_for_each(|command| write(command, folder))
 }
 
 /// Every native program, also where this build leaves out those that need clang.
@@ -50,12 +53,13 @@ fn commands() -> Vec<Command> {
 }
 
 fn write(command: &Command, folder: &Path) -> io::Result<()> {
-    for (shell, place, file) in SHELLS {
+    for (shell, place, before, after) in SHELLS {
         let folder = folder.join(place);
         fs::create_dir_all(&folder)?;
         let mut script = Vec::new();
-        generate(shell, &mut command.clone(), command.get_name(), &mut script);
-        fs::write(folder.join(file(command.get_name())), script)?;
+        let name = command.get_name();
+        generate(shell, &mut command.clone(), name, &mut script);
+        fs::write(folder.join(format!("{before}{name}{after}")), script)?;
     }
     let folder = folder.join(MANUAL);
     fs::create_dir_all(&folder)?;

@@ -7,6 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "../examples/pages.rs"]
+#[allow(dead_code, missing_docs)] // its `main` is for the example, which a test does not build
+mod made;
+
 /// What `--help` of a program names, such as `--rate`.
 fn options(program: &str) -> BTreeSet<String> {
     let help = Command::new(program).arg("--help").output().unwrap().stdout;
@@ -24,8 +28,7 @@ fn options(program: &str) -> BTreeSet<String> {
 fn pages() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     let _ = fs::remove_dir_all(&folder);
-    let built = Path::new(env!("CARGO_BIN_EXE_sojourn-load")).with_file_name("examples/pages");
-    assert!(Command::new(built).arg(&folder).status().unwrap().success());
+    made::write_all(&folder).unwrap();
     folder
 }
 
