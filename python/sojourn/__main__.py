@@ -12,6 +12,7 @@ from sojourn.errors import Exit
 def start() -> int:
     """Load and run the command line; ^C ends it in order even while Python still loads it."""
     _leave_own_folder()
+    _compute_in_one_thread()
     try:
         if sys.argv[1:] == ["--version"] and _said_version():
             return 0
@@ -36,6 +37,15 @@ def _leave_own_folder() -> None:
         os.environ["PATH"] = os.pathsep.join(found)
     else:
         os.environ.pop("PATH", None)  # the system's own; an empty one means this folder
+
+
+def _compute_in_one_thread() -> None:
+    """Keep OpenBLAS, by which numpy and scipy compute, from starting threads.
+
+    It starts one a CPU when it is loaded, and the lab's vectors and matrices are too small for
+    them. Where one cannot be started it sends SIGINT to its own process, as if by ^C.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _said_version() -> bool:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sojourn import disk, spec, store
@@ -14,6 +16,7 @@ from sojourn.errors import RunFault
 from sojourn.importers.file import File
 from sojourn.samples import raw
 from sojourn.samples.intervals import intervals
+from sojourn.store import columns, files
 
 
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
@@ -44,3 +47,30 @@ def test_a_machine_that_opens_no_more_files_is_no_damage_of_the_file(
             act()
         assert "remove" not in raised.value.fix
         assert "ulimit" in raised.value.fix or error != errno.EMFILE
+
+
+def test_a_file_for_which_there_is_no_memory_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow's own error of memory is one of Arrow's errors too, which mean damage."""
+    for name in ("outcome.parquet", "raw.parquet"):
+        pq.write_table(pa.table({"x": [1]}), tmp_path / name)
+
+    def greedy(*_: object, **__: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(pq, "ParquetFile", greedy)
+
+    def taken_apart() -> None:
+        with files.readable(tmp_path, "remove it"):
+            raise MemoryError
+
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: columns.read(tmp_path / "outcome.parquet"),
+        lambda: raw.requests(tmp_path / "raw.parquet"),
+        taken_apart,
+    )
+    for act in acts:
+        with pytest.raises(RunFault, match="more memory than there is") as raised:
+            act()
+        assert "remove" not in raised.value.fix

@@ -14,7 +14,10 @@ import typer
 from typer.exceptions import TyperException
 
 from sojourn.cli.draw import escape, to_stderr
+from sojourn.disk.spent import SPENT
 from sojourn.errors import BUG, Exit, Fault
+
+_NO_THREAD = ("can't start new thread", "can't spawn worker thread")  # of Python, of its Rust
 
 
 def guarded(program: Callable[[], int | None]) -> int:
@@ -54,15 +57,28 @@ def ended(error: BaseException) -> int:
         case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
             tell("cannot write to standard output: no space left", "stdout", "free space there")
             _drop_stdout()
-        case MemoryError():
-            tell(
-                "there is not enough memory for this",
-                _place(error),
-                "end other programs, or run it where more is free; what was measured is saved",
-            )
+        case _ if said := _spent(error):
+            tell(said[0], _place(error), said[1])
         case _:
             _unforeseen(error)
     return code
+
+
+def _spent(error: BaseException) -> tuple[str, str] | None:
+    """What to say where the machine has no more of something; None: it is something else."""
+    if isinstance(error, MemoryError):
+        return (
+            "there is not enough memory for this",
+            "end other programs, or run it where more is free; what was measured is saved",
+        )
+    is_thread = any(words in str(error) for words in _NO_THREAD)
+    if is_thread or (isinstance(error, OSError) and error.errno == errno.EAGAIN):
+        what = "thread" if is_thread else "process"
+        return (
+            f"cannot start a {what}: a limit of processes or memory is reached",
+            "end other programs, or raise ulimit -u or pids.max of the control group, and repeat",
+        )
+    return SPENT.get(error.errno) if isinstance(error, OSError) else None
 
 
 def _place(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from sojourn.cli import options
 
 HEAVY = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "duckdb", "altair", "jinja2")
 GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
+PACKAGE = Path(spec.__file__).parents[2]
 SCRIPT = """
 import json, sys
 from sojourn.cli.app import main
@@ -120,6 +121,33 @@ def test_the_version_is_told_before_any_command_is_loaded() -> None:
         "sojourn.extras",
     }
     assert set(modules).isdisjoint({"typer", "inspect", "subprocess", "shutil"})
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one CPU it starts none")
+@pytest.mark.parametrize(("asked", "threads"), [(None, 1), ("2", 2)])
+def test_what_computes_starts_no_threads_unless_somebody_asks_for_them(
+    asked: str | None, threads: int
+) -> None:
+    """OpenBLAS sends SIGINT to its own process where it cannot start one."""
+    name = "OPENBLAS_NUM_THREADS"
+    env = {key: value for key, value in os.environ.items() if key != name}
+    code = """
+import os, sys
+from sojourn.__main__ import start
+assert start() == 0
+import numpy, scipy.linalg
+print(len(os.listdir("/proc/self/task")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"],
+        env={**env, "PYTHONPATH": str(PACKAGE), **({name: asked} if asked else {})},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout.split()[-1]) in {threads, 2 * threads - 1}, (
+        "numpy and scipy bring one each"
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

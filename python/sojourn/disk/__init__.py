@@ -35,7 +35,7 @@ from sojourn.disk.foreign import (
     reader,
 )
 from sojourn.disk.kept import disk_fault, keep_json, keep_text, keep_whole
-from sojourn.disk.spent import check_spent
+from sojourn.disk.spent import check_spent, no_memory
 from sojourn.disk.trust import OTHERS, doubt, home
 from sojourn.disk.way import folder, is_folder, is_own, make_folder
 from sojourn.disk.whole import append, write_text, write_whole
@@ -58,6 +58,7 @@ __all__ = [
     "keep_whole",
     "lines_named",
     "make_folder",
+    "no_memory",
     "opened",
     "parsed",
     "read_bytes",

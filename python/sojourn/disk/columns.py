@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from sojourn.disk.foreign import reader
+from sojourn.disk.spent import no_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,29 +45,42 @@ def read_columns(
 
     Raises:
         OSError, ValueError, pyarrow.ArrowException: it cannot be read, or is beyond a bound.
+        RunFault: it takes more memory than there is.
     """
+    try:
+        with reader(path, most=FILE_BYTES) as handle:
+            return _read(handle, rows=rows, values=values, columns=columns, most=most)
+    except MemoryError:  # Arrow's too
+        raise no_memory(path) from None
+
+
+def _read(
+    handle: IO[bytes], *, rows: int, values: int, columns: Sequence[str] | None, most: int
+) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - commands that read no record start without it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    # A file handle of its own: for a path pyarrow starts a data set and a pool of threads.
-    with reader(path, most=FILE_BYTES) as handle:
-        file = pq.ParquetFile(
-            handle, thrift_string_size_limit=_THRIFT, thrift_container_size_limit=_THRIFT
-        )
-        portion = _portion(file, rows=rows, values=values, most=most)
-        if columns is not None:
-            names = set(file.schema_arrow.names)
-            if lacking := [name for name in columns if name not in names]:
-                raise ValueError(f"it has no column '{lacking[0]}'")
-        parts, size = [], 0
-        for batch in file.iter_batches(portion, columns=columns, use_threads=False):
-            size += batch.nbytes
-            if size > most:
-                raise ValueError(f"it takes more than {most} bytes of memory")
-            parts.append(batch)
-        schema, metadata = file.schema_arrow, file.schema_arrow.metadata
-        if columns is not None:
-            schema = pa.schema([schema.field(n) for n in schema.names if n in set(columns)])
+    # For a path, or to read ahead, pyarrow would start threads; one that fails looks like damage.
+    file = pq.ParquetFile(
+        handle,
+        pre_buffer=False,
+        thrift_string_size_limit=_THRIFT,
+        thrift_container_size_limit=_THRIFT,
+    )
+    portion = _portion(file, rows=rows, values=values, most=most)
+    if columns is not None:
+        names = set(file.schema_arrow.names)
+        if lacking := [name for name in columns if name not in names]:
+            raise ValueError(f"it has no column '{lacking[0]}'")
+    parts, size = [], 0
+    for batch in file.iter_batches(portion, columns=columns, use_threads=False):
+        size += batch.nbytes
+        if size > most:
+            raise ValueError(f"it takes more than {most} bytes of memory")
+        parts.append(batch)
+    schema, metadata = file.schema_arrow, file.schema_arrow.metadata
+    if columns is not None:
+        schema = pa.schema([schema.field(n) for n in schema.names if n in set(columns)])
     table = pa.Table.from_batches(parts, parts[0].schema if parts else schema)
     return table.replace_schema_metadata(metadata)
 

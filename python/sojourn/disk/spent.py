@@ -21,6 +21,15 @@ SPENT: Mapping[int | None, tuple[str, str]] = {
 }
 
 
+def no_memory(path: Path) -> RunFault:
+    """What it means that a file takes more memory than there is: it may be forged, or whole."""
+    return RunFault(
+        "reading it takes more memory than there is",
+        at=str(path),
+        fix="end other programs, or read it where more memory is free",
+    )
+
+
 def check_spent(error: OSError, path: Path) -> None:
     """Raise a RunFault if `error` is of the machine and not of the file."""
     if error.errno in SPENT:

@@ -20,7 +20,6 @@ DAMAGE = (
     AttributeError,
     ArithmeticError,
     RecursionError,
-    MemoryError,
 )
 SPARE_BYTES = 256 * 1024**2  # a long point at high load writes some 100 MB
 
@@ -67,6 +66,8 @@ def readable(path: Path, fix: str) -> Iterator[None]:
         yield
     except Fault:
         raise
+    except MemoryError:
+        raise disk.no_memory(path) from None
     except (*DAMAGE, OSError) as error:
         what = f"it cannot be read: {type(error).__name__}: {error}"
         raise StoreFault(what, at=str(path), fix=fix) from error

@@ -1,0 +1,53 @@
+"""A machine that has no more of something is no bug of the lab: it is said, with a way out."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from sojourn.cli.faults import guarded
+from sojourn.errors import Exit
+from sojourn.testing import is_bug
+
+
+class PanicException(BaseException):
+    """What such a library raises."""
+
+
+def os_error(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (RuntimeError("can't start new thread"), "cannot start a thread"),
+        (PanicException("OS can't spawn worker thread: (os error 11)"), "cannot start a thread"),
+        (os_error(errno.EAGAIN), "cannot start a process"),
+        (os_error(errno.ENOMEM), "no memory left"),
+        (os_error(errno.EMFILE), "too many files are open"),
+        (MemoryError(), "not enough memory"),
+    ],
+    ids=["thread", "thread of a library", "process", "memory", "files", "Python's memory"],
+)
+def test_what_the_machine_has_no_more_of_is_said(
+    error: BaseException, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def program() -> int:
+        raise error
+
+    assert guarded(program) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert what in said
+    assert "fix:" in said
+    assert not is_bug(said)
+
+
+def test_another_error_of_the_same_kind_is_a_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    def program() -> int:
+        raise RuntimeError("no thread")
+
+    assert guarded(program) == Exit.FAILED
+    assert is_bug(capsys.readouterr().err)
