@@ -36,7 +36,7 @@ from sojourn.disk.foreign import (
 )
 from sojourn.disk.kept import disk_fault, keep_json, keep_text, keep_whole
 from sojourn.disk.spent import check_spent, no_memory
-from sojourn.disk.trust import OTHERS, doubt, home
+from sojourn.disk.trust import OTHERS, base, doubt, home
 from sojourn.disk.way import folder, is_folder, is_own, make_folder
 from sojourn.disk.whole import append, write_text, write_whole
 
@@ -44,6 +44,7 @@ __all__ = [
     "JSON_BYTES",
     "OTHERS",
     "append",
+    "base",
     "check_spent",
     "depth_of",
     "disk_fault",

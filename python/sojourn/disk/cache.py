@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sojourn.disk.foreign import read_bytes
-from sojourn.disk.trust import doubt, home
+from sojourn.disk.trust import base, doubt
 from sojourn.disk.whole import write_whole
 
 FORM = b"sojourn.cache/1"
@@ -28,8 +28,7 @@ class Use:
 
 def place() -> Path:
     """The folder, which need not be there."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else home() / ".cache") / "sojourn" / "answers"
+    return base("XDG_CACHE_HOME", ".cache") / "sojourn" / "answers"
 
 
 def load(key: str) -> bytes | None:

@@ -1,7 +1,8 @@
 """Folders whose contents are obeyed: journals that are undone, programs that were fetched.
 
 Root does what lies in them, so nobody else may put a file there. The home of the user who calls is
-not always the one that HOME names: `sudo` may leave it at that of somebody else.
+not always the one that HOME names: `sudo` may leave it at that of somebody else, and with `-E` all
+other variables too. Who owns a folder on the way may put another one in its place at any moment.
 """
 
 from __future__ import annotations
@@ -19,9 +20,23 @@ def home() -> Path:
     """The user's own home, whatever HOME says."""
     named = Path("~").expanduser()
     with contextlib.suppress(OSError, KeyError):
-        if named.stat().st_uid != os.geteuid():
+        found = named.stat()
+        if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
             return Path(pwd.getpwuid(os.geteuid()).pw_dir)
     return named
+
+
+def base(variable: str, usual: str) -> Path:
+    """A folder for one kind of files: what a variable of the XDG names, or below the home.
+
+    It is below the home where that one is relative, or lies in a folder of another user.
+    """
+    named = Path(os.environ.get(variable) or "")
+    way = next((path for path in (named, *named.parents) if path.exists()), named)
+    with contextlib.suppress(OSError):
+        if named.is_absolute() and way.stat().st_uid in {0, os.geteuid()}:
+            return named
+    return home() / usual
 
 
 def doubt(found: os.stat_result, *, may_be_roots: bool = False) -> str:

@@ -36,8 +36,7 @@ def cache_folder() -> Path:
     named = os.environ.get(CACHE)
     if named:
         return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else disk.home() / ".cache") / "sojourn"
+    return disk.base("XDG_CACHE_HOME", ".cache") / "sojourn"
 
 
 def doubt(folder: Path) -> str:

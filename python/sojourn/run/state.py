@@ -20,8 +20,7 @@ def state_folder() -> Path:
     named = os.environ.get(STATE)
     if named:
         return Path(named)
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else disk.home() / ".local/state") / "sojourn"
+    return disk.base("XDG_STATE_HOME", ".local/state") / "sojourn"
 
 
 @contextmanager

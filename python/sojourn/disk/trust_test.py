@@ -1,0 +1,68 @@
+"""`sudo -E` leaves every variable of the user who called: root takes no folder of theirs."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from sojourn import disk
+from sojourn.disk import cache
+from sojourn.install.part import cache_folder
+from sojourn.run.state import state_folder
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it gives a folder away")
+STRANGER = 65534
+
+
+@pytest.fixture(name="own", autouse=True)
+def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("SOJOURN_CACHE", "SOJOURN_STATE"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@needs_root
+@pytest.mark.parametrize("below", ["", "new/one"])
+def test_a_folder_of_somebody_else_is_not_taken_from_a_variable(
+    below: str, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, STRANGER, STRANGER)
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(theirs / below))
+    assert cache.place() == own / ".cache/sojourn/answers"
+    assert cache_folder() == own / ".cache/sojourn"
+    assert state_folder() == own / ".local/state/sojourn"
+    cache.keep("one", b"content")
+    assert list(theirs.iterdir()) == []
+    assert cache.load("one") == b"content"
+
+
+@pytest.mark.parametrize("below", ["", "new/one"])
+def test_the_users_own_folder_is_taken(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / below))
+    assert cache_folder() == tmp_path / below / "sojourn"
+
+
+def test_a_name_that_depends_on_where_one_is_is_not_taken(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert cache_folder() == own / ".cache/sojourn"
+
+
+def test_a_home_into_which_all_may_write_is_not_taken(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert disk.home() == own
+    own.chmod(0o1777)
+    assert disk.home() == Path(pwd.getpwuid(os.geteuid()).pw_dir)
