@@ -249,3 +249,11 @@ def test_the_median_of_an_even_number_lies_between_the_middle_two(tmp_path: Path
     file.write_text("time,ms\n" + "".join(f"{at},{value}\n" for at, value in enumerate("1942")))
     (line,) = shown.lines(history_csv.read(file))
     assert line[2] == "3", "of 1, 2, 4 and 9"
+
+
+def test_a_csv_that_is_written_has_no_controls_of_the_one_that_was_read(tmp_path: Path) -> None:
+    """It is looked at in a terminal, by `cat`."""
+    file = tmp_path / "strange.csv"
+    file.write_text("time,ms\x1b[2J,label\n1,2,\x1b]0;x\x07\n2,3,\u202e\n")
+    assert "\\x1b[2J" in (text := history_csv.text(history_csv.read(file)))
+    assert not set(text) & set("\x1b\x07\u202e")

@@ -130,7 +130,7 @@ def text(history: History) -> str:
     """The history as Otava reads it."""
     from sojourn.report.draw.table import Table
 
-    columns = ("time", "commit", "label", *(one.name for one in history.series))
+    columns = ("time", "commit", "label", *(in_line(one.name) for one in history.series))
     rows: tuple[tuple[str | float, ...], ...] = tuple(
         (
             in_line(entry.started),

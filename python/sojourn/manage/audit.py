@@ -34,7 +34,8 @@ class Audit:
         }
         if self._file is not None:
             try:
-                self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                text = json.dumps(line, ensure_ascii=False)  # half a letter becomes its escape
+                self._file.write(text.encode(errors="backslashreplace") + b"\n")
                 self._file.flush()
             except OSError as error:
                 raise disk.disk_fault(error, self._path) from None

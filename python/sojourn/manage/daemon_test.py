@@ -84,6 +84,13 @@ def soon() -> None:
     until(lambda: False, 0.6)
 
 
+def test_half_a_letter_in_a_reason_does_not_end_the_manager(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit", lambda _line: None)
+    audit.say("decision", why="\ud800")
+    audit.close()
+    assert json.loads((tmp_path / "audit").read_text())["why"] == "\ud800"
+
+
 def test_what_a_controller_decides_is_in_force_and_everything_is_back_at_the_end(
     here: Stand, state: Path
 ) -> None:

@@ -160,9 +160,9 @@ class Listener:
         handler = type("Handler", (_Handler,), {"metrics": metrics})
         try:
             self._server = _Server((host, port), handler)
-        except OSError as error:
+        except (OSError, TypeError, ValueError) as error:  # the latter of what is no name at all
             raise HostFault(
-                f"metrics cannot be offered: {error.strerror}",
+                f"metrics cannot be offered: {getattr(error, 'strerror', error)}",
                 at=f"--listen {address}",
                 fix="name another port, or 0 for any free one",
             ) from None

@@ -103,6 +103,12 @@ def test_a_client_that_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
             assert mute.recv(100) == b""
 
 
+@pytest.mark.parametrize("address", ["\udcff:9123", "a\0:1", "::1:0"])
+def test_where_it_cannot_listen_is_said(address: str) -> None:
+    with pytest.raises(HostFault, match="cannot be offered"):
+        Listener(address, filled())
+
+
 @pytest.mark.parametrize("address", ["", "x", "127.0.0.1", "127.0.0.1:70000", ":-1", ":²"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(SpecFault, match="is no address"):

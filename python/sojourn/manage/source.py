@@ -32,6 +32,7 @@ PART_BYTES, LINE_BYTES = 1 << 16, 1 << 16
 PARTS_MAX = 64  # read at one look: a writer that is faster must not keep the manager from its work
 COVERED = 0.9  # of a longer window, that the short ones must cover
 WINDOWS_MAX = 2000  # of one service
+NAMES_MAX = 256  # of services: who writes lines may name others without end
 
 
 @dataclass(slots=True)
@@ -131,13 +132,15 @@ class Source:
         self._rest = rest if len(rest) <= LINE_BYTES else b""
         for line in lines:
             if line.strip():
-                found = parsed(line, self.service)
-                if found is None:
-                    self.bad += 1
-                    continue
-                name, window = found
-                self._came.setdefault(name, Came()).add(t_s, window)
-                self.newest_s = t_s
+                self._keep(line, t_s)
+
+    def _keep(self, line: bytes, t_s: float) -> None:
+        name, window = parsed(line, self.service) or ("", None)
+        if window is None or (name not in self._came and len(self._came) >= NAMES_MAX):
+            self.bad += 1
+            return
+        self._came.setdefault(name, Came()).add(t_s, window)
+        self.newest_s = t_s
 
     def windows(self, name: str, t_s: float) -> tuple[Window, ...]:
         """Of one service: the newest as it came, and the longer ones."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.controllers.look import Window
-from sojourn.manage.source import LENGTHS_MS, LINE_BYTES, Came, Source, parsed
+from sojourn.manage.source import LENGTHS_MS, LINE_BYTES, NAMES_MAX, Came, Source, parsed
 
 LINE = {"length_ms": 100, "n": 500, "p99_ns": 3e5, "above": 2}
 
@@ -100,6 +100,14 @@ def test_what_is_no_window_is_counted_and_passed_over(source: Source, line: byte
         file.write(line + b"\n" + json.dumps(LINE).encode() + b"\n")
     source.read(1.0)
     assert (source.bad, source.windows("web", 1.0)) == (1, (Window(**LINE),))  # type: ignore[arg-type]
+    source.close()
+
+
+def test_names_without_end_take_no_memory_without_end(source: Source) -> None:
+    came(source, 1.0, *({**LINE, "service": f"s{number}"} for number in range(2 * NAMES_MAX)))
+    assert (len(source._came), source.bad) == (NAMES_MAX, NAMES_MAX)
+    came(source, 2.0, {**LINE, "service": "s1"})
+    assert source.windows("s1", 2.0)[0].age_ms == 0
     source.close()
 
 
