@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 CRATES = Path(__file__).parent.parent / "crates"
+LOOM = CRATES.parent / "loom"
 # Lowest first: a crate stands only on those before it, never on one of its own line.
 LAYERS = (
     ("base",),
@@ -172,3 +173,16 @@ def test_every_unsafe_block_has_to_give_its_reason() -> None:
         assert lints.get("workspace") or own in {"warn", "deny"}, path
     every = (path for at in (CRATES, CRATES.parent / "loom") for path in at.rglob("*.rs"))
     assert not [path for path in every if lint in path.read_text()], "one is let off"
+
+
+def test_loom_is_given_all_that_it_names() -> None:
+    """It is no member of the workspace, so no other build notices that a name has moved."""
+    lib = (LOOM / "src/lib.rs").read_text()
+    (part,) = re.findall(r'#\[path = "(.*)"\]', lib)
+    border = (LOOM / "src" / part).read_text()
+    using = border + "".join(path.read_text() for path in (LOOM / "tests").glob("*.rs"))
+    paths = re.findall(r"use (?:crate|sojourn_loom)::([\w:]+);", using)
+    assert len(paths) >= 3
+    for path in paths:
+        for name in path.split("::"):
+            assert re.search(rf"\b(?:mod|struct) {name}\b", lib + border), path

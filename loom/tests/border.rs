@@ -5,7 +5,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use sojourn_loom::border::Border;
-use sojourn_loom::marks::Outage;
+use sojourn_loom::watch::outage::Outage;
 
 const RING: usize = 2;
 const REQUESTS: usize = 3;
