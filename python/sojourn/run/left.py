@@ -132,7 +132,7 @@ def _looked(path: Path, handle: int) -> Left | None:
     found = os.fstat(handle)
     if not found.st_nlink:  # another `restore` was faster
         return None
-    if not found.st_size and time.time() - found.st_mtime < FRESH_S:
+    if not found.st_size and abs(time.time() - found.st_mtime) < FRESH_S:  # the clock may jump
         is_locked = True
     return _left(path, os.pread(handle, BYTES, 0), is_locked=is_locked)
 

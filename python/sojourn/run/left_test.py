@@ -326,9 +326,24 @@ def test_a_journal_that_is_just_being_made_is_not_taken_for_a_dead_labs(folder: 
     path.touch()
     assert restore(folder) == ()
     assert path.exists()
-    os.utime(path, (1, 1))
-    assert restore(folder) == ()
-    assert not path.exists()
+    for at in (1, 2**32):  # a clock that jumped makes it of another time, or of one to come
+        path.touch()
+        os.utime(path, (at, at))
+        assert restore(folder) == ()
+        assert not path.exists()
+
+
+@pytest.mark.parametrize("rest", [b"", bytes(4096)], ids=["cut", "filled up with zeros"])
+def test_a_power_cut_at_any_byte_loses_the_last_line_at_most(folder: Path, rest: bytes) -> None:
+    """Each line is on the disk before the lab does what it says, so only the last can be torn."""
+    path = planted(folder, {"event": "folder", "entry": 1, "path": "/x"}, setting("/sys/x"))
+    whole = path.read_bytes()
+    for cut in range(len(whole) + 1):
+        path.write_bytes(whole[:cut] + rest)
+        (left,) = journal.read(folder)
+        lines = whole[:cut].count(b"\n")
+        assert [one.kind for one in left.entries] == ["settings", "folder"][3 - max(1, lines) :]
+        assert left.bad == ()
 
 
 def test_half_a_line_on_a_full_disk_does_not_spoil_the_next(
