@@ -11,7 +11,7 @@ from collections.abc import Iterator
 @contextlib.contextmanager
 def cut_after(wire: socket.socket, seconds: float) -> Iterator[None]:
     """Within, the connection ends after so long, also for a thread that waits at it."""
-    timer = threading.Timer(seconds, _cut, [wire])
+    timer = threading.Timer(seconds, end, [wire])
     timer.daemon = True
     timer.start()
     try:
@@ -20,6 +20,7 @@ def cut_after(wire: socket.socket, seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
-def _cut(wire: socket.socket) -> None:
+def end(wire: socket.socket) -> None:
+    """End a connection for whoever waits at it."""
     with contextlib.suppress(OSError):
         wire.shutdown(socket.SHUT_RDWR)

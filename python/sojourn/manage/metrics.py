@@ -1,14 +1,17 @@
 """What a manager sees and does, for Prometheus (OpenMetrics 1.0), over HTTP.
 
 The manager only hands over its newest look; the text is made in the thread that was asked for it.
-It listens on loopback unless another address is named. One request is answered at a time, and one
-that is slow is dropped, so a client cannot delay the manager.
+It listens on loopback unless another address is named. A client that is slow is dropped. Few may
+be connected, and each that is too many ends the oldest: who says nothing keeps no other waiting.
+One text is made at a time, so clients do not take the manager's time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import socket
+import socketserver
 import threading
 import time
 from collections import Counter
@@ -19,11 +22,12 @@ from typing import Any
 
 from sojourn.controllers.look import Group, Look
 from sojourn.errors import HostFault, SpecFault
-from sojourn.manage.cutoff import cut_after
+from sojourn.manage.cutoff import cut_after, end
 from sojourn.text import openmetrics
 
 KIND = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LOOPBACK, REQUEST_S = "127.0.0.1", 2.0
+CLIENTS_MAX = 8  # connected at a time
 #: Each gauge of a group's window: what it is, and how it is read.
 _WINDOW = {
     "window_requests": ("Requests in the newest window.", "n", 1.0),
@@ -135,11 +139,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     timeout = REQUEST_S
     server_version, sys_version = "sojourn", ""
     metrics: Metrics
+    turn = threading.Lock()
 
     def do_GET(self) -> None:
         """Answer /metrics; all else is not there."""
         is_there = self.path.partition("?")[0] == "/metrics"
-        body = self.metrics.text().encode() if is_there else b"see /metrics\n"
+        with self.turn:
+            body = self.metrics.text().encode() if is_there else b"see /metrics\n"
         self.send_response(HTTPStatus.OK if is_there else HTTPStatus.NOT_FOUND)
         self.send_header("Content-Type", KIND if is_there else "text/plain")
         self.send_header("Content-Length", str(len(body)))
@@ -181,9 +187,30 @@ class Listener:
         self._server.server_close()
 
 
-class _Server(http.server.HTTPServer):
+class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     allow_reuse_address = True
     request_queue_size = 16
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        """Listen; OSError if that cannot be."""
+        self._clients: list[socket.socket] = []
+        self._lock = threading.Lock()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own; the oldest client goes for one that is too many."""
+        with self._lock:
+            self._clients.append(request)
+            if len(self._clients) > CLIENTS_MAX:
+                end(self._clients.pop(0))
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """It is answered, or was not."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._clients.remove(request)
+        super().shutdown_request(request)
 
     def server_bind(self) -> None:
         """Bind without asking a name server for the name of this machine."""

@@ -103,6 +103,25 @@ def test_a_client_that_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
             assert mute.recv(100) == b""
 
 
+def test_clients_that_say_nothing_keep_nobody_waiting_and_the_oldest_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metrics, "REQUEST_S", 60.0)
+    with contextlib.closing(Listener("0", filled())) as one, contextlib.ExitStack() as left:
+        place = ("127.0.0.1", int(one.url.rpartition(":")[2].partition("/")[0]))
+        connected = [
+            left.enter_context(socket.create_connection(place, timeout=10))
+            for _ in range(metrics.CLIENTS_MAX + 2)
+        ]
+        with asked(one.url) as answer:
+            assert answer.status == 200
+        for mute in connected[:3]:
+            assert mute.recv(100) == b""
+        connected[-1].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            connected[-1].recv(100)
+
+
 @pytest.mark.parametrize("address", ["\udcff:9123", "a\0:1", "::1:0"])
 def test_where_it_cannot_listen_is_said(address: str) -> None:
     with pytest.raises(HostFault, match="cannot be offered"):
