@@ -72,13 +72,21 @@ def _spent(error: BaseException) -> tuple[str, str] | None:
             "end other programs, or run it where more is free; what was measured is saved",
         )
     is_thread = any(words in str(error) for words in _NO_THREAD)
-    if is_thread or (isinstance(error, OSError) and error.errno == errno.EAGAIN):
+    if is_thread or _is_of_fork(error):
         what = "thread" if is_thread else "process"
         return (
             f"cannot start a {what}: a limit of processes or memory is reached",
             "end other programs, or raise ulimit -u or pids.max of the control group, and repeat",
         )
     return SPENT.get(error.errno) if isinstance(error, OSError) else None
+
+
+def _is_of_fork(error: BaseException) -> bool:
+    """Whether a process could not be started; a full pipe has the same number."""
+    if not isinstance(error, OSError) or error.errno != errno.EAGAIN:
+        return False
+    steps = traceback.extract_tb(error.__traceback__)
+    return any(Path(step.filename).name == "subprocess.py" for step in steps)
 
 
 def _place(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 
 import pytest
 
@@ -25,12 +26,11 @@ def os_error(number: int) -> OSError:
     [
         (RuntimeError("can't start new thread"), "cannot start a thread"),
         (PanicException("OS can't spawn worker thread: (os error 11)"), "cannot start a thread"),
-        (os_error(errno.EAGAIN), "cannot start a process"),
         (os_error(errno.ENOMEM), "no memory left"),
         (os_error(errno.EMFILE), "too many files are open"),
         (MemoryError(), "not enough memory"),
     ],
-    ids=["thread", "thread of a library", "process", "memory", "files", "Python's memory"],
+    ids=["thread", "thread of a library", "memory", "files", "Python's memory"],
 )
 def test_what_the_machine_has_no_more_of_is_said(
     error: BaseException, what: str, capsys: pytest.CaptureFixture[str]
@@ -45,9 +45,27 @@ def test_what_the_machine_has_no_more_of_is_said(
     assert not is_bug(said)
 
 
-def test_another_error_of_the_same_kind_is_a_bug(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_process_that_cannot_be_started_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> int:
+        raise os_error(errno.EAGAIN)
+
+    monkeypatch.setattr(subprocess, "_fork_exec", refused)
+    assert guarded(lambda: subprocess.call(["true"])) == Exit.FAILED
+    said = capsys.readouterr().err
+    assert "cannot start a process" in said
+    assert not is_bug(said)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("no thread"), BlockingIOError(errno.EAGAIN, "write could not complete")]
+)
+def test_another_error_of_the_same_kind_is_a_bug(
+    error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
     def program() -> int:
-        raise RuntimeError("no thread")
+        raise error
 
     assert guarded(program) == Exit.FAILED
     assert is_bug(capsys.readouterr().err)

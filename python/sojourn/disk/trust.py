@@ -32,8 +32,8 @@ def base(variable: str, usual: str) -> Path:
     It is below the home where that one is relative, or lies in a folder of another user.
     """
     named = Path(os.environ.get(variable) or "")
-    way = next((path for path in (named, *named.parents) if path.exists()), named)
     with contextlib.suppress(OSError):
+        way = next((path for path in (named, *named.parents) if path.exists()), named)
         if named.is_absolute() and way.stat().st_uid in {0, os.geteuid()}:
             return named
     return home() / usual

@@ -27,6 +27,17 @@ def _own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+def test_a_folder_that_may_not_be_looked_at_is_not_taken(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "/root/other")
+    monkeypatch.setattr(Path, "exists", refused)
+    assert cache_folder() == own / ".cache/sojourn"
+
+
 @needs_root
 @pytest.mark.parametrize("below", ["", "new/one"])
 def test_a_folder_of_somebody_else_is_not_taken_from_a_variable(

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn import disk
-from sojourn.errors import StoreFault
+from sojourn.errors import RunFault, StoreFault
 from sojourn.store import columns, files
 from sojourn.store.named import OUTCOME, POINTS
 
@@ -151,7 +151,7 @@ def _copied(path: Path) -> pa.Table:
     empty = pa.unify_schemas([columns.SCHEMA, _BESIDE]).empty_table().replace_schema_metadata(None)
     try:
         table = disk.read_columns(path / NAME, rows=ROWS, values=columns.VALUES)
-    except (OSError, pa.ArrowException, ValueError):
+    except (OSError, pa.ArrowException, ValueError, RunFault):  # the points' own files are there
         return empty
     metadata = table.schema.metadata or {}
     if metadata.get(b"schema", b"").decode(errors="replace") != FORM:

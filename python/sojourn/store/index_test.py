@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sojourn import store
+from sojourn import disk, store
 from sojourn.errors import StoreFault
 from sojourn.plan import Outcome, Point, next_point
 from sojourn.plan.rehearse import imagine
@@ -116,6 +117,22 @@ def test_without_a_copy_that_can_be_read_nothing_is_lost(
     with store.open(tmp_path, ASKED) as record:
         kept += measure(record, 1)
     assert list(store.read(path).outcomes()) == kept
+
+
+def test_a_copy_that_takes_more_memory_than_there_is_costs_no_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forged copy may say that it holds gigabytes; its points are small."""
+    path, kept = whole(tmp_path, 2)
+    read = disk.read_columns
+
+    def greedy(file: Path, **how: Any) -> pa.Table:
+        if file.name == index.NAME:
+            raise disk.no_memory(file)
+        return read(file, **how)
+
+    monkeypatch.setattr(disk, "read_columns", greedy)
+    assert len(store.read(path).outcomes()) == len(kept)
 
 
 def test_points_keep_their_order_beyond_four_digits(
