@@ -25,7 +25,7 @@ from sojourn.errors import BUG, AbsentFault, Exit, Fault, HostFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.host import Facts
 from sojourn.plan import Rehearsal, left_out
-from sojourn.report import index
+from sojourn.report import index, not_measured
 from sojourn.report.index import Entry
 from sojourn.run import Held
 from sojourn.samples import check_version
@@ -68,7 +68,7 @@ class Planned:
             question=self.whole.question,
             planned=len(self.ahead.points) if self.ahead else 0,
             planned_s=self.ahead.wall_s if self.ahead else 0.0,
-            left_out=tuple(one.text for one in self.held.skipped),
+            **_left_out(self.held.skipped),
             reason=self.fault.what if self.fault else "",
             mend=self.fault.fix if self.fault else "",
             state=_state(self.fault) if self.fault else index.WAITING,
@@ -247,6 +247,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     """A row of the file; ValueError if the lab does not write such. Paths lead nowhere else."""
     given = {field.name: row[field.name] for field in fields(Entry) if field.name in row}
     given["left_out"] = tuple(map(str, given.get("left_out", ())))
+    given.setdefault("left_count", len(given["left_out"]))  # older ones have a line for each
     entry = Entry(**given)
     for field in fields(Entry):
         value, usual = getattr(entry, field.name), field.default
@@ -339,10 +340,15 @@ def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign)
     return {
         "verdict": str(findings.verdict),
         "answer": report.answer(findings, questions.parts()),
-        "left_out": tuple(one.text for one in findings.left_out),
+        **_left_out(findings.left_out),
         "report": _within(campaign.folder, page) if page else "",
         "record": _within(campaign.folder, path),
     }
+
+
+def _left_out(every: Sequence[left_out.LeftOut]) -> dict[str, Any]:
+    """Combinations without an answer: the reasons, each once, and how many there are."""
+    return {"left_out": tuple(not_measured.lines(every)), "left_count": len(every)}
 
 
 def _answered(found: Findings) -> dict[str, Any]:
@@ -369,7 +375,7 @@ def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
         answer=report.answer(found, questions.parts()),
         points=len(found.points),
         wall_s=found.wall_s,
-        left_out=tuple(one.text for one in found.left_out),
+        **_left_out(found.left_out),
         record=_within(folder, done.path),
         report=_within(folder, page) if page else "",
         **_answered(found),

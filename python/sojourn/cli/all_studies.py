@@ -340,7 +340,7 @@ def _say_answers(entries: Sequence[Entry]) -> None:
 
 
 def _said(entry: Entry) -> str:
-    more = f" ({len(entry.left_out)} combinations left out)" if entry.left_out else ""
+    more = f" ({entry.left_count} combinations left out)" if entry.left_count else ""
     return entry.said + more
 
 

@@ -41,7 +41,8 @@ class Entry:
         reason, mend: why it was skipped or failed.
         points: that are kept; `planned`: about how many there will be.
         wall_s: that it took; `planned_s`: that it was to take.
-        left_out: combinations of its levels without an answer, each in a sentence.
+        left_out: why combinations of its levels have no answer, each reason in a sentence.
+        left_count: how many combinations these are.
         record, report: relative to the campaign's folder; "" while there is none.
         log: of an error that was not foreseen, the same.
     """
@@ -58,6 +59,7 @@ class Entry:
     wall_s: float = 0.0
     planned_s: float = 0.0
     left_out: tuple[str, ...] = ()
+    left_count: int = 0
     record: str = ""
     report: str = ""
     log: str = ""
