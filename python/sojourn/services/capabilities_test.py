@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sojourn.places import Address, ports
+from sojourn.places.task import Task
 from sojourn.services import KINDS, Endpoint, Program, Service, Start, capabilities
-from sojourn.services.capabilities import Demands, Filling, Fills, Needs, Running
+from sojourn.services.capabilities import (
+    Demands,
+    Describes,
+    Filling,
+    Fills,
+    HasCrews,
+    Instrument,
+    Needs,
+    Pins,
+    Rows,
+    Running,
+    Slow,
+    Versioned,
+)
 
 AT = Address(ports.HOST, 1)
 PROTOCOLS = {
@@ -69,16 +84,44 @@ def test_what_is_not_said_is_the_usual() -> None:
     assert (start.words, start.variables, start.open_files, start.reports) == ((), {}, 0, ())
 
 
+class Most(Least, Describes, Versioned, Demands, Fills, Pins, HasCrews, Slow, Instrument):
+    """What says all that `run` asks by functions."""
+
+    def setup(self) -> Rows:
+        return (("data", "none"),)
+
+    def version(self) -> str:
+        return "most 1"
+
+    def needs(self) -> Needs:
+        return Needs(workers=3)
+
+    def filling(self) -> Filling:
+        return Filling(requests=5)
+
+    def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
+        return tuple(task.tid for task in tasks)
+
+    def crew(self, tasks: Sequence[Task]) -> Mapping[int, tuple[int, ...]]:
+        return {task.tid: (9,) for task in tasks}
+
+    def reply_s(self) -> float:
+        return 7.0
+
+    def is_instrument(self) -> bool:
+        return True
+
+
 def test_what_a_service_says_is_heard() -> None:
-    class More(Least, Demands, Fills):
-        def needs(self) -> Needs:
-            return Needs(workers=3)
-
-        def filling(self) -> Filling:
-            return Filling(requests=5)
-
-    assert capabilities.needs(More()).workers == 3
-    assert capabilities.filling(More()).requests == 5
+    most, tasks = Most(), (Task(pid=1, tid=2, name="", command=""),)
+    assert capabilities.setup(most) == (("data", "none"),)
+    assert capabilities.version(most) == "most 1"
+    assert capabilities.needs(most).workers == 3
+    assert capabilities.filling(most).requests == 5
+    assert capabilities.pinned(most, tasks) == (2,)
+    assert capabilities.crew(most, tasks) == {2: (9,)}
+    assert capabilities.reply_s(most) == 7.0
+    assert capabilities.is_instrument(most)
 
 
 def test_a_capability_without_its_method_cannot_be_made() -> None:
