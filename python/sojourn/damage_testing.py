@@ -11,6 +11,7 @@ import copy
 import io
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,6 +154,27 @@ def lines_like(draw: st.DrawFn, sound: bytes) -> bytes:
         b"\n".join(draw(json_like(line)) if draw(st.booleans()) else line for line in chosen)
         + b"\n"
     )
+
+
+@st.composite
+def fields_like(draw: st.DrawFn, sound: bytes) -> bytes:
+    """Lines of text, some with another value in a field, or missing, twice, or in another place."""
+    if draw(st.integers(0, 4)) == 0:
+        return draw(bytes_like(sound))
+    lines = sound.split(b"\n")
+    for _ in range(draw(st.integers(1, 5))):
+        at = draw(st.integers(0, len(lines) - 1))
+        match draw(st.integers(0, 5)):
+            case 0 if len(lines) > 1:
+                del lines[at]
+            case 1:
+                lines.insert(draw(st.integers(0, len(lines))), lines[at])
+            case _:
+                fields = re.split(rb"([\s,;=:()%\"{}]+)", lines[at])
+                field = 2 * draw(st.integers(0, len(fields) // 2))  # those between are separators
+                fields[field] = str(draw(HOSTILE)).encode(errors="backslashreplace")
+                lines[at] = b"".join(fields)
+    return b"\n".join(lines)
 
 
 @st.composite
