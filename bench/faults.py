@@ -2,7 +2,7 @@
 """What becomes of a study when one call of it fails: which call, errno, exit code, how often.
 
     bench/faults.py try files ENOSPC --first 1 --last 60   each n on a simulated machine
-    bench/faults.py try forks EAGAIN --real                on this machine, with a real memcached
+    bench/faults.py try forks EAGAIN --real --sample 9     nine of them, on this machine
     bench/faults.py try clock 3600 --every 8               seconds instead of an errno
     bench/faults.py table FILE…                            prints what several of them came to
 
@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "bench/runs"
 faulty = SimpleNamespace(**runpy.run_path(str(ROOT / "tests/e2e/faulty.py")))
 
+NUMBERS = {"first": 1, "last": 0, "every": 1, "sample": 0, "seed": 1}  # of `faulty.Asked`
 LINE = "{:<10} {:<7} {:<8} {:<10} {:>4} {:>5} {:>5}".format
 
 
@@ -46,8 +47,8 @@ def main() -> int:
     trying.add_argument(
         "--real", action="store_true", help="this machine instead of a simulated one"
     )
-    for name, default in (("--first", 1), ("--last", 0), ("--every", 1)):
-        trying.add_argument(name, type=int, default=default)
+    for name, default in NUMBERS.items():
+        trying.add_argument(f"--{name}", type=int, default=default)
     parts.add_parser("table").add_argument("files", type=Path, nargs="+")
     given = parser.parse_args()
     return printed(given.files if given.do == "table" else [tried(given)])
@@ -56,11 +57,10 @@ def main() -> int:
 def tried(given: argparse.Namespace) -> Path:
     """Try each n and keep its row; the first line says what was asked, and is the sound run."""
     error = getattr(errno, given.error, None) or int(given.error)
-    asked = faulty.Asked(
-        calls=given.calls, error=error, every=given.every, first=given.first, last=given.last
-    )
+    numbers = {name: getattr(given, name) for name in NUMBERS}
+    asked = faulty.Asked(calls=given.calls, error=error, **numbers)
     at = "real" if given.real else "simulated"
-    about = {"machine": at, "kind": given.calls, "error": given.error}
+    about = {"machine": at, "kind": given.calls, "error": given.error, **numbers}
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     path = RUNS / f"{stamp}-faults-{at}-{given.calls}-{given.error}-{given.first}.jsonl"
     with tempfile.TemporaryDirectory(prefix="faults-") as name, path.open("w") as out:

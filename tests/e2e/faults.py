@@ -1,6 +1,6 @@
 """A small study again and again, in each of which another call of one kind fails (`faults.c`).
 
-    faults.py FOLDER ERROR FIRST LAST EVERY   a line of JSON for each n; LAST 0: to the end
+    faults.py FOLDER ASKED   a line of JSON for each n; ASKED: `faulty.Asked` as JSON
 
 The machine is simulated, the files are real. The program is preloaded with `faults.c`. It forks for
 each n, so nothing is imported twice, and the child calls the command line as a person does: first
@@ -134,15 +134,14 @@ def each(folder: Path, shared: Shared, asked: Asked) -> Iterator[dict[str, Any]]
 
 
 def begin() -> None:
-    """Command line: FOLDER ERROR FIRST LAST EVERY."""
-    folder, (error, first, last, every) = Path(sys.argv[1]), map(int, sys.argv[2:6])
+    """Command line: FOLDER ASKED."""
+    folder, asked = Path(sys.argv[1]), Asked(**json.loads(sys.argv[2]))
     FACTS.append(host.read())  # what takes long and is no writing is done once, before the forks
     page.policy()
     (folder / "small.toml").write_text(of_simulated(), encoding="utf-8")
     shared = Shared(Path(os.environ["FAULT_FILE"]))
     adopt(is_so=True)
     imported(folder / "results")
-    asked = Asked(error=error, first=first, last=last, every=every)
     for line in each(folder, shared, asked):
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()

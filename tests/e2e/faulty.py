@@ -9,14 +9,15 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import random
 import shutil
 import struct
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ class Asked:
         calls: a kind of `faults.c`.
         error: its errno; of the clock, the seconds by which it jumps.
         every, first, last: each so-manieth from `first` to `last`; last 0: to the end.
+        sample, seed: so many of these, drawn with a seed; 0: all.
     """
 
     calls: str = "files"
@@ -79,9 +81,14 @@ class Asked:
     every: int = 1
     first: int = 1
     last: int = 0
+    sample: int = 0
+    seed: int = 1
 
-    def numbers(self, total: int) -> range:
-        return range(self.first, (self.last or total) + 1, self.every)
+    def numbers(self, total: int) -> Sequence[int]:
+        each = range(self.first, (self.last or total) + 1, self.every)
+        if not 0 < self.sample < len(each):
+            return each
+        return sorted(random.Random(self.seed).sample(each, self.sample))  # noqa: S311 - no secret
 
 
 class Shared:
@@ -118,9 +125,9 @@ def shim(folder: Path) -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Of a lab that keeps what it knows in `folder`."""
+    """Of a lab that keeps what it knows in `folder`; BLAS may start threads, as for a user."""
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"},
         "PYTHONPATH": os.pathsep.join(sys.path),
         "PYTHONDONTWRITEBYTECODE": "1",
         "SOJOURN_STATE": str(folder / "state"),
@@ -146,8 +153,7 @@ def simulated(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, A
         **preloaded(library, shared, asked, folder / "results" if is_file else folder),
         **({} if is_file else {"FAULT_LATE": "1"}),
     }
-    numbers = map(str, (asked.error, asked.first, asked.last, asked.every))
-    words = [sys.executable, str(HERE / "faults.py"), str(folder), *numbers]
+    words = [sys.executable, str(HERE / "faults.py"), str(folder), json.dumps(asdict(asked))]
     with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as made:
         assert made.stdout is not None
         for line in made.stdout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ import pytest
 from sojourn import knobs
 from sojourn.knobs import attr, rps, thp
 from sojourn.places import network, proc
+from sojourn.run import journal
 from sojourn.run.restore import restore
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]
@@ -129,6 +131,46 @@ def test_no_program_is_left(
         assert restore(state) == ()
         assert not list(state.glob("*"))
     assert int(state.name) > 4
+
+
+@pytest.mark.parametrize(
+    "what", ["folder", "cpuset", "knob"], ids=["working folder", "CPUs of tasks", "huge pages"]
+)
+def test_after_a_power_cut_files_are_removed_and_what_stands_in_memory_is_the_new_boots(
+    tmp_path: Path, lab: SimpleNamespace, server: int, what: str
+) -> None:
+    """Settings and numbers of processes are gone with the boot; the new ones are not the lab's."""
+    if what == "knob" and (lack := knobs.kind("thp").lacks(knobs.Asked(level="never"))):
+        pytest.skip(lack.missing)
+    more = {"folder": (), "cpuset": (str(server),)}.get(
+        what, (str(server), "thp", "never", "always")
+    )
+
+    def memory() -> object:
+        cpus = {task.tid: os.sched_getaffinity(task.tid) for task in proc.tasks(server)}
+        return cpus, text(Path(thp.PATH))
+
+    def folders() -> list[Path]:
+        return sorted(Path(tempfile.gettempdir()).glob("sojourn-*"))
+
+    before, begun, changed = folders(), memory(), 0
+    for step, state, _ in lab.deaths(what, tmp_path, *more):
+        booted = tmp_path / f"booted-{step}"
+        shutil.copytree(state, booted)
+        for path in booted.iterdir():
+            path.write_bytes(path.read_bytes().replace(this_boot(), b"another"))
+        was = memory()
+        changed += (was, folders()) != (begun, before)
+        undone = restore(booted)
+        assert all(one.is_done and "working files" in one.what for one in undone), undone
+        assert (memory(), folders(), list(booted.iterdir())) == (was, before, [])
+        restore(state)
+    assert changed > 1
+
+
+def this_boot() -> bytes:
+    """This boot, as a journal names it."""
+    return journal.boot_id().encode()
 
 
 def text(path: Path) -> bytes:
