@@ -57,10 +57,11 @@ def ended(error: BaseException) -> int:
         case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
             tell("cannot write to standard output: no space left", "stdout", "free space there")
             _drop_stdout()
-        case _ if said := _spent(error):
-            tell(said[0], _place(error), said[1])
         case _:
-            _unforeseen(error)
+            if said := _spent(error):
+                tell(said[0], _place(error), said[1])
+            else:
+                _unforeseen(error)
     return code
 
 
