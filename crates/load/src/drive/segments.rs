@@ -137,6 +137,7 @@ impl Drive {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::marks::{Marks, room_for_plan};
 
     const RING: Geometry = Geometry { capacity: 8, segment: 4 };
 
@@ -191,5 +192,53 @@ mod tests {
         let (mut segments, open) = segments(8, false);
         segments.border.halt();
         assert!(!segments.tell(&open, 0, 1));
+    }
+
+    /// As in a long run: one thread draws and reads what became of it, the other takes and marks.
+    #[test]
+    fn two_threads_hand_a_ring_to_each_other_by_the_border() {
+        const REQUESTS: usize = 64;
+        let border = Arc::new(Border::default());
+        let mut plan = PlanLanes::from(room_for_plan(RING.capacity));
+        let mut marks = MarksLanes::from(Marks::for_requests(RING.capacity));
+        // SAFETY: a place is used by the thread that owns it by the border, which is what is tested.
+        let (drawn_plan, mut made_marks) = unsafe { (plan.second(), marks.second()) };
+        let mut segments = Segments::new(RING, Arc::clone(&border));
+        let hot = std::thread::spawn(move || {
+            let (mut open, mut done) = (segments.open(0), 0);
+            while !segments.is_all(done) {
+                if segments.border.drawn().0 == done {
+                    std::thread::yield_now();
+                    continue;
+                }
+                let drawn = segments.draw_on(&mut open, done);
+                for request in done..drawn {
+                    let place = request % RING.capacity;
+                    made_marks.done_ns[place] = drawn_plan.intended_ns[place] + 1;
+                    open.ended(place as u32);
+                }
+                done = drawn;
+                segments.tell(&open, done, 0);
+            }
+        });
+        let (mut drawn, mut summarised) = (0, 0);
+        while summarised < REQUESTS {
+            while drawn < REQUESTS && drawn + RING.segment <= summarised + RING.capacity {
+                for request in drawn..drawn + RING.segment {
+                    marks.clear(request % RING.capacity);
+                    plan.intended_ns[request % RING.capacity] = request as u64;
+                }
+                drawn += RING.segment;
+            }
+            border.tell_drawn(drawn, drawn == REQUESTS);
+            let (finished, _) = border.finished();
+            for request in summarised..finished {
+                assert_eq!(marks.done_ns[request % RING.capacity], request as u64 + 1);
+            }
+            summarised = finished;
+            std::thread::yield_now();
+        }
+        hot.join().unwrap();
+        assert_eq!(marks.into_marks().done_ns.len(), RING.capacity, "the other lanes are gone");
     }
 }

@@ -150,3 +150,27 @@ pub struct ThreadMeasurement {
     /// Sojourn times of the probe client beside the load, ns; empty without one.
     pub probe_sojourn_ns: sojourn_base::span::Times,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::lanes::MarksLanes;
+
+    #[test]
+    fn marks_of_two_threads_are_one_behind_the_other_and_cut_in_every_column() {
+        let mut marks = Marks::for_requests(3);
+        marks.done_ns[2] = 7;
+        let mut more = Marks::for_requests(2);
+        (more.done_ns[0], more.outcome[0], more.connection[0]) = (8, Outcome::Hit, 5);
+        marks.extend(more);
+        marks.truncate(4);
+        let mut lanes = MarksLanes::from(marks);
+        assert_eq!((lanes.done_ns[2], lanes.done_ns[3], lanes.connection[3]), (7, 8, 5));
+        lanes.clear(2);
+        let marks = lanes.into_marks();
+        assert_eq!(marks.done_ns, [0, 0, 0, 8]);
+        let columns = [&marks.free_ns, &marks.sent_ns, &marks.first_byte_ns].map(Vec::len);
+        let narrow = [marks.connection.len(), marks.reply_bytes.len(), marks.outcome.len()];
+        assert_eq!((columns, narrow), ([4; 3], [4; 3]));
+    }
+}
