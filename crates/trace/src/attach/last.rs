@@ -26,14 +26,12 @@ impl Last {
         let is_done = may_come_back()
             && unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER
             && unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) } == 0;
-        // SAFETY: it cannot fail.
-        is_done.then(|| Self { thread: unsafe { libc::gettid() }, wait: None })
+        is_done.then(|| Self { thread: own_thread(), wait: None })
     }
 
     /// The same, for so long at most: where all CPUs are full, whoever goes last may wait for ever.
     pub fn at_most(longest: Duration) -> Option<Self> {
-        // SAFETY: it cannot fail.
-        let thread = unsafe { libc::gettid() };
+        let thread = own_thread();
         let (sender, receiver) = channel();
         // Before this thread goes last, or the other one would go last, too.
         let waits = std::thread::Builder::new().spawn(move || {
@@ -52,6 +50,11 @@ impl Drop for Last {
         drop(self.wait.take());
         cpus::take_short_turns(self.thread);
     }
+}
+
+/// Asked of the kernel, because `gettid` is in glibc since 2.30 only, and releases are linked for 2.28.
+fn own_thread() -> libc::pid_t {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 /// From `SCHED_IDLE`: the kernel counts it as the lowest nice value.
