@@ -1,4 +1,4 @@
-"""On which systems the lab works: Linux measures, macOS reads records, Windows does neither.
+"""Linux measures, macOS reads records, Windows does neither.
 
 Records are opened by folder descriptors that follow no link, which Windows does not have. All that
 measures is Linux's own: scheduler, control groups, `/proc`.

@@ -144,14 +144,14 @@ def _speak_any_text() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     lowered.Process.is_own = arguments is None
 
     def run() -> int | None:
         _speak_any_text()  # writes what waits to be written, which may fail
-        if not HELP & {*given[1:]}:
-            system.check(next(iter(given), ""))
-        code: int | None = app(args=given, prog_name="sojourn", standalone_mode=False)
+        if not HELP & {*words[1:]}:
+            system.check(next(iter(words), ""))
+        code: int | None = app(args=words, prog_name="sojourn", standalone_mode=False)
         return code
 
     return guarded(run)
