@@ -33,11 +33,11 @@ def need(name: str) -> Any:
     Raises:
         HostFault: it is not installed.
     """
-    check(name)
+    require(name)
     return import_module(name)
 
 
-def check(name: str) -> None:
+def require(name: str) -> None:
     """Refuse before anything is measured what would lack a package at its end.
 
     Raises:

@@ -92,7 +92,7 @@ def write(
             fix="give one of the two",
         )
     exports = report.asked(export) if export else ()
-    extras.check(extras.PICTURES if pictures else extras.PAGES)
+    extras.require(extras.PICTURES if pictures else extras.PAGES)
     if every and out is not None:
         raise SpecFault(
             "--out is for one report, --all writes many",

@@ -108,7 +108,7 @@ def replicate(
     experiments = model.KINDS if is_all else (model.find(name),)
     length = share if share is not None else _share_of(profile)
     if report is not None:
-        extras.check(extras.PAGES)
+        extras.require(extras.PAGES)
     for path in (report, out):
         _check_folder(path)
     simulator = Simulator.find(jobs=jobs)

@@ -115,7 +115,7 @@ def run(
     exports = report.asked(export) if export else ()
     if study is None or every or only:
         _refuse(exports)
-        extras.check(extras.PAGES)
+        extras.require(extras.PAGES)
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
         return all_studies.run(
             names,

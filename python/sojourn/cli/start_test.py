@@ -119,6 +119,7 @@ def test_the_version_is_told_before_any_command_is_loaded() -> None:
         "sojourn.built",
         "sojourn.errors",
         "sojourn.extras",
+        "sojourn.system",
     }
     assert set(modules).isdisjoint({"typer", "inspect", "subprocess", "shutil"})
 

@@ -48,7 +48,7 @@ def _known() -> tuple[str, str]:
         of, script, known_by = json.loads(extras.SCRIPT.read_text("ascii"))
         if of == _OF:
             return str(script), str(known_by)
-    extras.check(extras.PICTURES)
+    extras.require(extras.PICTURES)
     key = f"library {version('vl-convert-python')} {_OF}"
     if (text := cache.load(key)) is not None:
         script, known_by = json.loads(text)

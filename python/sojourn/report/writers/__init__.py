@@ -55,7 +55,7 @@ def _asked(given: str) -> tuple[Writer, Path]:
     if what := _no_file(Path(file)):
         raise SpecFault(f"'{file}' {what}", at=at, fix="name a file in a folder that exists")
     if WRITERS[name].needs:
-        extras.check(WRITERS[name].needs)
+        extras.require(WRITERS[name].needs)
     return WRITERS[name], Path(file)
 
 
