@@ -118,3 +118,20 @@ def test_windows_is_refused_before_anything_is_loaded(
     monkeypatch.setattr(sys, "argv", ["sojourn", "show"])
     assert __main__.start() == 2
     assert "WSL" in capsys.readouterr().err
+
+
+def test_a_folder_that_was_removed_is_named(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = "import os, sys; os.rmdir(os.getcwd()); from sojourn.__main__ import start; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}sys.argv = ['sojourn', 'ls']; sys.exit(start())"],
+        cwd=gone,
+        env={**os.environ, "PYTHONPATH": str(Path(store.__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "at: the folder in which it is started" in done.stderr

@@ -16,7 +16,7 @@ def start() -> int:
     try:
         if sys.argv[1:] == ["--version"] and _said_version():
             return 0
-        if why := system.refusal():
+        if why := system.refusal() or _no_folder():
             sys.stderr.write(why)
             return Exit.USAGE
         from sojourn.cli.app import main  # noqa: PLC0415
@@ -46,6 +46,15 @@ def _compute_in_one_thread() -> None:
     them. Where one cannot be started it sends SIGINT to its own process, as if by ^C.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _no_folder() -> str:
+    """Why nothing can be done here: another program removed the folder; "" if it did not."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib costs a start 10 ms
+    except OSError as error:
+        return f"error: {error.strerror}\n  at: the folder in which it is started\n  fix: cd ~\n"
+    return ""
 
 
 def _said_version() -> bool:
