@@ -19,7 +19,7 @@ fn options(program: &str) -> BTreeSet<String> {
         .lines()
         .map(str::trim_start)
         .filter(|line| line.starts_with('-'))
-        .flat_map(|line| line.split([' ', ',', '=']).take(3))
+        .flat_map(|line| line.split([' ', ',', '=', '[']).take(3))
         .filter(|word| word.starts_with("--") && word.len() > 2)
         .map(str::to_owned)
         .collect()
