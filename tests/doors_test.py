@@ -25,6 +25,7 @@ WRITERS = {
     "cli/faults.py": "a traceback, by mkstemp; and /dev/null",
     "cli/named_file.py": "files for CI and pages, under the names that the user gave",
     "cli/own.py": "the study that `init` makes, under the name that the user gave",
+    "report/library.py": "the package's own script, when a release is made",
     "install/answers.py": "the lab's own cache",
     "install/cpp.py": "the lab's own cache",
     "install/debs.py": "the lab's own cache",

@@ -68,7 +68,7 @@ class Planned:
             question=self.whole.question,
             planned=len(self.ahead.points) if self.ahead else 0,
             planned_s=self.ahead.wall_s if self.ahead else 0.0,
-            **_left_out(self.held.skipped),
+            **not_measured.of_entry(self.held.skipped),
             reason=self.fault.what if self.fault else "",
             mend=self.fault.fix if self.fault else "",
             state=_state(self.fault) if self.fault else index.WAITING,
@@ -340,15 +340,10 @@ def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign)
     return {
         "verdict": str(findings.verdict),
         "answer": report.answer(findings, questions.parts()),
-        **_left_out(findings.left_out),
+        **not_measured.of_entry(findings.left_out),
         "report": _within(campaign.folder, page) if page else "",
         "record": _within(campaign.folder, path),
     }
-
-
-def _left_out(every: Sequence[left_out.LeftOut]) -> dict[str, Any]:
-    """Combinations without an answer: the reasons, each once, and how many there are."""
-    return {"left_out": tuple(not_measured.lines(every)), "left_count": len(every)}
 
 
 def _answered(found: Findings) -> dict[str, Any]:
@@ -375,7 +370,7 @@ def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
         answer=report.answer(found, questions.parts()),
         points=len(found.points),
         wall_s=found.wall_s,
-        **_left_out(found.left_out),
+        **not_measured.of_entry(found.left_out),
         record=_within(folder, done.path),
         report=_within(folder, page) if page else "",
         **_answered(found),

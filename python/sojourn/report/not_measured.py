@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from sojourn.plan.left_out import LeftOut
 from sojourn.report import labels
@@ -28,6 +29,11 @@ def lines(every: Iterable[LeftOut]) -> Iterator[str]:
         if len(alike) > 1:
             who = f"{len(alike)} combinations ({who})" if who else f"{len(alike)} combinations"
         yield ": ".join(filter(None, (state, who, why)))
+
+
+def of_entry(every: Collection[LeftOut]) -> dict[str, Any]:
+    """What the page of many studies has of them: each reason once, and how many there are."""
+    return {"left_out": tuple(lines(every)), "left_count": len(every)}
 
 
 def _name(one: LeftOut) -> str:
