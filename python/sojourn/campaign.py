@@ -247,7 +247,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     """A row of the file; ValueError if the lab does not write such. Paths lead nowhere else."""
     given = {field.name: row[field.name] for field in fields(Entry) if field.name in row}
     given["left_out"] = tuple(map(str, given.get("left_out", ())))
-    given.setdefault("left_count", len(given["left_out"]))  # older ones have a line for each
+    given.setdefault("left_count", len(given["left_out"]))
     entry = Entry(**given)
     for field in fields(Entry):
         value, usual = getattr(entry, field.name), field.default
@@ -378,8 +378,7 @@ def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
 
 
 def _faulty(one: Planned, fault: Fault, folder: Path) -> Entry:
-    mend = fault.fix
-    entry = replace(one.entry, state=_state(fault), reason=fault.what, mend=mend)
+    entry = replace(one.entry, state=_state(fault), reason=fault.what, mend=fault.fix)
     return _with_what_is_kept(entry, one, folder)
 
 
