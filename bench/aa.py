@@ -38,23 +38,23 @@ from sojourn.stats.quantiles import estimate
 
 LEVEL = 0.05
 QUANTILES = (0.5, 0.99)
-KEPT = Path(__file__).parent / "runs"
+RUNS = Path(__file__).parent / "runs"
 SOJOURN = Path(sys.executable).parent / "sojourn"
 
 
 def main() -> int:
     asked = arguments()
     with tempfile.TemporaryDirectory(prefix="sojourn-aa-") as name:
-        with contextlib.suppress(KeyboardInterrupt):  # what there is by then is told
+        with contextlib.suppress(KeyboardInterrupt):  # what there is by then is reported
             measure(asked, Path(name))
         record = store.read(store.resolve(Path(name), None))
         pairs = pairs_of(record)
-    found = {f"p{q * 100:g}": said(pairs, q) for q in QUANTILES}
-    KEPT.mkdir(exist_ok=True)
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-aa.json"
-    kept = {"asked": vars(asked), "found": found, "pairs": pairs}
-    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    print(table(found, len(pairs)))
+    results = {f"p{q * 100:g}": differing_shares(pairs, q) for q in QUANTILES}
+    RUNS.mkdir(exist_ok=True)
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-aa.json"
+    selected = {"asked": vars(asked), "found": results, "pairs": pairs}
+    path.write_text(json.dumps(selected, indent=1) + "\n", encoding="utf-8")
+    print(table(results, len(pairs)))
     print(f"kept in {path}")
     return 0
 
@@ -88,8 +88,8 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
         text=True,
     )
     head, *services = checked.stdout.split("[[services]]")
-    mine = next(text for text in services if 'kind = "memcached"' in text)
-    study.write_text(f"{head}[[services]]{mine}", encoding="utf-8")
+    own = next(text for text in services if 'kind = "memcached"' in text)
+    study.write_text(f"{head}[[services]]{own}", encoding="utf-8")
     ended = subprocess.run([SOJOURN, "run", study, "--results", results], check=False)
     if ended.returncode not in {0, 1, 3}:
         sys.exit(f"the study failed with exit code {ended.returncode}")
@@ -97,8 +97,8 @@ def measure(asked: argparse.Namespace, results: Path) -> None:
 
 def pairs_of(record: store.Record) -> list[dict[str, Any]]:
     """Both runs of each pair that can be believed, with the interval of each quantile."""
-    given = stored.given(record, PLANS, readers())
-    sweep = [m for m in given.measured if m.outcome.point.phase == Phase.SWEEP]
+    inputs = stored.study_data(record, PLANS, readers())
+    sweep = [m for m in inputs.measured if m.outcome.point.phase == Phase.SWEEP]
     judged = [runs.judge(m, None) for m in sweep]
     return [
         {"key": one.run.key, "runs": [numbers(one), numbers(other)]}
@@ -107,16 +107,16 @@ def pairs_of(record: store.Record) -> list[dict[str, Any]]:
 
 
 def numbers(judged: runs.Judged) -> dict[str, Any]:
-    found = {}
+    results = {}
     for q in QUANTILES:
         ratio = runs.ratio([judged], q)
         at = estimate(judged.measured.sojourn, q, correlation=ratio)
         ends = at.interval and (at.interval.lo, at.interval.hi)
-        found[f"p{q * 100:g}"] = {"ns": at.value, "interval": ends}
-    return found
+        results[f"p{q * 100:g}"] = {"ns": at.value, "interval": ends}
+    return results
 
 
-def said(pairs: list[dict[str, Any]], q: float) -> dict[str, Any]:
+def differing_shares(pairs: list[dict[str, Any]], q: float) -> dict[str, Any]:
     """How often each test says that a pair differs."""
     name = f"p{q * 100:g}"
     both = [[run[name] for run in pair["runs"]] for pair in pairs]
@@ -139,9 +139,9 @@ def said(pairs: list[dict[str, Any]], q: float) -> dict[str, Any]:
     return {"pairs": m, "sigma": sigma, "noise floor": by_floor, "intervals": apart}
 
 
-def table(found: dict[str, dict[str, Any]], asked: int) -> str:
+def table(results: dict[str, dict[str, Any]], asked: int) -> str:
     lines = [f"{asked} pairs of equal runs; 'differs' at {LEVEL:.0%}"]
-    for name, row in found.items():
+    for name, row in results.items():
         if "sigma" not in row:
             lines.append(f"{name}: {row['pairs']} pairs say nothing")
             continue

@@ -50,26 +50,26 @@ def main() -> int:
     for name, default in NUMBERS.items():
         trying.add_argument(f"--{name}", type=int, default=default)
     parts.add_parser("table").add_argument("files", type=Path, nargs="+")
-    given = parser.parse_args()
-    return printed(given.files if given.do == "table" else [tried(given)])
+    args = parser.parse_args()
+    return printed(args.files if args.do == "table" else [tried(args)])
 
 
-def tried(given: argparse.Namespace) -> Path:
+def tried(namespace: argparse.Namespace) -> Path:
     """Try each n and keep its row; the first line says what was asked, and is the sound run."""
-    error = getattr(errno, given.error, None) or int(given.error)
-    numbers = {name: getattr(given, name) for name in NUMBERS}
-    asked = faulty.Asked(calls=given.calls, error=error, **numbers)
-    at = "real" if given.real else "simulated"
-    about = {"machine": at, "kind": given.calls, "error": given.error, **numbers}
+    error = getattr(errno, namespace.error, None) or int(namespace.error)
+    numbers = {name: getattr(namespace, name) for name in NUMBERS}
+    asked = faulty.Asked(calls=namespace.calls, error=error, **numbers)
+    at = "real" if namespace.real else "simulated"
+    about = {"machine": at, "kind": namespace.calls, "error": namespace.error, **numbers}
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = RUNS / f"{stamp}-faults-{at}-{given.calls}-{given.error}-{given.first}.jsonl"
+    path = RUNS / f"{stamp}-faults-{at}-{namespace.calls}-{namespace.error}-{namespace.first}.jsonl"
     with tempfile.TemporaryDirectory(prefix="faults-") as name, path.open("w") as out:
-        runs = faulty.real if given.real else faulty.simulated
+        runs = faulty.real if namespace.real else faulty.simulated
         rows = runs(faulty.shim(Path(name)), Path(name), asked)
         sound = next(rows)
         print(json.dumps({**about, **short(sound, "")}), file=out, flush=True)
         for row in rows:
-            bad = wrong(sound, row, is_exact=not given.real)
+            bad = wrong(sound, row, is_exact=not namespace.real)
             print(json.dumps(short(row, bad)), file=out, flush=True)
     print(path)
     return path
@@ -79,9 +79,9 @@ def short(row: dict[str, Any], bad: str) -> dict[str, Any]:
     """What is stored of a row: all of it where something does not hold."""
     if bad:
         return {**row, "wrong": bad}
-    kept = {key: row[key] for key in ("n", "calls", "call", "code", "again") if key in row}
-    said = " ".join(row["err"].partition("error:")[2].split())
-    return {**kept, "said": said, "complete": row["left"]["complete"], "wrong": ""}
+    selected = {key: row[key] for key in ("n", "calls", "call", "code", "again") if key in row}
+    text = " ".join(row["err"].partition("error:")[2].split())
+    return {**selected, "said": text, "complete": row["left"]["complete"], "wrong": ""}
 
 
 def wrong(sound: dict[str, Any], row: dict[str, Any], *, is_exact: bool) -> str:

@@ -39,7 +39,7 @@ from servers import await_port
 from sojourn.places import ports
 
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
-KEPT = Path(__file__).parent / "runs"
+RUNS = Path(__file__).parent / "runs"
 MOUNT = Path("/sys/fs/cgroup/cpu")  # version 1
 GONE_S = 5.0
 SERVICE, NEIGHBOUR, CLIENT = "service", "neighbour", "client"
@@ -100,7 +100,7 @@ def main() -> int:
             rows.append({"round": number, "arm": arm.name, **measured(arm, asked, number)})
             print(line(rows[-1]), flush=True)
     print(table(arms, rows))
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-groups.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-groups.json"
     kernel = os.uname().release
     path.write_text(json.dumps({"kernel": kernel, "rate": asked.rate, "rows": rows}, indent=1))
     print(f"kept in {path}")

@@ -54,7 +54,7 @@ bound = "1ms"
 [services.load]
 connections = 64
 """
-KEPT = Path(__file__).parent / "runs"
+RUNS = Path(__file__).parent / "runs"
 WARMUP_S = 0.5
 LEAD_S, TRAIL_S = 1.5, 1.0  # of the load, in which it is not looked at who runs there
 ALONE, LAB = "alone", "lab"
@@ -73,7 +73,7 @@ def main() -> int:
             for which in (ALONE, LAB) if number % 2 else (LAB, ALONE):
                 measured = bench.alone if which == ALONE else bench.by_the_lab
                 rows.append({"round": number, "arm": which, **measured(number)})
-                print(told(rows[-1]), flush=True)
+                print(summary(rows[-1]), flush=True)
     print(table(rows))
     print(f"kept in {keep(asked, rows)}")
     return 0
@@ -202,14 +202,14 @@ def parties(look: dict[str, Any]) -> dict[str, list[float]]:
     """
     length_s, tasks = look["duration_ns"] / 1e9, look["tasks"]
     client = max((t for t in tasks if t["name"] == "sojourn-load"), key=lambda t: t["run_ns"])
-    found = {name: [0.0, 0.0, 0.0] for name in PARTIES}
+    values = {name: [0.0, 0.0, 0.0] for name in PARTIES}
     for task in tasks:
         if task is not client:
-            turns = found[party(task, client)]
+            turns = values[party(task, client)]
             turns[0] += task["runs"] / length_s
             turns[1] += task["run_ns"] / 1e9 / length_s
             turns[2] += task["long_runs"] / length_s
-    return found
+    return values
 
 
 def party(task: dict[str, Any], client: dict[str, Any]) -> str:
@@ -220,7 +220,7 @@ def party(task: dict[str, Any], client: dict[str, Any]) -> str:
     return "sampler" if task["name"] == "sojourn-counter" else "others"
 
 
-def told(one: dict[str, Any]) -> str:
+def summary(one: dict[str, Any]) -> str:
     turns = [f"{name} {n:.1f}/s {share:.3%}" for name, (n, share, _) in one.get("who", {}).items()]
     return (
         f"{one['round']:>3} {one['arm']:6} {one['stops_per_s']:6.2f} stops/s {one['share']:8.3%} "
@@ -251,8 +251,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def keep(asked: argparse.Namespace, rows: list[dict[str, Any]]) -> Path:
-    KEPT.mkdir(exist_ok=True)
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-lab_stops.json"
+    RUNS.mkdir(exist_ok=True)
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-lab_stops.json"
     path.write_text(json.dumps({"asked": vars(asked), "rows": rows}, indent=1) + "\n")
     return path
 

@@ -28,7 +28,7 @@ from wire.usual import servers
 from wire.usual.cases import CASES, Case
 
 OURS, GO = "sojourn-load", "Go"
-KEPT = Path(__file__).parent / "runs"
+RUNS = Path(__file__).parent / "runs"
 LAST_S = 30.0  # beyond the load's own length
 
 
@@ -82,18 +82,18 @@ def ours(case: Case, scheme: str, port: int, number: int) -> Row:
     done = _run(words, case)
     if not done.stdout:
         raise RuntimeError(done.stderr[-400:])
-    found = json.loads(done.stdout)
-    checks = found["checks"]
+    result = json.loads(done.stdout)
+    checks = result["checks"]
     return Row(
         case.name,
         scheme,
         OURS,
         number,
-        found["requests"],
-        found["errors"],
+        result["requests"],
+        result["errors"],
         checks["sent_again"],
         checks["reconnects"],
-        (*found["reasons"], *found["notes"]),
+        (*result["reasons"], *result["notes"]),
     )
 
 
@@ -115,8 +115,8 @@ def go(case: Case, scheme: str, port: int, number: int) -> Row:
     done = _run(words, case)
     if done.returncode:
         raise RuntimeError(done.stderr[-400:])
-    found = json.loads(done.stdout)
-    return Row(case.name, scheme, GO, number, found["requests"], found["lost"])
+    result = json.loads(done.stdout)
+    return Row(case.name, scheme, GO, number, result["requests"], result["lost"])
 
 
 def _run(words: list[str], case: Case) -> subprocess.CompletedProcess[str]:
@@ -142,7 +142,7 @@ def attempt(
                 timer.join()
 
 
-def collect(asked: argparse.Namespace, kept: Path) -> tuple[list[Row], list[str]]:
+def collect(asked: argparse.Namespace, path: Path) -> tuple[list[Row], list[str]]:
     """All rows, each kept as it comes, and what could not be run."""
     rows: list[Row] = []
     left: list[str] = []
@@ -152,13 +152,13 @@ def collect(asked: argparse.Namespace, kept: Path) -> tuple[list[Row], list[str]
             continue
         for scheme in case.schemes:
             for number in range(asked.rounds if asked.only in f"{case.name} {scheme}" else 0):
-                for found in (_one(client, case, scheme, number) for client in (go, ours)):
-                    if isinstance(found, str):
-                        left.append(found)
+                for result in (_one(client, case, scheme, number) for client in (go, ours)):
+                    if isinstance(result, str):
+                        left.append(result)
                         continue
-                    rows.append(found)
-                    with kept.open("a") as file:
-                        file.write(json.dumps(asdict(found)) + "\n")
+                    rows.append(result)
+                    with path.open("a") as file:
+                        file.write(json.dumps(asdict(result)) + "\n")
     return rows, left
 
 
@@ -180,8 +180,8 @@ def table(rows: list[Row]) -> tuple[str, bool]:
     lines = [f"{'case':52} {'scheme':6} {'Go':>12} {'ours':>12} {'again':>6}  right"]
     is_right = True
     for case, scheme in dict.fromkeys((row.case, row.scheme) for row in rows):
-        mine = [row for row in rows if (row.case, row.scheme) == (case, scheme)]
-        of = {who: [row for row in mine if row.client == who] for who in (GO, OURS)}
+        own = [row for row in rows if (row.case, row.scheme) == (case, scheme)]
+        of = {who: [row for row in own if row.client == who] for who in (GO, OURS)}
         if not all(of.values()):
             continue
         lost = {who: sum(row.count for row in of[who]) for who in of}
@@ -207,7 +207,7 @@ def main() -> int:
     programs = os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent
     os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    folder = KEPT / f"{stamp}-losses"
+    folder = RUNS / f"{stamp}-losses"
     folder.mkdir()
     rows, left = collect(asked, folder / "rows.jsonl")
     text, is_right = table(rows)

@@ -182,7 +182,7 @@ def run(command: list[str], server: Served, seconds: float) -> tuple[str, list[L
             time.sleep(LOOK_S)
         out.seek(0)
         text = out.read()
-    if process.returncode not in {0, 3}:  # 3: ours, "unknown"; kept, for steal stands beside it
+    if process.returncode not in {0, 3}:  # 3: ours, "unknown"; kept, for steal is beside it
         why = signal.Signals(-process.returncode).name if process.returncode < 0 else "an error"
         raise RuntimeError(f"{command[0]} ended with {why}: {text[-400:]}")
     return text, looks

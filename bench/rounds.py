@@ -1,4 +1,4 @@
-"""Rounds of one case: every tool in turn on the same server; and where their rows are kept."""
+"""Rounds of one case: every tool in turn on the same server; and where their rows are stored."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def interleaved(
 ) -> list[Row]:
     """Rows of a case: in each of `asked.rounds` every tool runs once, in random order.
 
-    A round in which others used the CPUs is kept, does not count, and is run again.
+    A round in which others used the CPUs is stored, does not count, and is run again.
     """
     rows: list[Row] = []
     clean = 0

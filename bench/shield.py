@@ -94,7 +94,7 @@ class Bench:
             pair = (SHIELDED, ORDINARY) if number % 2 == 0 else (ORDINARY, SHIELDED)
             for which in pair:
                 rows.append(self.run(number, which, peak / 2, seconds))
-                print(told(rows[-1]), flush=True)
+                print(row_text(rows[-1]), flush=True)
         return rows
 
     def run(self, number: int, which: str, rate: float, seconds: float) -> dict[str, Any]:
@@ -128,8 +128,8 @@ class Bench:
 
     def wait_ns(self) -> int:
         files = (Path(schedstat.path(t.pid, t.tid)) for t in proc.tasks(self.pid))
-        found = (schedstat.parse(file.read_text()) for file in files)
-        return sum(one.waited_ns for one in found if one)
+        results = (schedstat.parse(file.read_text()) for file in files)
+        return sum(one.waited_ns for one in results if one)
 
     def load(self, *words: str) -> dict[str, Any]:
         line = [LOAD, self.url, *words, "--connections", "32", "--wait", "spin"]
@@ -153,7 +153,7 @@ def in_json(value: Any) -> Any:
     return None if value == math.inf else value
 
 
-def told(row: dict[str, Any]) -> str:
+def row_text(row: dict[str, Any]) -> str:
     return (
         f"  {row['round']:2} {row['shield']:11} p99 {row['p99_us']:8.1f} µs, p99.9 "
         f"{row['p99.9_us']:8.1f} µs, longest {row['longest_us']:8.0f} µs, wait "
@@ -168,9 +168,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [head + "   (µs: median, least–most; ratio: median over the pairs)"]
     for server in dict.fromkeys(row["server"] for row in rows):
         for name in QUANTILES.values():
-            mine = [row for row in rows if row["server"] == server]
+            own = [row for row in rows if row["server"] == server]
             both = {
-                which: {row["round"]: row[name] for row in mine if row["shield"] == which}
+                which: {row["round"]: row[name] for row in own if row["shield"] == which}
                 for which in (SHIELDED, ORDINARY)
             }
             known = [n for n, value in both[SHIELDED].items() if math.isfinite(value)]

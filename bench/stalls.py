@@ -68,13 +68,13 @@ def main() -> int:
                         with stalls(family) as lengths:
                             result = load(target, out, *spinning(transport, asked.seconds, server))
                         rows.append(row(number, server, transport, lengths, result))
-                        print(told(rows[-1]), flush=True)
+                        print(row_text(rows[-1]), flush=True)
                 outages[server] = client_outage(target, out, server)
     print(verdicts(rows))
     for server, outage in outages.items():
         print(f"{server:10}{outage_text(outage)}")
-    kept = keep({"stalls": rows, "client_outage": outages})
-    print(f"kept in {kept}")
+    path = keep({"stalls": rows, "client_outage": outages})
+    print(f"kept in {path}")
     return 0
 
 
@@ -107,7 +107,7 @@ def stalls(family: Callable[[], list[int]]) -> Iterator[list[float]]:
     over = threading.Event()
 
     def stall() -> None:
-        os.sched_setaffinity(0, {SERVER_CPU})  # this thread: nobody else runs there in a stall
+        os.sched_setaffinity(0, {SERVER_CPU})  # this thread: no one else runs there in a stall
         due = time.monotonic() + PERIOD_S / 2
         late = 0.001  # by which a sleep ends too late here, learned from stall to stall
         while not over.wait(max(0.0, due - time.monotonic())):
@@ -181,7 +181,7 @@ def row(
     }
 
 
-def told(one: dict[str, Any]) -> str:
+def row_text(one: dict[str, Any]) -> str:
     reasons = f" ({one['reasons'][0]})" if one["reasons"] else ""
     return (
         f"{one['server']:10}{one['transport']:9} stopped for {one['stall_ms']} ms a second: "
@@ -193,10 +193,10 @@ def verdicts(rows: list[dict[str, Any]]) -> str:
     """The median of each transport's believed runs against what is true."""
     lines = []
     for server, transport in itertools.product(RATES, ("io_uring", "epoll")):
-        mine = [r for r in rows if (r["server"], r["transport"]) == (server, transport)]
-        if not mine:
+        own = [r for r in rows if (r["server"], r["transport"]) == (server, transport)]
+        if not own:
             continue
-        believed = [r for r in mine if r["verdict"] != "unknown"]
+        believed = [r for r in own if r["verdict"] != "unknown"]
         for q, wanted in WANTED_MS.items():
             head = f"{server:10}{transport:9} {q}:"
             if not believed:

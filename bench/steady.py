@@ -106,8 +106,8 @@ def main() -> int:
 def share(case: Case, length_s: float, runs: int, seed: int) -> str:
     """Of so many runs, the share that is called not steady or cold."""
     rng = np.random.default_rng([seed, round(1000 * length_s)])
-    found = [judged(case, length_s, rng) for _ in range(runs)]
-    return f"{100 * sum(one.is_steady is False or bool(one.cold) for one in found) / runs:.1f} %"
+    results = [judged(case, length_s, rng) for _ in range(runs)]
+    return f"{100 * sum(one.is_steady is False or bool(one.cold) for one in results) / runs:.1f} %"
 
 
 def judged(case: Case, length_s: float, rng: Generator) -> steady.Steadiness:

@@ -47,7 +47,7 @@ def middle(values: list[float | None]) -> float | None:
 def ratios(rows: list[Row]) -> list[tuple[str, str, str, str, float, float, float]]:
     """(case, ours, tool, field, least, median, most) of ours / theirs within the same round."""
     by_round = {(row.round, row.case, row.peer): row for row in rows if counts(row)}
-    found: dict[tuple[str, str, str, str], list[float]] = defaultdict(list)
+    values: dict[tuple[str, str, str, str], list[float]] = defaultdict(list)
     for row in by_round.values():
         if not row.peer.startswith(OURS):
             continue
@@ -55,10 +55,10 @@ def ratios(rows: list[Row]) -> list[tuple[str, str, str, str, float, float, floa
             if (number, case) != (row.round, row.case) or peer.startswith(OURS):
                 continue
             for field in FIELDS:
-                mine, theirs = getattr(row, field), getattr(other, field)
-                if mine is not None and theirs:
-                    found[case, row.peer, peer, field].append(mine / theirs)
-    return [(*key, min(v), median(v), max(v)) for key, v in found.items()]
+                own, others = getattr(row, field), getattr(other, field)
+                if own is not None and others:
+                    values[case, row.peer, peer, field].append(own / others)
+    return [(*key, min(v), median(v), max(v)) for key, v in values.items()]
 
 
 def show(rows: list[Row], blind: set[str]) -> str:

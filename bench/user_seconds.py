@@ -92,11 +92,11 @@ def ran(tree: Path, words: list[str], cache: Path, **more: str) -> tuple[int, fl
     return process.returncode, cpu_s, used.ru_maxrss / 1024, other
 
 
-def rows_of(number: int, name: str, tree: Path, given: Path, temp: Path) -> list[Row]:
+def rows_of(number: int, name: str, tree: Path, inputs: Path, temp: Path) -> list[Row]:
     """One run of each command as of one tree."""
     place = temp / f"{name}-{number}"
     results, cache = place / "results", place / "cache"
-    shutil.copytree(given, results, symlinks=True)
+    shutil.copytree(inputs, results, symlinks=True)
     own = ["--results", str(results)]
     todo = list(ALONE.items())
     todo += [(label, [*words, *own]) for label, words in OF_RECORDS.items()]
@@ -114,13 +114,13 @@ def rows_of(number: int, name: str, tree: Path, given: Path, temp: Path) -> list
             (f"show {study} after report", ["show", str(record), "--json"]),
             (f"report {study} again", ["report", str(record)]),
         ]
-    found = []
+    rows = []
     for label, words in todo:
         more = COMPLETE if label == "completion" else {}
         code, cpu_s, peak_mb, other = ran(tree, words, cache, **more)
         page = Path(words[1]) / "report.html" if words[:1] == ["report"] else None
         page_kb = page.stat().st_size / 1e3 if page and page.is_file() else 0.0
-        found.append(
+        rows.append(
             Row(
                 round=number,
                 tree=name,
@@ -133,7 +133,7 @@ def rows_of(number: int, name: str, tree: Path, given: Path, temp: Path) -> list
             )
         )
     shutil.rmtree(place)
-    return found
+    return rows
 
 
 def table(rows: list[Row], against: str) -> str:
@@ -146,8 +146,8 @@ def table(rows: list[Row], against: str) -> str:
         cells = []
         for key in ("cpu_s", "peak_mb", "page_kb"):
             now, then = (
-                statistics.median([getattr(r, key) for r in mine]) if mine else None
-                for mine in (
+                statistics.median([getattr(r, key) for r in own]) if own else None
+                for own in (
                     [r for r in rows if (r.tree, r.command) == (tree, command)]
                     for tree in ("now", "then")
                 )
@@ -184,15 +184,15 @@ def main() -> None:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as name:
         temp = Path(name)
-        given = args.results
-        if given is None:
-            given = temp / "golden"
+        results = args.results
+        if results is None:
+            results = temp / "golden"
             with tarfile.open(GOLDEN) as files:
-                files.extractall(given)  # noqa: S202 - of our own repository
+                files.extractall(results)  # noqa: S202 - of our own repository
         trees = {"now": ROOT, "then": tree_of(args.against, temp / "then")}
         for number in range(args.rounds):
             for tree in random.sample(list(trees), len(trees)):
-                rows += rows_of(number, tree, trees[tree], given, temp)
+                rows += rows_of(number, tree, trees[tree], results, temp)
                 print(f"round {number + 1} of {args.rounds}: {tree}", file=sys.stderr)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     rows_file = Path(__file__).parent / "runs" / f"{stamp}-user-seconds.json"

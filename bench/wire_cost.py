@@ -57,7 +57,7 @@ COUNTED = (
 
 
 class Bound(Peer):
-    """A tool that has been told of a server."""
+    """A tool that has been reported about a server."""
 
     def __init__(self, tool: Tool, at: Endpoint) -> None:
         self.tool, self.at = tool, at
@@ -123,11 +123,13 @@ def versions(rows: list[Row]) -> str:
     """A list of the tools that took part, each with what it says of its version."""
     ran = {row.peer for row in rows}
     asked = {tool.program: tool.version for tool in TOOLS if tool.name in ran}
-    lines = [f"- {Path(program).name}: {said(program, *how)}" for program, how in asked.items()]
+    lines = [
+        f"- {Path(program).name}: {first_line(program, *how)}" for program, how in asked.items()
+    ]
     return "\n\n" + "\n".join(lines)
 
 
-def said(*words: str) -> str:
+def first_line(*words: str) -> str:
     """The first line that a program writes, wherever it writes it."""
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     return next(iter((done.stdout + done.stderr).strip().splitlines()), "says nothing")

@@ -25,7 +25,7 @@ ALLOWED = {
     "PSF-2.0", "Unicode-3.0", "Unlicense", "Zlib",
 }
 # fmt: on
-# Used by those who develop, given on to nobody, and not changed.
+# Used by those who develop, given on to no one, and not changed.
 ALLOWED_TO_DEVELOP = {"hypothesis": "MPL-2.0", "pathspec": "MPL-2.0"}
 # Classifiers of old packages that name no version; the version as their licence files have it.
 BY_WORDS = {
@@ -79,22 +79,22 @@ def _one(words: list[str], known: set[str]) -> tuple[bool, list[str]]:
 
 
 def of_python() -> Iterator[tuple[str, str]]:
-    """(name, SPDX expression or what stands in its place) of what is installed."""
+    """(name, SPDX expression or what is in its place) of what is installed."""
     for package in metadata.distributions():
         about = package.metadata
-        found = [about.get("License-Expression"), about.get("License")]
+        results = [about.get("License-Expression"), about.get("License")]
         named = [
             c.rpartition(" :: ")[2] for c in about.get_all("Classifier") or () if "License" in c
         ]
-        told = [BY_WORDS.get(text, text) for text in (*found, *named) if text]
-        readable = [text for text in told if len(text) < 100 and allowed(text, "MPL-2.0")]
-        yield about["Name"].lower(), (readable or told or [""])[0]
+        reports = [BY_WORDS.get(text, text) for text in (*results, *named) if text]
+        readable = [text for text in reports if len(text) < 100 and allowed(text, "MPL-2.0")]
+        yield about["Name"].lower(), (readable or reports or [""])[0]
 
 
 def of_rust() -> Iterator[tuple[str, str]]:
     """(name, SPDX expression) of every crate that is not ours."""
-    told = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
-    host = re.findall(r"^host: (\S+)", told, re.MULTILINE)[0]
+    stdout = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    host = re.findall(r"^host: (\S+)", stdout, re.MULTILINE)[0]
     words = ["cargo", "metadata", "--locked", "--all-features", "--format-version", "1"]
     done = subprocess.run(
         [*words, "--filter-platform", host], cwd=ROOT, capture_output=True, text=True, check=True
@@ -112,9 +112,9 @@ def main() -> int:
         count += 1
         if not allowed(expression, ALLOWED_TO_DEVELOP.get(name, "")):
             wrong.append((name, " ".join(expression.split())[:60] or "nothing"))
-    for name, said in wrong:
+    for name, text in wrong:
         print(
-            f"error: {name} says '{said}' of its licence, which is not allowed here\n"
+            f"error: {name} says '{text}' of its licence, which is not allowed here\n"
             "  at: scripts/licences.py\n"
             "  fix: do without it, or read its licence and write it down there",
             file=sys.stderr,

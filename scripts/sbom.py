@@ -35,9 +35,9 @@ def crates(text: str) -> Iterator[dict[str, Any]]:
 
 def wheels(text: str) -> Iterator[dict[str, Any]]:
     """Components of a requirements.lock: a hash for each file that may be installed."""
-    for found in PINNED.finditer(text):
-        hashes = re.findall(r"--hash=sha256:(\w+)", found["rest"])
-        yield _component("pypi", found["name"], found["version"], hashes)
+    for result in PINNED.finditer(text):
+        hashes = re.findall(r"--hash=sha256:(\w+)", result["rest"])
+        yield _component("pypi", result["name"], result["version"], hashes)
 
 
 def _component(kind: str, name: str, version: str, hashes: list[str]) -> dict[str, Any]:

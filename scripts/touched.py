@@ -37,17 +37,17 @@ def changed(root: Path, base: str) -> list[str]:
 
 def below(root: Path) -> dict[str, set[str]]:
     """By crate, its folder's name: the crates of this workspace that its manifest names."""
-    found = {}
+    results = {}
     for path in sorted(root.glob("crates/*/Cargo.toml")):
         manifest = tomllib.loads(path.read_text())
         tables = (manifest.get(key, {}) for key in ("dependencies", "dev-dependencies"))
         names = {name for table in tables for name in table if name.startswith("sojourn-")}
-        found[path.parent.name] = {name.removeprefix("sojourn-") for name in names}
-    return found
+        results[path.parent.name] = {name.removeprefix("sojourn-") for name in names}
+    return results
 
 
-def crates(paths: Iterable[str], stands_on: Mapping[str, set[str]]) -> dict[str, bool]:
-    """Crates to test: whether each has changed itself, or only stands on one that has.
+def crates(paths: Iterable[str], stored_on: Mapping[str, set[str]]) -> dict[str, bool]:
+    """Crates to test: whether each has changed itself, or only is on one that has.
 
     >>> crates(["crates/b/src/lib.rs"], {"a": set(), "b": {"a"}, "c": {"b"}, "d": {"c"}})
     {'b': True, 'c': False, 'd': False}
@@ -56,14 +56,14 @@ def crates(paths: Iterable[str], stands_on: Mapping[str, set[str]]) -> dict[str,
     """
     paths = list(paths)
     if any(path in OF_ALL_CRATES for path in paths):
-        return dict.fromkeys(stands_on, True)
+        return dict.fromkeys(stored_on, True)
     named = {path.split("/")[1] for path in paths if path.startswith("crates/")}
-    own = [name for name in stands_on if name in named]
+    own = [name for name in stored_on if name in named]
     touched, fresh = set(own), set(own)
     while fresh:
-        fresh = {name for name, under in stands_on.items() if under & fresh} - touched
+        fresh = {name for name, under in stored_on.items() if under & fresh} - touched
         touched |= fresh
-    return {name: name in own for name in stands_on if name in touched}
+    return {name: name in own for name in stored_on if name in touched}
 
 
 def checks(paths: Iterable[str]) -> list[str]:
@@ -106,15 +106,15 @@ def distances(start: Iterable[str], importers: Callable[[str], Iterable[str]]) -
     >>> distances(["a"], {"a": ["b"], "b": ["c"], "c": ["a"]}.__getitem__)
     {'a': 0, 'b': 1, 'c': 2}
     """
-    found = dict.fromkeys(start, 0)
-    fresh = list(found)
+    numbers = dict.fromkeys(start, 0)
+    fresh = list(numbers)
     while fresh:
         at = fresh.pop(0)
         for one in sorted(importers(at)):
-            if one not in found:
-                found[one] = found[at] + 1
+            if one not in numbers:
+                numbers[one] = numbers[at] + 1
                 fresh.append(one)
-    return found
+    return numbers
 
 
 def tests(
@@ -128,20 +128,20 @@ def tests(
         beside: by path, the text of the tests that are in no package. They are near if they name
             what changed or have its name, and next if they look through all files.
     """
-    found = {path: 0 for path in paths if path in beside}
+    numbers = {path: 0 for path in paths if path in beside}
     for module, distance in far.items():
         path = f"python/{module.replace('.', '/')}.py"
         is_test = path.endswith(SUFFIX)
         if is_test or (distance == 0 and path in paths):  # a module itself for its doctests
-            found[path] = distance
+            numbers[path] = distance
     names = {Path(path).name for path in paths} | {Path(path).stem for path in paths}
     for path, text in beside.items():
         is_near = Path(path).name.removesuffix(SUFFIX) in names or any(
             f'"{name}"' in text or f"/{name}" in text for name in names
         )
         if is_near or "rglob(" in text:
-            found.setdefault(path, 1 if is_near else EVERYWHERE)
-    return found
+            numbers.setdefault(path, 1 if is_near else EVERYWHERE)
+    return numbers
 
 
 def recorded_s(report: Path) -> dict[str, float]:
@@ -150,11 +150,11 @@ def recorded_s(report: Path) -> dict[str, float]:
         cases = ET.parse(report).iter("testcase")  # noqa: S314 - written by `make python`
     except (OSError, ET.ParseError):
         return {}
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for case in cases:
         path = f"{case.get('classname', '').replace('.', '/')}.py"
-        found[path] = found.get(path, 0.0) + float(case.get("time", 0.0))
-    return found
+        results[path] = results.get(path, 0.0) + float(case.get("time", 0.0))
+    return results
 
 
 def chosen(

@@ -64,8 +64,8 @@ def test_each_is_new_files_and_a_line_of_a_table_with_its_import(grown: Path) ->
 def test_a_study_that_names_them_is_planned(grown: Path) -> None:
     (grown / "one_more.toml").write_text(STUDY)
     python(grown, "-m", "sojourn.schema")  # as `make schema`: what studies are held against
-    said = python(grown, "-m", "sojourn", "plan", "one_more.toml")
-    assert "half of the load" in said
+    text = python(grown, "-m", "sojourn", "plan", "one_more.toml")
+    assert "half of the load" in text
     kinds = python(grown, "-m", "sojourn", "kinds", "--json")
     for name in ("files", "loopback2", "core", "wakeups", "pressure", "steady", "half", "gentle"):
         assert f'"{name}"' in kinds

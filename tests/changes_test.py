@@ -29,8 +29,8 @@ def types() -> dict[str, str]:
 
 def flaws(name: str, text: str) -> list[str]:
     """What is wrong with a fragment; none: it is right."""
-    found = FRAGMENT.fullmatch(name)
-    out = [] if found and found[1] in types() else [f"no NAME.TYPE.md, TYPE of {list(types())}"]
+    match = FRAGMENT.fullmatch(name)
+    out = [] if match and match[1] in types() else [f"no NAME.TYPE.md, TYPE of {list(types())}"]
     if not text.strip() or text.lstrip().startswith(("-", "*", "#")):
         out.append("no sentence")
     long = [one for one in tidy.sentences(text) if tidy.words(one) > tidy.WORDS_MAX]
@@ -52,7 +52,7 @@ def test_every_fragment_is_of_a_known_type_and_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("p99.numbers.md", "p99 was too low since May. It is right now.\n", ""),
         ("p99.number.md", "p99 was too low.\n", "no NAME.TYPE.md"),
@@ -65,10 +65,10 @@ def test_every_fragment_is_of_a_known_type_and_short() -> None:
         ("p99.fixed.md", f"{'word ' * 20}.\n", ""),
     ],
 )
-def test_what_is_no_fragment_is_named(name: str, text: str, said: str) -> None:
-    found = flaws(name, text)
-    assert bool(found) == bool(said)
-    assert said in " ".join(found)
+def test_what_is_no_fragment_is_named(name: str, text: str, message: str) -> None:
+    result = flaws(name, text)
+    assert bool(result) == bool(message)
+    assert message in " ".join(result)
 
 
 def test_a_release_puts_fragments_above_all_that_was_there(tmp_path: Path) -> None:

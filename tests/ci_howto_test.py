@@ -23,8 +23,8 @@ def invocations(block: str) -> list[list[str]]:
     is_open = False
     for line in block.splitlines():
         text = re.sub(r"\$\{\{.*?\}\}", "VALUE", line.strip())
-        if found := re.match(r"(?:- )?(?:run: )?(sojourn .*)", text):
-            calls.append(found[1])
+        if match := re.match(r"(?:- )?(?:run: )?(sojourn .*)", text):
+            calls.append(match[1])
             is_open = True
         elif is_open and not re.match(r"- |[a-z_]+:", text):
             calls[-1] += f" {text}"

@@ -1,4 +1,4 @@
-"""`scripts/counted`: what tests did not look at is told, and nothing of theirs is changed."""
+"""`scripts/counted`: what tests did not look at is reported, and nothing of theirs is changed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def test_it_counts_says_why_and_hands_on() -> None:
     done = subprocess.run([COUNTED, "sh", "-c", RUN], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (7, "out\n")
     assert "what was skipped: nothing\n" in done.stderr
-    told = done.stderr.partition("looked at nothing: ")[2].splitlines()
-    assert told[0] == "2 skipped, 1 unknown"
-    assert [line.split(maxsplit=1) for line in told[1:]] == [
+    lines = done.stderr.partition("looked at nothing: ")[2].splitlines()
+    assert lines[0] == "2 skipped, 1 unknown"
+    assert [line.split(maxsplit=1) for line in lines[1:]] == [
         ["2", "skipped: no right"],
         ["1", "unknown: never calm"],
     ]

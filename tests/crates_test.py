@@ -26,7 +26,7 @@ LAYERS = (
 LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
-def _stands_on(crate: str) -> set[str]:
+def _dependencies(crate: str) -> set[str]:
     """The crates of this workspace in a manifest, those for tests too."""
     manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
     tables = (manifest.get(key, {}) for key in ("dependencies", "dev-dependencies"))
@@ -38,11 +38,11 @@ def test_every_crate_has_a_layer() -> None:
     assert {path.parent.name for path in CRATES.glob("*/Cargo.toml")} == set(LEVELS)
 
 
-def test_a_crate_stands_only_on_those_below_it() -> None:
+def test_a_crate_depends_only_on_those_below_it() -> None:
     wrong = {
         f"{crate} on {other}"
         for crate in LEVELS
-        for other in _stands_on(crate)
+        for other in _dependencies(crate)
         if LEVELS[other] >= LEVELS[crate]
     }
     assert not wrong
@@ -92,12 +92,12 @@ def _is_inside(name: tuple[str, ...], above: tuple[str, ...]) -> bool:
 
 def _named(code: str, own: tuple[str, ...]) -> set[tuple[str, ...]]:
     """Paths after `crate::` and `super::`, from the crate on, each of a braced list too."""
-    found = set()
+    results = set()
     for start in re.finditer(r"(?<![\w:$])(crate|super)((?:::super)*)::", code):
         up = 0 if start[1] == "crate" else 1 + start[2].count("super")
         above = () if start[1] == "crate" else own[: max(0, len(own) - up)]
-        found |= {above + path for path in _paths(code, start.end())}
-    return found
+        results |= {above + path for path in _paths(code, start.end())}
+    return results
 
 
 def _paths(code: str, at: int) -> list[tuple[str, ...]]:
@@ -148,7 +148,7 @@ def test_modules_of_a_folder_stand_in_no_circle(crate: str) -> None:
     files = _files(crate)
     folders = {"", *(path.rpartition("/")[0] for path in files)}
     circles = {folder: circle(modules(files, folder)) for folder in folders}
-    assert not {folder: found for folder, found in circles.items() if found}
+    assert not {folder: result for folder, result in circles.items() if result}
 
 
 @pytest.mark.parametrize("crate", sorted(set(LEVELS) - {"tools"}))

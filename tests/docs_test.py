@@ -53,8 +53,8 @@ def test_every_study_in_the_docs_exists_and_opens_with_its_question(text: str) -
 
 def sources() -> list[Path]:
     """Everything that is no test: ids in tests may be made up."""
-    found = [p for at, forms in SOURCES for form in forms for p in (ROOT / at).rglob(form)]
-    return [p for p in found if not p.stem.endswith("_test") and "tests" not in p.parts]
+    results = [p for at, forms in SOURCES for form in forms for p in (ROOT / at).rglob(form)]
+    return [p for p in results if not p.stem.endswith("_test") and "tests" not in p.parts]
 
 
 def test_every_id_in_the_sources_is_explained() -> None:

@@ -49,13 +49,13 @@ WRITERS = {
     "places/lxc.py": "a folder of the lab's own below /run",
     "places/network.py": "a mount point below /run/netns, O_EXCL",
     "places/runc.py": "a folder of the lab's own below /run",
-    "places/theirs.py": "the door to folders that a server's user may write to",
+    "places/server_files.py": "the door to folders that a server's user may write to",
     "places/warden.py": "runs alone, by the standard library: files of the kernel",
     "run/journal.py": "the journal: O_EXCL | O_NOFOLLOW in the user's own folder",
     "run/left.py": "locks a journal of the user's own folder, O_NOFOLLOW",
     "run/turn.py": "the machine's lock: O_EXCL | O_NOFOLLOW, checked to be a plain file",
     "run/unprivileged.py": "empty files in a folder that it has just made, mode 0700",
-    "run/work.py": "through `places.theirs`",
+    "run/work.py": "through `places.server_files`",
     "samples/made.py": "makes points for tests",
     "schema/__main__.py": "the contract, in the checkout",
     "services/own/unpack.py": "a working folder, before it is handed to the server's user",
@@ -110,10 +110,10 @@ def calls(tree: ast.Module) -> Iterator[tuple[str, str, ast.Call]]:
 
 def mode_of(call: ast.Call, at: int) -> str:
     """The mode of an `open`, by position or by name; "w" where it is not written out."""
-    given = call.args[at : at + 1] or [k.value for k in call.keywords if k.arg == "mode"]
-    if not given:
+    inputs = call.args[at : at + 1] or [k.value for k in call.keywords if k.arg == "mode"]
+    if not inputs:
         return "r"
-    return str(given[0].value) if isinstance(given[0], ast.Constant) else "w"
+    return str(inputs[0].value) if isinstance(inputs[0], ast.Constant) else "w"
 
 
 def writes(tree: ast.Module) -> Iterator[str]:
@@ -150,17 +150,17 @@ def reads(tree: ast.Module) -> Iterator[str]:
 
 
 def test_what_writes_a_file_uses_the_door_or_is_known() -> None:
-    found = {name: list(writes(tree)) for name, tree in sources()}
-    assert {n: w for n, w in found.items() if w and n not in WRITERS} == {}
-    assert [n for n in WRITERS if not found.get(n)] == [], "listed, and writes nothing any more"
+    results = {name: list(writes(tree)) for name, tree in sources()}
+    assert {n: w for n, w in results.items() if w and n not in WRITERS} == {}
+    assert [n for n in WRITERS if not results.get(n)] == [], "listed, and writes nothing any more"
 
 
 def test_what_reads_a_record_uses_the_door_or_is_known() -> None:
     every = (pair for pair in sources() if pair[0].split("/")[0].removesuffix(".py") in READ)
-    found = {name: list(reads(tree)) for name, tree in every}
+    results = {name: list(reads(tree)) for name, tree in every}
     known = READERS.keys() | WRITERS.keys()
-    assert {n: r for n, r in found.items() if r and n not in known} == {}
-    assert [n for n in READERS if not found.get(n)] == [], "listed, and reads nothing any more"
+    assert {n: r for n, r in results.items() if r and n not in known} == {}
+    assert [n for n in READERS if not results.get(n)] == [], "listed, and reads nothing any more"
 
 
 def cuts(tree: ast.Module) -> Iterator[str]:
@@ -176,10 +176,10 @@ OF_ONE_LINE = ("/comm", "/cmdline", "/stat", "/schedstat", "/sys/kernel/")
 
 
 def test_tables_of_the_kernel_end_lines_where_the_kernel_does() -> None:
-    found = {name: list(cuts(tree)) for name, tree in sources() if not name.startswith("drive/")}
+    results = {name: list(cuts(tree)) for name, tree in sources() if not name.startswith("drive/")}
     assert {
         name: bad
-        for name, every in found.items()
+        for name, every in results.items()
         if (bad := [one for one in every if not any(part in one for part in OF_ONE_LINE)])
     } == {}
     assert list(cuts(ast.parse("(tree.text('/proc/self/mountinfo') or '').splitlines()")))
@@ -220,14 +220,14 @@ def rust_writes(text: str) -> list[str]:
 
 def test_what_writes_a_file_in_rust_uses_the_door_or_is_known() -> None:
     crates = ROOT / "crates"
-    found = {}
+    results = {}
     for path in sorted(crates.glob("*/src/**/*.rs")):
         name = path.relative_to(crates).as_posix()
         is_test = path.stem in {"tests", "testing"} or "tests" in path.parts
         if not is_test and (made := rust_writes(path.read_text(encoding="utf-8"))):
-            found[name] = made
-    assert {n: w for n, w in found.items() if n not in RUST_WRITERS} == {}
-    assert [n for n in RUST_WRITERS if n not in found] == []
+            results[name] = made
+    assert {n: w for n, w in results.items() if n not in RUST_WRITERS} == {}
+    assert [n for n in RUST_WRITERS if n not in results] == []
 
 
 #: Rust that writes to a terminal by itself, and why no text of a stranger is in it.
@@ -244,15 +244,15 @@ SPEAKS = re.compile(r"\be?print(?:ln)?!|\bstd(?:out|err)\(\)")
 
 def test_what_writes_to_a_terminal_in_rust_is_known() -> None:
     """A server's reply, a URL or a name reaches it by `base::visible` alone."""
-    found = {}
+    results = {}
     for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         name = path.relative_to(ROOT / "crates").as_posix()
         own = path.read_text(encoding="utf-8").split("#[cfg(test)]", maxsplit=1)[0]
         if path.stem not in {"tests", "testing"} and "tests" not in path.parts:
-            found[name] = [
+            results[name] = [
                 line for line in own.splitlines() if SPEAKS.search(line.partition("//")[0])
             ]
-    assert {name for name, lines in found.items() if lines} == set(SPEAKERS)
+    assert {name for name, lines in results.items() if lines} == set(SPEAKERS)
     for name, why in SPEAKERS.items():
         if why.startswith("through"):
-            assert all(re.search(r"[Vv]isible", line) for line in found[name]), name
+            assert all(re.search(r"[Vv]isible", line) for line in results[name]), name

@@ -50,8 +50,8 @@ def _plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
         installed(patch, tmp_path_factory.mktemp("locks"))
         code = main(["run", str(at / "plain.toml"), "--results", str(at / "results")])
     assert code in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
-    (found,) = (at / "results" / "plain").glob("*/*")
-    return found
+    (path,) = (at / "results" / "plain").glob("*/*")
+    return path
 
 
 @pytest.fixture(autouse=True)

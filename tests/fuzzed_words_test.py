@@ -84,8 +84,8 @@ def test_a_journal(tmp_path: Path) -> None:
     def reads(data: bytes) -> None:
         (folder / "lab-1-1.jsonl").write_bytes(data)
         (folder / "lab-1-1.jsonl").chmod(0o600)
-        found = left.read(folder)
-        if not any(one.is_of_this_boot for one in found):
+        text = left.read(folder)
+        if not any(one.is_of_this_boot for one in text):
             restore(folder, Tree(tmp_path / "none"))
 
     fuzz("journal", Target(lines_like, JOURNAL.encode(), reads, ("run.left", "run.restore")))
@@ -108,7 +108,7 @@ def test_a_bundle(tmp_path: Path) -> None:
     def reads(data: bytes) -> None:
         (tmp_path / "config.json").write_bytes(data)
         with contextlib.suppress(ValueError, OSError):  # what `services.container` makes a fault of
-            image.read(tmp_path).told(name="x", words=["/app"], environment={"A": "c"})
+            image.read(tmp_path).runtime_config(name="x", words=["/app"], environment={"A": "c"})
 
     fuzz(
         "bundle",
@@ -119,16 +119,16 @@ def test_a_bundle(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("scheme", "sound"), [("http", REPLY), ("h2c", REPLY2)])
 def test_a_servers_first_reply(monkeypatch: pytest.MonkeyPatch, scheme: str, sound: bytes) -> None:
     where = Where(scheme=scheme, host="127.0.0.1", port=1)
-    said = [b""]
+    texts = [b""]
 
     def connected(*_: object) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        theirs.settimeout(0)
+        ours, others = socket.socketpair()
+        others.settimeout(0)
         with contextlib.suppress(BlockingIOError):
-            theirs.send(said[0])
-        theirs.shutdown(socket.SHUT_WR)
+            others.send(texts[0])
+        others.shutdown(socket.SHUT_WR)
         ours.settimeout(5)
-        peers.append(theirs)
+        peers.append(others)
         return ours
 
     peers: list[socket.socket] = []
@@ -136,7 +136,7 @@ def test_a_servers_first_reply(monkeypatch: pytest.MonkeyPatch, scheme: str, sou
     monkeypatch.setattr(asked, "reach", lambda *_: None)
 
     def reads(data: bytes) -> None:
-        said[0] = data
+        texts[0] = data
         try:
             with contextlib.suppress(asked.RefusedError):
                 asked.Asked(expect_bytes=-1).prove(where)
@@ -176,15 +176,15 @@ def test_what_a_guest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         work.mkdir(parents=True)
         channel = Channel(at)
         guest = guests.Guest(FakeQemu(), channel, at=at, work=work, log=work / "service.log")
-        said = os.open(at / "agent.out", os.O_RDWR | os.O_NONBLOCK)
+        text = os.open(at / "agent.out", os.O_RDWR | os.O_NONBLOCK)
         try:
-            os.write(said, data[:60_000])
+            os.write(text, data[:60_000])
             guest.poll()
             guest.tasks()
             guest.owner(80)
             guest.stop(term_s=0.0)  # there is no service to wait for
         finally:
-            os.close(said)
+            os.close(text)
             channel.close()
         assert {path.name for path in tmp_path.iterdir()} == {at.name}
         shutil.rmtree(at)

@@ -50,8 +50,8 @@ def test_tests_on_real_servers_lie_where_make_e2e_looks() -> None:
 def test_every_test_program_of_the_crates_is_run_by_make_test() -> None:
     words = ["make", "-n", "-o", "build", "rust-untraced", "rust-live"]
     outside = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    said = subprocess.check_output(words, cwd=ROOT, env=outside, text=True)
+    text = subprocess.check_output(words, cwd=ROOT, env=outside, text=True)
     files = [*ROOT.glob("crates/*/tests/*.rs"), *ROOT.glob("crates/*/tests/*/main.rs")]
     names = [path.parent.name if path.name == "main.rs" else path.stem for path in files]
-    assert sorted(re.findall(r"--test (\w+)", said)) == sorted(names)
-    assert " --lib " in said
+    assert sorted(re.findall(r"--test (\w+)", text)) == sorted(names)
+    assert " --lib " in text

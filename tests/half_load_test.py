@@ -48,9 +48,9 @@ def test_a_stop_while_attached_is_the_tracers_and_another_the_machines(half: Any
     assert own.between_p99_ns == 50_000.0
     assert own.phases["window"] == (0.02, 500_000.0)
     for logs in (([[300 * MS, 4 * MS]], []), ([], [[300 * MS, 4 * MS]])):
-        found = half.half(result(*logs), due_ns, took_ns, 0, trace)
-        assert not found.is_sound
-        assert found.stopped == pytest.approx(0.004)
+        outcome = half.half(result(*logs), due_ns, took_ns, 0, trace)
+        assert not outcome.is_sound
+        assert outcome.stopped == pytest.approx(0.004)
 
 
 def test_pairs_with_a_disturbed_half_say_nothing(half: Any) -> None:
@@ -59,7 +59,7 @@ def test_pairs_with_a_disturbed_half_say_nothing(half: Any) -> None:
 
     none = [run(100), run(900, 0.1), run(100)]
     halves = {"none": none, "all": [run(130), run(90), run(500, 0.1)]}
-    found = half.p99_ratios(halves)["all"]
-    assert (found["rounds"], found["sound"]) == (3, 1)
-    assert found["ratio"] == {"median": 1.3, "min": 1.3, "max": 1.3}
-    assert found["within"] is None
+    outcome = half.p99_ratios(halves)["all"]
+    assert (outcome["rounds"], outcome["sound"]) == (3, 1)
+    assert outcome["ratio"] == {"median": 1.3, "min": 1.3, "max": 1.3}
+    assert outcome["within"] is None

@@ -66,10 +66,10 @@ def starts_of_python(tree: ast.AST) -> Iterator[tuple[int, str | None]]:
 
 def test_every_interpreter_that_the_lab_starts_looks_nowhere_else() -> None:
     sources = [path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_test.py")]
-    found = {
+    results = {
         f"{path.relative_to(PACKAGE)}:{line}": option
         for path in sources
         for line, option in starts_of_python(ast.parse(path.read_text()))
     }
-    assert len(found) > 3, "the lab starts some: the search must find them"
-    assert {at: option for at, option in found.items() if option not in {"-I", "-P"}} == {}
+    assert len(results) > 3, "the lab starts some: the search must find them"
+    assert {at: option for at, option in results.items() if option not in {"-I", "-P"}} == {}

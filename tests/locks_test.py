@@ -103,25 +103,25 @@ def test_a_package_that_says_nothing_of_its_licence_is_refused(
     main.__globals__["of_rust"] = lambda: [("silent", ""), ("copyleft", "GPL-3.0-only")]
     main.__globals__["of_python"] = lambda: [*packages()]
     assert main() == 1
-    said = capsys.readouterr().err
-    assert said.count("error: ") == 2
-    assert "copyleft says 'GPL-3.0-only'" in said
+    err = capsys.readouterr().err
+    assert err.count("error: ") == 2
+    assert "copyleft says 'GPL-3.0-only'" in err
 
 
 def test_the_bill_of_materials_has_every_locked_package_with_its_hashes() -> None:
     made = runpy.run_path(str(ROOT / "scripts/sbom.py"))
     rust = (ROOT / "Cargo.lock").read_text()
     bill = made["bill"]((rust, LOCK), "1")
-    found = {one["purl"]: one for one in bill["components"]}
-    assert len(found) == len(bill["components"])
+    results = {one["purl"]: one for one in bill["components"]}
+    assert len(results) == len(bill["components"])
     crates = [one for one in tomllib.loads(rust)["package"] if "source" in one]
     wanted = {f"pkg:cargo/{one['name']}@{one['version']}" for one in crates}
-    assert set(found) == wanted | {f"pkg:pypi/{name}@{pin}" for name, pin in PINS.items()}
-    assert all(one["hashes"] for one in found.values())
+    assert set(results) == wanted | {f"pkg:pypi/{name}@{pin}" for name, pin in PINS.items()}
+    assert all(one["hashes"] for one in results.values())
     sums = re.findall(r"--hash=sha256:(\w+)", LOCK)
-    assert sorted(h["content"] for p in found for h in found[p]["hashes"] if "pypi" in p) == sorted(
-        sums
-    )
+    assert sorted(
+        h["content"] for p in results for h in results[p]["hashes"] if "pypi" in p
+    ) == sorted(sums)
     assert made["bill"]((rust, LOCK), "1") == bill
     assert made["bill"]((rust, f"{LOCK}\n"), "1")["serialNumber"] != bill["serialNumber"]
 

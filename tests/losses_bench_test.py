@@ -77,5 +77,5 @@ def test_a_wait_is_right_in_its_own_stage_and_at_least_as_long_as_it_was_made(
     waits = bench("waits")
     plant = next(one for one in waits.PLANTS if one.name == "HAProxy")
     seen = {"wire_ns": {"p50": 5.3e6}}
-    found = waits.judged(plant, ("--all",), traced(stages, work, 5.3), seen)
-    assert found.is_right is is_right
+    result = waits.judged(plant, ("--all",), traced(stages, work, 5.3), seen)
+    assert result.is_right is is_right

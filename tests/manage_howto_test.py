@@ -21,15 +21,15 @@ LINES_MAX = 30
 
 def block(language: str) -> str:
     """The page's only block of a language."""
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    return str(found)
+    (result,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return str(result)
 
 
 def test_its_configuration_is_one(tmp_path: Path) -> None:
     path = tmp_path / "web.toml"
     path.write_text(block("toml"))
-    found = configs.read(path)
-    assert found.controller in KINDS
+    text = configs.read(path)
+    assert text.controller in KINDS
     named = set(re.findall(r"^\| `([a-z_]+)` \|", PAGE, re.MULTILINE))
     known = {*configs.Config.model_fields, *configs.GroupSpec.model_fields}
     assert named <= known
@@ -38,15 +38,15 @@ def test_its_configuration_is_one(tmp_path: Path) -> None:
 
 def test_its_window_is_one() -> None:
     (line,) = re.findall(r'^    (\{"service": .*\})$', PAGE, re.MULTILINE)
-    found = parsed(line.encode(), "other")
-    assert found is not None
-    assert (found[0], found[1].n, found[1].above) == ("web", 2000, 3)
+    result = parsed(line.encode(), "other")
+    assert result is not None
+    assert (result[0], result[1].n, result[1].above) == ("web", 2000, 3)
 
 
 def test_its_endpoint_is_a_source(tmp_path: Path) -> None:
-    found = re.search(r"^    \[windows\]\n((?:    .*\n)+)", PAGE, re.MULTILINE)
-    assert found
-    spec = re.sub(r"^    ", "", found[0], flags=re.MULTILINE)
+    match = re.search(r"^    \[windows\]\n((?:    .*\n)+)", PAGE, re.MULTILINE)
+    assert match
+    spec = re.sub(r"^    ", "", match[0], flags=re.MULTILINE)
     path = tmp_path / "web.toml"
     path.write_text(block("toml").replace('[windows]\nfile = "/run/web.jsonl"', spec))
     windows = configs.read(path).windows
@@ -63,8 +63,8 @@ def test_its_program_halves_when_late_and_gives_back_slowly(tmp_path: Path) -> N
     (tmp_path / "half.py").write_text(code)
     looks = [look(0, 2.0), *(look(i, 0.5, batch={"quota": 4.0}) for i in range(1, 101))]
     with rule(f"program:{sys.executable} {tmp_path / 'half.py'}", {}) as ready:
-        found = [replay.as_line(*one) for one in replay.decisions(looks, ready)]
-    changes = {i: json.loads(line)["changes"] for i, line in enumerate(found)}
+        results = [replay.as_line(*one) for one in replay.decisions(looks, ready)]
+    changes = {i: json.loads(line)["changes"] for i, line in enumerate(results)}
     assert {i for i, one in changes.items() if one} == {0, 100}
     assert changes[0][0]["level"] == 4.0, "half of eight CPUs"
     assert changes[100][0]["level"] == pytest.approx(4.1)

@@ -41,9 +41,9 @@ def test_a_mutant_differs_from_its_file_in_one_place_and_compiles() -> None:
     """Of our own code: the line that a mutant names is the only one that changed."""
     path = ROOT / "python" / "sojourn" / "plan" / "search.py"
     text = path.read_text()
-    found = list(OPERATORS["mutants"](text))
+    results = list(OPERATORS["mutants"](text))
     plain = OPERATORS["ast"].unparse(OPERATORS["ast"].parse(text)).splitlines()
-    for mutant in random.Random(1).sample(found, 30):  # noqa: S311 - no secret
+    for mutant in random.Random(1).sample(results, 30):  # noqa: S311 - no secret
         lines = OPERATORS["mutated"](text, mutant.number).splitlines()
         compile("\n".join(lines), "mutant", "exec")
         differ: list[Any] = [pair for pair in zip(plain, lines, strict=True) if len({*pair}) > 1]

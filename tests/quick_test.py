@@ -54,8 +54,8 @@ def test_what_differs_from_the_branch_is_found_committed_or_not(
 def test_every_crate_that_stands_on_one_is_touched_by_it(touched: ModuleType) -> None:
     under = touched.below(ROOT)
     assert set(touched.crates(["crates/base/src/lib.rs"], under)) == set(under)
-    found = touched.crates(["crates/sim/src/lib.rs"], under)
-    assert found == {"sched": False, "sim": True, "tools": False}
+    result = touched.crates(["crates/sim/src/lib.rs"], under)
+    assert result == {"sched": False, "sim": True, "tools": False}
     assert all(touched.crates(["Cargo.lock"], under).values())
     assert touched.crates(["docs/method.md"], under) == {}
 
@@ -73,8 +73,8 @@ def test_tests_are_found_by_imports_and_those_elsewhere_by_the_name(touched: Mod
         "tests/far_test.py": "reaching",
         "tests/all_test.py": "ROOT.rglob('*.md')",
     }
-    found = touched.tests(["python/sojourn/units.py", "scripts/each"], far, beside)
-    assert found == {
+    numbers = touched.tests(["python/sojourn/units.py", "scripts/each"], far, beside)
+    assert numbers == {
         "python/sojourn/units.py": 0,
         "python/sojourn/units_test.py": 1,
         "python/sojourn/cli/a_test.py": 3,
@@ -90,8 +90,8 @@ def test_times_are_those_that_pytest_wrote(touched: ModuleType, tmp_path: Path) 
         for name, s in (("a", 1.5), ("b", 4), ("a", 0.5))
     )
     (tmp_path / "it.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
-    found = touched.recorded_s(tmp_path / "it.xml")
-    assert found == {"tests/a_test.py": 2.0, "tests/b_test.py": 4.0}
+    result = touched.recorded_s(tmp_path / "it.xml")
+    assert result == {"tests/a_test.py": 2.0, "tests/b_test.py": 4.0}
     assert touched.recorded_s(tmp_path / "none.xml") == {}
 
 

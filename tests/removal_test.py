@@ -94,12 +94,12 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     compileall.compile_dir(root / "whole" / "python", quiet=2)
     done = run(root / "whole", beside_python("lint-imports"))
     assert done.returncode == 0, done.stdout
-    found = {}
+    paths = {}
     for name in NAMES:
-        found[name] = root / name
-        shutil.copytree(root / "whole", found[name])
-        away.take(found[name], away.with_dependants(name))
-    return found
+        paths[name] = root / name
+        shutil.copytree(root / "whole", paths[name])
+        away.take(paths[name], away.with_dependants(name))
+    return paths
 
 
 @pytest.fixture(scope="module")
@@ -168,12 +168,12 @@ def test_no_word_of_a_question_is_left_where_none_may_be() -> None:
         is_test = path.stem.endswith("_test") or path.stem.startswith("testing")
         if is_test or at.startswith("questions/"):
             continue
-        said = away.words(path.read_text())
-        for name in said & set(NAMES):
+        text = away.words(path.read_text())
+        for name in text & set(NAMES):
             may = {where for where, names in MAY.items() if at.startswith(where) and name in names}
             used |= {(where, name) for where in may}
             spoken += [] if may else [f"{at}: '{name}'"]
-        spoken += [f"{at}: {one}" for one in said if one.startswith(folders)]
+        spoken += [f"{at}: {one}" for one in text if one.startswith(folders)]
     assert spoken == []
     listed = {(where, name) for where, names in MAY.items() for name in names}
     assert listed - used == set(), "listed, and not there any more"

@@ -1,6 +1,6 @@
 """`scripts/setup` holds services back while apt unpacks, and its policy goes whatever ends it.
 
-A fake apt stands in for the machine's own, and the policy lies in the test's folder.
+A fake apt replaces the machine's own, and the policy lies in the test's folder.
 """
 
 from __future__ import annotations
@@ -188,8 +188,10 @@ def test_two_at_a_time_take_turns(here: Path) -> None:
     assert not policy(here).exists()
 
 
-@pytest.mark.parametrize(("clang", "is_told"), [("clang-21", True), ("clang-19", False)])
-def test_a_clang_that_was_not_tested_is_told(tmp_path: Path, clang: str, *, is_told: bool) -> None:
+@pytest.mark.parametrize(("clang", "is_reported"), [("clang-21", True), ("clang-19", False)])
+def test_a_clang_that_was_not_tested_is_reported(
+    tmp_path: Path, clang: str, *, is_reported: bool
+) -> None:
     if not all(Path("/usr/include", name).exists() for name in ("libelf.h", "zlib.h")):
         pytest.skip("needs libelf-dev and zlib1g-dev")
     for name in ("bash", "dirname", "grep", "sed", "sort", "tr"):
@@ -204,4 +206,4 @@ def test_a_clang_that_was_not_tested_is_told(tmp_path: Path, clang: str, *, is_t
         timeout=ENDS_S_MAX,
         check=True,
     )
-    assert ("no tested clang" in done.stderr) is is_told, done.stderr
+    assert ("no tested clang" in done.stderr) is is_reported, done.stderr

@@ -24,12 +24,12 @@ def tail(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_the_interval_is_students_of_the_logarithms(tail: Any) -> None:
     """Of ratios 1/e, 1 and e: mean 1, error 1/√3 of the logarithm, 4.303 of it to either side."""
-    found = tail.over_none([math.exp(-1), 1.0, math.e], 1.05)
-    assert found["over_none"] == pytest.approx(1.0)
-    low, high = found["interval"]
+    result = tail.over_none([math.exp(-1), 1.0, math.e], 1.05)
+    assert result["over_none"] == pytest.approx(1.0)
+    low, high = result["interval"]
     assert math.log(high) == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
     assert low * high == pytest.approx(1.0)
-    assert found["bound"] == {"most": 1.05, "is": "neither"}
+    assert result["bound"] == {"most": 1.05, "is": "neither"}
     assert tail.over_none([1.0], 1.05)["interval"] is None
 
 
@@ -52,8 +52,8 @@ def test_a_way_is_set_against_none_of_its_own_round(tail: Any) -> None:
         {"none": row(1000), "windows": row(500)},
         {"none": row(200), "windows": row(1600)},
     ]
-    found = tail.summary(rounds)["windows"]
-    assert found["p99"]["over_none"] == pytest.approx(2.0), "of 2, 1/2 and 8"
-    assert (found["p99"]["median"], found["p99"]["range"]) == (2.0, [0.5, 8.0])
-    assert found["p99"]["median_ns"] == 500
-    assert "bound" not in found["cpu"]
+    windows = tail.summary(rounds)["windows"]
+    assert windows["p99"]["over_none"] == pytest.approx(2.0), "of 2, 1/2 and 8"
+    assert (windows["p99"]["median"], windows["p99"]["range"]) == (2.0, [0.5, 8.0])
+    assert windows["p99"]["median_ns"] == 500
+    assert "bound" not in windows["cpu"]

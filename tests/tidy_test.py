@@ -43,34 +43,33 @@ NAMELESS = ("felt", "found", "given", "kept", "mend", "met", "mine", "nobody", "
 # fmt: off
 CEILINGS: dict[str, dict[str, int]] = {
     "docs": {
-        "believed": 1, "felt": 3, "kept": 4, "meet": 2, "met": 3, "nobody": 5, "told": 1,
+        "believed": 1, "felt": 2, "kept": 3, "meet": 2, "met": 3, "nobody": 5, "told": 1,
         "whose": 13,
     },
     "messages of Python": {
-        "believed": 4, "felt": 4, "kept": 38, "meet": 5, "mend": 7, "met": 11, "nobody": 10,
-        "said": 25, "stands": 2, "tell": 3, "told": 6, "whose": 9,
+        "believed": 4, "felt": 4, "kept": 38, "meet": 5, "mend": 7, "met": 11, "nobody": 9,
+        "said": 21, "stands": 1, "tell": 2, "told": 5, "whose": 9,
     },
     "help and messages of Rust": {
-        "kept": 15, "meet": 1, "said": 4, "stands": 2, "tell": 1, "tells": 1, "told": 4,
-        "whose": 6,
+        "kept": 11, "meet": 1, "said": 1, "stands": 2, "tell": 1, "tells": 1, "told": 4,
+        "whose": 2,
     },
     "pages of reports": {"said": 3, "whose": 1},
     "names in Python": {
-        "felt": 245, "found": 3490, "given": 774, "kept": 478, "mend": 173, "met": 144,
-        "mine": 327, "nobody": 36, "said": 757, "stands": 117, "theirs": 104, "told": 487,
-        "whose": 22,
+        "felt": 167, "found": 79, "given": 10, "kept": 106, "mend": 65, "met": 23, "mine": 11,
+        "nobody": 2, "said": 51, "told": 8,
     },
     "names in Rust": {
-        "found": 453, "given": 53, "kept": 224, "mend": 1, "mine": 27, "nobody": 11, "said": 48,
-        "stands": 14, "theirs": 11, "told": 180, "whose": 3,
+        "found": 89, "given": 16, "kept": 45, "mine": 5, "nobody": 5, "said": 12, "stands": 1,
+        "theirs": 5, "told": 85,
     },
 }
 # fmt: on
 #: First lines of module docstrings above `DOCSTRING_MAX` characters.
-LONG_DOCSTRINGS = 463
+LONG_DOCSTRINGS = 464
 #: Functions above `FUNCTION_MAX` lines, and files above `FILE_MAX`: their lines now.
 LONG_FUNCTIONS: dict[str, int] = {
-    "crates/load/src/drive/run.rs::run": 81,
+    "crates/load/src/drive/run.rs::run": 82,
     "crates/load/src/drive/run.rs::set_up": 73,
     "crates/load/src/judge/selfcheck/mod.rs::gather": 87,
     "crates/load/src/judge/summary.rs::summarise": 78,
@@ -79,7 +78,7 @@ LONG_FUNCTIONS: dict[str, int] = {
     "crates/trace/src/program.rs::result": 81,
 }
 LONG_FILES: dict[str, int] = {
-    "python/sojourn/campaign.py": 436,
+    "python/sojourn/campaign.py": 438,
     "python/sojourn/cli/all_studies.py": 423,
     "python/sojourn/findings/findings.py": 542,
     "python/sojourn/spec/models.py": 615,

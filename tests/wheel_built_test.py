@@ -1,7 +1,7 @@
 """The wheel's Python part, as maturin chooses its files, in an environment of its own.
 
 The native programs are not built anew: `scripts/package wheel` does that, and `scripts/installed`
-uses them. Here a program that does nothing stands for them, beside the launcher of `make build`.
+uses them. Here a program that does nothing represents them, beside the launcher of `make build`.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = folder / "out"
     words = ("build", "--release", "--offline", "--compatibility", "linux", "--out", out)
     run(MATURIN, *words, at=folder, env={"CARGO_TARGET_DIR": str(folder / "target")})
-    (found,) = out.glob("*.whl")
-    return found
+    (path,) = out.glob("*.whl")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +106,8 @@ def test_the_launcher_starts_what_lies_beside_it(fresh: Path, tmp_path: Path) ->
     shutil.copy(LAUNCHER, fresh / "bin/sojourn")
     link = tmp_path / "sojourn"  # as pipx and uv make one
     link.symlink_to(fresh / "bin/sojourn")
-    said = run(link, "--version", at=tmp_path, env={"PYTHONPATH": ""})
-    assert said.startswith(f"sojourn {__version__} (")
+    text = run(link, "--version", at=tmp_path, env={"PYTHONPATH": ""})
+    assert text.startswith(f"sojourn {__version__} (")
     where = "import sojourn; print(sojourn.__file__)"
     used = run(fresh / "bin/python", "-P", "-c", where, at=tmp_path, env={"PYTHONPATH": ""})
     assert used.startswith(str(fresh))
@@ -117,13 +117,13 @@ def test_a_wheel_for_any_system_has_no_program_and_a_start_of_its_own(
     wheel: Path, tmp_path: Path
 ) -> None:
     run(sys.executable, ROOT / "scripts/any_wheel.py", wheel, tmp_path, at=tmp_path)
-    (found,) = tmp_path.glob("*-any.whl")
+    (result,) = tmp_path.glob("*-any.whl")
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
     words = ("-m", "pip", "--python", tmp_path / "venv/bin/python", "install", "--no-deps")
-    run(sys.executable, *words, "--no-index", "--no-compile", found, at=tmp_path)
-    said = run(tmp_path / "venv/bin/sojourn", "--version", at=tmp_path, env={"PYTHONPATH": ""})
-    assert said.startswith(f"sojourn {__version__} (")
+    run(sys.executable, *words, "--no-index", "--no-compile", result, at=tmp_path)
+    text = run(tmp_path / "venv/bin/sojourn", "--version", at=tmp_path, env={"PYTHONPATH": ""})
+    assert text.startswith(f"sojourn {__version__} (")
     assert not (tmp_path / "venv/bin/sojourn-load").exists()
-    with zipfile.ZipFile(found) as packed:
+    with zipfile.ZipFile(result) as packed:
         names = {Path(name).name for name in packed.namelist()}
     assert names.isdisjoint({"sojourn-load", "files_test.py", "record-1.tar.xz"})

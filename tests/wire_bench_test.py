@@ -111,7 +111,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("tool", "said", "rps", "p50_us", "p99_us"),
+    ("tool", "text", "rps", "p50_us", "p99_us"),
     [
         ("fortio", FORTIO, 712.4, 643.828, 1_019_520.0),
         ("fortio", FORTIO_HEALTH, 46.0, 60_000.0, 147_137.0),
@@ -121,9 +121,9 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     ],
 )
 def test_words_of_a_tool_are_read_as_it_means_them(
-    bench: Any, tool: str, said: str, rps: float, p50_us: float | None, p99_us: float | None
+    bench: Any, tool: str, text: str, rps: float, p50_us: float | None, p99_us: float | None
 ) -> None:
-    reading = getattr(bench("wire.tools"), tool)(said, NOWHERE)
+    reading = getattr(bench("wire.tools"), tool)(text, NOWHERE)
     times = [None if wanted is None else pytest.approx(wanted) for wanted in (p50_us, p99_us)]
     assert [reading.rps, reading.p50_us, reading.p99_us] == [rps, *times]
 
@@ -178,8 +178,8 @@ def test_too_few_looks_have_no_middle(bench: Any, looks: int) -> None:
 def test_a_process_is_read_by_its_own_clock(bench: Any) -> None:
     cpu_s = bench("measure").cpu_s
     before = time.process_time()
-    mine = cpu_s(os.getpid())
-    assert before <= mine <= time.process_time()
+    own = cpu_s(os.getpid())
+    assert before <= own <= time.process_time()
 
 
 def test_a_process_that_ended_has_no_clock(bench: Any) -> None:

@@ -42,19 +42,19 @@ def words(rng: Generator, harms: tuple[float, ...], blocks: int, count: int) -> 
     """The verdict on each suspect of one study."""
     drift = np.exp(np.cumsum(rng.normal(0, 0.1, blocks)))
     every = frozenset(range(count))
-    nobody: State = frozenset()
+    state: State = frozenset()
 
     def harm(stopped: State) -> float:
         return max([1.0, *(h for n, h in enumerate(harms) if n not in stopped)])
 
-    found = [{s: window(rng, harm(s), d) for s in states(count)} for d in drift]
-    asked = [(nobody, frozenset({n})) for n in range(count)]
+    results = [{s: window(rng, harm(s), d) for s in states(count)} for d in drift]
+    asked = [(state, frozenset({n})) for n in range(count)]
     asked += [(every - {n}, every) for n in range(count)] if count > 1 else []
-    told = blame.corrected(
-        [blame.contrast([(b[x], b[y]) for b in found], Q, seed=1) for x, y in asked]
+    contrasts = blame.corrected(
+        [blame.contrast([(b[x], b[y]) for b in results], Q, seed=1) for x, y in asked]
     )
-    alone = told[count:] or [None] * count
-    return [judged(str(n), told[n], alone[n], MATTERS).word for n in range(count)]
+    alone = contrasts[count:] or [None] * count
+    return [judged(str(n), contrasts[n], alone[n], MATTERS).word for n in range(count)]
 
 
 def main() -> None:
@@ -63,19 +63,19 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--blocks", type=int, default=8)
     parser.add_argument("--suspects", type=int, default=2)
-    given = parser.parse_args()
-    print(f"{given.studies} studies, {given.blocks} blocks, {given.suspects} suspects")
+    args = parser.parse_args()
+    print(f"{args.studies} studies, {args.blocks} blocks, {args.suspects} suspects")
     print(f"{'scene':<20} {'innocent accused':>17} {'culprits named':>15} {'culprits cleared':>17}")
     for number, (scene, harms) in enumerate(SCENES.items()):
         rng = np.random.default_rng([7, number])
         accused = named = cleared = 0
-        for _ in range(given.studies):
-            said = words(rng, harms, given.blocks, given.suspects)
-            accused += GUILTY in said[len(harms) :]
-            named += sum(word == GUILTY for word in said[: len(harms)])
-            cleared += sum(word == CLEARED for word in said[: len(harms)])
-        of = max(1, given.studies * len(harms))
-        shares = (accused / given.studies, named / of, cleared / of)
+        for _ in range(args.studies):
+            text = words(rng, harms, args.blocks, args.suspects)
+            accused += GUILTY in text[len(harms) :]
+            named += sum(word == GUILTY for word in text[: len(harms)])
+            cleared += sum(word == CLEARED for word in text[: len(harms)])
+        of = max(1, args.studies * len(harms))
+        shares = (accused / args.studies, named / of, cleared / of)
         print(f"{scene:<20} {shares[0]:>17.1%} {shares[1]:>15.1%} {shares[2]:>17.1%}")
 
 

@@ -53,8 +53,8 @@ def make(results: Path, points: int) -> Path:
                 break
             folder = record.folder(point)
             outcome = services.measure(point, folder)
-            kept = record.add(replace(outcome, wall_s=point.measure_s + 1.0))
-            summarise(folder, kept, study)
+            stored = record.add(replace(outcome, wall_s=point.measure_s + 1.0))
+            summarise(folder, stored, study)
             if (done := len(record.outcomes())) % SAY_EVERY == 0:
                 print(f"{done} points, {time.monotonic() - began_s:.0f} s", file=sys.stderr)
         return record.path

@@ -36,7 +36,7 @@ RPS = {"memcached": 120_000.0, "nginx": 30_000.0, "synthetic": 1_000.0}  # capac
 BY_FACTOR: dict[str, dict[Level, float]] = {  # planted: what a level makes of the capacity
     "threads": {1: 1.0, 2: 1.6, 4: 2.3},
     "value_bytes": {200: 1.0, 4000: 0.8},
-    "connections": {16: 1.0, 64: 1.0},  # no effect: what is said of it is noise
+    "connections": {16: 1.0, 64: 1.0},  # no effect: what is reported about it is noise
     "workers": {1: 1.0, 2: 1.7},
     "neighbour": {"none": 1.0, "spin": 0.85, "stream": 0.93},
 }

@@ -60,26 +60,26 @@ def made(law: Law, seed: list[int], count: int, length: int, step: tuple[int, fl
 
 def first_alarms(values: Floats) -> list[int]:
     """After how many values each series alarms; -1: never."""
-    found: list[int] = []
+    numbers: list[int] = []
     for at in range(0, len(values), CHUNK):
         path = change_points.evidence(values[at : at + CHUNK]).log_capital
         is_there = path >= np.log(1 / ALPHA)
-        found += np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1, NEVER).tolist()
-    return found
+        numbers += np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1, NEVER).tolist()
+    return numbers
 
 
-def ours(given: argparse.Namespace) -> Iterator[Job]:
-    laws, count = {**EXCHANGEABLE, **BREAKING}, given.series
+def ours(namespace: argparse.Namespace) -> Iterator[Job]:
+    laws, count = {**EXCHANGEABLE, **BREAKING}, namespace.series
     for n, (name, law) in enumerate(laws.items()):
-        seed = [given.seed, n]
+        seed = [namespace.seed, n]
         yield (
-            ("ours", name, *STILL, given.length),
-            partial(alarms_of, law, seed, count, given.length, STILL),
+            ("ours", name, *STILL, namespace.length),
+            partial(alarms_of, law, seed, count, namespace.length, STILL),
         )
     for n, name in enumerate(STEP_LAWS):
         for place in PLACES:
             for step in STEPS:
-                seed, length = [given.seed, 100 + n, place, int(step)], place + WITHIN
+                seed, length = [namespace.seed, 100 + n, place, int(step)], place + WITHIN
                 yield (
                     ("ours", name, place, step, length),
                     partial(alarms_of, laws[name], seed, count, length, (place, step)),
@@ -92,12 +92,12 @@ def alarms_of(
     return first_alarms(made(law, seed, count, length, case))
 
 
-def families(given: argparse.Namespace) -> Iterator[Job]:
+def families(namespace: argparse.Namespace) -> Iterator[Job]:
     """Eight series of one history: none changes, one does, or all do."""
     for n, (name, changed) in enumerate((("none", 0), ("one", 1), ("all", FAMILY))):
         case = (FAMILY_PLACE, 2.0) if changed else STILL
         key = (f"ours, {FAMILY} series", f"changed: {name}", *case, FAMILY_PLACE + WITHIN)
-        yield key, partial(family, [given.seed, 200 + n], given.series // 4, changed)
+        yield key, partial(family, [namespace.seed, 200 + n], namespace.series // 4, changed)
 
 
 def family(seed: list[int], count: int, changed: int) -> list[int]:
@@ -114,13 +114,13 @@ def family(seed: list[int], count: int, changed: int) -> list[int]:
     return alarms
 
 
-def otava(given: argparse.Namespace) -> Iterator[Job]:
-    laws, count = {**EXCHANGEABLE, **BREAKING}, given.otava_series
+def otava(namespace: argparse.Namespace) -> Iterator[Job]:
+    laws, count = {**EXCHANGEABLE, **BREAKING}, namespace.otava_series
     for p_value in OTAVA_P:
         rule, each = f"Otava, p {p_value:g}, {ONCE}", f"Otava, p {p_value:g}, after each value"
         for name in OTAVA_LAWS:
-            seed = [given.seed, list(laws).index(name)]
-            ask = partial(asked, given, p_value, laws[name], seed, STILL)
+            seed = [namespace.seed, list(laws).index(name)]
+            ask = partial(asked, namespace, p_value, laws[name], seed, STILL)
             for length in OTAVA_LENGTHS:
                 yield (rule, name, *STILL, length), partial(ask, length, length, count)
             if p_value == OTAVA_P[0]:
@@ -128,14 +128,14 @@ def otava(given: argparse.Namespace) -> Iterator[Job]:
                 fewer = partial(ask, length, OTAVA_FIRST, count // 5)
                 yield (each, name, *STILL, length), fewer
             for place in OTAVA_PLACES:
-                seed = [given.seed, 100 + STEP_LAWS.index(name), place, 2]
-                ask = partial(asked, given, p_value, laws[name], seed, (place, 2.0))
+                seed = [namespace.seed, 100 + STEP_LAWS.index(name), place, 2]
+                ask = partial(asked, namespace, p_value, laws[name], seed, (place, 2.0))
                 length = place + WITHIN
                 yield (each, name, place, 2.0, length), partial(ask, length, place, count)
 
 
 def asked(  # noqa: PLR0917 - bound one after another
-    given: argparse.Namespace,
+    namespace: argparse.Namespace,
     p_value: float,
     law: Law,
     seed: list[int],
@@ -145,19 +145,19 @@ def asked(  # noqa: PLR0917 - bound one after another
     count: int,
 ) -> list[int]:
     """What Otava says of the first series, of which ours sees all."""
-    whole = given.length if case == STILL else length
-    values = made(law, seed, given.series, whole, case)[:count, :length]
+    whole = namespace.length if case == STILL else length
+    values = made(law, seed, namespace.series, whole, case)[:count, :length]
     with tempfile.TemporaryDirectory() as name:
         np.savez(Path(name) / "case.npz", rows=values, p_value=p_value, first=first)
-        words = [str(given.otava), str(Path(__file__).with_name("otava_side.py")), name]
+        words = [str(namespace.otava), str(Path(__file__).with_name("otava_side.py")), name]
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=3000)
     return [int(one) for one in done.stdout.split()]
 
 
-def share(found: int, many: int) -> str:
+def share(count: int, many: int) -> str:
     """`3.1 % (2.1 to 4.4)`."""
-    low, high = exact.interval(found, many)
-    return f"{100 * found / many:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+    low, high = exact.interval(count, many)
+    return f"{100 * count / many:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def table(rows: list[Row]) -> Iterator[str]:
@@ -166,25 +166,25 @@ def table(rows: list[Row]) -> Iterator[str]:
     yield f"| rule | law | {' | '.join(map(str, LENGTHS))} |"
     yield "|---|---|" + "---|" * len(LENGTHS)
     for rule, law in dict.fromkeys((row["rule"], row["law"]) for row in still):
-        mine = [row for row in still if (row["rule"], row["law"]) == (rule, law)]
-        cells = [_by(mine, length, is_once=rule.endswith(ONCE)) for length in LENGTHS]
+        own = [row for row in still if (row["rule"], row["law"]) == (rule, law)]
+        cells = [_by(own, length, is_once=rule.endswith(ONCE)) for length in LENGTHS]
         yield f"| {rule} | {law} | {' | '.join(cells)} |"
     yield f"\nA step: found within {WITHIN} values, and alarms before it\n"
     yield "| rule | law | values before | step, scatters | found | before it | neither |"
     yield "|---|---|---|---|---|---|---|"
     moved = [row for row in rows if row["step"]]
     for key in dict.fromkeys((r["rule"], r["law"], r["place"], r["step"]) for r in moved):
-        mine = [r for r in moved if (r["rule"], r["law"], r["place"], r["step"]) == key]
-        early = sum(0 < row["first"] <= key[2] for row in mine)
-        found = sum(row["first"] > key[2] for row in mine)
-        cells = (share(n, len(mine)) for n in (found, early, len(mine) - found - early))
+        own = [r for r in moved if (r["rule"], r["law"], r["place"], r["step"]) == key]
+        early = sum(0 < row["first"] <= key[2] for row in own)
+        result = sum(row["first"] > key[2] for row in own)
+        cells = (share(n, len(own)) for n in (result, early, len(own) - result - early))
         yield f"| {' | '.join(map(str, key))} | {' | '.join(cells)} |"
 
 
 def _by(rows: list[Row], length: int, *, is_once: bool) -> str:
     """Alarms by that many values, of rows that are so long; Otava looked once, at the end."""
-    mine = [r for r in rows if (r["length"] == length if is_once else r["length"] >= length)]
-    return share(sum(0 < row["first"] <= length for row in mine), len(mine)) if mine else "–"
+    own = [r for r in rows if (r["length"] == length if is_once else r["length"] >= length)]
+    return share(sum(0 < row["first"] <= length for row in own), len(own)) if own else "–"
 
 
 def read(file: Path) -> list[Row]:
@@ -235,20 +235,20 @@ def main() -> None:
         "--seconds", type=float, default=1e9, help="begin no case after so much CPU"
     )
     parser.add_argument("--out", type=Path, help="folder for rows.csv and table.md")
-    given = parser.parse_args()
-    file = given.out / "rows.csv" if given.out else None
-    if given.out:
-        given.out.mkdir(parents=True, exist_ok=True)
+    args = parser.parse_args()
+    file = args.out / "rows.csv" if args.out else None
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
     rows = read(file) if file else []
-    jobs = otava(given) if given.otava else chain(ours(given), families(given))
-    is_whole = measure(jobs, file, rows, given.seconds)
-    words = f"--series {given.series} --length {given.length} --seed {given.seed}"
-    if given.otava:
-        words += f" --otava PYTHON --otava-series {given.otava_series}"
+    jobs = otava(args) if args.otava else chain(ours(args), families(args))
+    is_whole = measure(jobs, file, rows, args.seconds)
+    words = f"--series {args.series} --length {args.length} --seed {args.seed}"
+    if args.otava:
+        words += f" --otava PYTHON --otava-series {args.otava_series}"
     text = "\n".join([f"`bench/compare/histories.py {words}`\n", *table(rows)])
     print(text if is_whole else f"{len(rows)} rows so far; run it again to go on")
-    if given.out:
-        (given.out / "table.md").write_text(f"{text}\n")
+    if args.out:
+        (args.out / "table.md").write_text(f"{text}\n")
 
 
 if __name__ == "__main__":

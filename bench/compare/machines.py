@@ -58,15 +58,15 @@ MACHINES = (
 def blocks(rng: Generator, machine: Machine, count: int, change: float) -> dict[str, Floats]:
     """Numbers of one comparison: by name, blocks × (first, second); the second `change` slower."""
     speed = np.cumsum(rng.normal(0, machine.walk, count)) if machine.walk else np.zeros(count)
-    found = {name: np.empty((count, 2)) for name in NUMBERS}
+    values = {name: np.empty((count, 2)) for name in NUMBERS}
     for block in range(count):
         order = rng.permutation(2)
         for turn, side in enumerate(order):
             slower = speed[block] + machine.within * turn
             factor = np.exp(slower) * (1 + change * side)
             for name, value in run(rng, machine, float(factor)).items():
-                found[name][block, side] = value
-    return found
+                values[name][block, side] = value
+    return values
 
 
 def run(rng: Generator, machine: Machine, factor: float) -> dict[str, float]:

@@ -43,18 +43,20 @@ class Quiet:
     def ended(self, outcome: object, outcomes: object) -> None: ...
 
 
-def session(kind: str, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def session(kind: str, namespace: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Measure one kind; a row."""
     start = Path(__file__).resolve().with_name("planted_start.py")
     words = [sys.executable, "-IS", str(start), shutil.which("sojourn-serve"), kind, str(folder)]
     argv = f"{shlex.join(map(str, words))} {{port}}"
     side = {"kind": "command", "params": {"argv": argv, "target": "memcache://{host}:{port}",
                                           "ready": "tcp"}}  # fmt: skip
-    study = repeated(side, rate=str(given.rate), starts=given.starts, measure_s=RUN_S, name="noise")
+    study = repeated(
+        side, rate=str(namespace.rate), starts=namespace.starts, measure_s=RUN_S, name="noise"
+    )
     done = pipeline.run_study(study, folder / "results", Quiet(), resume=False,
                               patience=run.Patience(is_forced=True))  # fmt: skip
     parts = noise.noise(done.findings, 2 * (RUN_S + 1.3))
-    row: dict[str, Any] = {"planted": kind, "starts": given.starts, "rate": given.rate}
+    row: dict[str, Any] = {"planted": kind, "starts": namespace.starts, "rate": namespace.rate}
     for name, of in (parts.components if parts else {}).items():
         for part in ("starts", "windows", "drift") if of else ():
             one = getattr(of, part)
@@ -74,18 +76,18 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=200, help="requests/s")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--out", type=Path, help="folder for rows.csv")
-    given = parser.parse_args()
-    kinds = given.kinds.split(",")
-    print(f"about {show_s(len(kinds) * given.starts * (RUN_S + 1.3))}")
+    args = parser.parse_args()
+    kinds = args.kinds.split(",")
+    print(f"about {show_s(len(kinds) * args.starts * (RUN_S + 1.3))}")
     rows = []
     with tempfile.TemporaryDirectory(prefix="sojourn-planted-") as name:
         folder = Path(name)
         folder.chmod(0o777)
         for kind in kinds:
-            rows.append(session(kind, given, folder))
+            rows.append(session(kind, args, folder))
             print("\n".join(f"{key}: {value}" for key, value in rows[-1].items()), flush=True)
-            if given.out:
-                write(given.out, rows)
+            if args.out:
+                write(args.out, rows)
 
 
 def write(folder: Path, rows: list[dict[str, Any]]) -> None:

@@ -39,9 +39,9 @@ WORKERS = 1
 CASES = {"A/A": 0.0, "at the limit (+5 %)": MARGIN, "+10 %": PLANTED}
 
 
-def logs_of(found: dict[str, Floats]) -> dict[str, Floats]:
+def logs_of(values: dict[str, Floats]) -> dict[str, Floats]:
     """Log ratios of the blocks, by number."""
-    return {name: np.log(runs[:, 1] / runs[:, 0]) for name, runs in found.items()}
+    return {name: np.log(runs[:, 1] / runs[:, 0]) for name, runs in values.items()}
 
 
 def stated(pilot: dict[str, Floats]) -> int | None:
@@ -52,8 +52,8 @@ def stated(pilot: dict[str, Floats]) -> int | None:
 
 def limit_case(rng: Generator, machine: Machine, count: int) -> dict[str, Floats]:
     """Equal services, of which one's numbers are 5 % higher: the gate's limit itself."""
-    found = blocks(rng, machine, count, 0.0)
-    return {name: runs * [1, 1 + MARGIN] for name, runs in found.items()}
+    values = blocks(rng, machine, count, 0.0)
+    return {name: runs * [1, 1 + MARGIN] for name, runs in values.items()}
 
 
 def pair(case: str, count: int, seed: int, number: int) -> dict[str, Any]:
@@ -63,10 +63,10 @@ def pair(case: str, count: int, seed: int, number: int) -> dict[str, Any]:
     promise = stated(logs_of(blocks(rng, machine, PILOT, 0.0))) if case == "+10 %" else None
     length = min(promise or count, 2 * count)
     is_limit = case.startswith("at")
-    found = (
+    values = (
         limit_case(rng, machine, length) if is_limit else blocks(rng, machine, length, CASES[case])
     )
-    logs = logs_of(found)
+    logs = logs_of(values)
     gate = gate_rule.decide(logs, MARGIN, ALPHA)
     judged = paired_ratio.judged(logs, Limits(alpha=ALPHA))
     row: dict[str, Any] = {"case": case, "machine": machine.name, "seed": f"{seed}/{number}"}
@@ -76,7 +76,7 @@ def pair(case: str, count: int, seed: int, number: int) -> dict[str, Any]:
     row["compare"] = any(
         one.judgement in {Judgement.WORSE, Judgement.BETTER} for one in judged.values()
     )
-    return row | {f"{name}: p99": rule(found["p99"]) for name, rule in rules.RULES.items()}
+    return row | {f"{name}: p99": rule(values["p99"]) for name, rule in rules.RULES.items()}
 
 
 def share(rows: list[dict[str, Any]], rule: str) -> str:
@@ -101,9 +101,9 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield "| machine | A/A alarms | +10 % found | blocks stated, median | needed, median |"
     yield "|---|---|---|---|---|"
     for machine in MACHINES:
-        mine = [row for row in rows if row["machine"] == machine.name]
-        equal = [row for row in mine if row["case"] == "A/A"]
-        slower = [row for row in mine if row["case"] == "+10 %"]
+        own = [row for row in rows if row["machine"] == machine.name]
+        equal = [row for row in own if row["case"] == "A/A"]
+        slower = [row for row in own if row["case"] == "+10 %"]
         promises = [row["stated"] or math.inf for row in slower]
         needed = [row["blocks"] for row in slower if row["gate"]]
         yield (
@@ -119,26 +119,26 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=120, help="of an A/A comparison")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, help="folder for rows.csv and table.md")
-    given = parser.parse_args()
+    args = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with Pool(WORKERS) as pool:
         for case in CASES:
-            work = partial(pair, case, given.blocks, given.seed)
-            rows += pool.map(work, range(given.pairs * len(MACHINES)), chunksize=8)
+            work = partial(pair, case, args.blocks, args.seed)
+            rows += pool.map(work, range(args.pairs * len(MACHINES)), chunksize=8)
     text = "\n".join(table(rows))
-    print(f"{shown(given)}\n\n{text}")
-    if given.out:
-        given.out.mkdir(parents=True, exist_ok=True)
-        (given.out / "table.md").write_text(f"{shown(given)}\n\n{text}\n")
-        with (given.out / "rows.csv").open("w", newline="") as file:
+    print(f"{shown(args)}\n\n{text}")
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / "table.md").write_text(f"{shown(args)}\n\n{text}\n")
+        with (args.out / "rows.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
 
 
-def shown(given: argparse.Namespace) -> str:
+def shown(namespace: argparse.Namespace) -> str:
     """The command."""
-    words = f"--pairs {given.pairs} --blocks {given.blocks} --seed {given.seed}"
+    words = f"--pairs {namespace.pairs} --blocks {namespace.blocks} --seed {namespace.seed}"
     return f"`bench/compare/rates.py {words}`"
 
 

@@ -36,8 +36,8 @@ def one_run(limit: float) -> Callable[[Floats], bool]:
 def welch(runs: Floats) -> bool:
     """Welch's t on runs at 1 %, two-sided, worse only: hyperfine's script at a stricter level."""
     old, new = runs[:BLOCKS].T
-    found = stats.ttest_ind(new, old, equal_var=False)
-    return bool(found.pvalue < 0.01 and new.mean() > old.mean())
+    result = stats.ttest_ind(new, old, equal_var=False)
+    return bool(result.pvalue < 0.01 and new.mean() > old.mean())
 
 
 def criterion(runs: Floats) -> bool:

@@ -32,18 +32,18 @@ P99_MOST_MS = 100.0  # higher ones are drawn here
 def main() -> int:
     asked = arguments()
     scenario, rows = SCENARIOS[asked.scenario], []
-    given, _ = play.oracle(scenario, ORACLE_SEED)
+    inputs, _ = play.oracle(scenario, ORACLE_SEED)
     for name in ("oracle", *play.names()):
         points: list[dict[str, Any]] = []
-        constants = given if name == "oracle" else None
+        constants = inputs if name == "oracle" else None
         kind = "static" if name == "oracle" else name
         row = play.play(
             kind, scenario, asked.seed, constants, see=lambda *seen, at=points: note(at, *seen)
         )
-        said = f"{name}{f' {dict(given)}' if name == 'oracle' else ''}"
+        text = f"{name}{f' {dict(inputs)}' if name == 'oracle' else ''}"
         about = f"violated {row.violated_s} s, kept {row.kept:.1%} of the machine"
-        rows.append((said, about, drawn(points)))
-        print(f"{said}: {about}", flush=True)
+        rows.append((text, about, drawn(points)))
+        print(f"{text}: {about}", flush=True)
     asked.out.write_text(page(scenario.name, scenario.about, asked.seed, rows))
     print(f"written: {asked.out}")
     return 0

@@ -67,10 +67,10 @@ def main() -> int:
         print(rows[-1], flush=True)
     slow = [row for row in rows if row.capped_s is None or row.capped_s > MOST_S]
     changed = [row for row in rows if not row.is_as_before]
-    found = sorted(row.capped_s for row in rows if row.capped_s is not None)
+    results = sorted(row.capped_s for row in rows if row.capped_s is not None)
     print(
-        f"{len(rows)} times: capped after {found[0]:.3f} to {found[-1]:.3f} s "
-        f"(median {found[len(found) // 2]:.3f}), {len(slow)} above {MOST_S:g} s; "
+        f"{len(rows)} times: capped after {results[0]:.3f} to {results[-1]:.3f} s "
+        f"(median {results[len(results) // 2]:.3f}), {len(slow)} above {MOST_S:g} s; "
         f"{len(changed)} not as before"
     )
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-kills.json"

@@ -40,9 +40,9 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     for scenario in SCENARIOS.values():
         if asked.only in {"", scenario.name}:
-            found = of_scenario(scenario, asked.seeds)
-            print(table(scenario, found), flush=True)
-            rows += found
+            result = of_scenario(scenario, asked.seeds)
+            print(table(scenario, result), flush=True)
+            rows += result
     path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-league.json"
     about = {"seeds": asked.seeds, "only": asked.only, "noise_s": asked.noise_s}
     path.write_text(json.dumps({**about, "noise": noise, "rows": rows}, indent=1))
@@ -65,31 +65,31 @@ def of_noise(seconds: float) -> list[dict[str, Any]]:
     cells = [(rate, slack) for rate in RATES for slack in SLACKS]
     heads = [f"{rate / 1000:g}k/s, slack {slack:.0%}" for rate, slack in cells]
     print(f"| A/A, changes an hour | {' | '.join(heads)} |\n|---|{'---|' * len(cells)}")
-    found = []
+    results = []
     looks = [list(stationary.looks(*cell, seconds, 1)) for cell in cells]
     for name in play.names():
         values = [stationary.actuations_per_h(name, one) for one in looks]
-        found += [
+        results += [
             {"controller": name, "rate_rps": rate, "slack": slack, "changes_per_h": value}
             for (rate, slack), value in zip(cells, values, strict=True)
         ]
         print(f"| {name} | {' | '.join(f'{value:.0f}' for value in values)} |", flush=True)
     shares = [stationary.acts("parties", one) for one in looks]
-    found += [
+    results += [
         {"controller": "parties", "rate_rps": rate, "slack": slack, "would_take": value}
         for (rate, slack), value in zip(cells, shares, strict=True)
     ]
     print(f"| parties would take, windows | {' | '.join(f'{one:.1%}' for one in shares)} |\n")
-    return found
+    return results
 
 
 def of_scenario(scenario: Scenario, seeds: int) -> list[dict[str, Any]]:
     """All rows of a scenario; the oracle is searched with a seed of its own."""
-    given, _ = play.oracle(scenario, seeds + 100)
-    print(f"\n{scenario.name}: {scenario.about}; the best fixed allocation is {dict(given)}")
+    inputs, _ = play.oracle(scenario, seeds + 100)
+    print(f"\n{scenario.name}: {scenario.about}; the best fixed allocation is {dict(inputs)}")
     rows: list[dict[str, Any]] = []
     for seed in range(1, seeds + 1):
-        best = play.play("static", scenario, seed, given)
+        best = play.play("static", scenario, seed, inputs)
         rows.append({**asdict(best), "controller": "oracle"})
         rows += [asdict(play.play(name, scenario, seed)) for name in play.names()]
     return rows

@@ -151,14 +151,14 @@ def table(cells: list[tuple[str, Arm]], rows: list[dict[str, Any]]) -> str:
     lines = ["| neighbour | setting | p99, µs (median run, 95 %) | range | n a run | kept, CPU |"]
     lines.append("|---|---|---|---|---|---|")
     for name, arm in cells:
-        mine = [row for row in rows if (row["neighbour"], row["arm"]) == (name, arm.name)]
-        mine.sort(key=lambda row: float(row["p99_us"]))
-        middle = mine[len(mine) // 2]
-        kept = statistics.median(row["neighbour_cpus"] for row in mine)
+        own = [row for row in rows if (row["neighbour"], row["arm"]) == (name, arm.name)]
+        own.sort(key=lambda row: float(row["p99_us"]))
+        middle = own[len(own) // 2]
+        value = statistics.median(row["neighbour_cpus"] for row in own)
         lines.append(
             f"| {name} | {arm.name} | {middle['p99_us']:.0f} ({middle['lo_us']:.0f}–"
-            f"{middle['hi_us']:.0f}) | {mine[0]['p99_us']:.0f}–{mine[-1]['p99_us']:.0f} "
-            f"| {middle['n']} | {kept:.2f} |"
+            f"{middle['hi_us']:.0f}) | {own[0]['p99_us']:.0f}–{own[-1]['p99_us']:.0f} "
+            f"| {middle['n']} | {value:.2f} |"
         )
     return "\n".join(lines)
 

@@ -34,9 +34,9 @@ def main() -> int:
         print("name files of rows that league.py has written", file=sys.stderr)
         return 2
     for scenario in SCENARIOS.values():
-        mine = [row for row in rows if row["scenario"] == scenario.name]
-        if mine:
-            print(table(scenario, mine))
+        own = [row for row in rows if row["scenario"] == scenario.name]
+        if own:
+            print(table(scenario, own))
     print(duels(rows))
     return 0
 
@@ -80,15 +80,15 @@ def duels(rows: Rows) -> str:
     columns = (*columns, "better than ours in both")
     lines = [f"\n| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for name in dict.fromkeys(row["scenario"] for row in rows):
-        mine = [row for row in rows if row["scenario"] == name]
-        found = {
-            one: (middle(mine, one, "violated_s"), middle(mine, one, "kept"))
-            for one in dict.fromkeys(row["controller"] for row in mine)
+        own = [row for row in rows if row["scenario"] == name]
+        results = {
+            one: (middle(own, one, "violated_s"), middle(own, one, "kept"))
+            for one in dict.fromkeys(row["controller"] for row in own)
         }
-        others = {one: pair for one, pair in found.items() if one not in APART}
+        others = {one: pair for one, pair in results.items() if one not in APART}
         best = min(others, key=lambda one: (others[one][0], -others[one][1]))
-        cells = [f"{v:.0f} / {k:.3f}" for v, k in (others[best], found[OURS], found["oracle"])]
-        ours = found[OURS]
+        cells = [f"{v:.0f} / {k:.3f}" for v, k in (others[best], results[OURS], results["oracle"])]
+        ours = results[OURS]
         both = [n for n, (v, k) in others.items() if v <= ours[0] and k > ours[1]]
         lines.append(f"| {name} | {best} | {' | '.join(cells)} | {', '.join(both) or '–'} |")
     return "\n".join(lines)

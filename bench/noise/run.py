@@ -64,7 +64,7 @@ def counters(pid: int) -> dict[str, float]:
     }
 
 
-def measured(kind: str, told: dict[str, Any], part: dict[str, float]) -> float | None:
+def measured(kind: str, reports: dict[str, Any], part: dict[str, float]) -> float | None:
     """What the kernel counted, in the unit of the share that was asked; None: it counts none.
 
     For those that want a CPU: share of one CPU, as the most is per second of CPU time.
@@ -75,7 +75,7 @@ def measured(kind: str, told: dict[str, Any], part: dict[str, float]) -> float |
     per_s = {"disk": part["disk_bytes"], "wakeups": part["switches"]}.get(kind)
     if kind == "wave":
         return part["cpu_s"] / length_s / 0.125
-    return None if per_s is None else per_s / length_s / told["alone_per_s"]
+    return None if per_s is None else per_s / length_s / reports["alone_per_s"]
 
 
 def one(kind: str, percent: int, seconds: float) -> dict[str, Any]:
@@ -129,13 +129,13 @@ def main() -> None:
     lines = ["kind        asked   said    measured  waited  held"]
     for kind in asked.kinds:
         for share in SHARES:
-            mine = [row for row in rows if (row["kind"], row["asked"]) == (kind, share / 100)]
-            counted = [row["measured"] for row in mine if row["measured"] is not None]
+            own = [row for row in rows if (row["kind"], row["asked"]) == (kind, share / 100)]
+            counted = [row["measured"] for row in own if row["measured"] is not None]
             there = f"{statistics.median(counted):.3f}" if counted else "-"
             lines.append(
-                f"{kind:<12}{share / 100:<8.2f}{statistics.median(r['said'] for r in mine):<8.3f}"
-                f"{there:<10}{statistics.median(r['waited'] for r in mine):<8.3f}"
-                f"{sum(r['is_held'] is True for r in mine)}/{len(mine)}"
+                f"{kind:<12}{share / 100:<8.2f}{statistics.median(r['said'] for r in own):<8.3f}"
+                f"{there:<10}{statistics.median(r['waited'] for r in own):<8.3f}"
+                f"{sum(r['is_held'] is True for r in own)}/{len(own)}"
             )
     text = "\n".join(lines)
     (folder / "table.txt").write_text(text + "\n", encoding="utf-8")

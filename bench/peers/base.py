@@ -67,10 +67,10 @@ class Peer:
 
 def number(pattern: str, text: str) -> float:
     """The last number that `pattern`'s first group matches in `text`."""
-    found = re.findall(pattern, text, re.MULTILINE)
-    if not found:
+    matches = re.findall(pattern, text, re.MULTILINE)
+    if not matches:
         raise ValueError(f"no match of {pattern!r} in: {text[-400:]}")
-    return float(found[-1])
+    return float(matches[-1])
 
 
 TIME_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "ns": 1e-3, "µs": 1.0}

@@ -36,15 +36,15 @@ def main() -> int:
     parser.add_argument("--profile", default="quick", help="of the studies (quick)")
     asked = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    kept = HERE / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-real.json"
+    path = HERE / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-real.json"
     for round_ in range(asked.rounds):
         for shield in SHIELDS if round_ % 2 == 0 else SHIELDS[::-1]:
             for service in STUDIES:
                 rows.append({"round": round_} | searched(service, shield, asked.profile))
                 print(json.dumps(rows[-1]), flush=True)
-                kept.write_text(json.dumps({"profile": asked.profile, "rows": rows}, indent=1))
+                path.write_text(json.dumps({"profile": asked.profile, "rows": rows}, indent=1))
     print(table(rows))
-    print(f"kept in {kept}")
+    print(f"kept in {path}")
     return 0
 
 
@@ -59,14 +59,14 @@ def searched(service: str, shield: str, profile: str) -> dict[str, Any]:
     if ended.returncode not in (0, 1, 3):
         raise SystemExit(f"{' '.join(command)} ended with {ended.returncode}: {ended.stderr}")
     summary = json.loads(ended.stdout)
-    found = summary["services"][0]["max_load"]
+    max_load = summary["services"][0]["max_load"]
     return {
         "service": service,
         "shield": shield,
-        "estimate": found["border"]["estimate_rps"],
-        "lo": found["border"]["interval_rps"]["lo"],
-        "hi": found["border"]["interval_rps"]["hi"],
-        "verdict": found["verdict"],
+        "estimate": max_load["border"]["estimate_rps"],
+        "lo": max_load["border"]["interval_rps"]["lo"],
+        "hi": max_load["border"]["interval_rps"]["hi"],
+        "verdict": max_load["verdict"],
         "peak": summary["services"][0]["max_rps"],
         "wall_s": summary["wall_s"],
     }
@@ -78,12 +78,12 @@ def table(rows: list[dict[str, Any]]) -> str:
     for service, shield in ((s, h) for s in STUDIES for h in SHIELDS):
         some = [r for r in rows if (r["service"], r["shield"]) == (service, shield)]
         bounded = [r for r in some if r["lo"] and r["hi"]]
-        found = [r["estimate"] for r in some if r["estimate"]]
-        answers = " ".join(f"{x / 1e3:.0f}" if x < 1e6 else "?" for x in found)
+        results = [r["estimate"] for r in some if r["estimate"]]
+        answers = " ".join(f"{x / 1e3:.0f}" if x < 1e6 else "?" for x in results)
         width = statistics.median(r["hi"] / r["lo"] for r in bounded) if bounded else float("nan")
         pairs = list(combinations(bounded, 2))
         over = sum(a["lo"] <= b["hi"] and b["lo"] <= a["hi"] for a, b in pairs)
-        spread = max(found) / min(found) if found else float("nan")
+        spread = max(results) / min(results) if results else float("nan")
         wall = statistics.median(r["wall_s"] for r in some)
         lines.append(
             f"{service:10} {shield:9} {answers:30} {width:5.2f}  {spread:6.2f}  "

@@ -31,7 +31,7 @@ LAST = (Phase.CONFIRM, Phase.SCHEDULED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Search:
     """One search.
 
     Attributes:
@@ -52,7 +52,7 @@ class Found:
     cpu_s: float
 
 
-def one(job: tuple[str, int, str, float]) -> Found:
+def one(job: tuple[str, int, str, float]) -> Search:
     """One search on one queue, by a client that stands still for a share of the time."""
     name, seed, profile, stopped = job
     queue = next(queue for queue in QUEUES if queue.name == name)
@@ -75,7 +75,7 @@ def one(job: tuple[str, int, str, float]) -> Found:
         raise RuntimeError(f"{name}, seed {seed}: the search has no answer")
     truth_rps = queue.border * queue.rate_rps
     last_s = sum(o.wall_s for o in outcomes if o.point.phase in LAST)
-    return Found(
+    return Search(
         queue=name,
         seed=seed,
         lo=search.interval_rps[0] / truth_rps,
@@ -89,21 +89,21 @@ def one(job: tuple[str, int, str, float]) -> Found:
     )
 
 
-def row(queue: Queue, found: list[Found]) -> str:
+def row(queue: Queue, results: list[Search]) -> str:
     """One line of the table."""
-    closed = [f for f in found if f.lo > 0 and math.isfinite(f.hi)]
+    closed = [f for f in results if f.lo > 0 and math.isfinite(f.hi)]
     ratio = [f.hi / f.lo for f in closed] or [math.inf]
-    covers = statistics.mean(f.lo <= 1 <= f.hi for f in found)
-    low = statistics.mean(f.hi < 1 for f in found)
+    covers = statistics.mean(f.lo <= 1 <= f.hi for f in results)
+    low = statistics.mean(f.hi < 1 for f in results)
     widest = sorted(ratio)[int(0.9 * len(ratio))]
     return (
-        f"{queue.name:6}  {queue.border:.3f}  {len(closed) / len(found):8.2f}  {covers:6.2f}  "
+        f"{queue.name:6}  {queue.border:.3f}  {len(closed) / len(results):8.2f}  {covers:6.2f}  "
         f"{low:9.2f}  {statistics.median(ratio):5.2f}  {widest:5.2f}  "
-        f"{statistics.median(f.estimate for f in found):5.3f}  "
-        f"{statistics.median(f.wall_s for f in found):5.0f}  "
-        f"{statistics.median(f.measured_s for f in found):8.0f}  "
-        f"{statistics.median(f.last_s for f in found):6.0f}  "
-        f"{statistics.median(f.cpu_s for f in found):5.1f}"
+        f"{statistics.median(f.estimate for f in results):5.3f}  "
+        f"{statistics.median(f.wall_s for f in results):5.0f}  "
+        f"{statistics.median(f.measured_s for f in results):8.0f}  "
+        f"{statistics.median(f.last_s for f in results):6.0f}  "
+        f"{statistics.median(f.cpu_s for f in results):5.1f}"
     )
 
 
@@ -121,20 +121,20 @@ def main() -> int:
         "queue   border  answered  covers  hi < truth  hi/lo  (p90)   bias  wall s  measured  "
         "last s  CPU s"
     )
-    kept: list[Found] = []
+    selected: list[Search] = []
     with ProcessPoolExecutor(asked.processes) as pool:
         for queue in QUEUES:
             if asked.only and queue.name != asked.only:
                 continue
             seeds = range(asked.seed, asked.seed + asked.searches)
-            found = list(
+            results = list(
                 pool.map(one, [(queue.name, seed, asked.profile, asked.stopped) for seed in seeds])
             )
-            print(row(queue, found), flush=True)
-            kept += found
+            print(row(queue, results), flush=True)
+            selected += results
     RUNS.mkdir(exist_ok=True)
     path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{asked.profile}.json"
-    path.write_text(json.dumps([asdict(found) for found in kept], indent=0) + "\n")
+    path.write_text(json.dumps([asdict(result) for result in selected], indent=0) + "\n")
     print(f"kept in {path}")
     return 0
 

@@ -41,9 +41,9 @@ def main() -> int:
     for name, service, servers, loads in QUEUES:
         for load in loads if asked.only in {"", name} else ():
             job = {"rate": repr(load * servers), "service": service, "servers": servers}
-            found = runs({**job, "requests": asked.requests}, asked.seeds)
+            result = runs({**job, "requests": asked.requests}, asked.seeds)
             for number in NUMBERS:
-                row = covered(number, found)
+                row = covered(number, result)
                 rows.append(row)
                 print(
                     f"{name:<7}{load:>6}{row.number:>8}{row.known:>7}{row.hits:>6}"
@@ -54,19 +54,19 @@ def main() -> int:
 
 
 def runs(job: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
-    """Results of all seeds; only what is compared is kept."""
+    """Results of all seeds; only what is compared is stored."""
 
     def one(seed: int) -> dict[str, Any]:
-        found = subprocess.run(
+        process = subprocess.run(
             [program(), "queue", "--job", "-", "--json", "-"],
             input=json.dumps({**job, "seed": seed}),
             capture_output=True,
             text=True,
             check=False,
         )
-        if not found.stdout:
-            sys.exit(f"error: {found.stderr}\n  at: bench/sim/coverage.py")
-        result = json.loads(found.stdout)
+        if not process.stdout:
+            sys.exit(f"error: {process.stderr}\n  at: bench/sim/coverage.py")
+        result = json.loads(process.stdout)
         return {"intervals": result["intervals"], "closed": result["closed"]}
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

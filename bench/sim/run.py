@@ -91,9 +91,9 @@ def peers() -> Path:
 
 def ours(requests: int) -> list[str]:
     program = Path(sys.executable).with_name("sojourn-sim")
-    found = os.environ.get("SOJOURN_SIM", str(program))
+    result = os.environ.get("SOJOURN_SIM", str(program))
     return [
-        found,
+        result,
         "queue",
         "--rate",
         "3.2",
@@ -175,10 +175,10 @@ def show(rows: list[Row]) -> str:
 def ratio(rows: list[Row], tool: str) -> str:
     by_round = {(row.round, row.tool): row.per_cpu_s for row in rows if row.case == "M/M/4"}
     rounds = sorted({row.round for row in rows})
-    found = sorted(by_round[n, OURS] / by_round[n, tool] for n in rounds)
+    results = sorted(by_round[n, OURS] / by_round[n, tool] for n in rounds)
     return (
-        f"{OURS} / {tool}, requests per CPU second: median {median(found):.0f}, "
-        f"least {found[0]:.0f}, most {found[-1]:.0f} of {len(found)} rounds"
+        f"{OURS} / {tool}, requests per CPU second: median {median(results):.0f}, "
+        f"least {results[0]:.0f}, most {results[-1]:.0f} of {len(results)} rounds"
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from hog import planted
 
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="sojourn-demo-") as name, planted(cpus, share, 1):
             rows.append(demo(share, name))
         print(words(rows[-1]), flush=True)
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-demo.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-demo.json"
     path.write_text(json.dumps(rows, indent=1) + "\n")
     print(f"kept in {path}")
     return 0
@@ -60,13 +60,13 @@ def demo(share: float, folder: str) -> dict[str, Any]:
     subprocess.run(line, check=False, capture_output=True, timeout=1200)
     wall_s = time.monotonic() - began
     line = [BIN / "sojourn", "show", "--results", folder, "--json"]
-    found = json.loads(subprocess.run(line, check=False, capture_output=True, timeout=120).stdout)
-    points = [point for service in found["services"] for point in service["points"]]
+    table = json.loads(subprocess.run(line, check=False, capture_output=True, timeout=120).stdout)
+    points = [point for service in table["services"] for point in service["points"]]
     runs = [run for point in points for run in point["runs"]]
     return {
         "share": share,
         "wall_s": round(wall_s),
-        "state": {key: found["state"][key] for key in ("word", "done", "of")},
+        "state": {key: table["state"][key] for key in ("word", "done", "of")},
         "runs": len(runs),
         "runs_with_numbers": sum(run["is_believed"] for run in runs),
         "loads": len(points),
@@ -79,7 +79,7 @@ def demo(share: float, folder: str) -> dict[str, Any]:
                 reading: interval(service["max_load"].get(reading))
                 for reading in ("border", "undisturbed")
             }
-            for service in found["services"]
+            for service in table["services"]
             if service["max_load"]
         },
     }
@@ -94,7 +94,7 @@ def interval(border: dict[str, Any] | None) -> list[float] | None:
 
 
 def words(one: dict[str, Any]) -> str:
-    answers = "\n".join(f"    {name}: {found}" for name, found in one["borders_rps"].items())
+    answers = "\n".join(f"    {name}: {result}" for name, result in one["borders_rps"].items())
     return (
         f"{one['share']:4.0%} of each CPU: {one['runs_with_numbers']} of {one['runs']} runs and "
         f"{one['loads_with_numbers']} of {one['loads']} loads have numbers, {one['wall_s']} s, "

@@ -43,7 +43,7 @@ from sojourn.stats import independence, quantiles
 from sojourn.stats.times import from_histogram
 
 BIN = Path(os.environ.get("SOJOURN_BIN") or Path(sys.executable).parent)
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 SERVICE_S = 200e-6
 SHARES = (0.0, 0.01, 0.03, 0.06, 0.12)
 LOADS = (0.3, 0.5, 0.8)
@@ -58,15 +58,15 @@ PEAK_S = 3
 
 def main() -> int:
     asked = arguments()
-    kept: dict[str, Any] = {}
+    selected: dict[str, Any] = {}
     wanted = ("truth", "real") if asked.only is None else (asked.only,)
     with tempfile.TemporaryDirectory(prefix="sojourn-stops-") as name:
         for part in wanted:
-            kept |= {"truth": truth, "real": real}[part](asked, Path(name))
+            selected |= {"truth": truth, "real": real}[part](asked, Path(name))
     for part in wanted:
-        print({"truth": table, "real": real_table}[part](kept))
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-stops.json"
-    path.write_text(json.dumps(kept, indent=1) + "\n")
+        print({"truth": table, "real": real_table}[part](selected))
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-stops.json"
+    path.write_text(json.dumps(selected, indent=1) + "\n")
     print(f"kept in {path}")
     return 0
 
@@ -89,7 +89,7 @@ def truth(asked: argparse.Namespace, out: Path) -> dict[str, Any]:
 
 
 def real(asked: argparse.Namespace, out: Path) -> dict[str, Any]:
-    """Real servers, whose p99 nobody knows: do runs give numbers?"""
+    """Real servers, whose p99 no one knows: do runs give numbers?"""
     rows: list[dict[str, Any]] = []
     for service, (protocol, target) in REAL.items():
         with started(protocol, SERVER_CPU) as (pid, port):
@@ -218,7 +218,7 @@ def load(server: tuple[str, int], out: Path, *words: str, seconds: int) -> dict[
 def row(
     number: int, share: float, load: float, *, way_s: float, result: dict[str, Any], out: Path
 ) -> dict[str, Any]:
-    """A run of the synthetic service, as it is kept."""
+    """A run of the synthetic service, as it is stored."""
     theory_s = SERVICE_S * math.log(100) / (1 - load) + way_s
     p99_ns = result["sojourn_ns"]["p99"]
     keys = ("share_time", "share_excluded", "allowance")
@@ -246,17 +246,17 @@ def interval(result: dict[str, Any], theory_s: float, log: Path) -> list[float] 
     ratio = independence.widened(independence.of_cut(cut, 0.99), 0.95)
     span = result["sojourn_ns"]
     times = from_histogram(decode(span["hdr"], at="load.json"), lost=span["lost"])
-    found = quantiles.estimate(times, 0.99, correlation=ratio).interval
-    if found is None:
+    outcome = quantiles.estimate(times, 0.99, correlation=ratio).interval
+    if outcome is None:
         return None
-    lo = found.lo / result["outages"]["allowance"]
-    return [lo / 1e9 / theory_s, found.hi / 1e9 / theory_s]
+    lo = outcome.lo / result["outages"]["allowance"]
+    return [lo / 1e9 / theory_s, outcome.hi / 1e9 / theory_s]
 
 
 def real_row(
     service: str, number: int, share: float, load: float, result: dict[str, Any]
 ) -> dict[str, Any]:
-    """A run of a real service, as it is kept."""
+    """A run of a real service, as it is stored."""
     return {
         "service": service,
         "round": number,
@@ -303,17 +303,17 @@ def share_text(share: float | None) -> str:
     return "   –" if share is None else f"{share:5.1%}"
 
 
-def table(kept: dict[str, Any]) -> str:
+def table(selected: dict[str, Any]) -> str:
     """Median of p99 over theory where a number is given, and how many runs gave one."""
-    rows = kept["rows"]
+    rows = selected["rows"]
     lines = ["planted  " + "  ".join(f"load {load:<12}" for load in LOADS)]
     for share in (*SHARES, None):
         cells = []
         for load in LOADS:
-            mine = [r for r in rows if r["load"] == load and share in {r["share"], None}]
-            given = [r["p99_of_theory"] for r in mine if has_number(r)]
-            middle = f"{statistics.median(given):.2f}" if given else "–"
-            cells.append(f"{middle:>5} ({len(given)} of {len(mine)})".ljust(17))
+            own = [r for r in rows if r["load"] == load and share in {r["share"], None}]
+            inputs = [r["p99_of_theory"] for r in own if has_number(r)]
+            middle = f"{statistics.median(inputs):.2f}" if inputs else "–"
+            cells.append(f"{middle:>5} ({len(inputs)} of {len(own)})".ljust(17))
         lines.append(f"{'all' if share is None else f'{share:.0%}':>7}  " + "  ".join(cells))
     ends = [r["interval_of_theory"] for r in rows if has_number(r) and r["interval_of_theory"]]
     held = sum(lo <= 1 <= hi for lo, hi in ends)
@@ -322,17 +322,17 @@ def table(kept: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def real_table(kept: dict[str, Any]) -> str:
+def real_table(selected: dict[str, Any]) -> str:
     """How many runs of real services gave numbers, and why others did not."""
     lines = []
     for service in REAL:
         for share in REAL_SHARES:
-            mine = [r for r in kept["real"] if (r["service"], r["share"]) == (service, share)]
-            given = sum(map(has_number, mine))
-            lines.append(f"{service}, {share:.0%} of both CPUs: {of(given, len(mine))}")
-    every = kept["real"]
-    given = sum(map(has_number, every))
-    lines.append(f"runs that give numbers: {of(given, len(every))}, {NUMBERS:.0%} wanted")
+            own = [r for r in selected["real"] if (r["service"], r["share"]) == (service, share)]
+            inputs = sum(map(has_number, own))
+            lines.append(f"{service}, {share:.0%} of both CPUs: {of(inputs, len(own))}")
+    every = selected["real"]
+    inputs = sum(map(has_number, every))
+    lines.append(f"runs that give numbers: {of(inputs, len(every))}, {NUMBERS:.0%} wanted")
     void = Counter(
         (r["reasons"] or ["no p99"])[0].partition(":")[0] for r in every if not has_number(r)
     )

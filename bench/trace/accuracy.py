@@ -69,15 +69,15 @@ def loaded(args: argparse.Namespace, protocol: str, folder: Path) -> Iterator[in
 def traced(args: argparse.Namespace, pid: int, folder: Path, *words: str) -> dict[str, Any]:
     """The tracer's result; it runs beside the client, where it disturbs the service least."""
     command = [str(args.bin / "sojourn-trace"), "--pid", str(pid), "--duration"]
-    kept = folder / "trace"
+    path = folder / "trace"
     subprocess.run(
-        ["taskset", "-c", "1", *command, f"{args.duration}s", *words, "--json", str(kept)],
+        ["taskset", "-c", "1", *command, f"{args.duration}s", *words, "--json", str(path)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=False,  # an unknown verdict is a result
     )
-    found: dict[str, Any] = json.loads(kept.read_text())
-    return found
+    results: dict[str, Any] = json.loads(path.read_text())
+    return results
 
 
 def redrawn(args: argparse.Namespace, protocol: str, folder: Path) -> dict[str, Any]:
@@ -85,14 +85,14 @@ def redrawn(args: argparse.Namespace, protocol: str, folder: Path) -> dict[str, 
     records = folder / "records.parquet"
     with loaded(args, protocol, folder) as pid:
         whole = traced(args, pid, folder, "--records", str(records), "--ring", "256MiB")
-    found: dict[str, Any] = {"verdict": whole["verdict"], "p99_ns": whole["total"]["p99_ns"]}
+    results: dict[str, Any] = {"verdict": whole["verdict"], "p99_ns": whole["total"]["p99_ns"]}
     for how in ("windows", "sample"):
         command = [str(REDRAW), str(records), how, str(args.draws)]
         lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         numbers = [json.loads(line) for line in lines.splitlines()]
         sums = {key: sum(it[key] for it in numbers) for key in ("held", "stated", "blind")}
-        found[how] = {**sums, "numbers": numbers}
-    return found
+        results[how] = {**sums, "numbers": numbers}
+    return results
 
 
 def times(took_ns: np.ndarray, which: np.ndarray) -> dict[str, Any]:
@@ -150,28 +150,28 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=RATES)
     parser.add_argument("--runs", type=Path, default=HERE / "runs")
     args = parser.parse_args()
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for protocol in args.only or RATES:
         with tempfile.TemporaryDirectory(prefix="sojourn-bench-") as folder:
             hooks = slowed(args, protocol, Path(folder))
             draws = redrawn(args, protocol, Path(folder))
-        found[protocol] = {"draws": draws, "hooks": hooks}
+        results[protocol] = {"draws": draws, "hooks": hooks}
         for how in ("windows", "sample"):
             held, stated, blind = (draws[how][key] for key in ("held", "stated", "blind"))
             print(f"{protocol}: {how} drawn: {held} of {stated} hold, {blind} do not and are blind")
             for it in draws[how]["numbers"]:
-                told = (
+                report = (
                     f"{it['held']:4} of {it['stated']:4}, blind {it['blind']}, width {it['width']}"
                 )
-                print(f"  {it['name']:24} {told}")
+                print(f"  {it['name']:24} {report}")
         shown = {key: hooks[key] for key in ("ratio", "slowing", "verdict")}
         print(f"{protocol}: client in windows ÷ between: {json.dumps(shown, indent=2)}", flush=True)
     args.runs.mkdir(parents=True, exist_ok=True)
-    kept = args.runs / f"accuracy-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
+    path = args.runs / f"accuracy-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
     command = ["bench/trace/accuracy.py", *sys.argv[1:]]
-    about = {"command": command, "kernel": os.uname().release, "found": found}
-    kept.write_text(json.dumps(about) + "\n")
-    print(f"kept in {kept}")
+    about = {"command": command, "kernel": os.uname().release, "found": results}
+    path.write_text(json.dumps(about) + "\n")
+    print(f"kept in {path}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ Three answers, for p99 without a tracer varies by a factor of ten from minute to
    does strikes both. Beside it stands what each phase of a window is: share of requests, and p99.
 3. **The same without the client's own stops.** On two CPUs the tracer attaches on the client's,
    and stops it for some milliseconds: what was due then comes late, and all at once, by no doing of
-   the service. So the same ratio stands there once more, of requests of which none was under way
+   the service. So the same ratio is there once more, of requests of which none was under way
    while the client was stopped (its log of outages says when), and how many are left out.
 """
 
@@ -111,9 +111,9 @@ def half(
     seen = [result[key] or {"log": []} for key in ("server_stops", "outages")]
     stops = [(zero_ns + at, ns) for log in seen for at, ns in log["log"]]
     stopped = foreign_ns(stops, spans) / (result["measured_s"] * 1e9)
-    found = Half(p99(took_ns) or 0.0, stopped, stopped <= STOPPED_MAX)
+    outcome = Half(p99(took_ns) or 0.0, stopped, stopped <= STOPPED_MAX)
     if not places:
-        return found
+        return outcome
     phase = phase_of(due_ns, places)
     phases = {
         name: (float((phase == k).mean()), p99(took_ns[phase == k]))
@@ -122,9 +122,9 @@ def half(
     between = phase < 0
     was_stopped = under_way(due_ns, took_ns, [(zero_ns + at, ns) for at, ns in seen[1]["log"]])
     return Half(
-        found.p99_ns,
+        outcome.p99_ns,
         stopped,
-        found.is_sound,
+        outcome.is_sound,
         p99(took_ns[between]),
         phases,
         p99(took_ns[~was_stopped]),
@@ -140,10 +140,10 @@ def under_way(due_ns: np.ndarray, took_ns: np.ndarray, stops: Spans) -> np.ndarr
     >>> under_way(due, took, [(14, 4), (36, 9)]).tolist()
     [False, True, False, False]
     """
-    found = np.zeros(due_ns.size, dtype=bool)
+    values = np.zeros(due_ns.size, dtype=bool)
     for at, ns in stops:
-        found |= (due_ns <= at + ns) & (due_ns + took_ns >= at)
-    return found
+        values |= (due_ns <= at + ns) & (due_ns + took_ns >= at)
+    return values
 
 
 def foreign_ns(stops: Spans, spans: Spans) -> int:
@@ -168,14 +168,14 @@ def p99(took_ns: np.ndarray) -> float | None:
 
 def p99_ratios(halves: dict[str, list[Half]]) -> dict[str, dict[str, Any]]:
     """By tracer: over none in the same round where both were sound, and within its own runs."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for name, each in halves.items():
         pairs = [
             pair
             for pair in zip(each, halves["none"], strict=True)
             if all(half.is_sound for half in pair)
         ]
-        found[name] = {
+        results[name] = {
             "rounds": len(each),
             "sound": len(pairs),
             "ratio": summary([with_it.p99_ns / without.p99_ns for with_it, without in pairs]),
@@ -202,7 +202,7 @@ def p99_ratios(halves: dict[str, list[Half]]) -> dict[str, dict[str, Any]]:
                 if any(h.phases for h in each)
             },
         }
-    return found
+    return results
 
 
 def summary(values: list[float]) -> dict[str, float] | None:
@@ -212,5 +212,5 @@ def summary(values: list[float]) -> dict[str, float] | None:
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def kept(halves: dict[str, list[Half]]) -> dict[str, list[dict[str, Any]]]:
+def stored_rows(halves: dict[str, list[Half]]) -> dict[str, list[dict[str, Any]]]:
     return {name: [asdict(half) for half in each] for name, each in halves.items()}

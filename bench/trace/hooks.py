@@ -109,7 +109,7 @@ def table(rounds: list[Round]) -> dict[str, Any]:
     all the time, and null without any: else most runs are for other processes of the machine.
     """
     sound = [each for each in rounds if min(each.rps) > QUIET_RPS]
-    found: dict[str, Any] = {"rounds": len(rounds), "sound": len(sound)}
+    results: dict[str, Any] = {"rounds": len(rounds), "sound": len(sound)}
     hooks: dict[str, dict[str, float | None]] = {}
     for name in dict.fromkeys(row.hook for each in rounds for row in each.rows):
         per_reply = [
@@ -126,12 +126,12 @@ def table(rounds: list[Round]) -> dict[str, Any]:
             "runs_per_reply": median([runs for runs, _ in per_reply]),
             "share_of_reply": median([share for _, share in per_reply]),
         }
-    found["hooks"] = dict(sorted(hooks.items(), key=lambda it: -(it[1]["share_of_reply"] or 0.0)))
-    found["cpu_ns_per_reply"] = median([r.cpu_ns[0] for r in sound])
-    found["cpu_ns_more"] = median([r.cpu_ns[1] - r.cpu_ns[0] for r in sound])
-    found["cpu_ns_more_measured"] = median([r.cpu_ns[2] - r.cpu_ns[0] for r in sound])
-    found["throughput_ratio"] = median([r.rps[1] / r.rps[0] for r in sound])
-    return found
+    results["hooks"] = dict(sorted(hooks.items(), key=lambda it: -(it[1]["share_of_reply"] or 0.0)))
+    results["cpu_ns_per_reply"] = median([r.cpu_ns[0] for r in sound])
+    results["cpu_ns_more"] = median([r.cpu_ns[1] - r.cpu_ns[0] for r in sound])
+    results["cpu_ns_more_measured"] = median([r.cpu_ns[2] - r.cpu_ns[0] for r in sound])
+    results["throughput_ratio"] = median([r.rps[1] / r.rps[0] for r in sound])
+    return results
 
 
 def median(values: list[float]) -> float | None:
@@ -139,23 +139,23 @@ def median(values: list[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def lines(found: dict[str, dict[str, Any]]) -> list[str]:
+def lines(results: dict[str, dict[str, Any]]) -> list[str]:
     """A table per way to trace, in Markdown."""
-    said = []
-    for name, each in found.items():
+    texts = []
+    for name, each in results.items():
         head = f"{name}, {each['sound']} of {each['rounds']} rounds sound"
-        said += ["", f"| {head} | ns per run | runs per reply | share of a reply |"]
-        said.append("|---|---|---|---|")
+        texts += ["", f"| {head} | ns per run | runs per reply | share of a reply |"]
+        texts.append("|---|---|---|---|")
         for hook, h in each["hooks"].items():
             ns = f"{h['ns_per_run']:.0f} ({h['ns_per_run_min']:.0f}–{h['ns_per_run_max']:.0f})"
             per_reply = "– | –"
             if h["runs_per_reply"] is not None:
                 per_reply = f"{h['runs_per_reply']:.2f} | {100 * h['share_of_reply']:.1f} %"
-            said.append(f"| {hook} | {ns} | {per_reply} |")
+            texts.append(f"| {hook} | {ns} | {per_reply} |")
         if each["sound"]:
             took, more = each["cpu_ns_per_reply"], each["cpu_ns_more"]
-            said.append(f"the server: {took:.0f} ns per reply without, {more:+.0f} ns with")
-    return said
+            texts.append(f"the server: {took:.0f} ns per reply without, {more:+.0f} ns with")
+    return texts
 
 
 def main() -> None:
@@ -182,19 +182,19 @@ def main() -> None:
             process.kill()
             process.wait()
         shutil.rmtree(scratch)
-    found = {name: table([r for r in rounds if r.way == name]) for name in names}
-    print("\n".join(lines(found)))
+    results = {name: table([r for r in rounds if r.way == name]) for name in names}
+    print("\n".join(lines(results)))
     args.runs.mkdir(parents=True, exist_ok=True)
-    kept = args.runs / f"hooks-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
+    path = args.runs / f"hooks-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
     about = {
         "command": ["bench/trace/hooks.py", *sys.argv[1:]],
         "kernel": os.uname().release,
         "load_average": os.getloadavg(),
-        "found": found,
+        "found": results,
         "raw": [asdict(each) for each in rounds],
     }
-    kept.write_text(json.dumps(about) + "\n")
-    print(f"kept in {kept}")
+    path.write_text(json.dumps(about) + "\n")
+    print(f"kept in {path}")
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run: who was planted, who was named, and what the tracer said."""
+    """One run: who was planted, who was named, and what the tracer reported."""
 
     server: str
     planted: str
@@ -156,7 +156,7 @@ def xz(_: Server, *, nice: int = 0, group: str = "") -> AbstractContextManager[N
 
 
 def flood(_: Server) -> AbstractContextManager[None]:
-    """Packets that nobody wants, taken from the network by the server's CPU."""
+    """Packets that no one wants, taken from the network by the server's CPU."""
     return beside(["unshare", "-n", "-m", "sh", "-c", RPS, sys.executable, FLOOD])
 
 
@@ -277,10 +277,10 @@ def main() -> int:
     right = sum(row.is_right for row in rows)
     print(f"{right} of {len(rows)} right")
     args.runs.mkdir(parents=True, exist_ok=True)
-    kept = args.runs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}-planted.json"
+    path = args.runs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}-planted.json"
     about = {"command": ["bench/trace/planted.py", *sys.argv[1:]], "kernel": os.uname().release}
-    kept.write_text(json.dumps({**about, "rows": [asdict(row) for row in rows]}) + "\n")
-    print(f"kept in {kept}")
+    path.write_text(json.dumps({**about, "rows": [asdict(row) for row in rows]}) + "\n")
+    print(f"kept in {path}")
     return 0 if right == len(rows) else 1
 
 

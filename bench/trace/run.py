@@ -106,14 +106,14 @@ def saturated(
 
 def ratios(pairs: dict[str, list[Pair]]) -> dict[str, dict[str, float]]:
     """Each tracer over none, phase by phase: least, median and most of the rounds."""
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for name, rounds in pairs.items():
         sound = [p for p in rounds if min(busy(p.traced), busy(p.plain)) > BUSY_MIN]
         if not sound:
             continue
         rps = sorted(replies(p.traced) / replies(p.plain) for p in sound)
         cpu = sorted(cpu_ns(p.traced) / cpu_ns(p.plain) for p in sound)
-        found[name] = {
+        results[name] = {
             "rounds": len(rounds),
             "sound": len(sound),
             "throughput_ratio": statistics.median(rps),
@@ -128,7 +128,7 @@ def ratios(pairs: dict[str, list[Pair]]) -> dict[str, dict[str, float]]:
                 cpu_ns(p.traced) - cpu_ns(p.plain) for p in sound
             ),
         }
-    return found
+    return results
 
 
 def replies(windows: list[Window]) -> float:
@@ -172,27 +172,27 @@ def main() -> None:
             halves = half.half_load(
                 server, kinds, args.rounds, rps=args.half_rps, paths=(args.bin, scratch)
             )
-            raw: object = half.kept(halves)
-            found: object = half.p99_ratios(halves)
+            raw: object = half.stored_rows(halves)
+            result: object = half.p99_ratios(halves)
         else:
             pairs = saturated(server, kinds, args.bin, args.rounds)
-            found = ratios(pairs)
+            result = ratios(pairs)
             raw = {name: [asdict(pair) for pair in each] for name, each in pairs.items()}
     finally:
         server.process.kill()
         server.process.wait()
         shutil.rmtree(scratch)
-    print(json.dumps(found, indent=2))
+    print(json.dumps(result, indent=2))
     args.runs.mkdir(parents=True, exist_ok=True)
-    kept = args.runs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
+    path = args.runs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{socket.gethostname()}.json"
     about = {
         "command": ["bench/trace/run.py", *sys.argv[1:]],
         "kernel": os.uname().release,
-        "found": found,
+        "found": result,
         "raw": raw,
     }
-    kept.write_text(json.dumps(about) + "\n")
-    print(f"kept in {kept}")
+    path.write_text(json.dumps(about) + "\n")
+    print(f"kept in {path}")
 
 
 if __name__ == "__main__":

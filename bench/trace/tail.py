@@ -123,10 +123,10 @@ def run(args: argparse.Namespace, way: str) -> dict[str, float | None]:
         servers.started(args.protocol, 0, args.argv) as (pid, port),
     ):
         folder, lasts_s = Path(name), args.seconds + BESIDE_S
-        kept, raw = folder / "load", folder / "raw.parquet"
+        path, raw = folder / "load", folder / "raw.parquet"
         load = load.format(port=port) + f" --rate {args.rate or rate} --connections 64 --wait sleep"
         load += f" --cpus {args.client_cpus}" if args.client_cpus else ""
-        load += f" --warmup {WARMUP_S}s --duration {lasts_s}s --json {kept}"
+        load += f" --warmup {WARMUP_S}s --duration {lasts_s}s --json {path}"
         load += f" --raw {raw} --raw-max 4M" if args.phases else ""
         since_boot_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
         began_ns = cpu_ns(pid)
@@ -135,19 +135,21 @@ def run(args: argparse.Namespace, way: str) -> dict[str, float | None]:
         with tracer(args, way, pid, folder) as span:
             client.wait(timeout=lasts_s + 60)
             cpu = cpu_ns(pid) - began_ns
-        client_saw = json.loads(kept.read_text())
+        client_saw = json.loads(path.read_text())
         times, zero_ns = client_saw["sojourn_ns"], client_saw["started_unix_ns"] - since_boot_ns
         traced = folder / "trace"
-        said = json.loads(traced.read_text())["sampling"] if traced.exists() else {}
-        phases = by_phase(*half.requests(raw, zero_ns), said.get("places")) if args.phases else {}
+        sampling = json.loads(traced.read_text())["sampling"] if traced.exists() else {}
+        phases = (
+            by_phase(*half.requests(raw, zero_ns), sampling.get("places")) if args.phases else {}
+        )
     if any(times[seen] is None for seen in SEEN[:-1]):
         raise SystemExit("requests were lost: the machine is too busy for this load")
-    found = {seen: float(times[seen]) for seen in SEEN[:-1]}
-    found["cpu"] = cpu / (args.rate or rate) / (lasts_s + WARMUP_S)
+    results = {seen: float(times[seen]) for seen in SEEN[:-1]}
+    results["cpu"] = cpu / (args.rate or rate) / (lasts_s + WARMUP_S)
     # Since the first request that counts, and until the last one: below 0, the tracer was outside.
-    found["began_s"] = (span[0] - zero_ns) / 1e9
-    found["left_s"] = lasts_s - (span[1] - zero_ns) / 1e9
-    return {**found, **phases, **said_of_tail(said)}
+    results["began_s"] = (span[0] - zero_ns) / 1e9
+    results["left_s"] = lasts_s - (span[1] - zero_ns) / 1e9
+    return {**results, **phases, **tracer_estimate(sampling)}
 
 
 def by_phase(
@@ -157,12 +159,12 @@ def by_phase(
     if not places:
         return {}
     phase = half.phase_of(due_ns, places)
-    found: dict[str, float | None] = {}
+    results: dict[str, float | None] = {}
     for number, name in enumerate(("attach", "window", "detach", "after")):
         part_ns = took_ns[phase == number]
-        found[f"share_{name}"] = part_ns.size / took_ns.size
-        found[f"p99_{name}"] = half.p99(part_ns)
-    return {**found, "p99_between": half.p99(took_ns[phase < 0])}
+        results[f"share_{name}"] = part_ns.size / took_ns.size
+        results[f"p99_{name}"] = half.p99(part_ns)
+    return {**results, "p99_between": half.p99(took_ns[phase < 0])}
 
 
 def cpu_ns(pid: int) -> int:
@@ -170,7 +172,7 @@ def cpu_ns(pid: int) -> int:
     return sum(time.clock_gettime_ns((~each << 3) | 2) for each in servers.family(pid))
 
 
-def said_of_tail(sampling: dict[str, Any]) -> dict[str, float | None]:
+def tracer_estimate(sampling: dict[str, Any]) -> dict[str, float | None]:
     """What the tracer itself estimates, and how many windows it had."""
     cost = sampling.get("tail_cost") or {}
     names = ("steps", "longest_ns", "steps_ratio", "mean_ratio", "p99_ratio", "p999_ratio")
@@ -184,22 +186,22 @@ def said_of_tail(sampling: dict[str, Any]) -> dict[str, float | None]:
 
 def summary(rounds: list[dict[str, dict[str, float | None]]]) -> dict[str, Any]:
     """Median of each way, ns, and what it is over none of the same round."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for way in rounds[0]:
-        found[way] = {}
+        results[way] = {}
         for seen in SEEN:
             ratios = [r[way][seen] / r["none"][seen] for r in rounds]
-            found[way][seen] = {
+            results[way][seen] = {
                 "median_ns": statistics.median(r[way][seen] for r in rounds),
                 **over_none(ratios, BOUNDS.get(seen)),
             }
-    return found
+    return results
 
 
 def over_none(ratios: list[float], bound: float | None) -> dict[str, Any]:
     """Their geometric mean, its interval, and what follows for the bound."""
     logs = np.log(ratios)
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "over_none": float(np.exp(logs.mean())),
         "median": statistics.median(ratios),
         "range": [min(ratios), max(ratios)],
@@ -208,11 +210,11 @@ def over_none(ratios: list[float], bound: float | None) -> dict[str, Any]:
     if logs.size > 1:
         error = logs.std(ddof=1) / logs.size**0.5 * student.ppf(0.975, logs.size - 1)
         low, high = (float(np.exp(logs.mean() + side * error)) for side in (-1, 1))
-        found["interval"] = [low, high]
+        results["interval"] = [low, high]
         if bound:
             shown = "shown" if high <= bound else "refuted" if low > bound else "neither"
-            found["bound"] = {"most": bound, "is": shown}
-    return found
+            results["bound"] = {"most": bound, "is": shown}
+    return results
 
 
 def main() -> None:
@@ -240,7 +242,7 @@ def main() -> None:
     order, rounds = random.Random(args.seed), []  # noqa: S311 - an order, no secret
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     out = args.out or HERE / "runs" / f"tail-{args.server}-{when}-vm.json"
-    told = {"when": when, "kernel": os.uname().release, "server": args.server}
+    reports = {"when": when, "kernel": os.uname().release, "server": args.server}
     with tempfile.TemporaryDirectory(prefix="sojourn-tail-") as name:
         args.protocol, args.argv = args.server, servers.command
         if args.server == "go":
@@ -248,11 +250,11 @@ def main() -> None:
             args.argv = lambda _protocol, port, _folder: [str(built), str(port)]
         for number in range(args.rounds):
             load_1min = os.getloadavg()[0]
-            found = {way: run(args, way) for way in order.sample(ways, len(ways))}
-            rounds.append({way: {"load_1min": load_1min, **found[way]} for way in ways})
-            print(number, {way: round(found[way]["p99"] / 1e3) for way in ways}, flush=True)
+            results = {way: run(args, way) for way in order.sample(ways, len(ways))}
+            rounds.append({way: {"load_1min": load_1min, **results[way]} for way in ways})
+            print(number, {way: round(results[way]["p99"] / 1e3) for way in ways}, flush=True)
             out.write_text(
-                json.dumps({**told, "rounds": rounds, "summary": summary(rounds)}, indent=1)
+                json.dumps({**reports, "rounds": rounds, "summary": summary(rounds)}, indent=1)
             )
     for way, numbers in summary(rounds).items():
         for seen, it in numbers.items():

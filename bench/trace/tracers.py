@@ -111,9 +111,9 @@ def result_of(name: str, scratch: Path) -> dict[str, Any] | None:
     path = result_path(name, scratch)
     if not path.exists():
         return None
-    found: dict[str, Any] = json.loads(path.read_text())
+    results: dict[str, Any] = json.loads(path.read_text())
     path.unlink()
-    return found
+    return results
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -126,9 +126,9 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.communicate()
 
 
-def traces(said: bytes) -> bool:
-    """Whether a tracer of any make has said so."""
-    return b"tracing" in said or b"Attaching" in said
+def traces(content: bytes) -> bool:
+    """Whether a tracer of any make has reported so."""
+    return b"tracing" in content or b"Attaching" in content
 
 
 def attach(start: Start, server: Memcached) -> subprocess.Popen[bytes]:
@@ -139,13 +139,13 @@ def attach(start: Start, server: Memcached) -> subprocess.Popen[bytes]:
     """
     process = start(server)
     assert process.stdout is not None  # noqa: S101  # it was asked for
-    pipe, said, end = process.stdout.fileno(), b"", time.monotonic() + ATTACH_S_MAX
-    while not traces(said) and time.monotonic() < end and process.poll() is None:
+    pipe, result, end = process.stdout.fileno(), b"", time.monotonic() + ATTACH_S_MAX
+    while not traces(result) and time.monotonic() < end and process.poll() is None:
         if select.select([pipe], [], [], 0.1)[0]:
-            said += os.read(pipe, 4096)
-    if not traces(said):
+            result += os.read(pipe, 4096)
+    if not traces(result):
         stop(process)
-        raise RuntimeError(f"no tracer: {said.decode(errors='replace')}")
-    if b"Attaching" in said:
+        raise RuntimeError(f"no tracer: {result.decode(errors='replace')}")
+    if b"Attaching" in result:
         time.sleep(BPFTRACE_S)  # the line comes before the probes
     return process

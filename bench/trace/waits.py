@@ -81,25 +81,25 @@ def measured(plant: Plant, way: tuple[str, ...], args: argparse.Namespace) -> Ro
 def judged(plant: Plant, way: tuple[str, ...], traced: Any, seen: Any) -> Row:
     stages = {one["name"]: one["mean_ns"] / 1e6 for one in traced["stages"]}
     work = sum(one["share"] for one in traced["causes"] if one["cause"] == "work")
-    found = sum(ms for name, ms in stages.items() if set(name.split("+")) & set(plant.stages))
+    result = sum(ms for name, ms in stages.items() if set(name.split("+")) & set(plant.stages))
     seen_ms = (seen["wire_ns"]["p50"] or 0) / 1e6
     planted = 0.0 if plant.name in UNPLANTED else PLANTED_MS
-    # Other work on the machine makes threads wait for a CPU, which is nobody's plant.
+    # Other work on the machine makes threads wait for a CPU, which is no one's plant.
     whole = traced["total"]["mean_ns"] / 1e6
     rest = whole - stages.get("runq_delay", 0.0)
-    is_right = found >= SHORT * planted and found > plant.share * rest
+    is_right = result >= SHORT * planted and result > plant.share * rest
     is_right &= work * whole > 0.5 * rest if plant.is_work else work < WORK_MAX
     if way == plant.blind:
         verdict = traced["verdict"]
-        said = json.dumps([verdict, traced.get("notes", [])])
-        is_right = verdict["verdict"] == "unknown" and "--sample" in said and plant.name in said
+        text = json.dumps([verdict, traced.get("notes", [])])
+        is_right = verdict["verdict"] == "unknown" and "--sample" in text and plant.name in text
     is_right &= traced["matched"] > 0.9 * traced["requests"] > 0
     return Row(
         plant.name,
         " ".join(way),
         planted,
         seen_ms,
-        found,
+        result,
         work,
         traced["verdict"]["verdict"],
         traced["answer"],
@@ -110,8 +110,8 @@ def judged(plant: Plant, way: tuple[str, ...], traced: Any, seen: Any) -> Row:
 
 def line(row: Row) -> str:
     times = f"planted {row.planted_ms:.1f} ms, client {row.seen_ms:.2f}, found {row.found_ms:.2f}"
-    said = f"{row.verdict}: {'right' if row.is_right else 'WRONG'}"
-    return f"{row.name:20} {row.way:14} {times}, work {row.work:.1%}, {said}"
+    text = f"{row.verdict}: {'right' if row.is_right else 'WRONG'}"
+    return f"{row.name:20} {row.way:14} {times}, work {row.work:.1%}, {text}"
 
 
 def main() -> int:
@@ -139,9 +139,9 @@ def main() -> int:
             print(line(rows[-1]), flush=True)
     print(*(f"left out: {one}" for one in left), sep="\n")
     when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    kept = {"when": when, "kernel": os.uname().release, "rows": [asdict(row) for row in rows]}
+    selected = {"when": when, "kernel": os.uname().release, "rows": [asdict(row) for row in rows]}
     (HERE / "runs" / f"{when}-waits.json").write_text(
-        json.dumps({**kept, "left_out": left}, indent=1)
+        json.dumps({**selected, "left_out": left}, indent=1)
     )
     return 0 if rows and all(row.is_right for row in rows) else 1
 

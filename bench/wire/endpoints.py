@@ -137,8 +137,8 @@ def _nginx(folder: Path, cpu: int, protocol: str) -> Iterator[Endpoint]:
 def _greeter(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
     port, count_port, file = ports.free(), ports.free(), folder / "greeter.pb"
     subprocess.run([BIN / "greeter", "-descriptor", file], check=True)
-    told = ["-listen", f"127.0.0.1:{port}", "-count", f"127.0.0.1:{count_port}"]
-    with _running([str(BIN / "greeter"), *told], cpu) as pid:
+    reports = ["-listen", f"127.0.0.1:{port}", "-count", f"127.0.0.1:{count_port}"]
+    with _running([str(BIN / "greeter"), *reports], cpu) as pid:
         await_port(port)
         asked = (f"grpc://127.0.0.1:{port}/{METHOD}", "--option", f"descriptor={file}")
         seen = functools.partial(_calls_seen, count_port)
@@ -154,7 +154,7 @@ def _calls_seen(port: int) -> int:
 @contextlib.contextmanager
 def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
     home, user, address = (
-        postgres.found(),
+        postgres.home(),
         users.server_user(has_account=True),
         Address(ports.HOST, ports.free()),
     )
@@ -176,8 +176,8 @@ def _postgres(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
 def _redis(folder: Path, cpu: int, _protocol: str) -> Iterator[Endpoint]:
     """One process that listens on a unix socket and on a TCP port."""
     port, path = ports.free(), folder / "redis.sock"
-    told = ["--bind", "127.0.0.1", "--port", str(port), "--unixsocket", str(path), "--save", ""]
-    with _running(["redis-server", *told], cpu, cwd=folder) as pid:
+    reports = ["--bind", "127.0.0.1", "--port", str(port), "--unixsocket", str(path), "--save", ""]
+    with _running(["redis-server", *reports], cpu, cwd=folder) as pid:
         await_port(port)
         seen = functools.partial(requests_seen, "redis", port)
         asked = (f"resp://unix:{path}", "--items", str(ITEMS))

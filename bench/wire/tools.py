@@ -80,11 +80,11 @@ def _fortio(at: Endpoint, case: Case, seconds: int, _scratch: Path) -> Sequence[
     return [*words, "-k", f"https://127.0.0.1:{at.port}/4k"]
 
 
-def fortio(said: str, _scratch: Path) -> Reading:
+def fortio(text: str, _scratch: Path) -> Reading:
     """What fortio reports; times of sleep and of errors stand before and behind those of calls."""
-    calls = said.partition("Aggregated Function Time")[2].partition("Error cases")[0]
+    calls = text.partition("Aggregated Function Time")[2].partition("Error cases")[0]
     return Reading(
-        number(r"^All done .* ([\d.]+) qps", said),
+        number(r"^All done .* ([\d.]+) qps", text),
         number(r"^# target 50% ([\d.e-]+)", calls) * 1e6,
         number(r"^# target 99% ([\d.e-]+)", calls) * 1e6,
     )
@@ -97,9 +97,9 @@ def _h2load(at: Endpoint, case: Case, seconds: int, _scratch: Path) -> Sequence[
     return ["h2load", *many, *paced, "-D", str(seconds), f"https://127.0.0.1:{at.port}/4k"]
 
 
-def h2load(said: str, _scratch: Path) -> Reading:
+def h2load(text: str, _scratch: Path) -> Reading:
     """What h2load reports: means of times, no quantiles."""
-    return Reading(number(r"^finished in [\d.]+m?s, ([\d.]+) req/s", said), None, None)
+    return Reading(number(r"^finished in [\d.]+m?s, ([\d.]+) req/s", text), None, None)
 
 
 def _ghz(at: Endpoint, case: Case, seconds: int, _scratch: Path) -> Sequence[str]:
@@ -112,13 +112,13 @@ def _ghz(at: Endpoint, case: Case, seconds: int, _scratch: Path) -> Sequence[str
     ]
 
 
-def ghz(said: str, _scratch: Path) -> Reading:
+def ghz(text: str, _scratch: Path) -> Reading:
     """What ghz reports."""
     time = r"([\d.]+) (ns|µs|us|ms|s)"
     return Reading(
-        number(r"Requests/sec:\s+([\d.]+)", said),
-        time_us(rf"^\s+50 % in {time}", said),
-        time_us(rf"^\s+99 % in {time}", said),
+        number(r"Requests/sec:\s+([\d.]+)", text),
+        time_us(rf"^\s+50 % in {time}", text),
+        time_us(rf"^\s+99 % in {time}", text),
     )
 
 
@@ -132,15 +132,15 @@ def _pgbench(at: Endpoint, case: Case, seconds: int, scratch: Path) -> Sequence[
     script.write_text(f"\\set n random(1, {ITEMS})\n{QUERY.format(':n')};\n")
     paced = [] if case.rate_rps is None else ["-R", str(case.rate_rps)]
     return [
-        *(str(postgres.found().program("pgbench")), "-n", "-M", "prepared", "-j", "1", *paced),
+        *(str(postgres.home().program("pgbench")), "-n", "-M", "prepared", "-j", "1", *paced),
         *("-f", str(script), "-c", str(case.connections), "-T", str(seconds)),
         *("-h", "127.0.0.1", "-p", str(at.port), "-U", cluster.USER, cluster.DATABASE),
     ]
 
 
-def pgbench(said: str, _scratch: Path) -> Reading:
+def pgbench(text: str, _scratch: Path) -> Reading:
     """What pgbench reports: means of times, no quantiles."""
-    return Reading(number(r"^tps = ([\d.]+)", said), None, None)
+    return Reading(number(r"^tps = ([\d.]+)", text), None, None)
 
 
 def _sojourn(transport: str, wait: str, *, has_rate: bool = True, has_peak: bool = False) -> Tool:

@@ -42,14 +42,14 @@ pub fn text(path: &Path) -> String {
 }
 
 fn of_struct(btf: &Btf<'_>, name: &str) -> String {
-    let found: Struct<'_> =
+    let result: Struct<'_> =
         btf.type_by_name(name).unwrap_or_else(|| panic!("struct {name} is not in the object"));
     let mut text = format!("\n/// `struct {name}`.\npub mod {name} {{\n");
-    for member in found.iter() {
+    for member in result.iter() {
         let field = member.name.map(|name| name.to_string_lossy().to_uppercase());
         if let (Some(field), MemberAttr::Normal { offset }) = (field, member.attr) {
             writeln!(text, "    pub const {field}: usize = {};", offset / 8).expect("into memory");
         }
     }
-    text + &format!("    pub const SIZE: usize = {};\n}}\n", found.size())
+    text + &format!("    pub const SIZE: usize = {};\n}}\n", result.size())
 }

@@ -73,7 +73,7 @@ fn no_element_is_used_by_two_threads_at_a_time() {
 }
 
 #[test]
-fn a_time_is_never_beyond_the_count_that_was_told_with_it() {
+fn a_time_is_never_beyond_the_count_that_was_reported_with_it() {
     loom::model(|| {
         let border = Arc::new(Border::default());
         let other = Arc::clone(&border);

@@ -14,7 +14,7 @@ def start() -> int:
     _leave_own_folder()
     _compute_in_one_thread()
     try:
-        if sys.argv[1:] == ["--version"] and _said_version():
+        if sys.argv[1:] == ["--version"] and _printed_version():
             return 0
         if why := system.refusal() or _no_folder():
             sys.stderr.write(why)
@@ -33,8 +33,8 @@ def _leave_own_folder() -> None:
     A program of that name in a colleague's results would be started, as root.
     """
     folders = os.environ.get("PATH", "").split(os.pathsep)
-    if found := [folder for folder in folders if folder.startswith("/")]:
-        os.environ["PATH"] = os.pathsep.join(found)
+    if selected := [folder for folder in folders if folder.startswith("/")]:
+        os.environ["PATH"] = os.pathsep.join(selected)
     else:
         os.environ.pop("PATH", None)  # the system's own; an empty one means this folder
 
@@ -57,8 +57,8 @@ def _no_folder() -> str:
     return ""
 
 
-def _said_version() -> bool:
-    """Scripts ask for it often: it is told without loading the commands, which take 60 ms.
+def _printed_version() -> bool:
+    """Scripts ask for it often: it is reported without loading the commands, which take 60 ms.
 
     False where it could not be written: the command line says so in its own words.
     """

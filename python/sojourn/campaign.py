@@ -2,7 +2,7 @@
 
     survey → run: for each study check, measure, report … → index.html and campaign.json
 
-A study that is skipped or fails does not end the others. What became of each stands in
+A study that is skipped or fails does not end the others. What became of each is in
 `campaign.json` as soon as it is known, so the same command goes on where it was stopped.
 """
 
@@ -83,7 +83,7 @@ def survey(
     sets: Sequence[str] = (),
     may: Callable[[str, Study], bool] = lambda *_: False,
 ) -> Iterator[Planned]:
-    """Each study with what it would measure here; all are read before the first is told.
+    """Each study with what it would measure here; all are read before the first is reported.
 
     Args:
         names: of studies that come with the lab, or paths of files.
@@ -136,7 +136,7 @@ class Campaign:
 
     @property
     def page(self) -> Path:
-        """Path of the one page that tells of all studies."""
+        """Path of the one page that reports all studies."""
         return self.folder / PAGE
 
     @property
@@ -187,16 +187,16 @@ def opened(
     is_new: bool = False,
 ) -> Campaign:
     """The campaign that the same command began and did not end, or a new one."""
-    found = None if is_new else _read(folder)
+    campaign = None if is_new else _read(folder)
     fresh = [one.entry for one in planned]
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    if found is None or found.is_ended or found.identity != identity:
+    if campaign is None or campaign.is_ended or campaign.identity != identity:
         return Campaign(
             folder=folder, identity=identity, command=command, started=now, entries=fresh
         )
-    kept = {entry.study: entry for entry in found.entries if entry.state in DONE}
-    found.entries = [kept.get(entry.study, entry) for entry in fresh]
-    return found
+    selected = {entry.study: entry for entry in campaign.entries if entry.state in DONE}
+    campaign.entries = [selected.get(entry.study, entry) for entry in fresh]
+    return campaign
 
 
 def read(folder: Path) -> Campaign:
@@ -205,14 +205,14 @@ def read(folder: Path) -> Campaign:
     Raises:
         StoreFault: there is none, or its file cannot be read.
     """
-    found = _read(folder)
-    if found is None:
+    campaign = _read(folder)
+    if campaign is None:
         raise StoreFault(
             "there is no campaign in this folder",
             at=str(folder.absolute()),
             fix="begin with `sojourn run --all`, or name its folder with --results DIR",
         )
-    return found
+    return campaign
 
 
 def _read(folder: Path) -> Campaign | None:
@@ -245,10 +245,10 @@ def _entries(rows: Any) -> list[Entry]:
 
 def _entry(row: Mapping[str, Any]) -> Entry:
     """A row of the file; ValueError if the lab does not write such. Paths lead nowhere else."""
-    given = {field.name: row[field.name] for field in fields(Entry) if field.name in row}
-    given["left_out"] = tuple(map(str, given.get("left_out", ())))
-    given.setdefault("left_count", len(given["left_out"]))
-    entry = Entry(**given)
+    inputs = {field.name: row[field.name] for field in fields(Entry) if field.name in row}
+    inputs["left_out"] = tuple(map(str, inputs.get("left_out", ())))
+    inputs.setdefault("left_count", len(inputs["left_out"]))
+    entry = Entry(**inputs)
     for field in fields(Entry):
         value, usual = getattr(entry, field.name), field.default
         kinds = (
@@ -326,7 +326,7 @@ def rewritten(campaign: Campaign, *, has_pictures: bool = False) -> Iterator[Pat
         path = campaign.folder / entry.record
         if _is_record(campaign.folder, entry.record):
             findings, pages = pipeline.written(path, has_pictures=has_pictures)
-            now = _found(findings, pages, path, campaign)
+            now = _summary_of(findings, pages, path, campaign)
             if entry.state in DONE:  # what one that failed left behind decides nothing
                 now |= _answered(findings)
             campaign.entries[number] = replace(entry, **now)
@@ -335,7 +335,9 @@ def rewritten(campaign: Campaign, *, has_pictures: bool = False) -> Iterator[Pat
     yield campaign.page
 
 
-def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign) -> dict[str, Any]:
+def _summary_of(
+    findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign
+) -> dict[str, Any]:
     page = next((page for page in pages if page.suffix == ".html"), None)
     return {
         "verdict": str(findings.verdict),
@@ -346,9 +348,9 @@ def _found(findings: Any, pages: Sequence[Path], path: Path, campaign: Campaign)
     }
 
 
-def _answered(found: Findings) -> dict[str, Any]:
+def _answered(findings: Findings) -> dict[str, Any]:
     """How far the question of a study that was measured is answered."""
-    state, settle = found.state, found.state.settle
+    state, settle = findings.state, findings.state.settle
     is_open = state.word == index.UNDECIDED
     return {
         "state": state.word,
@@ -357,29 +359,29 @@ def _answered(found: Findings) -> dict[str, Any]:
         "unit": state.unit,
         "settle": settle.command if settle else "",
         "settle_s": settle.seconds if settle else 0.0,
-        "reason": "; ".join(found.reasons[:1]) if is_open else "",
+        "reason": "; ".join(findings.reasons[:1]) if is_open else "",
     }
 
 
 def _done(one: Planned, done: pipeline.Done, folder: Path) -> Entry:
-    found = done.findings
+    findings = done.findings
     page = next((page for page in done.pages if page.suffix == ".html"), None)
     return replace(
         one.entry,
-        verdict=str(found.verdict),
-        answer=report.answer(found, questions.parts()),
-        points=len(found.points),
-        wall_s=found.wall_s,
-        **not_measured.of_entry(found.left_out),
+        verdict=str(findings.verdict),
+        answer=report.answer(findings, questions.parts()),
+        points=len(findings.points),
+        wall_s=findings.wall_s,
+        **not_measured.of_entry(findings.left_out),
         record=_within(folder, done.path),
         report=_within(folder, page) if page else "",
-        **_answered(found),
+        **_answered(findings),
     )
 
 
 def _faulty(one: Planned, fault: Fault, folder: Path) -> Entry:
     entry = replace(one.entry, state=_state(fault), reason=fault.what, mend=fault.fix)
-    return _with_what_is_kept(entry, one, folder)
+    return _with_stored_points(entry, one, folder)
 
 
 def _unforeseen(one: Planned, error: Exception, folder: Path) -> Entry:
@@ -395,10 +397,10 @@ def _unforeseen(one: Planned, error: Exception, folder: Path) -> Entry:
         mend=f"{BUG}; the trace is in {LOGS}/{name}",
         log=f"{LOGS}/{name}",
     )
-    return _with_what_is_kept(entry, one, folder)
+    return _with_stored_points(entry, one, folder)
 
 
-def _with_what_is_kept(entry: Entry, one: Planned, folder: Path) -> Entry:
+def _with_stored_points(entry: Entry, one: Planned, folder: Path) -> Entry:
     """The points that a study has in spite of its fault: its newest unfinished record."""
     paths = sorted((folder / one.whole.name).glob("*/*/manifest.json"), key=lambda p: p.parent.name)
     if not paths:

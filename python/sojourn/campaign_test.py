@@ -45,7 +45,7 @@ bound = "1ms"
 
 @pytest.fixture
 def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    found = installed(monkeypatch, tmp_path_factory.mktemp("locks"))
+    result = installed(monkeypatch, tmp_path_factory.mktemp("locks"))
 
     def hold(study: Study, *_: object) -> Held:
         is_lacking = study.name == "lacking"
@@ -53,7 +53,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactor
         return Held(faults=(fault,) if is_lacking else ())
 
     monkeypatch.setattr(run, "hold", hold)
-    return found
+    return result
 
 
 def many(folder: Path, *names: str) -> str:
@@ -85,23 +85,23 @@ def test_what_is_skipped_or_fails_is_told_on_one_page_and_the_others_are_measure
     results = tmp_path / "results"
     assert sojourn("run", only, "--json", results=results) == Exit.VIOLATED
     out, err = capsys.readouterr()
-    told = {Path(row["study"]).stem: row for row in json.loads(out)["studies"]}
-    assert [told[name]["state"] for name in ("lacking", "broken", "dead")] == [
+    reports = {Path(row["study"]).stem: row for row in json.loads(out)["studies"]}
+    assert [reports[name]["state"] for name in ("lacking", "broken", "dead")] == [
         "skipped",
         "failed",
         "failed",
     ]
-    assert told["good"]["verdict"]
-    assert told["lacking"]["mend"] == "apt install nothing"
-    assert told["dead"]["points"] == 3
+    assert reports["good"]["verdict"]
+    assert reports["lacking"]["mend"] == "apt install nothing"
+    assert reports["dead"]["points"] == 3
     assert "Traceback" not in out + err
-    log = results / told["broken"]["log"]
+    log = results / reports["broken"]["log"]
     assert "ZeroDivisionError: a surprise" in log.read_text(encoding="utf-8")
     page = (results / "index.html").read_text(encoding="utf-8")
     for text in ("What is asked of good?", "apt install nothing", "it died", "a surprise"):
         assert text in page
-    assert (results / told["good"]["record"] / "study.toml").is_file()
-    assert f'href="{told["good"]["report"]}"' in page
+    assert (results / reports["good"]["record"] / "study.toml").is_file()
+    assert f'href="{reports["good"]["report"]}"' in page
 
     lab.trouble = lambda _point, _number: None
     before = len(lab.points)
@@ -140,8 +140,8 @@ def test_where_nothing_can_be_measured_it_is_exit_3(
     capsys.readouterr()
     for verb in ("plan", "check"):
         assert sojourn(verb, only, "--json") == Exit.OK
-        told = json.loads(capsys.readouterr().out)["studies"][0]
-        assert (told["can"], told["mend"]) == (False, "apt install nothing")
+        report = json.loads(capsys.readouterr().out)["studies"][0]
+        assert (report["can"], report["mend"]) == (False, "apt install nothing")
 
 
 def test_the_plan_of_all_sums_up_and_says_the_budget(
@@ -149,10 +149,10 @@ def test_the_plan_of_all_sums_up_and_says_the_budget(
 ) -> None:
     only = many(tmp_path, "one", "two", "lacking")
     assert sojourn("plan", only, "--json") == Exit.OK
-    told = json.loads(capsys.readouterr().out)
-    assert [row["can"] for row in told["studies"]] == [True, True, False]
-    assert told["wall_s"] == pytest.approx(sum(row["wall_s"] for row in told["studies"]))
-    assert told["budget_s"] == campaign.BUDGET_S["quick"]
+    table = json.loads(capsys.readouterr().out)
+    assert [row["can"] for row in table["studies"]] == [True, True, False]
+    assert table["wall_s"] == pytest.approx(sum(row["wall_s"] for row in table["studies"]))
+    assert table["budget_s"] == campaign.BUDGET_S["quick"]
     monkeypatch.setitem(campaign.BUDGET_S, "quick", 1.0)
     assert sojourn("plan", only) == Exit.OK
     assert "what does not fit waits" in capsys.readouterr().out
@@ -185,7 +185,7 @@ def test_what_does_not_fit_into_the_time_waits_for_the_same_command(
         ([], "or give --all"),
     ],
 )
-def test_a_wrong_command_is_told_what_there_is(
+def test_a_wrong_command_lists_the_right_ones(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for verb in ("run", "plan", "check"):
@@ -200,9 +200,9 @@ def test_completion_goes_on_after_a_comma() -> None:
 
 
 def test_exits_count_answers() -> None:
-    def exit_of(*found: str) -> Exit:
+    def exit_of(*results: str) -> Exit:
         entries = [
-            index.Entry(study=s, question="?", state=s, points=s != "skipped") for s in found
+            index.Entry(study=s, question="?", state=s, points=s != "skipped") for s in results
         ]
         return campaign.Campaign(
             folder=Path(), identity={}, command="", started="", entries=entries
@@ -216,10 +216,10 @@ def test_exits_count_answers() -> None:
 
 
 def test_a_study_that_says_what_factors_do_shows_no_verdict_where_its_target_is_undecided() -> None:
-    told = index.Entry(study="a", question="?", state=index.ANSWERED, verdict="unknown")
-    assert told.told_verdict == ""
-    assert replace(told, verdict="violated").told_verdict == "violated"
-    assert replace(told, state=index.UNDECIDED).told_verdict == "unknown"
+    entry = index.Entry(study="a", question="?", state=index.ANSWERED, verdict="unknown")
+    assert entry.verdict_text == ""
+    assert replace(entry, verdict="violated").verdict_text == "violated"
+    assert replace(entry, state=index.UNDECIDED).verdict_text == "unknown"
 
 
 def test_the_state_is_that_of_the_studys_question_with_what_would_settle_the_rest(
@@ -234,7 +234,7 @@ def test_the_state_is_that_of_the_studys_question_with_what_would_settle_the_res
     sojourn("run", str(tmp_path / "levels.toml"), results=results)
     (entry,) = campaign.read(results).entries
     assert (entry.state, entry.done, entry.of) == (index.IN_PART, 1, 3)
-    assert entry.told_state == "answered in part (1 of 3 effects)"
+    assert entry.state_text == "answered in part (1 of 3 effects)"
     assert entry.settle.startswith(f"sojourn run {tmp_path}/levels.toml --profile quick ")
     assert entry.settle.endswith(" --set run.repeats=5")
     assert entry.settle_s > 0
@@ -245,11 +245,11 @@ def test_the_state_is_that_of_the_studys_question_with_what_would_settle_the_res
     assert "answered in part (1 of 3 effects): measured to the end, and a part of" in page
     assert f"<code>{entry.settle}</code>" in page
     assert main(["ls", "--results", str(results), "--json"]) == Exit.OK
-    assert json.loads(capsys.readouterr().out)["records"][0]["answered"] == entry.told_state
+    assert json.loads(capsys.readouterr().out)["records"][0]["answered"] == entry.state_text
     main(["show", "--results", str(results), "--json"])
-    found = json.loads(capsys.readouterr().out)["state"]
-    assert (found["word"], found["done"], found["of"]) == ("answered in part", 1, 3)
-    assert found["settle"]["command"] == entry.settle
+    state = json.loads(capsys.readouterr().out)["state"]
+    assert (state["word"], state["done"], state["of"]) == ("answered in part", 1, 3)
+    assert state["settle"]["command"] == entry.settle
 
 
 def test_a_campaign_of_somebody_else_leads_nowhere_but_into_its_folder(
@@ -317,6 +317,6 @@ def test_a_campaign_that_is_damaged_is_a_fault_of_its_file(
     }
     (tmp_path / campaign.FILE).write_text(json.dumps({**whole, **change}), encoding="utf-8")
     assert main(["report", "--all", "--results", str(tmp_path)]) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert "the campaign cannot be read" in said
-    assert not is_bug(said)
+    err = capsys.readouterr().err
+    assert "the campaign cannot be read" in err
+    assert not is_bug(err)

@@ -93,24 +93,24 @@ def nested(top: Path, levels: int) -> Iterator[None]:
 @st.composite
 def bytes_like(draw: st.DrawFn, sound: bytes) -> bytes:
     """Bytes of which some are changed, put in or taken out, or which end too early."""
-    found = bytearray(sound)
+    result = bytearray(sound)
     for _ in range(draw(st.integers(0, 6))):
-        at = draw(st.integers(0, max(0, len(found) - 1)))
+        at = draw(st.integers(0, max(0, len(result) - 1)))
         match draw(st.integers(0, 4)):
             case 0:
-                found[at : at + 1] = bytes([draw(st.integers(0, 255))])
+                result[at : at + 1] = bytes([draw(st.integers(0, 255))])
             case 1:
-                found[at:at] = draw(st.binary(max_size=8))
+                result[at:at] = draw(st.binary(max_size=8))
             case 2:
-                del found[at : at + draw(st.integers(1, 40))]
+                del result[at : at + draw(st.integers(1, 40))]
             case 3:
-                found[at:at] = found[max(0, at - draw(st.integers(1, 60))) : at]
+                result[at:at] = result[max(0, at - draw(st.integers(1, 60))) : at]
             case _:
-                found[at:at] = draw(
+                result[at:at] = draw(
                     st.sampled_from([b"[" * 3000, b"9" * 5000, b"\xff", b"\n", b"a." * 3000])
                 )
     return bytes(
-        found[: draw(st.integers(0, len(found)))] if draw(st.integers(0, 9)) == 0 else found
+        result[: draw(st.integers(0, len(result)))] if draw(st.integers(0, 9)) == 0 else result
     )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-BUG = "this is a bug in sojourn"  # said of what is no fault of the input
+BUG = "this is a bug in sojourn"  # reported about what is no fault of the input
 
 
 class Exit(IntEnum):
@@ -30,7 +30,7 @@ class Exit(IntEnum):
 
 
 class Fault(Exception):  # noqa: N818  # it says what, where and how to fix it
-    """An error with what went wrong, where, and how to mend it."""
+    """An error with what went wrong, where, and how to fix it."""
 
     exit = Exit.FAILED
 

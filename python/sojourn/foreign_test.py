@@ -147,8 +147,8 @@ def test_a_report_follows_no_folder_that_is_a_link(
 def test_to_show_a_record_of_somebody_else_changes_nothing_in_it(
     record: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     before = tree(record)
     assert main(["show", str(record)]) in {Exit.OK, Exit.VIOLATED}
     assert tree(record) == before
@@ -183,9 +183,9 @@ def test_no_file_of_a_point_is_a_link_that_is_read(
     (point / name).symlink_to(tmp_path / name)
     (record / "outcomes.parquet").unlink(missing_ok=True)
     assert main(["show", str(record)]) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert "link" in said
-    assert not is_bug(said)
+    err = capsys.readouterr().err
+    assert "link" in err
+    assert not is_bug(err)
 
 
 def bomb(point: Path) -> None:
@@ -261,9 +261,9 @@ def test_what_takes_more_memory_than_there_is_is_a_fault_of_that_record(
     monkeypatch.setattr(disk, "read_columns", greedy)
     capsys.readouterr()
     assert main(["show", str(record)]) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert not is_bug(said)
-    assert "fix:" in said
+    err = capsys.readouterr().err
+    assert not is_bug(err)
+    assert "fix:" in err
     statement = "select distinct study from outcomes"
     assert main(["sql", statement, "--csv", "--results", str(tmp_path / "results")]) == Exit.OK
     seen = capsys.readouterr()
@@ -272,7 +272,7 @@ def test_what_takes_more_memory_than_there_is_is_a_fault_of_that_record(
     assert main(["ls", "--results", str(tmp_path / "results")]) == Exit.OK
 
 
-def test_folders_that_go_too_deep_keep_nobody_from_the_records(
+def test_folders_that_go_too_deep_keep_no_one_from_the_records(
     record: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An archive of some kilobytes may have thousands of them, one in the other."""
@@ -360,7 +360,7 @@ DAMAGED = {
         for text in texts
     ],
 )
-def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
+def test_one_record_that_cannot_be_read_keeps_no_one_from_the_others(
     measured: Measured, record: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
     results = record.parents[2]
@@ -371,10 +371,10 @@ def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
     assert "sound" in capsys.readouterr().out
     statement = "select distinct study from outcomes"
     assert main(["sql", statement, "--csv", "--results", str(results)]) == Exit.OK
-    said = capsys.readouterr()
-    assert "sound" in said.out
-    is_left_out = "plain" not in said.out
-    assert is_left_out == ("left out: " in said.err)
+    output = capsys.readouterr()
+    assert "sound" in output.out
+    is_left_out = "plain" not in output.out
+    assert is_left_out == ("left out: " in output.err)
     assert is_left_out or name == "answer.json"
     assert main(["show", "sound", "--results", str(results)]) in {Exit.OK, Exit.VIOLATED}
     code = main(["show", str(record)])
@@ -383,7 +383,7 @@ def test_one_record_that_cannot_be_read_keeps_nobody_from_the_others(
 
 
 @pytest.mark.parametrize("pair", [("a b", "1"), ("load", "zz zz"), ("load", None)])
-def test_one_forged_setting_keeps_nobody_from_the_others(
+def test_one_forged_setting_keeps_no_one_from_the_others(
     measured: Measured,
     record: Path,
     tmp_path: Path,
@@ -400,19 +400,19 @@ def test_one_forged_setting_keeps_nobody_from_the_others(
     capsys.readouterr()
     statement = "select distinct study from outcomes"
     assert main(["sql", statement, "--csv", "--results", str(tmp_path / "results")]) == Exit.OK
-    said = capsys.readouterr()
-    assert said.out.split() == ["study", "sound"]
-    assert f"left out: {record}" in "".join(said.err.split("\n"))
+    output = capsys.readouterr()
+    assert output.out.split() == ["study", "sound"]
+    assert f"left out: {record}" in "".join(output.err.split("\n"))
 
 
-def test_what_is_said_of_a_damaged_manifest_is_of_the_record_not_of_a_point(
+def test_what_is_reported_about_a_damaged_manifest_is_of_the_record_not_of_a_point(
     record: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (record / "manifest.json").write_text("{")
     assert main(["show", str(record)]) == Exit.FAILED
-    said = " ".join(capsys.readouterr().err.split())
-    assert "this point's folder" not in said
-    assert "the record is lost without this file" in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert "this point's folder" not in text
+    assert "the record is lost without this file" in text
 
 
 @pytest.mark.parametrize(
@@ -452,8 +452,8 @@ def test_a_report_can_be_written_beside_a_medium_that_cannot(
 ) -> None:
     out = tmp_path / "new" / "report"
     before = tree(record)
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)  # as on a medium that cannot be written
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)  # as on a medium that cannot be written
     assert main(["report", str(record), "--out", str(out), "--pictures"]) == Exit.OK
     assert tree(record) == before
     assert str(out / "report.html") in capsys.readouterr().out

@@ -66,13 +66,13 @@ class Reached:
     @property
     def total(self) -> int:
         """Lines of functions that could run."""
-        found = 0
+        count = 0
         for file in self._files:
             codes = [compile(Path(file).read_text(encoding="utf-8"), file, "exec")]
             for code in codes:
                 codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
-            found += len({line for code in codes[1:] for *_, line in code.co_lines() if line})
-        return found
+            count += len({line for code in codes[1:] for *_, line in code.co_lines() if line})
+        return count
 
 
 def fuzz(name: str, target: Target) -> None:

@@ -30,10 +30,10 @@ def table(*kinds: K) -> Mapping[str, K]:
     Raises:
         ValueError: two have one name.
     """
-    found = {kind.name: kind for kind in kinds}
-    if len(found) < len(kinds):
+    results = {kind.name: kind for kind in kinds}
+    if len(results) < len(kinds):
         raise ValueError(f"a name comes twice: {', '.join(kind.name for kind in kinds)}")
-    return MappingProxyType(found)
+    return MappingProxyType(results)
 
 
 def find(kinds: Mapping[str, K], name: str, what: str) -> K:

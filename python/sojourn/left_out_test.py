@@ -79,15 +79,15 @@ def test_what_is_skipped_is_named_everywhere_and_measured_once_it_can_be(
 ) -> None:
     monkeypatch.setattr(run, "check", lambda *_: lacking(1, 3))
     sojourn("run", *ARGUMENTS, results=tmp_path)
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert measured(lab) == {2}
     text = "skipped: memcached, threads = 3: no 3 CPUs; take a larger machine"
-    assert text in " ".join(said.err.split())
-    assert text.replace("threads = 3", "3 threads") in " ".join(said.out.split())
-    found = pipeline.findings_of(record(tmp_path).path)
-    assert [one.text for one in found.left_out][1] == text
-    assert "Skipped: memcached, threads = 1, memcached, threads = 3." in found.answer
-    assert [service.service for service in found.services] == ["memcached, threads = 2"]
+    assert text in " ".join(output.err.split())
+    assert text.replace("threads = 3", "3 threads") in " ".join(output.out.split())
+    findings = pipeline.findings_of(record(tmp_path).path)
+    assert [one.text for one in findings.left_out][1] == text
+    assert "Skipped: memcached, threads = 1, memcached, threads = 3." in findings.answer
+    assert [service.service for service in findings.services] == ["memcached, threads = 2"]
     query = "select state, service, levels, reason from left_out order by reason"
     assert sojourn("sql", query, "--json", results=tmp_path) == Exit.OK
     rows = json.loads(capsys.readouterr().out)
@@ -118,13 +118,13 @@ def test_a_combination_under_which_the_service_dies_is_given_up_and_the_others_a
     sojourn("run", *arguments, results=tmp_path)
     assert sum(point.setting[KEY] == 3 for point in lab.points) in {3, 4}  # 4: it came first
     assert {p.setting[KEY] for p in lab.points if p.phase is Phase.SWEEP} == {1, 2}
-    kept = record(tmp_path)
-    assert kept.is_complete
-    found = pipeline.findings_of(kept.path)
-    assert [(o.state, o.who) for o in found.left_out] == [("given up", "memcached, threads = 3")]
-    assert found.left_out[0].reason.startswith("out of memory (pid 7), ")
-    assert len(found.services) == 2, "its verdict is not that of the others"
-    assert [one.state for one in store.left_out_of(kept.path)] == ["given up"]
+    stored = record(tmp_path)
+    assert stored.is_complete
+    findings = pipeline.findings_of(stored.path)
+    assert [(o.state, o.who) for o in findings.left_out] == [("given up", "memcached, threads = 3")]
+    assert findings.left_out[0].reason.startswith("out of memory (pid 7), ")
+    assert len(findings.services) == 2, "its verdict is not that of the others"
+    assert [one.state for one in store.left_out_of(stored.path)] == ["given up"]
 
 
 def test_one_that_worked_before_is_given_up_too_and_a_resumed_study_tries_it_no_more(
@@ -226,7 +226,9 @@ def test_a_wrong_level_refuses_the_whole_study(
         run.check(varied(), facts, catalogue())
 
 
-def test_a_cpu_that_is_not_there_is_told_from_a_level_that_makes_no_sense(facts: Facts) -> None:
+def test_a_cpu_that_is_not_there_is_distinguished_from_a_level_that_makes_no_sense(
+    facts: Facts,
+) -> None:
     def levels(text: str) -> None:
         sets = [f'services.memcached.knobs.cpuset="{text}"']
         study = spec.load("max_load_memcached", overrides=sets)

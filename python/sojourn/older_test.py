@@ -16,9 +16,9 @@ from sojourn.plan.setting import Level, Setting
 from sojourn.questions import PLANS, answers, readers
 from sojourn.questions.breakdown.findings import Breakdown
 from sojourn.questions.check.judge import rows_of
-from sojourn.record.load import given
+from sojourn.record.load import study_data
 
-# What was said of a traced point before it named its neighbour and its connections.
+# What was reported about a traced point before it named its neighbour and its connections.
 CONDITIONS = {
     ("none", True): "unloaded",
     ("spin", True): "context_switch",
@@ -42,20 +42,20 @@ def record(results: Path) -> store.Record:
 
 
 def test_it_is_reported_as_by_the_program_that_wrote_it(record: store.Record) -> None:
-    found = analysis.study(given(record, PLANS, readers()), answers())
-    assert numbers(found) == json.loads((GOLDEN / "record-1.json").read_text(encoding="utf-8"))
+    result = analysis.study(study_data(record, PLANS, readers()), answers())
+    assert numbers(result) == json.loads((GOLDEN / "record-1.json").read_text(encoding="utf-8"))
 
 
 def test_its_points_have_the_settings_they_were_measured_under(record: store.Record) -> None:
     points = [outcome.point for outcome in record.outcomes()]
-    said = {point.key: point.setting for point in points}
-    assert said["memcached/peak/r0"] == Setting()
-    assert said["memcached/base"] == Setting.of(load=0.2)
-    assert said["memcached/drop/r0/p01"] == Setting.of(rate=3360)
-    assert said["memcached/sweep/b1/f0.90"] == Setting.of(load=0.9)
-    assert said["mm1/check/b0/rho0.50"] == Setting.of(load=0.5)
-    assert said["null/check/b0/rate1k"] == Setting.of(rate=1000)
-    again = said["memcached/trace/b1/unloaded-f0.01/without~1"]
+    texts = {point.key: point.setting for point in points}
+    assert texts["memcached/peak/r0"] == Setting()
+    assert texts["memcached/base"] == Setting.of(load=0.2)
+    assert texts["memcached/drop/r0/p01"] == Setting.of(rate=3360)
+    assert texts["memcached/sweep/b1/f0.90"] == Setting.of(load=0.9)
+    assert texts["mm1/check/b0/rho0.50"] == Setting.of(load=0.5)
+    assert texts["null/check/b0/rate1k"] == Setting.of(rate=1000)
+    again = texts["memcached/trace/b1/unloaded-f0.01/without~1"]
     assert again == Setting.of(neighbour="none", connections=1, load=0.01, tracer=False)
     disturbed = {p.key.split("/")[3] for p in points if traced.is_disturbed(p)}
     assert disturbed == {"interference-f0.90", "context_switch-f0.01"}
@@ -115,26 +115,26 @@ def test_sql_has_its_factors(results: Path) -> None:
     }
 
 
-def numbers(found: Findings) -> dict[str, Any]:
+def numbers(findings: Findings) -> dict[str, Any]:
     """What a report says, in numbers, verdicts and its answer."""
     return {
-        "answer": found.answer,
-        "verdict": str(found.verdict),
-        "reasons": list(found.reasons),
+        "answer": findings.answer,
+        "verdict": str(findings.verdict),
+        "reasons": list(findings.reasons),
         "checks": [
             [row.system, row.rho, row.quantity, row.estimate.value, str(row.verdict)]
-            for row in rows_of(found)
+            for row in rows_of(findings)
         ],
-        "services": {service.service: of_service(service) for service in found.services},
+        "services": {service.service: of_service(service) for service in findings.services},
     }
 
 
-def of_service(found: ServiceFinding) -> dict[str, Any]:
-    search, breakdown = found.section(MaxLoad), found.section(Breakdown)
+def of_service(finding: ServiceFinding) -> dict[str, Any]:
+    search, breakdown = finding.section(MaxLoad), finding.section(Breakdown)
     border = search.border if search else None
     return {
-        "max_rps": found.max_rps,
-        "bound_ns": found.qos.bound_ns if found.qos else None,
+        "max_rps": finding.max_rps,
+        "bound_ns": finding.qos.bound_ns if finding.qos else None,
         "points": [
             [
                 p.fraction,
@@ -144,7 +144,7 @@ def of_service(found: ServiceFinding) -> dict[str, Any]:
                 [[e.q, e.value] for e in p.quantiles if e.q != 0.9999],  # p99.99 is newer
                 [[run.key, run.repeat, str(run.verdict), run.mean_ns] for run in p.runs],
             ]
-            for p in found.points
+            for p in finding.points
         ],
         "border": border
         and [

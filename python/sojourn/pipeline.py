@@ -24,7 +24,7 @@ from sojourn.findings.measured import StudyData
 from sojourn.host import ci, culprits
 from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
-from sojourn.record.load import given, summarise
+from sojourn.record.load import study_data, summarise
 from sojourn.spec import Study
 from sojourn.store import files
 
@@ -47,7 +47,7 @@ class Watcher(Protocol):
         """Called when a point begins, with the outcomes so far."""
 
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
-        """Called when a point is kept, with the outcomes so far, its own included."""
+        """Called when a point is stored, with the outcomes so far, its own included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ def _measured(
         watcher.opened(record, facts)
         measure(here, record, session, watcher, length_s=math.inf if brief_s is None else brief_s)
         outcomes = [questions.PLANS.known(outcome) for outcome in record.outcomes()]
-        store.keep_left_out(record.path, [*skipped, *failures.given_up(here, outcomes)])
+        store.keep_left_out(record.path, [*skipped, *failures.abandoned(here, outcomes)])
         record.finish()
         return record.path
 
@@ -177,8 +177,8 @@ def measure(
             course = outcome.course
             with suppress(Fault):  # a report that lacks a summary makes it, or says what is wrong
                 course = summarise(folder, outcome, study)
-            kept = record.add(replace(outcome, wall_s=wall_s, course=course))
-            watcher.ended(kept, record.outcomes())
+            stored = record.add(replace(outcome, wall_s=wall_s, course=course))
+            watcher.ended(stored, record.outcomes())
         streak.add(outcomes, is_failure=last is not None)
         if last is not None and streak.is_hopeless:
             raise last
@@ -192,7 +192,7 @@ def manifest(
     """What is known of the machine before anything runs (M25), what disturbs it first."""
     beside = [(f"measured at the same time as {other.text}", "measure alone")] if other else []
     beside += [(why, "measure on the host itself")] if (why := run.unseen()) else []
-    known = [(found.what, found.mend) for found in host.doctor(facts).findings]
+    known = [(result.what, result.mend) for result in host.doctor(facts).findings]
     return {
         "command": command,
         "ci": ci.read(os.environ),
@@ -248,16 +248,16 @@ def findings_of(path: Path) -> Findings:
     """What a record found, complete or not; needs no machine."""
     record = store.read(path)
     with files.readable(path, STRANGE):  # numbers of a record are what its maker wrote
-        kept = _kept(record)
-        found = questions.amended(analysis.study(kept, questions.answers()), path)
-        return with_classes(found, record, kept, questions.answers())
+        data = _stored_data(record)
+        findings = questions.amended(analysis.study(data, questions.answers()), path)
+        return with_classes(findings, record, data, questions.answers())
 
 
 def judged(path: Path) -> Findings:
     """What the points of a record say, without models and without classes of services."""
     with files.readable(path, STRANGE):
-        return analysis.study(_kept(store.read(path)), questions.answers())
+        return analysis.study(_stored_data(store.read(path)), questions.answers())
 
 
-def _kept(record: store.Record) -> StudyData:
-    return given(record, questions.PLANS, questions.readers())
+def _stored_data(record: store.Record) -> StudyData:
+    return study_data(record, questions.PLANS, questions.readers())

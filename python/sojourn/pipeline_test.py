@@ -60,10 +60,10 @@ def test_a_study_ends_with_an_answer_a_record_and_exit_0(
     code = run(tmp_path, "--json")
     out = json.loads(capsys.readouterr().out)
     assert (code, out["verdict"]) == (Exit.OK, Verdict.HOLDS)
-    kept = record(tmp_path)
-    assert kept.is_complete
-    assert kept.manifest["ci"]["commit"] == "c0ffee"
-    assert len(kept.outcomes()) == len(lab.points)
+    stored = record(tmp_path)
+    assert stored.is_complete
+    assert stored.manifest["ci"]["commit"] == "c0ffee"
+    assert len(stored.outcomes()) == len(lab.points)
     low, high = (
         out["services"][0]["max_load"]["border"]["interval_rps"][key] for key in ("lo", "hi")
     )
@@ -90,8 +90,8 @@ def test_stopped_by_hand_it_says_how_to_go_on_and_goes_on(
 
     lab.trouble = stop
     assert run(tmp_path) == Exit.INTERRUPTED
-    said = " ".join(capsys.readouterr().err.split())
-    assert "3 points are saved; resume with: sojourn run max_load_memcached" in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert "3 points are saved; resume with: sojourn run max_load_memcached" in text
     assert len(record(tmp_path).outcomes()) == 3
     assert run(tmp_path) == Exit.OK
     assert "resumed with 3 points" in capsys.readouterr().err
@@ -124,9 +124,9 @@ def test_a_server_that_always_fails_ends_the_study_with_its_fault_and_keeps_what
 
     lab.trouble = die
     assert run(tmp_path) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert "memcached died" in said
-    assert "fix: see its log" in said
+    err = capsys.readouterr().err
+    assert "memcached died" in err
+    assert "fix: see its log" in err
     assert len(record(tmp_path).outcomes()) == 2 + failures.FAILURES_MAX
     lab.trouble = lambda _point, _number: None
     assert run(tmp_path) == Exit.OK
@@ -171,10 +171,10 @@ def test_an_unforeseen_fault_leaves_no_traceback_on_the_terminal(
 
     lab.trouble = blow_up
     assert run(tmp_path) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    assert is_bug(said)
-    saved = Path(next(line for line in said.splitlines() if "at:" in line).split("at: ")[1])
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    assert is_bug(err)
+    saved = Path(next(line for line in err.splitlines() if "at:" in line).split("at: ")[1])
     assert "ZeroDivisionError: surprise" in saved.read_text(encoding="utf-8")
     saved.unlink()
 
@@ -190,14 +190,14 @@ def test_a_second_lab_on_the_same_study_is_refused(
     assert not lab.points
 
 
-def test_a_second_study_on_the_machine_is_told_who_measures_waits_or_is_forced(
+def test_a_second_study_on_the_machine_learns_who_measures_waits_or_is_forced(
     lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with runs.taken("selfcheck", lambda _event: None):
         assert run(tmp_path) == Exit.FAILED
-        said = capsys.readouterr().err
-        assert f"measuring selfcheck (process {os.getpid()}, since " in said
-        assert "--wait 10m" in said
+        err = capsys.readouterr().err
+        assert f"measuring selfcheck (process {os.getpid()}, since " in err
+        assert "--wait 10m" in err
         assert run(tmp_path, "--wait", "0.2s") == Exit.FAILED
         assert "waiting up to" in capsys.readouterr().err
         assert not lab.points
@@ -242,13 +242,13 @@ def test_what_was_measured_is_exported_by_run_show_and_report(
 ) -> None:
     answer, table = tmp_path / "answer.md", tmp_path / "table.json"
     assert run(tmp_path, "--export", f"markdown={answer}") == Exit.OK
-    said = answer.read_text()
-    assert said.startswith("# max\\_load\\_memcached")
+    text = answer.read_text()
+    assert text.startswith("# max\\_load\\_memcached")
     for verb in ("show", "report"):
         answer.unlink()
         words = ("--export", f"markdown={answer}", "--export", f"json={table}")
         assert sojourn(verb, *words, results=tmp_path) == Exit.OK
-        assert answer.read_text() == said
+        assert answer.read_text() == text
         assert json.loads(table.read_text())["study"] == "max_load_memcached"
     capsys.readouterr()
     before = len(lab.points)

@@ -47,9 +47,9 @@ def find(name: str, *, fix: str | None = None) -> Path:
     """
     looked = places()
     for folder in looked:
-        found = shutil.which(name, path=str(folder))
-        if found:
-            return Path(found)
+        result = shutil.which(name, path=str(folder))
+        if result:
+            return Path(result)
     raise HostFault(
         f"program {name} is not installed",
         at=", ".join(str(folder) for folder in looked),

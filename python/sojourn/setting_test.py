@@ -53,15 +53,15 @@ def test_two_loads_that_differ_by_little_are_two_points_and_a_traced_eighth_is_i
     _, rows = store.query(tmp_path, f"{counted} = 'trace' group by all order by all")
     assert rows == [(load, tracer, 2) for load in LOADS for tracer in (False, True)]
 
-    found = pipeline.findings_of(path).services[0]
-    assert [(p.fraction, len(p.runs)) for p in found.points] == [(load, 2) for load in LOADS]
-    named = [(c.name, c.fraction, c.runs, c.cost.pairs) for c in breakdown_of(found).columns]
+    result = pipeline.findings_of(path).services[0]
+    assert [(p.fraction, len(p.runs)) for p in result.points] == [(load, 2) for load in LOADS]
+    named = [(c.name, c.fraction, c.runs, c.cost.pairs) for c in breakdown_of(result).columns]
     assert named == [
         ("12.5 % load", 0.125, 2, 2),
         ("90.1 % load", 0.901, 2, 2),
         ("90.4 % load", 0.904, 2, 2),
     ]
-    assert breakdown_of(found).columns[0].mean_ns is not None
+    assert breakdown_of(result).columns[0].mean_ns is not None
     page = (path / "report.html").read_text(encoding="utf-8")
     for load in ("12.5 %", "90.1 %", "90.4 %"):
         assert f"{load} load" in page

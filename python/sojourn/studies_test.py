@@ -33,10 +33,10 @@ def test_a_study_opens_with_its_question_and_says_what_it_expects_takes_and_need
 ) -> None:
     head = re.match(r"(#.*\n)+", text_of(name))
     assert head is not None
-    said = " ".join(line.lstrip("# ") for line in head[0].splitlines())
-    assert "?" in said
+    text = " ".join(line.lstrip("# ") for line in head[0].splitlines())
+    assert "?" in text
     for word in ("What to expect:", "It takes: quick", "It needs:"):
-        assert word in said
+        assert word in text
 
 
 def items(text: str) -> set[str]:
@@ -45,10 +45,10 @@ def items(text: str) -> set[str]:
     >>> sorted(items("(L3, C8 to C10; L5-L6, M20)"))
     ['C10', 'C8', 'C9', 'L3', 'L5', 'L6']
     """
-    found = set(re.findall(r"\b[LCP][1-9]\d?\b", text))
+    matches = set(re.findall(r"\b[LCP][1-9]\d?\b", text))
     for kind, low, high in re.findall(r"\b([LCP])(\d+)(?:-| to )[LCP]?(\d+)\b", text):
-        found |= {f"{kind}{number}" for number in range(int(low), int(high) + 1)}
-    return found
+        matches |= {f"{kind}{number}" for number in range(int(low), int(high) + 1)}
+    return matches
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -75,6 +75,6 @@ def test_a_study_is_read_under_its_name_and_every_combination_is_a_study(name: s
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_study_stands_alone_in_its_file(name: str) -> None:
+def test_a_study_is_alone_in_its_file(name: str) -> None:
     path = Path(STUDIES / f"{name}.toml")
     assert spec.load(path).name == name

@@ -1,4 +1,4 @@
-"""Stands in for `run`, so that the whole program can be tested without a machine."""
+"""Replaces `run`, so that the whole program can be tested without a machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CAPACITY_RPS = 20_000.0
 
 
 class Lab:
-    """Stands in for `run`: measures an M/M/1 queue in no time, and can be told to fail."""
+    """Replaces `run`: measures an M/M/1 queue in no time, and can be told to fail."""
 
     def __init__(self) -> None:
         self.points: list[Point] = []
@@ -64,7 +64,7 @@ class Lab:
 
 
 class Session:
-    """Stands in for `run.Session`: starts nothing, so nothing has to be ended."""
+    """Replaces `run.Session`: starts nothing, so nothing has to be ended."""
 
     def __init__(self, _facts: object, **_: Any) -> None: ...
 
@@ -74,9 +74,9 @@ class Session:
     def __exit__(self, *_: object) -> None: ...
 
 
-def is_bug(said: str) -> bool:
+def is_bug(text: str) -> bool:
     """Whether the program told of an error that it does not know, however its lines are broken."""
-    return BUG in " ".join(said.split())
+    return BUG in " ".join(text.split())
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, locks: Path, *, pages: bool = False) -> Lab:

@@ -43,16 +43,16 @@ def test_a_folder_that_may_not_be_looked_at_is_not_taken(
 def test_a_folder_of_somebody_else_is_not_taken_from_a_variable(
     below: str, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    os.chown(theirs, STRANGER, STRANGER)
+    path = tmp_path / "theirs"
+    path.mkdir()
+    os.chown(path, STRANGER, STRANGER)
     for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(theirs / below))
+        monkeypatch.setenv(name, str(path / below))
     assert cache.place() == own / ".cache/sojourn/answers"
     assert cache_folder() == own / ".cache/sojourn"
     assert state_folder() == own / ".local/state/sojourn"
     cache.keep("one", b"content")
-    assert list(theirs.iterdir()) == []
+    assert list(path.iterdir()) == []
     assert cache.load("one") == b"content"
 
 

@@ -50,6 +50,6 @@ def own_command(text: str) -> str:
     return text if is_own else ""
 
 
-def _spelled(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _spelled(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\x{number:02x}" if number < _ASCII_END else f"\\u{number:04x}"

@@ -44,10 +44,10 @@ def test_it_changes_nothing_the_second_time() -> None:
 
 
 def test_json_and_toml_mean_the_same_afterwards() -> None:
-    said = "\x1b[2J \x7f \x85 \u202e \u2028 \ud800"
-    for text in (json.dumps([said], ensure_ascii=False), json.dumps([said])):
-        assert json.loads(visible(text)) == [said]
-    whole = said.replace("\ud800", "")
+    message = "\x1b[2J \x7f \x85 \u202e \u2028 \ud800"
+    for text in (json.dumps([message], ensure_ascii=False), json.dumps([message])):
+        assert json.loads(visible(text)) == [message]
+    whole = message.replace("\ud800", "")
     assert tomllib.loads(visible('a = "\x85\u202e\u2066"'))["a"] == "\x85\u202e\u2066"
     assert "\x1b" not in visible(whole)
 

@@ -27,7 +27,7 @@ NO_TESTS = 5  # pytest's exit status
 TIMES_MAX = 10  # as long as the tests take without a mutant: longer, and it never ends
 LEAST_S = 60.0
 SLOW_S = 3.0  # of CPU time
-TIMED, TOLD = ".test-seconds.json", ".test-output"  # in the copy of the tree
+TIMED, OUTPUT = ".test-seconds.json", ".test-output"  # in the copy of the tree
 # What only tests import is test code, whatever it is called.
 HELPERS = ("_test.py", "plan/simulated.py", "/testing.py", "/testing_state.py")
 
@@ -57,15 +57,15 @@ class Package:
 
     def listed(self) -> list[dict[str, Any]]:
         """Every mutant: name, file, number in it."""
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for path in sorted(self.folder.rglob("*.py")):
             file = path.relative_to(self.tree).as_posix()
             if not file.endswith(HELPERS):
                 made = mutants(path.read_text())
-                found += [
+                results += [
                     {"name": f"{file}:{m.change}", "file": file, "number": m.number} for m in made
                 ]
-        return found
+        return results
 
     def tried(self, mutant: dict[str, Any]) -> str:
         """What became of one mutant; the file is put back."""
@@ -134,8 +134,8 @@ class _Order:
             is_near = _is_beside(item.path, self.near)
             return (-1.0 if is_near else 0.0) + self.took.get(item.nodeid, 0.0)
 
-        kept = (i for i in items if took_s(i) <= SLOW_S or _is_beside(i.path, self.near))
-        items[:] = sorted(kept, key=took_s)
+        selected = (i for i in items if took_s(i) <= SLOW_S or _is_beside(i.path, self.near))
+        items[:] = sorted(selected, key=took_s)
 
     def pytest_runtest_logstart(self) -> None:
         self.began = sum(os.times()[:4])
@@ -158,9 +158,9 @@ def _test(tree: Path, tests: list[str], near: Path | None) -> None:
     try:
         os.setsid()
         os.chdir(tree)
-        told = os.open(tree / TOLD, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        report = os.open(tree / OUTPUT, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         for stream in (0, 1, 2):
-            os.dup2(told, stream)
+            os.dup2(report, stream)
         sys.dont_write_bytecode = near is not None  # of a mutant it would outlast it
         sys.path.insert(0, str(tree / "python"))
         os.environ["PYTHONPATH"] = str(tree / "python")

@@ -22,8 +22,8 @@ def copied(root: Path, tree: Path) -> None:
         check=True,
     )
     names = {name for name in listed.stdout.split("\0") if name and (root / name).is_file()}
-    kept = tree / ".mutants"
-    for name in set(kept.read_text().split("\0") if kept.exists() else []) - names:
+    path = tree / ".mutants"
+    for name in set(path.read_text().split("\0") if path.exists() else []) - names:
         (tree / name).unlink(missing_ok=True)
     for name in names:
         here, there = root / name, tree / name
@@ -31,4 +31,4 @@ def copied(root: Path, tree: Path) -> None:
             continue
         there.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(here, there)  # with the time of now: cargo must see that it changed
-    kept.write_text("\0".join(sorted(names)))
+    path.write_text("\0".join(sorted(names)))

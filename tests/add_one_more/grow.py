@@ -41,16 +41,16 @@ def additions() -> tuple[Addition, ...]:
 
 
 def _read(folder: Path) -> Addition:
-    said: dict[str, Any] = tomllib.loads((folder / "add.toml").read_text())
+    texts: dict[str, Any] = tomllib.loads((folder / "add.toml").read_text())
     return Addition(
         kind=folder.name,
-        files=tuple((folder / name, to) for name, to in said["files"].items()),
-        lines=tuple((line["in"], line["find"], line["put"]) for line in said["lines"]),
+        files=tuple((folder / name, to) for name, to in texts["files"].items()),
+        lines=tuple((line["in"], line["find"], line["put"]) for line in texts["lines"]),
     )
 
 
 def copy(to: Path) -> None:
-    """A copy of what git knows of the project, work tree as it stands, with a history of one."""
+    """A copy of what git knows of the project, work tree as written, with a history of one."""
     listed = _git(PROJECT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in filter(None, listed.split("\0")):
         source, target = PROJECT / name, to / name
@@ -59,7 +59,7 @@ def copy(to: Path) -> None:
             shutil.copy2(source, target, follow_symlinks=False)
     _git(to, "init", "-q")
     _git(to, "add", "-A")
-    _git(to, *_NOBODY, "commit", "-qm", "as it was")
+    _git(to, *_IDENTITY, "commit", "-qm", "as it was")
 
 
 def add(to: Path, wanted: Iterable[Addition]) -> None:
@@ -89,12 +89,12 @@ def touched(of: Path) -> dict[str, tuple[int, int]]:
     return {name: (int(added), int(deleted)) for added, deleted, name in rows}
 
 
-def told(of: Path) -> str:
+def diff_stat(of: Path) -> str:
     """`git diff --stat` of the copy."""
     return _git(of, "diff", "--cached", "--stat=110")
 
 
-_NOBODY = ("-c", "user.name=add one more", "-c", "user.email=nobody@localhost")
+_IDENTITY = ("-c", "user.name=add one more", "-c", "user.email=nobody@localhost")
 
 
 def _git(folder: Path, *words: str) -> str:

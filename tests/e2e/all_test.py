@@ -43,7 +43,7 @@ connections = 8
 FAR = 4000  # a CPU that no machine of ours has
 
 
-def test_one_page_tells_what_was_measured_and_what_this_machine_cannot_host(
+def test_one_page_says_what_was_measured_and_what_this_machine_cannot_host(
     tmp_path: Path, needs: Callable[[str], None]
 ) -> None:
     needs("memcached")

@@ -1,4 +1,4 @@
-"""Services of known class, really run: what is told of them is right or undecided."""
+"""Services of known class, really run: what is reported about them is right or undecided."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_planted_services_are_not_taken_for_what_they_are_not(tmp_path: Path) ->
     ran = subprocess.run([*lab, *words], env=env, capture_output=True, text=True, check=False)
     assert ran.returncode in {0, 3}, ran.stderr
     asked = ["classify", "planted_classes", "--json", "--results", str(tmp_path / "results")]
-    told = subprocess.run([*lab, *asked], env=env, capture_output=True, text=True, check=False)
-    if "no valid run of this record" in told.stderr:
+    process = subprocess.run([*lab, *asked], env=env, capture_output=True, text=True, check=False)
+    if "no valid run of this record" in process.stderr:
         pytest.skip("unknown: the machine let no run be believed")
-    assert told.returncode in {0, 3}, told.stdout + told.stderr
-    known = json.loads(told.stdout)["known"]
+    assert process.returncode in {0, 3}, process.stdout + process.stderr
+    known = json.loads(process.stdout)["known"]
     assert {"scalable", "SMT-sensitive", "critical resource"} & {one["question"] for one in known}
     assert "wrong" not in {one["how"] for one in known}, known

@@ -59,7 +59,7 @@ def needs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
             pytest.skip(f"needs a JDK, or {specjbb.PART.command}")
         elif kind == "shore":
             try:
-                postgres.found()
+                postgres.home()
             except HostFault as fault:
                 pytest.skip(f"needs shore: {fault.fix}")
         elif kind in install.KINDS and install.part(kind).made() is None:

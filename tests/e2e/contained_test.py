@@ -48,8 +48,8 @@ PROGRAMS = ("dash", "sleep", "id", "mount", "unshare", "true")
 
 def libraries(program: Path) -> list[Path]:
     """The shared libraries of a program of this machine."""
-    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    words = (word for line in said.splitlines() for word in line.split())
+    stdout = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    words = (word for line in stdout.splitlines() for word in line.split())
     return [Path(word) for word in words if word.startswith("/")]
 
 
@@ -68,7 +68,7 @@ def filled(root: Path) -> None:
     os.mknod(root / "node", 0o666 | stat.S_IFCHR, os.makedev(1, 11))  # the kernel's log
 
 
-def said(bundle: Path, state: Path, needs_place: Callable[[str], None]) -> list[str]:
+def allowed_lines(bundle: Path, state: Path, needs_place: Callable[[str], None]) -> list[str]:
     """What a container of this bundle found it may do."""
     needs_place("runc")
     for name in ("ldd", *PROGRAMS):
@@ -103,9 +103,9 @@ def test_the_superuser_of_an_image_can_do_nothing_to_the_machine(
     filled(bundle / "rootfs")
     config = unpack.configured({"Cmd": ["/bin/dash"]})
     (bundle / "config.json").write_text(json.dumps(config))
-    found = said(bundle, state, needs_place)
-    assert found[0] == "uid 0", "it is the superuser inside"
-    assert found[1:] == ["NoNewPrivs: 1", "Seccomp: 2", "done"]
+    result = allowed_lines(bundle, state, needs_place)
+    assert result[0] == "uid 0", "it is the superuser inside"
+    assert result[1:] == ["NoNewPrivs: 1", "Seccomp: 2", "done"]
 
 
 def test_the_superuser_of_a_usual_bundle_can_do_nothing_to_the_machine(
@@ -117,6 +117,6 @@ def test_the_superuser_of_a_usual_bundle_can_do_nothing_to_the_machine(
     bundle = tmp_path / "bundle"
     filled(bundle / "rootfs")
     subprocess.run(["runc", "spec"], cwd=bundle, check=True)
-    found = said(bundle, state, needs_place)
-    assert found[0] == "uid 0", "it is the superuser inside"
-    assert found[1:] == ["NoNewPrivs: 1", "Seccomp: 2", "done"]
+    result = allowed_lines(bundle, state, needs_place)
+    assert result[0] == "uid 0", "it is the superuser inside"
+    assert result[1:] == ["NoNewPrivs: 1", "Seccomp: 2", "done"]

@@ -83,8 +83,8 @@ def test_it_is_in_namespaces_of_its_own_as_a_user_without_rights(kind: str, stat
             assert f"NSpid:\t{made.pid}\t1\n" in status
             assert os.sched_getaffinity(made.pid) == {0}
             for own in ("mnt", "pid", "ipc"):
-                mine, its = (Path(f"/proc/{pid}/ns/{own}").readlink() for pid in ("self", made.pid))
-                assert mine != its
+                ours, its = (Path(f"/proc/{pid}/ns/{own}").readlink() for pid in ("self", made.pid))
+                assert ours != its
         finally:
             ended = made.stop(term_s=0.1)
         assert ended.is_clean
@@ -95,7 +95,7 @@ def test_it_is_in_namespaces_of_its_own_as_a_user_without_rights(kind: str, stat
         (state / "log").unlink()
 
 
-def test_what_cannot_be_started_there_is_told_with_the_reason(kind: str, state: Path) -> None:
+def test_what_cannot_be_started_there_is_reported_with_the_reason(kind: str, state: Path) -> None:
     state.mkdir()
     place, book = places.build(kind), Journal.create(state)
     place.enter(book)
@@ -142,7 +142,7 @@ def test_a_lab_that_is_killed_in_mid_measurement_leaves_its_container_to_restore
 def test_a_runtime_that_is_missing_is_told_at_check_with_its_package(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = places.kind(name)
+    result = places.kind(name)
     monkeypatch.setattr(placed, "abilities", lambda _: ())
     monkeypatch.setattr(programs, "maybe", lambda _: None)
     spec = ServiceSpec(kind="memcached", place=name, measure=("sweep",))
@@ -151,5 +151,5 @@ def test_a_runtime_that_is_missing_is_told_at_check_with_its_package(
     )
     with pytest.raises(Fault) as caught:
         placed.check(spec, started, host.read(sample_s=0), PLANS)  # type: ignore[arg-type]
-    (package,) = found.programs.values()
+    (package,) = result.programs.values()
     assert f"apt install {package}" in caught.value.fix

@@ -87,7 +87,7 @@ def test_kill_9_of_the_lab_leaves_no_process(
         made.kill()
         made.wait(END_S_MAX)
         eventually(lambda: not any(map(is_alive, pids)), "a process outlived the lab")
-    undone = run.restore(state)  # nobody was left to remove the working files and the groups
+    undone = run.restore(state)  # no one was left to remove the working files and the groups
     assert all(one.is_done for one in undone), undone
     files = [one for one in undone if "working files" in one.what]
     assert len(files) == 1, undone
@@ -124,7 +124,7 @@ def test_a_neighbour_does_not_outlive_a_killed_lab(
     with running(lab, "memcached", folder, state, eventually, kind) as (made, pids):
         parents = {seen.parent for seen in map(proc.stat, pids) if seen is not None}
         made.kill()
-        for warden in parents - set(pids):  # nobody is left but `sojourn restore`
+        for warden in parents - set(pids):  # no one is left but `sojourn restore`
             os.kill(warden, signal.SIGKILL)
         made.wait(END_S_MAX)
     run.restore(state)

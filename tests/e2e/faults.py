@@ -48,8 +48,8 @@ def child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
             json.dump(act(), out)
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as said:
-        text = said.read()
+    with os.fdopen(read) as stream:
+        text = stream.read()
     _, status = os.waitpid(pid, 0)
     return json.loads(text) if text else {"code": -os.waitstatus_to_exitcode(status), "err": ""}
 
@@ -71,10 +71,10 @@ def run(results: Path) -> dict[str, Any]:
         lab = testing.installed(patch, locks, pages=True)
         patch.setattr(runs, "execute", partial(measured, lab))
         patch.setattr(host, "read", lambda **_: FACTS[0])
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        result = io.StringIO()
+        with contextlib.redirect_stderr(result), contextlib.redirect_stdout(io.StringIO()):
             code = main(["run", str(results.parent / "small.toml"), "--results", str(results)])
-    return {"code": code, "err": said.getvalue()}
+    return {"code": code, "err": result.getvalue()}
 
 
 def left(results: Path) -> dict[str, Any]:

@@ -164,8 +164,8 @@ def simulated(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, A
 def words(folder: Path, measure_s: float = 0.3) -> list[str]:
     """A run of a study on this machine."""
     (folder / "small.toml").write_text(of_real(measure_s), encoding="utf-8")
-    given = ["run", str(folder / "small.toml"), "--force", "--results", str(folder / "results")]
-    return [sys.executable, "-m", "sojourn", *given]
+    inputs = ["run", str(folder / "small.toml"), "--force", "--results", str(folder / "results")]
+    return [sys.executable, "-m", "sojourn", *inputs]
 
 
 def real(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, Any]]:
@@ -191,17 +191,17 @@ def real(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, Any]]:
     known = below(os.getpid())
     try:
         shared.set(0, 0)
-        code, said = once(faulty)
+        code, message = once(faulty)
         total = shared.count
-        yield {"n": 0, "calls": total, "code": code, "err": said, "left": left(folder, known)}
+        yield {"n": 0, "calls": total, "code": code, "err": message, "left": left(folder, known)}
         for number in asked.numbers(total):
             shutil.rmtree(folder / "results", ignore_errors=True)
             shared.set(number, asked.error)
-            code, said = once(faulty)
-            row = {"n": number, "call": shared.last or asked.calls, "code": code, "err": said}
+            code, message = once(faulty)
+            row = {"n": number, "call": shared.last or asked.calls, "code": code, "err": message}
             row |= {"reached": shared.count >= number, "left": left(folder, known)}
-            again, said = once({})
-            yield {**row, "again": again, "again_err": said, "then": left(folder, known)}
+            again, message = once({})
+            yield {**row, "again": again, "again_err": message, "then": left(folder, known)}
     finally:
         adopt(is_so=False)
 
@@ -215,16 +215,16 @@ def adopt(*, is_so: bool) -> None:
 def below(pid: int) -> set[int]:
     """A process and all that descend from it."""
     seen = [one for one in map(proc.stat, proc.pids()) if one is not None]
-    found = {pid}
-    while more := {one.pid for one in seen if one.parent in found} - found:
-        found |= more
-    return found
+    numbers = {pid}
+    while more := {one.pid for one in seen if one.parent in numbers} - numbers:
+        numbers |= more
+    return numbers
 
 
 def running(known: Collection[int]) -> list[str]:
     """What descends from this process, has not ended and is not among those that are known."""
-    found = filter(None, map(proc.stat, below(os.getpid()) - {*known}))
-    return sorted(one.name for one in found if one.state != "Z")
+    result = filter(None, map(proc.stat, below(os.getpid()) - {*known}))
+    return sorted(one.name for one in result if one.state != "Z")
 
 
 def ended(known: Collection[int]) -> list[str]:
@@ -255,9 +255,9 @@ def whole(points: Mapping[str, Any]) -> set[str]:
     return {key.partition("~")[0] for key, (_, requests, _) in points.items() if requests}
 
 
-def agrees(found: Mapping[str, Any], sound: Mapping[str, Any], what: str) -> None:
+def agrees(results: Mapping[str, Any], sound: Mapping[str, Any], what: str) -> None:
     """A point is as it would have been, or unknown without a number, or a later try."""
-    for key, outcome in found.items():
+    for key, outcome in results.items():
         is_failed = outcome == ["unknown", 0, None]
         assert is_failed or "~" in key or outcome == sound[key], f"{what}\n{key}: {outcome}"
 
@@ -281,11 +281,11 @@ def check(sound: Mapping[str, Any], one: Mapping[str, Any], *, is_exact: bool = 
     if one["code"] == Exit.FAILED:
         assert "fix:" in one["err"], what
         assert "remove" not in one["err"], what  # a call that fails is no damage
-    for kept in (one["left"], one["then"]):
-        assert kept["parts"] == [], what
-        assert kept["running"] == [], f"{kept['running']} run: {what}"
-        assert kept["undone"] == [], f"{kept['undone']} was left: {what}"
-        assert kept["journal"] == 0, what
+    for retained in (one["left"], one["then"]):
+        assert retained["parts"] == [], what
+        assert retained["running"] == [], f"{retained['running']} run: {what}"
+        assert retained["undone"] == [], f"{retained['undone']} was left: {what}"
+        assert retained["journal"] == 0, what
     assert one["again"] in ({sound["code"]} if is_exact else VERDICTS), (
         f"{what}\n{one['again_err']}"
     )
@@ -295,11 +295,11 @@ def check(sound: Mapping[str, Any], one: Mapping[str, Any], *, is_exact: bool = 
 
 
 def _check_points(sound: Mapping[str, Any], one: Mapping[str, Any], what: str) -> None:
-    wanted, kept = sound["left"]["points"], one["left"]
-    agrees(kept["points"], wanted, what)
+    wanted, retained = sound["left"]["points"], one["left"]
+    agrees(retained["points"], wanted, what)
     if one["code"] == sound["code"]:
-        assert whole(kept["points"]) >= whole(wanted), what
-        assert kept["complete"][-1:] == [True], what
+        assert whole(retained["points"]) >= whole(wanted), what
+        assert retained["complete"][-1:] == [True], what
     agrees(one["then"]["points"], wanted, what)
     assert whole(one["then"]["points"]) >= whole(wanted), what
     assert one["then"]["page"], what

@@ -75,10 +75,10 @@ def test_each_call_is_answered_and_its_message_is_what_it_must_be(
 ) -> None:
     target = f"grpc://{greeter[1]}/a.Greeter/Hello"
     body = ("--body-file", message(tmp_path, "you"))
-    found, _, _ = load(target, *body, "--expect-regex", "hello you$", "--expect-bytes", "11")
-    assert found["errors"] == {}
-    assert found["requests"] > 200
-    replies = found["replies"]
+    result, _, _ = load(target, *body, "--expect-regex", "hello you$", "--expect-bytes", "11")
+    assert result["errors"] == {}
+    assert result["requests"] > 200
+    replies = result["replies"]
     assert (replies["bytes_min"], replies["bytes_max"], replies["failed"]) == (11, 11, {})
     assert replies["checked"] > 100
     wrong, _, _ = load(target, *body, "--expect-regex", "^goodbye")
@@ -91,9 +91,9 @@ def test_other_statuses_are_failed_requests_by_name(
 ) -> None:
     at = f"grpc://{greeter[1]}"
     body = ("--body-file", message(tmp_path, "nobody"))
-    found, _, _ = load(f"{at}/a.Greeter/Hello", *body)
-    assert found["errors"] == {"status": found["requests"]}
-    assert set(found["replies"]["statuses"]) == {"NOT_FOUND"}
+    result, _, _ = load(f"{at}/a.Greeter/Hello", *body)
+    assert result["errors"] == {"status": result["requests"]}
+    assert set(result["replies"]["statuses"]) == {"NOT_FOUND"}
     absent, _, code = load(f"{at}/a.Greeter/Hi")
     assert code != 0
     assert len(absent["reasons"]) == 1
@@ -118,14 +118,14 @@ def test_a_server_that_stops_is_seen_in_the_sojourn_time_of_all_that_was_due(
     stopper = threading.Thread(target=stop)
     stopper.start()
     body = ("--body-file", message(tmp_path, "you"))
-    found, _, _ = load(
+    result, _, _ = load(
         f"grpc://{authority}/a.Greeter/Hello", *body, "--raw", str(raw), duration="2s"
     )
     stopper.join()
-    assert found["errors"] == {}
+    assert result["errors"] == {}
     # Who was due first in the stop waited for all of it, and one after the other a little less: of
     # 300 a second some 45 were due in its first half, and waited for half of it; 4.7 sigma below.
-    assert found["sojourn_ns"]["max"] >= 0.9 * lengths[0] * 1e9
+    assert result["sojourn_ns"]["max"] >= 0.9 * lengths[0] * 1e9
     table = parquet.read_table(raw)
     sojourn_ns = table["done_ns"].to_numpy() - table["intended_ns"].to_numpy()
     assert (sojourn_ns >= lengths[0] * 0.5e9).sum() > 300 * lengths[0] * 0.5 * 0.3

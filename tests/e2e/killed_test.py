@@ -122,8 +122,8 @@ def test_no_program_is_left(
     name = f"sojourn-test-{uuid.uuid4().hex}"
 
     def runs() -> bool:
-        told = [text(Path(f"/proc/{pid}/cmdline")) for pid in proc.pids()]
-        return any(name.encode() in words and b"killed.py" not in words for words in told)
+        contents = [text(Path(f"/proc/{pid}/cmdline")) for pid in proc.pids()]
+        return any(name.encode() in words and b"killed.py" not in words for words in contents)
 
     for _, state, _ in lab.deaths("process", tmp_path, name):
         restore(state)
@@ -136,7 +136,7 @@ def test_no_program_is_left(
 @pytest.mark.parametrize(
     "what", ["folder", "cpuset", "knob"], ids=["working folder", "CPUs of tasks", "huge pages"]
 )
-def test_after_a_power_cut_files_are_removed_and_what_stands_in_memory_is_the_new_boots(
+def test_after_a_power_cut_files_are_removed_and_what_is_in_memory_is_the_new_boots(
     tmp_path: Path, lab: SimpleNamespace, server: int, what: str
 ) -> None:
     """Settings and numbers of processes are gone with the boot; the new ones are not the lab's."""

@@ -58,7 +58,7 @@ def can(name: str, level: str, place: str = "local") -> bool:
         ("policy", "nice:10"),
     ],
 )
-def test_a_knob_of_a_measured_server_is_set_felt_and_said(
+def test_a_knob_of_a_measured_server_is_set_measured_and_reported(
     lab: SimpleNamespace, needs: Needs, measure: Measure, name: str, level: str
 ) -> None:
     needs("memcached")
@@ -66,10 +66,10 @@ def test_a_knob_of_a_measured_server_is_set_felt_and_said(
         pytest.skip(f"this machine cannot turn {name}")
     folder = measure(lab.study("memcached", knobs={name: level}), lab.point("memcached"))
     served = json.loads((folder / "service.json").read_text())
-    told = served["knobs"][name]
-    assert told["level"] == level
-    assert told["felt"] in {"holds", "unknown"}, told["why"]
-    assert told["felt"] == "holds" or "back" in told["why"]
+    report = served["knobs"][name]
+    assert report["level"] == level
+    assert report["felt"] in {"holds", "unknown"}, report["why"]
+    assert report["felt"] == "holds" or "back" in report["why"]
     if knobs.kind(name).orders:
         assert served["shield"] == "none"
 
@@ -81,8 +81,8 @@ def test_what_a_server_sends_is_limited_inside_its_own_namespace(
     if not _may_netns() or not can("egress", "20MB/s", "netns"):
         pytest.skip("this machine makes no network namespace")
     study = lab.study("memcached", place="netns", knobs={"egress": "20MB/s"})
-    told = json.loads((measure(study, lab.point("memcached")) / "service.json").read_text())
-    knob = told["knobs"]["egress"]
+    table = json.loads((measure(study, lab.point("memcached")) / "service.json").read_text())
+    knob = table["knobs"]["egress"]
     assert knob["by"] == "htb on eth0"
     assert knob["felt"] in {"holds", "unknown"}, knob["why"]
     assert "a probe sent" in knob["why"]
@@ -95,7 +95,7 @@ class Lying(CpuQuota):
         del value, group
         return ()
 
-    def found(self, group: Group) -> Any:
+    def read_back(self, group: Group) -> Any:
         del group
         return self.value(self._level) if self._level else (None, 100_000, 0)
 
@@ -130,9 +130,9 @@ def test_killed_at_random_moments_nothing_is_left(
         place = here[number % len(here)]
         levels = {name: level for name, level in ALL.items() if can(name, level, place)}
         before = snapshot()
-        told = kill_one(lab, tmp_path / str(number), place, levels, draw.uniform(0.3, LIFE_S))
-        reached[told] = reached.get(told, 0) + 1
-        assert snapshot() == before, f"kill {number} of seed {seed}, after {told}"
+        report = kill_one(lab, tmp_path / str(number), place, levels, draw.uniform(0.3, LIFE_S))
+        reached[report] = reached.get(report, 0) + 1
+        assert snapshot() == before, f"kill {number} of seed {seed}, after {report}"
     print(f"seed {seed}, killed after: {reached}")  # noqa: T201  # for the record
 
 

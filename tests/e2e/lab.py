@@ -1,4 +1,4 @@
-"""A lab to be killed: measures one long point and tells what it started.
+"""A lab to be killed: measures one long point and says what it started.
 
 python lab.py SERVICE FOLDER STATE [PLACE [NEIGHBOUR [KNOBS]]]
 

@@ -35,13 +35,13 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     films.describe(at, list(films.names(1)))
     names = sorted(str(path.relative_to(at)) for path in at.rglob("*") if path.is_file())
     facts = {"films": "1", "qualities": "four", "total_bytes": "200000", "ffmpeg": "none"}
-    kept = Made(at=at, files={name: hashed(at / name) for name in names}, facts=facts)
-    monkeypatch.setattr(media_streaming, "made", lambda: kept)
+    stored = Made(at=at, files={name: hashed(at / name) for name in names}, facts=facts)
+    monkeypatch.setattr(media_streaming, "made", lambda: stored)
     return at
 
 
 @pytest.mark.usefixtures("made")
-def test_sessions_are_served_and_told_apart_by_what_they_ask_for(
+def test_sessions_are_served_and_distinguished_by_what_they_ask_for(
     lab: SimpleNamespace, needs: Needs, measure: Measure
 ) -> None:
     needs("nginx")

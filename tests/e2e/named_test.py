@@ -236,7 +236,7 @@ with Server(("127.0.0.1", 0), Pages) as server:
 
 @pytest.fixture(name="secured")
 def _secured(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
-    """The port of a server whose issuer nobody knows; "strict": it wants to know its client."""
+    """The port of a server whose issuer no one knows; "strict": it wants to know its client."""
     words = [sys.executable, "-c", SECURED, getattr(request, "param", "")]
     with subprocess.Popen(words, cwd=certificate, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -257,7 +257,7 @@ def test_a_certificate_of_ones_own_is_believed_where_it_is_named(
     assert f"requests/s: {target}" in " ".join(out.split()), out + err
 
 
-def test_a_certificate_that_is_not_believed_is_said_without_files_that_are_gone(
+def test_a_certificate_that_is_not_believed_is_reported_without_files_that_are_gone(
     secured: int,
 ) -> None:
     code, _, err = sojourn("try", f"https://localhost:{secured}/", "--rates", "50")
@@ -276,6 +276,6 @@ def test_a_server_that_wants_to_know_its_client_is_given_the_certificate(
         Asked().prove(at)
     assert "--cert FILE --key FILE" in caught.value.fix
     load = {"cert": str(certificate / "cert.pem"), "key": str(certificate / "key.pem")}
-    known = Asked().met(load, 0.0)
+    known = Asked().examined(load, 0.0)
     assert known.prove(at).bytes == 5
     assert known.answers(at, 5.0)

@@ -28,7 +28,7 @@ Measure = Callable[[Study, Point], Path]
 
 @pytest.fixture(autouse=True)
 def namespaces() -> None:
-    """Skip where this machine makes no network namespace, or lets nobody but root."""
+    """Skip where this machine makes no network namespace, or lets no one but root."""
     (ability,) = (a for a in abilities(host.read(sample_s=0)) if a.name == "network namespaces")
     if not ability.can:
         pytest.skip(f"needs {ability.missing}: {ability.mend}")
@@ -86,7 +86,7 @@ def test_a_port_is_its_own_inside(state: Path) -> None:
         try:
             while place.is_free(address.port):
                 assert made.poll(0.02) is None
-            assert ports.is_free(address.port)  # outside it is nobody's
+            assert ports.is_free(address.port)  # outside it is no one's
             assert place.owner(address.port, [os.getpid(), made.pid]) == made.pid
             assert str(made.pid) in place.holder(address.port)
         finally:

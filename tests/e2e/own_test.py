@@ -132,7 +132,7 @@ def test_a_command_is_started_asked_and_ended(
 SECRET = "hunter2-very-secret"  # noqa: S105  # made up
 
 
-def test_a_secret_of_a_command_is_seen_by_nobody_else_and_in_no_file(
+def test_a_secret_of_a_command_is_seen_by_no_one_else_and_in_no_file(
     lab: SimpleNamespace,
     measure: Measure,
     at: Path,
@@ -156,19 +156,19 @@ def test_a_secret_of_a_command_is_seen_by_nobody_else_and_in_no_file(
     folder = measure(asked, _slow(lab.point("own")))
     assert lab.wrong(folder) == {}, "the generator has what its job names"
     pid = read(folder, "service.json")["pid"]
-    given = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    assert f"API_KEY={SECRET}".encode() in given
-    assert f"FILE_KEY={SECRET}-of-a-file".encode() in given
-    assert f"DATABASE_URL=postgres://u:{SECRET}@db/x".encode() in given
+    parts = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    assert f"API_KEY={SECRET}".encode() in parts
+    assert f"FILE_KEY={SECRET}-of-a-file".encode() in parts
+    assert f"DATABASE_URL=postgres://u:{SECRET}@db/x".encode() in parts
     for words in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             assert SECRET.encode() not in words.read_bytes(), words
     session.end()
     (at / "key").unlink()
     (at / "more").unlink()
-    found = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(found) > 5
-    assert not [path for path in found if SECRET.encode() in path.read_bytes()]
+    selected = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(selected) > 5
+    assert not [path for path in selected if SECRET.encode() in path.read_bytes()]
     assert ["environment", "DATABASE_URL=… API_KEY=… FILE_KEY=…"] in read(folder, "service.json")[
         "setup"
     ]
@@ -203,7 +203,7 @@ def test_a_container_of_ones_own_is_asked_like_every_other(
         entry.rename(root / entry.name)
     (root / "www").mkdir()
     (root / "www/app.py").write_text(APP)
-    kept = [bind.path for bind in binds if not bind.is_writable]
+    paths = [bind.path for bind in binds if not bind.is_writable]
     python = str(Path(sys.executable).resolve())
     (bundle / "config.json").write_text(
         json.dumps(
@@ -225,7 +225,7 @@ def test_a_container_of_ones_own_is_asked_like_every_other(
                             "source": str(path),
                             "options": ["rbind", "ro"],
                         }
-                        for path in kept
+                        for path in paths
                     ),
                 ],
                 "linux": {"namespaces": [{"type": kind} for kind in ("pid", "mount", "network")]},

@@ -92,9 +92,9 @@ def test_every_knob_of_a_service_is_set_and_felt_there_and_nothing_is_left(
     needs("memcached")
     asked = {n: v for n, v in LEVELS.items() if not knobs.kind(n).lacks(knobs.Asked(level=v))}
     folder = measure(lab.study("memcached", place=kind, knobs=asked), lab.point("memcached"))
-    told: dict[str, Any] = json.loads((folder / "service.json").read_text())["knobs"]
-    assert {*told} == {*asked}
-    for name, knob in told.items():
+    reports: dict[str, Any] = json.loads((folder / "service.json").read_text())["knobs"]
+    assert {*reports} == {*asked}
+    for name, knob in reports.items():
         assert knob["level"] == asked[name]
         assert knob["felt"] in {"holds", "unknown"}, (name, knob["why"])
         assert knob["felt"] == "holds" or "back" in knob["why"], (name, knob["why"])
@@ -108,8 +108,8 @@ def test_it_is_reached_in_a_network_of_its_own(
     folder = measure(lab.study("memcached", place=f"{kind}:netns"), lab.point("memcached"))
     served = json.loads((folder / "service.json").read_text())
     assert served["host"] not in {"127.0.0.1", netns.UNKNOWN}
-    mine, its = (Path(f"/proc/{pid}/ns/net").readlink() for pid in ("self", served["pid"]))
-    assert mine != its
+    own, its = (Path(f"/proc/{pid}/ns/net").readlink() for pid in ("self", served["pid"]))
+    assert own != its
     assert samples.read(folder).achieved_rps > 0
 
 
@@ -127,8 +127,8 @@ def test_its_threads_may_have_the_priority_that_shields_them_on_bare_metal(
                 made.stop(term_s=0.1)
 
     def others_have_budget() -> bool:
-        told = (one for at in cgroups.mounts() for one in at.glob(f"*/{cgroups.BUDGET}"))
-        return any(int(one.read_text()) for one in told)
+        reports = (one for at in cgroups.mounts() for one in at.glob(f"*/{cgroups.BUDGET}"))
+        return any(int(one.read_text()) for one in reports)
 
     if others_have_budget():
         pytest.skip("another container of this machine has the real-time budget")

@@ -26,11 +26,11 @@ PER_LINE = 2
 
 def switches(pid: int) -> dict[int, int]:
     """How often each thread of a process gave up its CPU, to wait."""
-    found = {}
+    numbers = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         table = dict(line.split(":\t") for line in (task / "status").read_text().splitlines())
-        found[int(task.name)] = int(table["voluntary_ctxt_switches"])
-    return found
+        numbers[int(task.name)] = int(table["voluntary_ctxt_switches"])
+    return numbers
 
 
 def wardens() -> list[int]:

@@ -45,7 +45,7 @@ SHORTER = (
 
 def commands() -> list[tuple[str, ...]]:
     """Each command of README's code blocks, with the servers before it that it needs."""
-    found: list[tuple[str, ...]] = []
+    results: list[tuple[str, ...]] = []
     servers: tuple[str, ...] = ()
     for block in re.findall(r"^```\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL):
         for line in block.replace("\\\n", " ").splitlines():
@@ -55,10 +55,10 @@ def commands() -> list[tuple[str, ...]]:
             elif command.endswith("&"):
                 servers += (command.removesuffix("&").strip(),)
             else:
-                found.append((*servers, command))
+                results.append((*servers, command))
                 servers = ()
     assert not servers, f"nobody uses {servers}"
-    return found
+    return results
 
 
 MADE = [line[-1] for line in commands() if line[-1].startswith("make ")]

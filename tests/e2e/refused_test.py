@@ -102,8 +102,8 @@ def test_a_lab_that_was_stopped_for_seconds_says_so_and_ends_as_usual(
             for pid in every:
                 os.kill(pid, number)
             time.sleep(2.5)
-        _, said = made.communicate(timeout=300)
-    assert made.returncode in VERDICTS, said
+        _, text = made.communicate(timeout=300)
+    assert made.returncode in VERDICTS, text
     (path,) = store.records(tmp_path / "results")
     (load,) = path.glob("points/*-sweep-*/load.json")
     table = json.loads(load.read_text())
@@ -133,9 +133,9 @@ def _disk(
         subprocess.run(["umount", "-l", str(at)], check=True)
 
 
-def asked(env: dict[str, str], *given: str) -> tuple[int, str]:
+def asked(env: dict[str, str], *inputs: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "sojourn", *given],
+        [sys.executable, "-P", "-m", "sojourn", *inputs],
         env=env,
         capture_output=True,
         text=True,
@@ -155,20 +155,20 @@ def test_on_a_full_disk_what_is_there_is_shown_and_nothing_half_is_left(
     )
     assert filled.returncode, "the disk has no end"
     before = sorted(disk.rglob("*"))
-    for given in (["ls"], ["show"], ["sql", "select count(*) from outcomes"]):
-        code, said = asked(env, *given, "--results", str(disk))
-        assert code in VERDICTS, said
-    code, said = asked(env, "report", str(path))
+    for inputs in (["ls"], ["show"], ["sql", "select count(*) from outcomes"]):
+        code, text = asked(env, *inputs, "--results", str(disk))
+        assert code in VERDICTS, text
+    code, text = asked(env, "report", str(path))
     assert code == Exit.FAILED
-    assert "fix:" in said
-    code, said = asked(env, "run", str(tmp_path / "small.toml"), "--new", "--results", str(disk))
+    assert "fix:" in text
+    code, text = asked(env, "run", str(tmp_path / "small.toml"), "--new", "--results", str(disk))
     assert code == Exit.FAILED
-    assert "disk is" in said
+    assert "disk is" in text
     assert [one for one in sorted(disk.rglob("*")) if one.suffix == ".part"] == []
     assert set(before) <= set(disk.rglob("*"))
     (disk / "filler").unlink()
-    code, said = asked(env, "report", str(path))
-    assert code == Exit.OK, said
+    code, text = asked(env, "report", str(path))
+    assert code == Exit.OK, text
 
 
 def test_a_medium_that_cannot_be_written_is_read(
@@ -176,14 +176,14 @@ def test_a_medium_that_cannot_be_written_is_read(
 ) -> None:
     (path,) = store.records(disk)
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    for given in (["ls"], ["show"], ["sql", "select count(*) from outcomes"]):
-        code, said = asked(env, *given, "--results", str(disk))
-        assert code in VERDICTS, said
-    code, said = asked(env, "report", str(path))
+    for inputs in (["ls"], ["show"], ["sql", "select count(*) from outcomes"]):
+        code, text = asked(env, *inputs, "--results", str(disk))
+        assert code in VERDICTS, text
+    code, text = asked(env, "report", str(path))
     assert code == Exit.FAILED
-    assert "--out" in said
-    code, said = asked(env, "report", str(path), "--out", str(tmp_path / "page"))
-    assert code == Exit.OK, said
-    code, said = asked(env, "run", str(tmp_path / "small.toml"), "--results", str(disk))
+    assert "--out" in text
+    code, text = asked(env, "report", str(path), "--out", str(tmp_path / "page"))
+    assert code == Exit.OK, text
+    code, text = asked(env, "run", str(tmp_path / "small.toml"), "--results", str(disk))
     assert code == Exit.FAILED
-    assert "--results" in said
+    assert "--results" in text

@@ -72,16 +72,16 @@ def test_what_a_server_uses_is_sampled_and_agrees_with_the_counters_of_the_whole
     assert table["probe"]["cpu_s"] > 0
     served = set(read(folder, "service.json")["placement"]["server"])
     assert not table["probe"]["is_apart"] or served.isdisjoint(table["probe"]["cpus"])
-    told = [
+    reports = [
         (share, length_s)
         for share, length_s in zip(
             table["columns"].get("service_cpu_share", []), table["length_s"], strict=False
         )
         if share is not None
     ]
-    if sum(length_s for _, length_s in told) < 0.6 * host["length_s"]:
+    if sum(length_s for _, length_s in reports) < 0.6 * host["length_s"]:
         pytest.skip("the probe was kept from its CPU for most of the run")
-    used_s = sum(share * length_s for share, length_s in told) * len(served)
+    used_s = sum(share * length_s for share, length_s in reports) * len(served)
     # What is not in a sample is used as well; ticks are 10 ms a process.
     assert used_s <= 1.1 * host["server_cpu_s"] + 0.05
     assert used_s >= 0.3 * host["server_cpu_s"] - 0.05
@@ -95,10 +95,10 @@ def test_a_null_everything_is_asked_and_changes_nothing(
 ) -> None:
     study = lab.study("null", neighbour="null", manager="null")
     folder = measure(study, lab.point("null", measure_s=2.5))
-    said = read(folder, "decisions.json")
-    assert len(said["periods"]) >= 1
-    assert all(period["changes"] == {} for period in said["periods"])
-    assert all(period["windows"]["client"]["t_s"] > 0 for period in said["periods"])
+    text = read(folder, "decisions.json")
+    assert len(text["periods"]) >= 1
+    assert all(period["changes"] == {} for period in text["periods"])
+    assert all(period["windows"]["client"]["t_s"] > 0 for period in text["periods"])
     assert read(folder, "host.json")["manager"]["changed"] == 0
     setup = dict(read(folder, "service.json")["setup"])
     assert setup["manager"] == "null, which decides once a second while load runs"
@@ -128,21 +128,21 @@ def test_what_a_manager_turns_is_turned_and_back_when_the_point_ends(
         pytest.skip("one CPU: there is no other to move to")
     kind = NamedKind(name="moving", about="", source="", build=lambda _: Moving())
     monkeypatch.setattr(managers, "KINDS", {"moving": kind})
-    met: list[str] = []
+    satisfied: list[str] = []
 
     def look(event: run.Event) -> None:
         if event.step == "measure":  # told before the manager is asked
-            met.append(session._served["memcached"].live.knobs["cpuset"].read())
+            satisfied.append(session._served["memcached"].live.knobs["cpuset"].read())
 
     session.show = look
     folder = measure(
         lab.study("memcached", manager="moving"), lab.point("memcached", measure_s=4.0)
     )
-    if len(met) < 2:
+    if len(satisfied) < 2:
         pytest.skip("the generator was kept from saying two lines")
     first = cpu_text(tuple(read(folder, "service.json")["placement"]["server"]))
     (asked,) = {*read(folder, "decisions.json")["periods"][0]["changes"].values()}
-    assert met[:2] == [first, asked]
+    assert satisfied[:2] == [first, asked]
     assert session._served["memcached"].live.knobs["cpuset"].read() == first
 
 
@@ -242,18 +242,18 @@ def test_a_suspect_is_stopped_in_its_windows_and_runs_in_the_others(
         rules=dataclasses.replace(kind.rules, neighbours=blame.neighbours(study, spec)),
     )
     folder = measure(study, point)
-    found = stopped.read(folder, samples.read(folder))
-    assert found is not None
-    assert found.file.failed == ""
-    (suspect,) = found.file.suspects
+    text = stopped.read(folder, samples.read(folder))
+    assert text is not None
+    assert text.file.failed == ""
+    (suspect,) = text.file.suspects
     assert suspect.name == "spin:server"
     assert not any(proc.stat(pid) for pid in suspect.pids)  # it ended with the point
-    if len(found.windows) < 4:
+    if len(text.windows) < 4:
         pytest.skip("the lab was kept from its CPU for most of the run")
     used: dict[bool, int] = {True: 0, False: 0}
-    for window in found.windows:
+    for window in text.windows:
         used[bool(window.stopped)] += window.kept.suspects[0].cpu_ns
-    stops = sum(bool(window.stopped) for window in found.windows)
+    stops = sum(bool(window.stopped) for window in text.windows)
     assert used[True] <= stops * proc.TICK_NS
     assert used[False] > used[True]
     assert read(folder, "host.json")["neighbour"]["died"] == []

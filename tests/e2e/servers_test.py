@@ -217,7 +217,7 @@ def test_nginx_serves_its_files_in_http2(
     assert (talk.page(at, "/7.html", 5.0) or b"").startswith(b"7 7 7 7 ")
 
 
-def test_a_server_on_the_cpus_that_a_knob_leaves_it_is_felt_there(
+def test_a_server_on_the_cpus_that_a_knob_leaves_it_is_in_force_there(
     lab: SimpleNamespace, needs: Needs, measure: Measure
 ) -> None:
     needs("memcached")
@@ -339,7 +339,7 @@ def open_folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "text"),
     [
         ("echo cannot bind >&2; exit 71", "ended with exit status 71 before it answered"),
         ("kill -SEGV $$", "was killed by SIGSEGV before it answered"),
@@ -352,7 +352,7 @@ def test_a_server_that_does_not_come_up(
     open_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     script: str,
-    said: str,
+    text: str,
 ) -> None:
     fake = open_folder / "memcached"
     fake.write_text(f"#!/bin/sh\n[ $1 = -V ] && echo memcached 0.0.0 && exit\n{script}\n")
@@ -364,6 +364,6 @@ def test_a_server_that_does_not_come_up(
     monkeypatch.setattr(Place, "start_s_max", 1.0)
     with pytest.raises(RunFault) as caught:
         measure(lab.study("memcached"), lab.point("memcached"))
-    assert said in caught.value.what
+    assert text in caught.value.what
     if "echo" in script:
         assert "cannot bind" in caught.value.what

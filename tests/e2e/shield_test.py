@@ -125,22 +125,22 @@ def test_nothing_of_the_lab_runs_on_the_servers_cpus(
     where = placement(study.services[0], session.facts)
     if set(where.server) & set(where.housekeeping):
         pytest.skip("one CPU: everybody shares it")
-    met: dict[str, set[int]] = {}
+    numbers: dict[str, set[int]] = {}
 
     def look(event: run.Event) -> None:
-        if event.step != "measure" or met:
+        if event.step != "measure" or numbers:
             return
         for folder in (Path(f"/proc/{pid}/task") for pid in proc.pids() if _is_ours(pid)):
             for task in folder.iterdir():
                 name = (task / "comm").read_text().strip()
-                met[f"{name} {task.name}"] = os.sched_getaffinity(int(task.name))
+                numbers[f"{name} {task.name}"] = os.sched_getaffinity(int(task.name))
 
     session.show = look
     folder = tmp_path / "p"
     folder.mkdir()
     run.execute(study, point, folder, session)
     server = {t.tid for t in proc.tasks(served(folder)["pid"])}
-    lab_tasks = {who: cpus for who, cpus in met.items() if int(who.split()[-1]) not in server}
+    lab_tasks = {who: cpus for who, cpus in numbers.items() if int(who.split()[-1]) not in server}
     assert any(who.startswith("sojourn-load") for who in lab_tasks)
     there = [who for who, cpus in lab_tasks.items() if cpus & set(where.server)]
     assert all(who.startswith("sojourn-load") for who in there)

@@ -72,21 +72,23 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 def servers(of: int) -> list[proc.Stat]:
     """The memcached processes below a lab; none if it is gone."""
-    seen = {found.pid: found for found in map(proc.stat, proc.pids()) if found is not None}
+    seen = {result.pid: result for result in map(proc.stat, proc.pids()) if result is not None}
 
     def is_below(process: proc.Stat | None) -> bool:
         return process is not None and (process.parent == of or is_below(seen.get(process.parent)))
 
-    return [found for found in seen.values() if "memcached" in found.name and is_below(found)]
+    return [
+        outcome for outcome in seen.values() if "memcached" in outcome.name and is_below(outcome)
+    ]
 
 
-def kept(results: Path) -> int:
+def stored_points(results: Path) -> int:
     return len(list(results.glob("*/*/*/points/*/outcome.parquet")))
 
 
 def wait_for_points(lab: subprocess.Popen[str], results: Path, points: int) -> None:
     end = time.monotonic() + ENDS_S_MAX
-    while kept(results) < points or not servers(lab.pid):
+    while stored_points(results) < points or not servers(lab.pid):
         assert lab.poll() is None, lab.stderr.read() if lab.stderr else ""
         assert time.monotonic() < end, f"{points} points were not measured in {ENDS_S_MAX} s"
         time.sleep(0.02)
@@ -114,7 +116,7 @@ def test_one_command_measures_answers_and_reports(tmp_path: Path, env: dict[str,
     assert answer["environment"]["kernel"]["release"]
     record = store.read(Path(answer["record"]))
     assert record.is_complete
-    assert len(record.outcomes()) == kept(tmp_path / "results")
+    assert len(record.outcomes()) == stored_points(tmp_path / "results")
     pages = [Path(page) for page in answer["pages"]]
     assert any(page.suffix == ".html" and page.is_file() for page in pages)
     assert not (tmp_path / "state").exists() or not list((tmp_path / "state").iterdir())
@@ -126,10 +128,10 @@ def test_kill_9_loses_the_point_in_flight_and_the_next_start_goes_on(
     with subprocess.Popen(command(tmp_path), env=env, stderr=subprocess.PIPE, text=True) as lab:
         wait_for_points(lab, tmp_path, 2)
         left = servers(lab.pid)
-        before = kept(tmp_path)
+        before = stored_points(tmp_path)
         lab.kill()
     wait_until_gone(left)
-    assert kept(tmp_path) - before <= 1
+    assert stored_points(tmp_path) - before <= 1
     done = subprocess.run(command(tmp_path), env=env, capture_output=True, text=True, check=False)
     assert done.returncode in {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}, done.stderr
     assert "resumed with" in done.stderr
@@ -146,12 +148,12 @@ def test_ctrl_c_ends_in_order_and_says_how_to_go_on(tmp_path: Path, env: dict[st
         wait_for_points(lab, tmp_path, 1)
         left = servers(lab.pid)
         lab.send_signal(signal.SIGINT)
-        _, said = lab.communicate(timeout=ENDS_S_MAX)
+        _, text = lab.communicate(timeout=ENDS_S_MAX)
     assert lab.returncode == Exit.INTERRUPTED
-    assert "resume with: sojourn run max_load_memcached" in said
-    assert "Traceback" not in said
+    assert "resume with: sojourn run max_load_memcached" in text
+    assert "Traceback" not in text
     wait_until_gone(left)
-    assert kept(tmp_path) >= 1
+    assert stored_points(tmp_path) >= 1
 
 
 def test_a_server_that_could_not_be_filled_does_not_meet_the_next_point(

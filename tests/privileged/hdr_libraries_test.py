@@ -21,7 +21,7 @@ from sojourn import programs
 pytestmark = [pytest.mark.privileged, pytest.mark.timeout(300)]
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("hdr")
-KEPT = ROOT / "target" / "hdr"
+BUILDS = ROOT / "target" / "hdr"
 JAR = "https://repo1.maven.org/maven2/org/hdrhistogram/HdrHistogram/2.2.2/HdrHistogram-2.2.2.jar"
 GO_LIBRARY = "github.com/HdrHistogram/hdrhistogram-go@v1.1.2"
 FETCH_S_MAX = 120
@@ -39,8 +39,8 @@ def span() -> dict[str, Any]:
         check=True,
         timeout=60,
     )
-    found: dict[str, Any] = json.loads(done.stdout)["sojourn_ns"]
-    return found
+    results: dict[str, Any] = json.loads(done.stdout)["sojourn_ns"]
+    return results
 
 
 def test_python_reads_it(span: dict[str, Any]) -> None:
@@ -51,13 +51,13 @@ def test_python_reads_it(span: dict[str, Any]) -> None:
 def test_java_reads_it(span: dict[str, Any]) -> None:
     if shutil.which("javac") is None:
         pytest.skip("no javac (apt-get install default-jdk-headless)")
-    jar = KEPT / "HdrHistogram.jar"
-    KEPT.mkdir(parents=True, exist_ok=True)
+    jar = BUILDS / "HdrHistogram.jar"
+    BUILDS.mkdir(parents=True, exist_ok=True)
     if not jar.exists():
         with urllib.request.urlopen(JAR, timeout=FETCH_S_MAX) as reply:
             jar.write_bytes(reply.read())
-    out("javac", "-cp", jar, "-d", KEPT, PROGRAMS / "Read.java")
-    read = out("java", "-cp", f"{jar}:{KEPT}", "Read", span["hdr"])
+    out("javac", "-cp", jar, "-d", BUILDS, PROGRAMS / "Read.java")
+    read = out("java", "-cp", f"{jar}:{BUILDS}", "Read", span["hdr"])
     agrees(span, *(int(word) for word in read.split()))
 
 

@@ -2,7 +2,7 @@
 
 Usage: python knobs_in_vm.py [imports]       imports: print the files that it needs, and end
 
-Turns each knob on a task that stands for a service, looks whether it is felt, puts it back and
+Turns each knob on a task that represents a service, looks whether it is in force, puts it back and
 compares with what was there before; then turns all of them in a lab that is killed with SIGKILL,
 and restores. Prints one line for each check: `ok` or `FAILED`, and what was seen.
 """
@@ -58,7 +58,7 @@ LEVELS = {
     "policy": "fifo:1",
     "smt": "off",
 }
-READ_BACK = {"numa"}  # one node: nothing could be felt
+READ_BACK = {"numa"}  # one node: nothing could be in force
 WATCHED = ("sys/devices/system/cpu/smt/control", "sys/devices/system/cpu/online")
 
 
@@ -89,7 +89,7 @@ class Lab:
 def main(lab: Lab) -> None:
     """All checks, one after another."""
     siblings = Path("/sys/devices/system/cpu/cpu0/topology/core_cpus_list").read_text().strip()
-    told("hyper-threads", siblings != "0", f"CPU 0 has siblings {siblings}")
+    report_check("hyper-threads", siblings != "0", f"CPU 0 has siblings {siblings}")
     task = subprocess.Popen([sys.executable, "-S", "-c", SERVICE], start_new_session=True)
     end = time.monotonic() + START_S_MAX
     while len(list(Path(f"/proc/{task.pid}/task").iterdir())) < THREADS and time.monotonic() < end:
@@ -102,9 +102,11 @@ def main(lab: Lab) -> None:
         compare(f"{name} put back", before, task.pid)
     killed(lab, task.pid)
     undone = lab.restore(STATE)
-    told("restore", bool(undone) and all(u.is_done for u in undone), str([u.how for u in undone]))
+    report_check(
+        "restore", bool(undone) and all(u.is_done for u in undone), str([u.how for u in undone])
+    )
     compare("all put back after a kill", before, task.pid)
-    told("nothing left to restore", not lab.restore(STATE), "")
+    report_check("nothing left to restore", not lab.restore(STATE), "")
     os.kill(task.pid, signal.SIGKILL)
     task.wait()
 
@@ -113,13 +115,13 @@ def one(lab: Lab, book: Any, leader: int, asked: tuple[str, str]) -> None:
     """Turn one knob, feel it, turn it back."""
     name, level = asked
     if lack := lab.lacks(name, level):
-        told(name, lack is None, f"lacks {lack.missing}")
+        report_check(name, lack is None, f"lacks {lack.missing}")
         return
     knob = lab.knobs.kind(name).build(lab.turned(book, leader))
     knob.apply(level)
-    felt, says, by = knob.felt(), knob.read(), knob.by
-    is_felt = felt.holds is True or (name in READ_BACK and felt.holds is None)
-    told(name, is_felt, f"{says} by {by}: {felt.why}")
+    effect, says, by = knob.verify(), knob.read(), knob.by
+    is_in_force = effect.holds is True or (name in READ_BACK and effect.holds is None)
+    report_check(name, is_in_force, f"{says} by {by}: {effect.why}")
     knob.restore()
 
 
@@ -133,20 +135,20 @@ def killed(lab: Lab, leader: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
     left = [group.name for group in GROUPS.glob("sojourn-*")]
-    told("a lab was killed with all knobs turned", bool(left), str(left))
+    report_check("a lab was killed with all knobs turned", bool(left), str(left))
 
 
 def state(leader: int) -> dict[str, str]:
     """Groups and what they hand on, where the task is, its affinity and policy, some of sysfs."""
-    found = {str(g): "" for g in GROUPS.rglob("*") if g.is_dir()}
+    results = {str(g): "" for g in GROUPS.rglob("*") if g.is_dir()}
     for control in GROUPS.rglob("cgroup.subtree_control"):
-        found[str(control)] = " ".join(sorted(control.read_text().split()))
-    found["group"] = Path(f"/proc/{leader}/cgroup").read_text()
+        results[str(control)] = " ".join(sorted(control.read_text().split()))
+    results["group"] = Path(f"/proc/{leader}/cgroup").read_text()
     for task in Path(f"/proc/{leader}/task").iterdir():
         number = int(task.name)
         how = sorted(os.sched_getaffinity(number)), os.sched_getscheduler(number)
-        found[f"task {number}"] = f"{how} {os.getpriority(os.PRIO_PROCESS, number)}"
-    return found | {name: Path("/", name).read_text().strip() for name in WATCHED}
+        results[f"task {number}"] = f"{how} {os.getpriority(os.PRIO_PROCESS, number)}"
+    return results | {name: Path("/", name).read_text().strip() for name in WATCHED}
 
 
 def compare(what: str, before: dict[str, str], leader: int) -> None:
@@ -157,10 +159,10 @@ def compare(what: str, before: dict[str, str], leader: int) -> None:
         for k in before.keys() | now.keys()
         if before.get(k) != now.get(k)
     }
-    told(what, not other, f"{len(before)} compared {other or ''}")
+    report_check(what, not other, f"{len(before)} compared {other or ''}")
 
 
-def told(what: str, is_so: bool, seen: str) -> None:  # noqa: FBT001
+def report_check(what: str, is_so: bool, seen: str) -> None:  # noqa: FBT001
     """A check, as the test outside reads it."""
     print(f"{'ok' if is_so else 'FAILED'}: {what}: {seen}", flush=True)  # noqa: T201
 

@@ -1,7 +1,7 @@
 """Knobs where this machine cannot have them: control groups of version 2 alone, hyper-threads.
 
 The check itself is `knobs_in_vm.py`, on the distribution's kernel with two cores of two threads
-each. Its CPUs are translated, so it tells what a knob does, never how fast.
+each. Its CPUs are translated, so it says what a knob does, never how fast.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHECKS = (
 
 
 @pytest.mark.parametrize("series", ["6.12"])
-def test_knobs_are_felt_and_put_back(series: str, tmp_path: Path) -> None:
+def test_knobs_are_measured_and_put_back(series: str, tmp_path: Path) -> None:
     try:
         script = f"{GROUPS}; {python.line(PROGRAM)}"
         image = vm.initramfs(tmp_path, [], python.needed(PROGRAM), script)

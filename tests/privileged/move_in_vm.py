@@ -68,21 +68,25 @@ def main(lab: Lab) -> None:
     GO.touch()
     time.sleep(3)
     later = int(LATER_PID.read_text())
-    told("inherited", os.sched_getaffinity(later) == {CLIENT}, str(later))
-    told("felt", {last_cpu(planted[0]), last_cpu(later)} == {CLIENT}, "planted tasks run on 0")
+    report_check("inherited", os.sched_getaffinity(later) == {CLIENT}, str(later))
+    report_check(
+        "felt", {last_cpu(planted[0]), last_cpu(later)} == {CLIENT}, "planted tasks run on 0"
+    )
     moved.put_back()
     book.close()
     compare("put back", before)
-    told("what was started meanwhile", os.sched_getaffinity(later) == {CLIENT, SERVER}, str(later))
+    report_check(
+        "what was started meanwhile", os.sched_getaffinity(later) == {CLIENT, SERVER}, str(later)
+    )
     killed_in_between(lab)
     undone = lab.restore(STATE)
-    told(
+    report_check(
         "restore",
         bool(undone) and all(u.is_done for u in undone),
         str([(u.what, u.how) for u in undone]),
     )
     compare("put back after a kill", before)
-    told("nothing left to restore", not lab.restore(STATE), "")
+    report_check("nothing left to restore", not lab.restore(STATE), "")
     for pid in (later, *planted):
         os.kill(pid, signal.SIGKILL)
 
@@ -96,15 +100,15 @@ def orphan(text: str) -> int:
 def look(lab: Lab, moved: Any, before: dict[str, str]) -> None:
     """Is everything where it was asked to be, or named as refused?"""
     meanwhile = state()
-    told("moved", len(moved.settings) >= MANY_MOVED, str(moved.facts))
+    report_check("moved", len(moved.settings) >= MANY_MOVED, str(moved.facts))
     stuck = {setting.what for setting, _ in moved.refused}
     read = lab.moving.settings.read
-    kept = {s.what for s in moved.settings if read(s, lab.tree) not in {s.new, None}}
-    told("as asked, or named as refused", kept <= stuck, f"{kept} of {stuck}")
+    whats = {s.what for s in moved.settings if read(s, lab.tree) not in {s.new, None}}
+    report_check("as asked, or named as refused", whats <= stuck, f"{whats} of {stuck}")
     strays = list(lab.moving.survey(lab.room, lab.tree))
-    told("nobody is left", {stray.what for stray in strays} <= stuck, str(strays))
+    report_check("nobody is left", {stray.what for stray in strays} <= stuck, str(strays))
     changed = [key for key, cpus in meanwhile.items() if before.get(key, cpus) != cpus]
-    told("interrupts", any("/proc/irq" in key for key in changed), str(changed))
+    report_check("interrupts", any("/proc/irq" in key for key in changed), str(changed))
 
 
 def killed_in_between(lab: Lab) -> None:
@@ -114,28 +118,28 @@ def killed_in_between(lab: Lab) -> None:
         lab.begin(lab.journal.create(STATE))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
-    told("moved by the lab that was killed", os.sched_getaffinity(1) == {CLIENT}, "init")
+    report_check("moved by the lab that was killed", os.sched_getaffinity(1) == {CLIENT}, "init")
 
 
 def state() -> dict[str, str]:
     """CPUs of every thread (but this process's), interrupt and kind of kernel work."""
-    found = {
+    results = {
         str(p): p.read_text().strip() for pattern in FILES for p in Path("/").glob(pattern[1:])
     }
     for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
         if int(task.parts[2]) != os.getpid():
             try:
-                found[str(task)] = str(sorted(os.sched_getaffinity(int(task.name))))
+                results[str(task)] = str(sorted(os.sched_getaffinity(int(task.name))))
             except ProcessLookupError:
                 continue
-    return found
+    return results
 
 
 def compare(what: str, before: dict[str, str]) -> None:
     """Everything that was there before and is still there has what it had."""
     now = state()
     other = {k: (v, now[k]) for k, v in before.items() if k in now and now[k] != v}
-    told(what, not other, f"{len(before)} compared {other or ''}")
+    report_check(what, not other, f"{len(before)} compared {other or ''}")
 
 
 def last_cpu(pid: int) -> int:
@@ -143,7 +147,7 @@ def last_cpu(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[36])
 
 
-def told(what: str, is_so: bool, seen: str) -> None:  # noqa: FBT001
+def report_check(what: str, is_so: bool, seen: str) -> None:  # noqa: FBT001
     print(f"{'ok' if is_so else 'FAILED'}: {what}: {seen}", flush=True)  # noqa: T201
 
 

@@ -129,10 +129,10 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path)
         count, choose = needs(life.service).workers, partial(pinned, life.service)
         workers = Workers(label="web", count=count, choose=choose)
         cpu = min(os.sched_getaffinity(0))
-        found = life.place.pin(guest, workers, (cpu,))
-        assert set(found.pins.values()) == {cpu}
-        assert all(os.sched_getaffinity(tid) == {cpu} for tid in found.pins)
-        assert "inside 1 of 1 workers" in found.text
+        result = life.place.pin(guest, workers, (cpu,))
+        assert set(result.pins.values()) == {cpu}
+        assert all(os.sched_getaffinity(tid) == {cpu} for tid in result.pins)
+        assert "inside 1 of 1 workers" in result.text
         ended = guest.stop(term_s=60.0)
         assert ended.status == 0, ended
         assert not proc.session(guest.pid)
@@ -144,7 +144,7 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path)
 
 def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(state: Path) -> None:
     life = Life("memcached", state)
-    told, tell = os.pipe()
+    report, tell = os.pipe()
     child = os.fork()
     if child == 0:  # a lab of its own, which dies with its guest up
         try:
@@ -155,8 +155,8 @@ def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(state: Path) -
         finally:
             os._exit(1)
     os.close(tell)
-    with os.fdopen(told, encoding="ascii") as said:
-        line = said.readline()
+    with os.fdopen(report, encoding="ascii") as stream:
+        line = stream.readline()
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     assert line, "its guest did not come up"

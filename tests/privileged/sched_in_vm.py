@@ -2,7 +2,7 @@
 
 Usage: python sched_in_vm.py [imports]       imports: print the files that it needs, and end
 
-Puts borrowed virtual time in force for a task that stands for a service, looks whether the kernel
+Puts borrowed virtual time in force for a task that represents a service, looks whether the kernel
 says so, and takes it back; then its program is killed, then the lab. Prints one line for each
 check: `ok` or `FAILED`, and what was seen.
 """
@@ -35,13 +35,17 @@ def main(lab: Any) -> None:
     book = lab.journal.create(its.STATE)
     knob = lab.knobs.kind("policy").build(lab.turned(book, task.pid))
     knob.apply(LEVEL)
-    its.told("policy", knob.felt().holds is True, f"{knob.read()} by {knob.by}: {knob.felt().why}")
+    its.report_check(
+        "policy", knob.verify().holds is True, f"{knob.read()} by {knob.by}: {knob.verify().why}"
+    )
     knob.restore()
-    its.told("policy put back", gone(), state())
+    its.report_check("policy put back", gone(), state())
     knob.apply("bvt")
     os.kill(importlib.import_module("sojourn.knobs.scheduler")._REIGN.process.pid, signal.SIGKILL)
-    felt = gone() and knob.felt()
-    its.told("a scheduler that was killed", felt and felt.holds is False, felt and felt.why)
+    effect = gone() and knob.verify()
+    its.report_check(
+        "a scheduler that was killed", effect and effect.holds is False, effect and effect.why
+    )
     knob.restore()
     book.close()
     pid = os.fork()
@@ -49,12 +53,12 @@ def main(lab: Any) -> None:
         lab.knobs.kind("policy").build(lab.turned(lab.journal.create(its.STATE), task.pid)).apply(
             LEVEL
         )
-        its.told("in force for a lab", "sojourn_bvt" in state(), state())
+        its.report_check("in force for a lab", "sojourn_bvt" in state(), state())
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
-    its.told("a lab that was killed", gone(), state())
+    its.report_check("a lab that was killed", gone(), state())
     lab.restore(its.STATE)
-    its.told("nothing left to restore", not lab.restore(its.STATE), "")
+    its.report_check("nothing left to restore", not lab.restore(its.STATE), "")
     os.kill(task.pid, signal.SIGKILL)
     task.wait()
 

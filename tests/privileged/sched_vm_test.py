@@ -106,11 +106,11 @@ def programs() -> dict[str, Path]:
     ):
         words = f"cargo {what} --features bpf --release --quiet --locked".split()
         subprocess.run(words, cwd=vm.ROOT, check=True, timeout=BUILD_S_MAX)
-    found = {
+    results = {
         "sojourn-sched": target / "release/sojourn-sched",
         "beside": target / "release/examples/beside",
     }
-    return found | {made.name: made for made in target.glob("tmp/sched-clangs/*.o")}
+    return results | {made.name: made for made in target.glob("tmp/sched-clangs/*.o")}
 
 
 def guest_kernel() -> Path:
@@ -122,9 +122,9 @@ def guest_kernel() -> Path:
 
 
 def runs(console: str) -> dict[str, list[str]]:
-    """Lines of the script by name: what stands behind it."""
-    found = re.findall(r"^RUN (\w+) (\w+) (.*?)\r?$", console, re.MULTILINE)
-    return {name: [state, *rest.split()] for name, state, rest in found}
+    """Lines of the script by name: what is behind it."""
+    matches = re.findall(r"^RUN (\w+) (\w+) (.*?)\r?$", console, re.MULTILINE)
+    return {name: [state, *rest.split()] for name, state, rest in matches}
 
 
 def a_run(words: list[str]) -> Run:
@@ -145,19 +145,19 @@ def test_warp_decides_who_goes_first_and_weight_who_gets_how_much(
     except vm.UnavailableError as lack:
         pytest.skip(f"no VM: {lack}")
     assert vm.DONE in console, console
-    found = runs(console)
-    states = [found[name][0] for name in ("default", "fair", "warp", "weight")]
+    result = runs(console)
+    states = [result[name][0] for name in ("default", "fair", "warp", "weight")]
     assert states == ["disabled", "enabled", "enabled", "enabled"], console
     for name in objects:
         assert f"loaded /t/{name}" in console, console
-    default, fair, warp = (a_run(found[name]) for name in ("default", "fair", "warp"))
+    default, fair, warp = (a_run(result[name]) for name in ("default", "fair", "warp"))
     # Who has warp goes first; without it BVT is one more fair scheduler. (Seen: 0.2 ms, 4 to 5 ms.)
     assert warp.p90 < min(default.p90, fair.p90) / 3, console
     assert max(default.p90, fair.p90) < 5 * min(default.p90, fair.p90), console
     # The others keep what they had; equals get equally much.
     assert warp.wave + sum(warp.spins) > 0.85 * (default.wave + sum(default.spins)), console
     assert warp.spins[0] == pytest.approx(warp.spins[1], rel=0.15), console
-    heavy, *light = (float(word) for word in found["weight"][2::2])
+    heavy, *light = (float(word) for word in result["weight"][2::2])
     assert heavy == pytest.approx(sum(light), rel=0.15), console
     # What it counts is what was seen.
     last = json.loads(re.findall(r"^LAST warp (.*?)\r?$", console, re.MULTILINE)[0])

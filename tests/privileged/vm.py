@@ -45,9 +45,9 @@ class UnavailableError(Exception):
 def kernel(series: str) -> Path:
     """The newest kernel of a series, such as "6.1", that this distribution offers."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    kept = sorted(CACHE.glob(f"linux-{series}/boot/vmlinuz-*"))
-    if kept:
-        return kept[-1]
+    selected = sorted(CACHE.glob(f"linux-{series}/boot/vmlinuz-*"))
+    if selected:
+        return selected[-1]
     listed = _out("apt-cache", "pkgnames", f"linux-image-{series}.").split()
     wanted = [n for n in listed if re.fullmatch(r"linux-image-.*cloud-amd64-unsigned", n)]
     if not wanted:
@@ -59,9 +59,9 @@ def kernel(series: str) -> Path:
 def busybox() -> Path:
     """A busybox that needs no libraries."""
     folder = CACHE / "busybox-static"
-    found = [p for p in (folder / "bin/busybox", folder / "usr/bin/busybox") if p.exists()]
-    if found:
-        return found[0]
+    selected = [p for p in (folder / "bin/busybox", folder / "usr/bin/busybox") if p.exists()]
+    if selected:
+        return selected[0]
     _unpack("busybox-static", folder)
     return busybox()
 
@@ -167,8 +167,8 @@ def boot(kernel: Path, image: Path, *, within_s: float, cpus: str = "2", clock: 
                 f"others left it {used_s:.0f} s of CPU time in {WALL_S_MAX} s"
             ) from late
         return f"{(late.stdout or b'').decode('utf-8', 'replace')}\nvm: not done in {WALL_S_MAX} s"
-    said = done.stdout.decode("utf-8", "replace")
-    return said if DONE in said else f"{said}\nvm: ended with {done.returncode}"
+    text = done.stdout.decode("utf-8", "replace")
+    return text if DONE in text else f"{text}\nvm: ended with {done.returncode}"
 
 
 def _out(*argv: str) -> str:

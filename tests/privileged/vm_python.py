@@ -27,14 +27,14 @@ def needed(program: Path) -> dict[str, Path]:
     Args:
         program: that prints the files it imports if it is asked for its `imports`.
     """
-    told = subprocess.run(
+    process = subprocess.run(
         [interpreter(), "-S", program, "imports"],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    modules = [Path(line) for line in told.stdout.splitlines()]
+    modules = [Path(line) for line in process.stdout.splitlines()]
     always = Path(sys.base_prefix, "lib", f"python3.{sys.version_info.minor}", "encodings")
     files = {interpreter(), program, *modules, *always.glob("*.py")}
     objects = [file for file in files if file.read_bytes()[:4] == b"\x7fELF"]

@@ -32,8 +32,8 @@ def pairs(project: Path = PROJECT) -> frozenset[tuple[str, str]]:
     table = tomllib.loads((project / "pyproject.toml").read_text())
     contracts = table["tool"]["importlinter"]["contracts"]
     lines = [line for one in contracts for line in one.get("ignore_imports", ())]
-    found = (_PAIR.fullmatch(line) for line in lines)
-    return frozenset((match[1], match[2]) for match in found if match)
+    matches = (_PAIR.fullmatch(line) for line in lines)
+    return frozenset((match[1], match[2]) for match in matches if match)
 
 
 def with_dependants(name: str) -> frozenset[str]:
@@ -80,8 +80,8 @@ def copy(to: Path, *, with_tests: bool = False) -> None:
         shutil.copytree(PROJECT / "tests" / "hosts", to / "tests" / "hosts")
         (to / "crates").symlink_to(PROJECT / "crates")  # some tests read their tables
     text = (PROJECT / "pyproject.toml").read_text()
-    kept = [line for line in text.splitlines() if "sojourn.testing_questions ->" not in line]
-    (to / "pyproject.toml").write_text("\n".join(kept) + "\n")
+    selected = [line for line in text.splitlines() if "sojourn.testing_questions ->" not in line]
+    (to / "pyproject.toml").write_text("\n".join(selected) + "\n")
 
 
 def take(of: Path, gone: Iterable[str]) -> set[str]:
@@ -109,11 +109,11 @@ def asked(study: Mapping[str, object]) -> set[str]:
     """The questions that a study's table asks, by name."""
     services = study.get("services", [])
     assert isinstance(services, list)
-    found = {name for service in services for name in service.get("measure", DEFAULT)}
+    results = {name for service in services for name in service.get("measure", DEFAULT)}
     matrix = study.get("qos_matrix")
     if isinstance(matrix, dict) and matrix.get("properties"):
-        found.add("scheduler_bakeoff")
-    return found | {name for name in ("together", "qos_matrix") if name in study}
+        results.add("scheduler_bakeoff")
+    return results | {name for name in ("together", "qos_matrix") if name in study}
 
 
 def words(text: str) -> set[str]:
@@ -129,14 +129,14 @@ def words(text: str) -> set[str]:
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    found = set[str]()
+    result = set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            found |= {node.value, *(word for pair in _QUOTED.findall(node.value) for word in pair)}
+            result |= {node.value, *(word for pair in _QUOTED.findall(node.value) for word in pair)}
         elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            result.add(node.attr)
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            result |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return result

@@ -32,15 +32,15 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             os.close(read)
-            with os.fdopen(write, "w") as told:
-                told.write(json.dumps(_looked(Path(folder))))
+            with os.fdopen(write, "w") as stream:
+                stream.write(json.dumps(_looked(Path(folder))))
             os._exit(0)
         os.close(write)
-        with os.fdopen(read) as told:
-            text = told.read()
+        with os.fdopen(read) as stream:
+            text = stream.read()
         _, status = os.waitpid(child, 0)
-        found = json.loads(text) if status == 0 else [f"status {status}: {text}", []]
-        print(json.dumps([folder, *found]))
+        table = json.loads(text) if status == 0 else [f"status {status}: {text}", []]
+        print(json.dumps([folder, *table]))
 
 
 def _looked(folder: Path) -> tuple[str, list[str]]:
@@ -77,10 +77,10 @@ def look(folder: Path) -> list[str]:
     for study in asked[:1]:
         played = play(study, imagine, questions.PLANS, stop_after=40)
         measured = tuple(Measured(outcome=outcome) for outcome in played)
-        given = StudyData(study=study, measured=measured, questions=questions.PLANS)
-        found = analysis.study(given, questions.answers())
-        assert report.text(found, questions.parts())
-        assert questions.flat(found)
+        data = StudyData(study=study, measured=measured, questions=questions.PLANS)
+        result = analysis.study(data, questions.answers())
+        assert report.text(result, questions.parts())
+        assert questions.flat(result)
     form = questions.form()
     models = (form.study, form.service, form.study.model_fields["run"].annotation)
     return sorted({key for model in models for key in model.model_fields})

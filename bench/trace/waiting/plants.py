@@ -22,7 +22,7 @@ class Plant:
         stages: any of which may have the time; together they must.
         is_work: it is work, not a wait.
         share: they have more than this part of the time that is no wait for a CPU.
-        blind: the way that cannot see it, which must be said with the way that can.
+        blind: the way that cannot see it, which must be reported with the way that can.
         needs: a file without which it is left out.
     """
 

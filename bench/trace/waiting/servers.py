@@ -41,9 +41,9 @@ class Server:
 
 def running(stack: ExitStack, words: list[str], folder: Path, port: int, **how: Any) -> int:
     """Starts a program that is ended with the stack, once it listens."""
-    said = stack.enter_context((folder / "said").open("ab"))
+    text = stack.enter_context((folder / "said").open("ab"))
     process = subprocess.Popen(
-        words, stdout=said, stderr=said, cwd=folder, start_new_session=True, **how
+        words, stdout=text, stderr=text, cwd=folder, start_new_session=True, **how
     )
 
     def end() -> None:

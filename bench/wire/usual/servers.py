@@ -154,11 +154,11 @@ def _process(
     on_reload: int = 0,
     env: Mapping[str, str] | None = None,
 ) -> Iterator[Running]:
-    with (folder / "said").open("ab") as said:
+    with (folder / "said").open("ab") as text:
         process = subprocess.Popen(
             words,
-            stdout=said,
-            stderr=said,
+            stdout=text,
+            stderr=text,
             cwd=folder,
             start_new_session=True,
             env={**os.environ, **(env or {})},
@@ -334,8 +334,8 @@ def _libraries() -> dict[str, str]:
 
 
 def _once(words: list[str], folder: Path) -> None:
-    with (folder / "said").open("ab") as said:
-        subprocess.run(words, check=False, stdout=said, stderr=said, timeout=30)
+    with (folder / "said").open("ab") as text:
+        subprocess.run(words, check=False, stdout=text, stderr=text, timeout=30)
 
 
 #: How each is started, and the file without which it is left out.

@@ -42,7 +42,7 @@ impl CpuSet {
     /// Those of thread `tid` (0: the calling one); `None` if it has ended, or the kernel does not say.
     pub fn of(tid: i32) -> Option<Self> {
         let mut set = Self::new(&[]);
-        // SAFETY: the kernel fills at most the length that it is told.
+        // SAFETY: the kernel fills at most the length that it is reported.
         let failed =
             unsafe { libc::sched_getaffinity(tid, set.bytes(), set.0.as_mut_ptr().cast()) } != 0;
         (!failed).then_some(set)
@@ -69,7 +69,7 @@ impl CpuSet {
 
     /// Puts the calling thread on them.
     pub fn take(&self) -> std::io::Result<()> {
-        // SAFETY: the kernel reads at most the length that it is told.
+        // SAFETY: the kernel reads at most the length that it is reported.
         let failed =
             unsafe { libc::sched_setaffinity(0, self.bytes(), self.0.as_ptr().cast()) } != 0;
         if failed { Err(std::io::Error::last_os_error()) } else { Ok(()) }
@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn a_set_of_more_than_1024_cpus_is_one_of_the_kernels() {
-        let mine = CpuSet::of(0).unwrap();
-        assert!(!mine.is_empty());
-        let first = (0..CPUS_MAX).find(|&cpu| mine.has(cpu)).unwrap();
+        let own = CpuSet::of(0).unwrap();
+        assert!(!own.is_empty());
+        let first = (0..CPUS_MAX).find(|&cpu| own.has(cpu)).unwrap();
         let far = CpuSet::new(&[first, 1024, 8191, 8192, usize::MAX]);
         assert!(far.has(1024) && far.has(8191) && !far.has(8192) && !far.has(usize::MAX));
-        assert!(!far.without(&[1024]).has(1024) && mine.clone().without(&[8192]) == mine);
+        assert!(!far.without(&[1024]).has(1024) && own.clone().without(&[8192]) == own);
         std::thread::spawn(move || {
             CpuSet::new(&[first, 5000]).take().unwrap(); // those that are not there are ignored
             assert_eq!(CpuSet::of(0), Some(CpuSet::new(&[first])));

@@ -1,4 +1,4 @@
-//! The one error that reaches people: what went wrong, where, and how to mend it.
+//! The one error that reaches people: what went wrong, where, and how to fix it.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Exit {
     Unknown = 3,
     /// Something outside the tool failed: the server, the disk, the kernel.
     Failed = 4,
-    /// Stopped by a signal; what was measured until then is kept.
+    /// Stopped by a signal; what was measured until then is stored.
     Interrupted = 130,
 }
 

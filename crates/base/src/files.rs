@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all: written beside their place, then renamed into it.
 //!
-//! What stands beside has a random name and is new (`O_EXCL`, `O_NOFOLLOW`), because others may be
+//! What is beside has a random name and is new (`O_EXCL`, `O_NOFOLLOW`), because others may be
 //! able to write into the folder: a link that they put there is never followed.
 //!
 //! Only a regular file is replaced. A device or a pipe is written into, for root could otherwise
@@ -83,7 +83,7 @@ fn unguessable() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Writes `text` to standard output, or what stands for it, at once.
+/// Writes `text` to standard output, or what represents it, at once.
 pub fn say(out: &mut dyn Write, text: &str) -> Result<(), Fault> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
         Fault::failed(format!("stdout cannot be written: {error}"), "stdout", "see where it leads")
@@ -125,17 +125,17 @@ fn place_of(path: &Path) -> io::Result<(PathBuf, bool)> {
 
 /// Refuses a link that belongs to neither this user nor the superuser.
 fn not_laid_by_others(path: &Path) -> io::Result<()> {
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    let Ok(result) = fs::symlink_metadata(path) else { return Ok(()) };
     // SAFETY: it takes nothing and cannot fail.
     let own = unsafe { libc::geteuid() };
-    if !found.is_symlink() || [own, 0].contains(&found.uid()) {
+    if !result.is_symlink() || [own, 0].contains(&result.uid()) {
         return Ok(());
     }
-    let what = format!("it is a link that user {} has made", found.uid());
+    let what = format!("it is a link that user {} has made", result.uid());
     Err(io::Error::new(ErrorKind::PermissionDenied, what))
 }
 
-/// Never waits: a pipe that nobody reads is refused (ENXIO).
+/// Never waits: a pipe that no one reads is refused (ENXIO).
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_stays_a_device_and_a_pipe_that_nobody_reads_is_refused() {
+    fn a_device_stays_a_device_and_a_pipe_that_no_one_reads_is_refused() {
         let full = Path::new("/dev/full");
         let fault = write_whole(full, "the result", |out| out.write_all(b"x")).unwrap_err();
         assert!(fault.what.contains("No space left"), "{fault}");

@@ -98,9 +98,9 @@ macro_rules! with_quantiles {
                 mut self,
                 of: impl FnMut(&$crate::quantiles::Quantile) -> Option<$value>,
             ) -> Self {
-                let found = $crate::quantiles::QUANTILES.each_ref().map(of);
-                for (mine, found) in self.quantiles_mut().into_iter().zip(found) {
-                    *mine = found;
+                let result = $crate::quantiles::QUANTILES.each_ref().map(of);
+                for (own, result) in self.quantiles_mut().into_iter().zip(result) {
+                    *own = result;
                 }
                 self
             }

@@ -49,7 +49,7 @@ impl Members {
         Self { leader, known: BTreeMap::new(), search_ns: 0 }
     }
 
-    /// Those that live now, ascending; `stat` of each is kept. None: all have ended.
+    /// Those that live now, ascending; `stat` of each is stored. None: all have ended.
     pub fn look(&mut self, reader: &mut Reader) -> Vec<Member> {
         let mut found = BTreeMap::new();
         for (pid, start) in std::mem::take(&mut self.known) {
@@ -96,7 +96,7 @@ impl Members {
 type Found = BTreeMap<u32, (u64, Vec<u32>)>;
 
 /// Adds a process that lives, and that started then, if that is known.
-fn add(reader: &mut Reader, found: &mut Found, pid: u32, start: Option<u64>) -> bool {
+fn add(reader: &mut Reader, result: &mut Found, pid: u32, start: Option<u64>) -> bool {
     let path = format!("/proc/{pid}/stat");
     let Some(text) = reader.read(&path) else { return false };
     let Some(stat) = parse(&text).filter(|stat| start.is_none_or(|start| stat.start == start))
@@ -105,18 +105,18 @@ fn add(reader: &mut Reader, found: &mut Found, pid: u32, start: Option<u64>) -> 
     };
     reader.put(path, text);
     let tids = reader.numbers(&format!("/proc/{pid}/task"));
-    found.insert(pid, (stat.start, tids));
+    result.insert(pid, (stat.start, tids));
     true
 }
 
 /// Those that known ones have started since, where the kernel lists them.
-fn add_children(reader: &mut Reader, found: &mut Found) {
-    let mut new: Vec<u32> = found.keys().copied().collect();
+fn add_children(reader: &mut Reader, result: &mut Found) {
+    let mut new: Vec<u32> = result.keys().copied().collect();
     while let Some(pid) = new.pop() {
-        for tid in found[&pid].1.clone() {
+        for tid in result[&pid].1.clone() {
             let text = reader.read(&format!("/proc/{pid}/task/{tid}/children")).unwrap_or_default();
             for child in text.split_ascii_whitespace().filter_map(|word| word.parse().ok()) {
-                if !found.contains_key(&child) && add(reader, found, child, None) {
+                if !result.contains_key(&child) && add(reader, result, child, None) {
                     new.push(child);
                 }
             }
@@ -160,16 +160,16 @@ mod tests {
             .unwrap();
         let (mut members, mut reader) = (Members::new(shell.id()), Reader::default());
         let mut wait_for = |count: usize| {
-            let found = |_| {
+            let result = |_| {
                 std::thread::sleep(std::time::Duration::from_millis(5));
-                let found = members.look(&mut reader);
+                let result = members.look(&mut reader);
                 let paths: Vec<String> =
-                    found.iter().map(|one| format!("/proc/{}/stat", one.pid)).collect();
-                let kept: Vec<String> = reader.end().into_iter().map(|entry| entry.0).collect();
-                assert!(paths.iter().all(|path| kept.contains(path)), "{kept:?}");
-                (found.len() == count).then_some(found)
+                    result.iter().map(|one| format!("/proc/{}/stat", one.pid)).collect();
+                let retained: Vec<String> = reader.end().into_iter().map(|entry| entry.0).collect();
+                assert!(paths.iter().all(|path| retained.contains(path)), "{retained:?}");
+                (result.len() == count).then_some(result)
             };
-            (0..2000).find_map(found).expect("it comes, and goes, within seconds")
+            (0..2000).find_map(result).expect("it comes, and goes, within seconds")
         };
         assert!(wait_for(2).iter().all(|one| one.tids == [one.pid]));
         let stdin = shell.stdin.as_mut().unwrap();

@@ -121,10 +121,10 @@ mod tests {
     use super::*;
 
     fn run(words: &[&str], wait: &mut dyn FnMut(u64) -> bool) -> (u8, String) {
-        let mut said = Vec::new();
+        let mut text = Vec::new();
         let words = words.iter().map(OsString::from);
-        let exit = main(words, wait, &mut io::sink(), &mut said);
-        (exit, String::from_utf8(said).unwrap())
+        let exit = main(words, wait, &mut io::sink(), &mut text);
+        (exit, String::from_utf8(text).unwrap())
     }
 
     #[test]
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         let never = &mut |_| true;
-        let (exit, said) = run(&["x", "--pid", "1", "--every", "1ms", "--json", "/tmp/a"], never);
-        assert!(exit == 2 && said.contains("too short"), "{said}");
-        let (exit, said) = run(&["x", "--pid", "1", "--json", "/no such folder/a"], never);
-        assert!(exit == 4 && said.contains("cannot be written"), "{said}");
+        let (exit, text) = run(&["x", "--pid", "1", "--every", "1ms", "--json", "/tmp/a"], never);
+        assert!(exit == 2 && text.contains("too short"), "{text}");
+        let (exit, text) = run(&["x", "--pid", "1", "--json", "/no such folder/a"], never);
+        assert!(exit == 4 && text.contains("cannot be written"), "{text}");
     }
 }

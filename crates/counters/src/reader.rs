@@ -1,4 +1,4 @@
-//! Files of the kernel, read in short pieces and kept with the time of reading.
+//! Files of the kernel, read in short pieces and stored with the time of reading.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -31,15 +31,15 @@ pub struct Reader {
     since_ns: u64,
     /// Files and whether they were read in this sample.
     open: HashMap<String, (File, bool)>,
-    /// What was kept of this sample, in the order of reading.
+    /// What was retained of this sample, in the order of reading.
     kept: Vec<Entry>,
     chunk: Vec<u8>,
 }
 
 impl Default for Reader {
     fn default() -> Self {
-        let (open, kept, chunk) = (HashMap::new(), Vec::new(), vec![0; CHUNK_BYTES]);
-        Self { is_slow: false, since_ns: Monotonic.now_ns(), open, kept, chunk }
+        let (open, retained, chunk) = (HashMap::new(), Vec::new(), vec![0; CHUNK_BYTES]);
+        Self { is_slow: false, since_ns: Monotonic.now_ns(), open, kept: retained, chunk }
     }
 }
 
@@ -147,8 +147,8 @@ mod tests {
         assert!(reader.keep("/proc/self/stat".into()));
         assert!(!reader.keep("/proc/self/no such file".into()));
         assert!(reader.keep_part("/proc/self/status".into(), |text| text[..5].to_owned()));
-        let kept = reader.end();
-        let [stat, status] = &kept[..] else { panic!("{kept:?}") };
+        let retained = reader.end();
+        let [stat, status] = &retained[..] else { panic!("{retained:?}") };
         assert!(stat.2.starts_with(&std::process::id().to_string()));
         assert_eq!(status.2, "Name:");
         assert!(before_ns <= stat.1 && stat.1 <= status.1);
@@ -179,9 +179,9 @@ mod tests {
         let path = std::env::temp_dir().join(format!("counters-long-{}", std::process::id()));
         let text = "0123456789".repeat(4000);
         fs::write(&path, &text).unwrap();
-        let found = Reader::default().read_once(path.to_str().unwrap());
+        let result = Reader::default().read_once(path.to_str().unwrap());
         fs::remove_file(&path).unwrap();
-        assert_eq!(found, Some(text));
+        assert_eq!(result, Some(text));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::reader::{Entry, Reader};
 
 /// Threads of a service that are read one by one; of more, none is.
 pub const THREADS_MAX: usize = 256;
-/// What is kept of `/proc/PID/task/TID/status`.
+/// What is retained of `/proc/PID/task/TID/status`.
 const LINES: [&str; 3] = ["Name:", "voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"];
 
 /// All counters, with the time of each.
@@ -20,7 +20,7 @@ const LINES: [&str; 3] = ["Name:", "voluntary_ctxt_switches:", "nonvoluntary_ctx
 pub struct Sample {
     /// When it began, ns of the monotonic clock.
     pub start_ns: u64,
-    /// The same as time since boot, by which the starts of processes are told, ns.
+    /// The same as time since boot, by which the starts of processes are reported, ns.
     pub boot_ns: u64,
     /// When it was whole, ns since 1970.
     pub unix_ns: u64,
@@ -36,7 +36,7 @@ pub struct Sampler {
     leader: u32,
     members: Members,
     also: Vec<String>,
-    /// Threads of which the start is kept.
+    /// Threads of which the start is stored.
     known: HashSet<(u32, u32)>,
     reader: Reader,
 }
@@ -88,7 +88,7 @@ impl Sampler {
     }
 }
 
-/// The lines of `/proc/stat` that tell of CPUs.
+/// The lines of `/proc/stat` that report CPUs.
 fn cpus_of(stat: &str) -> String {
     stat.split_inclusive('\n').take_while(|line| line.starts_with("cpu")).collect()
 }
@@ -155,8 +155,8 @@ mod tests {
         let mut sampler = Sampler::new(1, Vec::new());
         let threads: Vec<(u32, u32)> = (0..=THREADS_MAX as u32).map(|tid| (7, tid)).collect();
         sampler.threads(&threads);
-        let kept = sampler.reader.end();
-        assert_eq!(kept.len(), threads.len());
-        assert_eq!((kept[3].0.as_str(), kept[3].2.as_str()), ("/proc/7/task/3", ""));
+        let retained = sampler.reader.end();
+        assert_eq!(retained.len(), threads.len());
+        assert_eq!((retained[3].0.as_str(), retained[3].2.as_str()), ("/proc/7/task/3", ""));
     }
 }

@@ -72,9 +72,9 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
 fn write_beside(run: &Measurement) -> Result<(), Fault> {
     let path = |text: &str| (!text.is_empty()).then(|| Path::new(text).to_path_buf());
     let logged = path(&run.job.hlog).map_or(Ok(()), |path| hlog::write(run, &path));
-    let kept = path(&run.job.raw).map_or(Ok(()), |path| raw::write(run, &path).map(|_| ()));
-    let seconds = run.long.as_ref().map_or(Ok(()), |found| found.seconds.clone());
-    logged.and(kept).and(seconds)
+    let retained = path(&run.job.raw).map_or(Ok(()), |path| raw::write(run, &path).map(|_| ()));
+    let seconds = run.long.as_ref().map_or(Ok(()), |result| result.seconds.clone());
+    logged.and(retained).and(seconds)
 }
 
 /// The exit code that the run deserves; a server that was lost is a failure that says so.

@@ -71,7 +71,7 @@ fn every_request_is_sent_once_and_answered() {
 }
 
 #[test]
-fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
+fn a_stall_is_reported_in_full_by_every_request_that_was_due_in_it() {
     for transport in usable() {
         let server =
             Server::start(Behaviour::Stall { after: 400, length: Duration::from_millis(150) });
@@ -294,19 +294,19 @@ fn in_segments_every_request_is_sent_once_and_answered_and_the_probe_is_beside_t
         let (job, path) = in_segments(job, "good");
         let got = run(job);
         std::fs::remove_file(path).unwrap();
-        let found = got.run.long.as_ref().unwrap();
+        let outcome = got.run.long.as_ref().unwrap();
         assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
         assert_eq!(got.result.sojourn_all_ns.count, got.result.requests);
-        assert_eq!(found.counts.sent, found.counts.understood);
+        assert_eq!(outcome.counts.sent, outcome.counts.understood);
         let probe = got.result.probe_sojourn_ns.as_ref().unwrap();
         assert!((60..240).contains(&probe.count) && probe.lost == 0, "{transport}: {probe:?}");
-        assert!(server.requests() >= found.counts.sent + probe.count, "{transport}");
-        assert!(found.counts.sent > got.result.requests, "the warm-up is sent too");
+        assert!(server.requests() >= outcome.counts.sent + probe.count, "{transport}");
+        assert!(outcome.counts.sent > got.result.requests, "the warm-up is sent too");
     }
 }
 
 #[test]
-fn in_segments_a_stall_is_told_in_full() {
+fn in_segments_a_stall_is_reported_in_full() {
     for transport in usable() {
         let stall = Behaviour::Stall { after: 400, length: Duration::from_millis(150) };
         let server = Server::start(stall);
@@ -536,7 +536,7 @@ fn threads_share_connections_and_load() {
 }
 
 #[test]
-fn a_check_tells_what_is_wrong_and_sends_nothing() {
+fn a_check_says_what_is_wrong_and_sends_nothing() {
     let server = Server::start(Behaviour::Good);
     let target = format!("memcache://127.0.0.1:{}", server.port());
     let check = |words: &[&str]| {

@@ -83,8 +83,8 @@ pub struct Made {
 
 impl Made {
     /// One whose most has to be measured.
-    pub fn new(worker: impl Antagonist + 'static, told: String) -> Self {
-        Self { worker: Box::new(worker), most_per_s: None, wave: None, told }
+    pub fn new(worker: impl Antagonist + 'static, reported: String) -> Self {
+        Self { worker: Box::new(worker), most_per_s: None, wave: None, told: reported }
     }
 }
 

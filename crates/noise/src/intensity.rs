@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_and_a_rate_are_told_apart() {
+    fn a_share_and_a_rate_are_distinguished() {
         assert_eq!(Intensity::parse("50%", false), Ok(Intensity::Share(0.5)));
         assert_eq!(Intensity::parse("500MB/s", true), Ok(Intensity::Rate(5e8)));
         assert_eq!(Intensity::parse("20k/s", false), Ok(Intensity::Rate(2e4)));

@@ -1,6 +1,6 @@
 //! Antagonists: programs that want one resource each, at an intensity that is held and reported.
 //!
-//! A neighbour that takes what it can get says little of the service beside it: nobody knows how
+//! A neighbour that takes what it can get says little of the service beside it: no one knows how
 //! much it took. So each antagonist has a unit of progress, is paced by its own progress, and prints
 //! every second what was asked, what it did, and how long it waited for a CPU.
 //!

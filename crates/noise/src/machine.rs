@@ -8,7 +8,7 @@ use sojourn_base::Fault;
 
 /// Where the kernel describes the caches of each CPU.
 const CPUS: &str = "/sys/devices/system/cpu";
-/// Nobody takes a larger part of a last-level cache by himself: a virtual machine may read the
+/// No one takes a larger part of a last-level cache by himself: a virtual machine may read the
 /// host's whole cache, 260 MB, of which it owns a share that it cannot know.
 pub const LLC_BYTES_MAX: u64 = 64 << 20;
 /// Part of the available memory that one antagonist may take, asked or not.
@@ -27,7 +27,7 @@ pub enum Cache {
     Last,
 }
 
-/// Size in bytes of a cache as the folder `root` has it; None where it is not told.
+/// Size in bytes of a cache as the folder `root` has it; None where it is not reported.
 pub fn cache_bytes(root: &Path, cache: Cache) -> Option<u64> {
     let mut found: Vec<(u32, u64)> = Vec::new();
     for entry in fs::read_dir(root).ok()?.flatten() {
@@ -88,8 +88,8 @@ enum Why {
 
 impl Footprint {
     /// As asked, or the cache's size as `told`, capped; `usual` where the kernel does not tell.
-    fn of(asked: Option<u64>, told: Option<u64>, usual: u64, most: u64) -> Self {
-        match (asked, told) {
+    fn of(asked: Option<u64>, reported: Option<u64>, usual: u64, most: u64) -> Self {
+        match (asked, reported) {
             (Some(bytes), _) => Self { bytes, why: Why::Asked },
             (None, Some(size)) if size > most => Self { bytes: most, why: Why::Capped(size) },
             (None, Some(bytes)) => Self { bytes, why: Why::Told },
@@ -117,9 +117,9 @@ pub fn footprint(asked: Option<u64>, cache: Cache, usual: u64) -> Result<Footpri
         Cache::Last => LLC_BYTES_MAX.min(available_bytes() / 4),
         _ => u64::MAX,
     };
-    let found = Footprint::of(asked, cache_bytes(&own_caches(), cache), usual, most);
-    fits(found.bytes)?;
-    Ok(found)
+    let result = Footprint::of(asked, cache_bytes(&own_caches(), cache), usual, most);
+    fits(result.bytes)?;
+    Ok(result)
 }
 
 /// `size`, if half of the available memory takes it.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_told_apart_by_level_and_type() {
+    fn caches_are_distinguished_by_level_and_type() {
         let root = tree(
             "caches",
             &[

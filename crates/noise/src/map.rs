@@ -57,10 +57,10 @@ impl Map {
 
     /// Turns what was written into code, which can no longer be written; its address.
     ///
-    /// Fails where the system allows nobody to make code.
+    /// Fails where the system allows no one to make code.
     pub fn into_code(self) -> Result<Code, Fault> {
         let ask = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: the range is the mapping, which nobody writes to any more.
+        // SAFETY: the range is the mapping, which no one writes to any more.
         if unsafe { libc::mprotect(self.at.as_ptr().cast(), self.bytes, ask) } != 0 {
             let error = std::io::Error::last_os_error();
             let what = format!("no code can be made here: {error}");

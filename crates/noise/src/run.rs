@@ -99,17 +99,17 @@ impl Ready {
         sharpen_timers();
         let parent = rustix::process::getppid();
         let mut made = (self.entry.build)(&self.words, self.intensity)?;
-        let found = self.most(&mut made, stop)?;
-        let rate = if made.wave.is_some() { None } else { self.intensity.rate(found.most_per_s) };
+        let result = self.most(&mut made, stop)?;
+        let rate = if made.wave.is_some() { None } else { self.intensity.rate(result.most_per_s) };
         let is_flat_out = made.wave.is_none() && rate.is_none();
         let start_ns = Monotonic.now_ns() + 1_000_000;
-        let asked_per_s = made.wave.map_or(rate.unwrap_or(found.most_per_s), |w| w.duty() * 1e9);
+        let asked_per_s = made.wave.map_or(rate.unwrap_or(result.most_per_s), |w| w.duty() * 1e9);
         let due = Due { asked_per_s, wave: made.wave };
-        let per_wait_s = if made.wave.is_some() { 1e9 } else { found.most_per_s };
+        let per_wait_s = if made.wave.is_some() { 1e9 } else { result.most_per_s };
         let pace = Pace {
             start_ns,
             rate_per_s: rate,
-            most_per_s: found.most_per_s,
+            most_per_s: result.most_per_s,
             grain_s: self.grain_ns as f64 / 1e9,
         };
         let first = First {
@@ -117,10 +117,10 @@ impl Ready {
             kind: self.entry.kind.name,
             unit: self.entry.unit,
             asked_per_s,
-            alone_per_s: found.most_per_s,
+            alone_per_s: result.most_per_s,
             per_wait_s,
             is_flat_out,
-            calibration: found,
+            calibration: result,
             told: made.told,
             job: self.job,
             pid: std::process::id(),

@@ -16,9 +16,9 @@ pub struct Words {
 
 impl Words {
     /// Checks names; values are checked when the kind asks for them.
-    pub fn new(kind: &Kind, given: &BTreeMap<String, String>) -> Result<Self, Fault> {
+    pub fn new(kind: &Kind, input: &BTreeMap<String, String>) -> Result<Self, Fault> {
         let names = || kind.params.iter().map(|param| param.name);
-        if let Some(name) = given.keys().find(|name| !names().any(|known| known == *name)) {
+        if let Some(name) = input.keys().find(|name| !names().any(|known| known == *name)) {
             let known = names().collect::<Vec<_>>().join(", ");
             let fix = match known.as_str() {
                 "" => format!("{} has no parameters", kind.name),
@@ -30,7 +30,7 @@ impl Words {
         let values = kind
             .params
             .iter()
-            .map(|p| (p.name, given.get(p.name).map_or(p.default, String::as_str).to_owned()))
+            .map(|p| (p.name, input.get(p.name).map_or(p.default, String::as_str).to_owned()))
             .collect();
         Ok(Self { values, params: kind.params })
     }

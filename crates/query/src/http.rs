@@ -92,8 +92,8 @@ fn has_body(fields: &str) -> bool {
 
 fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     fields.split("\r\n").find_map(|line| {
-        let (found, value) = line.split_once(':')?;
-        found.eq_ignore_ascii_case(name).then(|| value.trim())
+        let (result, value) = line.split_once(':')?;
+        result.eq_ignore_ascii_case(name).then(|| value.trim())
     })
 }
 

@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn the_interval_is_that_of_batch_means() {
         let means = [1.0, 3.0, 1.0, 3.0, 1.0, 3.0, 1.0, 3.0];
-        let found = bounded(&means, 1024.0, 512);
+        let result = bounded(&means, 1024.0, 512);
         let half = 2.365 * (8.0f64 / 7.0 / 8.0).sqrt();
-        assert_eq!(found.mean, 2.0);
-        assert!((found.hi.unwrap() - 2.0 - half).abs() < 1e-9);
+        assert_eq!(result.mean, 2.0);
+        assert!((result.hi.unwrap() - 2.0 - half).abs() < 1e-9);
         assert_eq!(bounded(&means[..7], 1024.0, 512).lo, None);
     }
 

@@ -231,7 +231,7 @@ fn serve(line: &Fifo<Job>, work: &dyn Work, queries: u64) -> Notes {
                 http::refuse(Status::NotFound, &why, &mut reply);
             }
             Asked::Check => match work.check() {
-                Some(said) => http::answer(&format!("{said}\n"), &mut reply),
+                Some(text) => http::answer(&format!("{text}\n"), &mut reply),
                 None => http::refuse(Status::NotFound, "its data never change\n", &mut reply),
             },
             Asked::Other(status) => {

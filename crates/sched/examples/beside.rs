@@ -31,13 +31,13 @@ fn main() -> ExitCode {
     }
     let begin = Instant::now();
     let (end, before) = (begin + length, cpu_time());
-    let told = match role.as_str() {
+    let reported = match role.as_str() {
         "wake" => told(beats(begin, end, WAKE)),
         "wave" => share(before, length, || drop(beats(begin, end, WAVE))),
         "spin" => share(before, length, || while Instant::now() < end {}),
         _ => return ExitCode::from(2),
     };
-    let _ = writeln!(std::io::stdout(), "{role} {told}");
+    let _ = writeln!(std::io::stdout(), "{role} {reported}");
     ExitCode::SUCCESS
 }
 

@@ -22,9 +22,9 @@ pub struct State {
 
 /// What is in force; none where the kernel has no `sched_ext`. `root`: of the machine.
 pub fn state(root: &Path) -> Option<State> {
-    let said = |name| fs::read_to_string(root.join(FOLDER).join(name));
-    let state = said("state").ok()?.trim().to_owned();
-    Some(State { state, scheduler: said("root/ops").unwrap_or_default().trim().to_owned() })
+    let text = |name| fs::read_to_string(root.join(FOLDER).join(name));
+    let state = text("state").ok()?.trim().to_owned();
+    Some(State { state, scheduler: text("root/ops").unwrap_or_default().trim().to_owned() })
 }
 
 /// Refuses a kernel without `sched_ext`, and one where another scheduler is in force.
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_it_one_with_another_and_one_that_is_free_are_told_apart() {
+    fn a_kernel_without_it_one_with_another_and_one_that_is_free_are_distinguished() {
         let root = std::env::temp_dir().join(format!("sojourn-host-{}", std::process::id()));
         put(&root, "proc/sys/kernel/osrelease", "6.1.0-9\n");
         let fault = check(&root).unwrap_err();

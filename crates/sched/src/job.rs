@@ -68,11 +68,11 @@ impl Default for Job {
 const FIX: &str = "`sojourn-sched --help` has a job";
 
 /// Reads a job: its text, which begins with a brace, or the file that holds it; `-` is stdin.
-pub fn read(told: &str) -> Result<Job, Fault> {
-    if told.trim_start().starts_with('{') {
-        return job::parse(told, FIX);
+pub fn read(reported: &str) -> Result<Job, Fault> {
+    if reported.trim_start().starts_with('{') {
+        return job::parse(reported, FIX);
     }
-    job::read(Path::new(told), FIX)
+    job::read(Path::new(reported), FIX)
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub fn object(bytes: &[u8], plan: &Plan) -> Result<Object, Fault> {
             map.set_initial_value(&shapes::settings(plan, kernel::cpus())).map_err(refused)?;
         }
     }
-    let object = open.load().map_err(|error| explain(&error, &kernel::libbpf_said()))?;
+    let object = open.load().map_err(|error| explain(&error, &kernel::libbpf_messages()))?;
     for (number, class) in plan.classes.iter().enumerate() {
         let class_bytes = (number as u32).to_ne_bytes();
         for pid in &class.pids {
@@ -61,12 +61,12 @@ pub fn object(bytes: &[u8], plan: &Plan) -> Result<Object, Fault> {
 
 /// Tells the kernel side the groups of each class; again now and then, as groups come below them.
 ///
-/// `is_first`: a group that is not there is a fault; one that has gone since has nobody in it.
+/// `is_first`: a group that is not there is a fault; one that has gone since has no one in it.
 pub fn put_groups(object: &Object, plan: &Plan, is_first: bool) -> Result<(), Fault> {
     for (number, class) in plan.classes.iter().enumerate() {
         for folder in &class.groups {
-            let found = groups::numbers(folder).map_err(|fault| fault.within(&class.name));
-            let ids = if is_first { found? } else { found.unwrap_or_default() };
+            let result = groups::numbers(folder).map_err(|fault| fault.within(&class.name));
+            let ids = if is_first { result? } else { result.unwrap_or_default() };
             for id in ids {
                 let map = map(object, "bvt_by_group")?;
                 let class_bytes = (number as u32).to_ne_bytes();
@@ -103,26 +103,26 @@ pub fn verifier_costs(object: &Object) -> Vec<(String, u32)> {
 /// A refusal by the kernel in the middle of things.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub fn refused(error: libbpf_rs::Error) -> Fault {
-    let what = format!("the kernel refused: {error:#}\n{}", kernel::libbpf_said());
+    let what = format!("the kernel refused: {error:#}\n{}", kernel::libbpf_messages());
     Fault::failed(what.trim_end(), "bpf()", "see dmesg; report it with the kernel's version")
 }
 
-fn explain(error: &libbpf_rs::Error, said: &str) -> Fault {
+fn explain(error: &libbpf_rs::Error, text: &str) -> Fault {
     let is_permission = error.kind() == libbpf_rs::ErrorKind::PermissionDenied;
     let at = format!("Linux {}", kernel::release());
-    match refusal::of(said, is_permission) {
+    match refusal::of(text, is_permission) {
         Refusal::Verifier { program, log } => Fault::failed(
             format!("the kernel's verifier refuses the program {program}: {error:#}\n{log}"),
             at,
             "report it with the kernel's version and these lines",
         ),
         Refusal::Rights | Refusal::Lockdown => Fault::usage(
-            format!("the kernel does not take the scheduler: {error:#}\n{}", said.trim_end()),
+            format!("the kernel does not take the scheduler: {error:#}\n{}", text.trim_end()),
             at,
             "the capabilities are held and yet refused: a container, a seccomp filter, or kernel lockdown",
         ),
         Refusal::Other => Fault::failed(
-            format!("the kernel does not take the scheduler: {error:#}\n{}", said.trim_end()),
+            format!("the kernel does not take the scheduler: {error:#}\n{}", text.trim_end()),
             at,
             "needs sched_ext as of Linux 6.13 or later",
         ),

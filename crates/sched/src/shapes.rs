@@ -80,8 +80,8 @@ pub fn ending(bytes: &[u8]) -> Option<String> {
         String::from_utf8_lossy(text).into_owned()
     };
     let (reason, message) = (text(16), text(16 + TEXT_BYTES));
-    let told = if message.is_empty() { reason } else { format!("{reason}: {message}") };
-    (kind != 0).then_some(told)
+    let reported = if message.is_empty() { reason } else { format!("{reason}: {message}") };
+    (kind != 0).then_some(reported)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub struct Terms {
     pub limit_ns: u64,
 }
 
-/// Everything that the kernel side is told.
+/// Everything that the kernel side is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The first is that of everybody who is in no other.
@@ -46,7 +46,7 @@ pub struct Plan {
     pub duration_ns: Option<u64>,
 }
 
-/// Understands a job; a fault names the first key that is wrong.
+/// Underis a job; a fault names the first key that is wrong.
 pub fn plan(job: &Job) -> Result<Plan, Fault> {
     let shared = |text: &str, at: &str| {
         let ns = time(text, at)?;
@@ -83,9 +83,9 @@ fn time(text: &str, at: &str) -> Result<u64, Fault> {
     Err(Fault::usage(format!("{at} is {}", units::show_ns(ns as f64)), at, "give at most 10s"))
 }
 
-fn classes(told: &[Class]) -> Result<Vec<Terms>, Fault> {
+fn classes(reported: &[Class]) -> Result<Vec<Terms>, Fault> {
     let mut all = vec![of_class(&Class { name: DEFAULT.into(), ..Class::default() }, "")?];
-    for (n, class) in told.iter().enumerate() {
+    for (n, class) in reported.iter().enumerate() {
         let at = format!("classes[{n}]");
         let terms = of_class(class, &at)?;
         let has_members = !terms.pids.is_empty() || !terms.groups.is_empty();
@@ -113,7 +113,7 @@ fn classes(told: &[Class]) -> Result<Vec<Terms>, Fault> {
         if terms.name == DEFAULT { all[0] = terms } else { all.push(terms) }
     }
     if all.len() > CLASSES_MAX {
-        let what = format!("{} classes are too many", told.len());
+        let what = format!("{} classes are too many", reported.len());
         let fix = format!("give at most {} beside the default one", CLASSES_MAX - 1);
         return Err(Fault::usage(what, "classes", fix));
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_else_comes_first_and_may_be_told() {
+    fn everybody_else_comes_first_and_may_be_reported() {
         let plan = of(vec![Class { weight: 200.0, ..web() }]).unwrap();
         assert_eq!((plan.classes[0].name.as_str(), plan.classes[0].weight), (DEFAULT, 1024));
         assert_eq!((plan.classes[1].weight, plan.classes[1].warp_ns), (2048, 5_000_000));

@@ -119,7 +119,7 @@ fn what_only_the_header_has_keeps_its_promises() {
     }
     let answers = header(&asked);
     for (answer, (svt, first, tasks, allowance, weight, running)) in answers.chunks(2).zip(cases) {
-        // A lower bound of all, which never goes back, and is met where nobody has warp.
+        // A lower bound of all, which never goes back, and is met where no one has warp.
         assert!(!sim::before(answer[0], svt));
         assert!(tasks.iter().all(|&(vt, _)| !sim::before(vt, answer[0])));
         if tasks.iter().all(|task| task.1 == 0) {

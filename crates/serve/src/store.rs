@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Bytes of keys and values that are kept; a SET beyond it is refused.
+/// Bytes of keys and values that are stored; a SET beyond it is refused.
 const BYTES_MAX: usize = 1 << 30;
 
 /// One value as it was set.

@@ -176,8 +176,8 @@ impl QueueArgs {
             (&self.requests, &mut job.requests),
             (&self.warmup, &mut job.warmup),
         ];
-        for (given, key) in texts {
-            key.clone_from(given.as_ref().unwrap_or(&key.clone()));
+        for (input, key) in texts {
+            key.clone_from(input.as_ref().unwrap_or(&key.clone()));
         }
         job.servers = self.servers.unwrap_or(job.servers);
         job.seed = self.seed.unwrap_or(job.seed);

@@ -25,10 +25,10 @@ pub(crate) fn program() -> String {
 }
 
 /// Refuses a job of another form.
-pub(crate) fn check_schema(given: &str, ours: &str) -> Result<(), Fault> {
-    if given == ours {
+pub(crate) fn check_schema(input: &str, ours: &str) -> Result<(), Fault> {
+    if input == ours {
         return Ok(());
     }
-    let what = format!("the job's form is '{given}', this program reads '{ours}'");
+    let what = format!("the job's form is '{input}', this program reads '{ours}'");
     Err(Fault::usage(what, "schema", format!("write \"schema\": \"{ours}\", or leave it out")))
 }

@@ -64,7 +64,7 @@ pub fn agreement(intervals: &Intervals, closed: &[Closed]) -> Vec<Agreement> {
     found
 }
 
-// Three digits of the histogram. Where a quantile is an atom (M/D/1 at low load: nobody waits, all
+// Three digits of the histogram. Where a quantile is an atom (M/D/1 at low load: no one waits, all
 // take exactly one service time) the interval has no width, and the bin decides.
 const BIN: f64 = 1e-3;
 
@@ -75,11 +75,11 @@ fn is_within(interval: Interval, known: f64) -> bool {
 
 /// Of the mean and of each quantile: its key, what was found, and what the formula says.
 fn pairs(
-    found: &Intervals,
+    intervals: &Intervals,
     formula: &Closed,
 ) -> Vec<(&'static str, Option<Interval>, Option<f64>)> {
-    let mut pairs = vec![("mean", found.mean, formula.mean)];
-    let quantiles = QUANTILES.iter().zip(found.quantiles()).zip(formula.quantiles());
+    let mut pairs = vec![("mean", intervals.mean, formula.mean)];
+    let quantiles = QUANTILES.iter().zip(intervals.quantiles()).zip(formula.quantiles());
     pairs.extend(quantiles.map(|((quantile, interval), known)| (quantile.key, interval, known)));
     pairs
 }

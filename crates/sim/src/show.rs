@@ -26,10 +26,10 @@ pub fn queue(result: &QueueResult) -> String {
         "{:>8} {:>12} {:>27} {:>12} {:>8}",
         "", "sojourn", "95 % interval", "closed", "error"
     );
-    let found = &result.intervals;
+    let outcome = &result.intervals;
     let span = &result.sojourn_ns;
-    let mut rows = vec![("mean", "mean".to_string(), found.mean, span.mean)];
-    let quantiles = QUANTILES.iter().zip(found.quantiles()).zip(span.quantiles());
+    let mut rows = vec![("mean", "mean".to_string(), outcome.mean, span.mean)];
+    let quantiles = QUANTILES.iter().zip(outcome.quantiles()).zip(span.quantiles());
     rows.extend(quantiles.map(|((quantile, interval), value)| {
         (quantile.key, quantile.name(), interval, value.map(|ns| ns as f64))
     }));
@@ -50,7 +50,7 @@ pub fn queue(result: &QueueResult) -> String {
     if result.agreement.iter().any(|a| !a.is_within) {
         text.push_str("\n* outside the interval; of 20 such comparisons one is, by chance\n");
     }
-    for why in &found.unknown {
+    for why in &outcome.unknown {
         let _ = writeln!(text, "\nunknown: {why}");
     }
     if result.verdict == Verdict::Unknown {

@@ -1,4 +1,4 @@
-//! `sojourn` where its Python side is not: what it says, and that nobody takes it for a verdict.
+//! `sojourn` where its Python side is not: what it says, and that no one takes it for a verdict.
 
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must say where
 
@@ -62,11 +62,11 @@ impl Bare {
 }
 
 fn assert_failed(done: &Output, bare: &Bare) {
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(4), "{said}");
+    let text = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{text}");
     let missing = format!("{} is not there", bare.launcher.with_file_name("python3").display());
     for part in ["error: ", &missing, "fix: run `make build`"] {
-        assert!(said.contains(part), "{part} in {said}");
+        assert!(text.contains(part), "{part} in {text}");
     }
 }
 

@@ -25,8 +25,8 @@ fn load(words: &[&str]) -> Command {
 fn wait_until(child: &mut Child, t_s: f64) -> f64 {
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
     for line in lines {
-        let said: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let now_s = said["t_s"].as_f64().unwrap();
+        let text: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let now_s = text["t_s"].as_f64().unwrap();
         if now_s > t_s {
             return now_s;
         }

@@ -23,11 +23,11 @@ fn each_program_spells_out_what_would_control_a_terminal() {
     for program in programs {
         for words in [&[EVIL][..], &["--job", EVIL], &["--check", EVIL]] {
             let done = Command::new(program).args(words).output().unwrap();
-            let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+            let text = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
             let is_control = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
             assert!(
-                !said.contains(is_control) && !said.contains('\u{202e}'),
-                "{program}: {said:?}"
+                !text.contains(is_control) && !text.contains('\u{202e}'),
+                "{program}: {text:?}"
             );
         }
     }
@@ -37,6 +37,6 @@ fn each_program_spells_out_what_would_control_a_terminal() {
 fn what_was_not_understood_is_shown_as_letters() {
     let words = [EVIL, "--rate", "1", "--duration", "1s"];
     let done = Command::new(env!("CARGO_BIN_EXE_sojourn-load")).args(words).output().unwrap();
-    let said = String::from_utf8(done.stderr).unwrap();
-    assert!(said.contains("\\x1b]0;OWN\\x07\\x1b[2J\\u202e\\u009b31m"), "{said:?}");
+    let text = String::from_utf8(done.stderr).unwrap();
+    assert!(text.contains("\\x1b]0;OWN\\x07\\x1b[2J\\u202e\\u009b31m"), "{text:?}");
 }

@@ -4,7 +4,7 @@
 //! of `echo.rs`. What `app_us` asks for it spends computing (`burn`) or reading FILE past the page cache
 //! (`disk`). With `lock` it takes a lock for every request, which another thread, `locker`, holds for
 //! 10 ms of every 50 while it sleeps. `planted hog` computes for ever; `planted flood` sends packets to
-//! a port that nobody listens on.
+//! a port that nothing listens on.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};

@@ -59,7 +59,7 @@ fn ask(port: &str, polls: bool) -> Wait {
 fn lock() -> Wait {
     let lock = Arc::new(Mutex::new(0_u64));
     let (hold, held) = channel::<Duration>();
-    let (tell, told) = channel::<()>();
+    let (tell, reported) = channel::<()>();
     let its_lock = Arc::clone(&lock);
     let holder = move || {
         for length in held {
@@ -72,7 +72,7 @@ fn lock() -> Wait {
     thread::Builder::new().name("holder".into()).spawn(holder).expect("a thread");
     Box::new(move |request| {
         hold.send(length(request)).expect("it lives");
-        told.recv().expect("it lives"); // asleep on a futex, as in the lock
+        reported.recv().expect("it lives"); // asleep on a futex, as in the lock
         *lock.lock().expect("nobody panics") += 1;
     })
 }

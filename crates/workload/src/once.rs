@@ -30,12 +30,12 @@ impl<T> ReadOnce<T> {
         read: impl FnOnce() -> Result<T, Fault>,
     ) -> Result<Arc<T>, Fault> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = known.iter().find(|(of, _)| of == name) {
-            return Ok(Arc::clone(found));
+        if let Some((_, result)) = known.iter().find(|(of, _)| of == name) {
+            return Ok(Arc::clone(result));
         }
-        let found = Arc::new(read()?);
-        known.push((name.into(), Arc::clone(&found)));
-        Ok(found)
+        let result = Arc::new(read()?);
+        known.push((name.into(), Arc::clone(&result)));
+        Ok(result)
     }
 }
 

@@ -170,8 +170,8 @@ h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
         let text = format!("\u{feff}# from nginx\r\n{}", COMBINED.replace('\n', "\r\n"));
         let log = access(&text).unwrap().unwrap();
         let noon = 1_716_890_400_000_000_000; // 2024-05-28T10:00:00Z, `date -d … +%s`
-        let found: Vec<_> = log.entries.iter().map(|it| (it.at_ns - noon, &*it.path)).collect();
-        assert_eq!(found, [(0, "/a"), (1_000_000_000, "/b?c=d"), (2_000_000_000, "/c")]);
+        let result: Vec<_> = log.entries.iter().map(|it| (it.at_ns - noon, &*it.path)).collect();
+        assert_eq!(result, [(0, "/a"), (1_000_000_000, "/b?c=d"), (2_000_000_000, "/c")]);
         assert_eq!(log.left_out, 2);
         let torn = format!("{COMBINED}nothing\n");
         assert_eq!(access(&torn).unwrap().unwrap_err(), 6);

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sojourn import places
 from sojourn.actors import clients, managers, neighbours, probes
 from sojourn.actors.actor import Actor, Role, Running, Stage, Window, cpu_roles
-from sojourn.actors.kind import NOBODY, ActorKind, ProbeKind, named
+from sojourn.actors.kind import NO_NEIGHBOUR, ActorKind, ProbeKind, named
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import SpecFault
 from sojourn.host import Facts, Placement
@@ -89,8 +89,8 @@ def _every(study: Study, spec: ServiceSpec, catalogue: Catalogue) -> list[str]:
     """Every neighbour that a point may have, traced ones and suspects too, as the study has it."""
     wanted = (str(setting[NEIGHBOUR]) for setting in traced.settings(study, spec))
     asked = catalogue.questions.values()
-    theirs = (name for question in asked for name in question.neighbours(study, spec))
-    return sorted({study.neighbour, *wanted, *theirs} - {NOBODY})
+    others = (name for question in asked for name in question.neighbours(study, spec))
+    return sorted({study.neighbour, *wanted, *others} - {NO_NEIGHBOUR})
 
 
 def check_cpus(
@@ -107,9 +107,9 @@ def check_cpus(
     """
     own = cpu_roles(where, [cpu.id for cpu in facts.topology.usable])[Role.NEIGHBOUR]
     for text in _every(study, spec, catalogue):
-        found = named(neighbours.KINDS, text, key="neighbour")
-        if found and isinstance(found[1], Neighbour):
-            found[1].check_cpus(own)
+        result = named(neighbours.KINDS, text, key="neighbour")
+        if result and isinstance(result[1], Neighbour):
+            result[1].check_cpus(own)
 
 
 def _beside(study: Study, point: Point) -> Iterator[Actor]:
@@ -118,10 +118,10 @@ def _beside(study: Study, point: Point) -> Iterator[Actor]:
     if texts is None:
         texts = (str(point.setting.get(NEIGHBOUR, study.neighbour)),)
     for number, text in enumerate(texts, start=1):
-        if found := named(neighbours.KINDS, text, key="neighbour"):
-            if isinstance(found[1], Neighbour):
-                found[1].text, found[1].number = text, number
-            yield found[1]
+        if result := named(neighbours.KINDS, text, key="neighbour"):
+            if isinstance(result[1], Neighbour):
+                result[1].text, result[1].number = text, number
+            yield result[1]
 
 
 def check(study: Study, spec: ServiceSpec, facts: Facts, catalogue: Catalogue = NOTHING) -> None:
@@ -133,14 +133,14 @@ def check(study: Study, spec: ServiceSpec, facts: Facts, catalogue: Catalogue = 
     """
     wanted = traced.settings(study, spec)
     for text in _every(study, spec, catalogue):
-        if found := named(neighbours.KINDS, text, key="neighbour"):
-            found[0].check(facts)
-            if isinstance(found[1], Neighbour):
-                found[1].check(facts)
+        if result := named(neighbours.KINDS, text, key="neighbour"):
+            result[0].check(facts)
+            if isinstance(result[1], Neighbour):
+                result[1].check(facts)
     for kind in catalogue.probes:
         kind.check_service(spec)
-    if found := named(managers.KINDS, study.manager, key="manager"):
-        found[0].check(facts)
+    if result := named(managers.KINDS, study.manager, key="manager"):
+        result[0].check(facts)
     if wanted:
         if why := places.kind(spec.place).unseen:
             raise SpecFault(

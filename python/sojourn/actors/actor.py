@@ -63,7 +63,7 @@ class Running(Protocol):
         """CPU time its living processes have used, ns."""
 
     def workers_cpu_ns(self) -> Mapping[int, int]:
-        """CPU time of each worker so far, ns, by thread; nothing where they cannot be told."""
+        """CPU time of each worker so far, ns, by thread; nothing where they cannot be reported."""
 
 
 class Stage(Protocol):
@@ -79,7 +79,7 @@ class Stage(Protocol):
 
     @property
     def folder(self) -> Path:
-        """The point's own: whatever is left there is kept with its result."""
+        """The point's own: whatever is left there is stored with its result."""
 
     @property
     def facts(self) -> Facts:
@@ -163,7 +163,7 @@ def cpu_roles(where: Placement, usable: Collection[int]) -> dict[Role, tuple[int
         usable: all CPUs of the machine.
 
     Returns:
-        CPUs by role, ascending. Neighbours have those that nobody else has; it may be none.
+        CPUs by role, ascending. Neighbours have those that no one else has; it may be none.
     """
     taken = {*where.server, *where.client, *where.housekeeping}
     return {

@@ -18,7 +18,7 @@ from sojourn.plan import Point
 from sojourn.services.params import Param, settle
 from sojourn.spec import ServiceSpec, words
 
-NOBODY = "none"  # as a study says it
+NO_NEIGHBOUR = "none"  # as a study says it
 WHERE = words.WHERE
 _AMOUNT = re.compile(r"(\d)([A-Za-zµ%])")
 ALL = "100%"
@@ -117,12 +117,12 @@ def named(kinds: Mapping[str, NamedKind], text: str, *, key: str) -> tuple[Named
         SpecFault: there is no such kind, or it cannot be there.
     """
     name = text.partition(":")[0]
-    if name == NOBODY:
+    if name == NO_NEIGHBOUR:
         return None
     kind = find(kinds, name, key)
-    found = words.read(text, lead=kind.lead, at=kind.at)
-    if found.problem:
+    result = words.read(text, lead=kind.lead, at=kind.at)
+    if result.problem:
         fix = f"write {name}:NAME=VALUE,NAME=VALUE"
-        raise SpecFault(f"{key} '{text}': {found.problem}", at=key, fix=fix)
-    params = settle(f"{key} {name}", kind.params, found.given)
+        raise SpecFault(f"{key} '{text}': {result.problem}", at=key, fix=fix)
+    params = settle(f"{key} {name}", kind.params, result.params)
     return kind, kind.build({param: str(value) for param, value in params.items()})

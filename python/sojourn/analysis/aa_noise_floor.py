@@ -78,13 +78,13 @@ def _floor(
 
 def twins(judged: Sequence[Judged]) -> list[tuple[Judged, Judged]]:
     """The last believable run of each of two points that are the same but for the word `twin`."""
-    found: dict[tuple[str, Setting], dict[bool, Judged]] = defaultdict(dict)
+    results: dict[tuple[str, Setting], dict[bool, Judged]] = defaultdict(dict)
     for j in judged:
         point = j.measured.outcome.point
         same = Setting.of({name: level for name, level in point.setting.items() if name != TWIN})
         if j.is_believed:
-            found[point.life, same][is_twin(j)] = j
-    return [(pair[False], pair[True]) for pair in found.values() if len(pair) == 2]
+            results[point.life, same][is_twin(j)] = j
+    return [(pair[False], pair[True]) for pair in results.values() if len(pair) == 2]
 
 
 def pooled(floors: Sequence[NoiseFloor], *, confidence: float = CONFIDENCE) -> NoiseFloor | None:
@@ -98,7 +98,7 @@ def pooled(floors: Sequence[NoiseFloor], *, confidence: float = CONFIDENCE) -> N
 
 
 def gate(floor: NoiseFloor, spread: float = 1.0) -> float:
-    """The logarithm below which an effect cannot be told from what equal runs differ by.
+    """The logarithm below which an effect cannot be distinguished from what equal runs differ by.
 
     Args:
         floor: of the same quantile as the effect.

@@ -50,17 +50,17 @@ def pairs(sigma: float, count: int, seed: int = 1) -> list[Judged]:
 
 
 def of(judged: list[Judged]) -> NoiseFloor:
-    found = aa_noise_floor.floor(judged, Q)
-    assert found is not None
-    return found
+    noise_floor = aa_noise_floor.floor(judged, Q)
+    assert noise_floor is not None
+    return noise_floor
 
 
 def test_the_spread_of_equal_runs_is_recovered() -> None:
-    found = of(pairs(0.1, 60))
-    assert found.interval.lo < 0.1 < found.interval.hi
-    assert found.sigma == pytest.approx(0.1, rel=0.3)
-    assert found.gate == pytest.approx(2.0 * found.sigma, rel=0.01)
-    assert len(found.pairs) == 60
+    noise_floor = of(pairs(0.1, 60))
+    assert noise_floor.interval.lo < 0.1 < noise_floor.interval.hi
+    assert noise_floor.sigma == pytest.approx(0.1, rel=0.3)
+    assert noise_floor.gate == pytest.approx(2.0 * noise_floor.sigma, rel=0.01)
+    assert len(noise_floor.pairs) == 60
 
 
 def test_twins_can_be_exchanged() -> None:
@@ -91,9 +91,9 @@ def test_twins_can_be_exchanged() -> None:
 
 
 def test_one_pair_says_how_little_it_says() -> None:
-    found = of(pairs(0.1, 1))
-    assert found.gate == pytest.approx(12.7 * found.sigma, rel=0.01)
-    assert found.interval.hi > 10 * found.sigma
+    noise_floor = of(pairs(0.1, 1))
+    assert noise_floor.gate == pytest.approx(12.7 * noise_floor.sigma, rel=0.01)
+    assert noise_floor.interval.hi > 10 * noise_floor.sigma
 
 
 def test_pairs_are_of_one_block_and_load_and_both_are_believed() -> None:
@@ -103,11 +103,11 @@ def test_pairs_are_of_one_block_and_load_and_both_are_believed() -> None:
 
 
 def test_an_effect_below_the_floor_is_noise_and_one_above_it_is_not() -> None:
-    found = of(pairs(0.05, 20))
-    assert aa_noise_floor.is_within(found, 1.02)
-    assert aa_noise_floor.is_within(found, 1 / 1.02)
-    assert not aa_noise_floor.is_within(found, 1.5)
-    assert not aa_noise_floor.is_within(found, 1 / 1.5)
+    noise_floor = of(pairs(0.05, 20))
+    assert aa_noise_floor.is_within(noise_floor, 1.02)
+    assert aa_noise_floor.is_within(noise_floor, 1 / 1.02)
+    assert not aa_noise_floor.is_within(noise_floor, 1.5)
+    assert not aa_noise_floor.is_within(noise_floor, 1 / 1.5)
 
 
 def test_a_study_with_twins_has_the_same_loads_and_a_floor() -> None:
@@ -130,6 +130,6 @@ def test_a_pair_that_lost_requests_is_not_left_out() -> None:
     judged = pairs(0.1, 5)
     sample = tuple((q, math.inf if q == Q else value) for q, value in judged[1].run.sample)
     lossy = replace(judged[1], run=replace(judged[1].run, sample=sample))
-    found = of([judged[0], lossy, *judged[2:]])
-    assert found.q < Q
-    assert len(found.pairs) == 5
+    noise_floor = of([judged[0], lossy, *judged[2:]])
+    assert noise_floor.q < Q
+    assert len(noise_floor.pairs) == 5

@@ -48,66 +48,66 @@ class Answer(ABC):
 
     @abstractmethod
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Section | None:
         """What it found of one service; None if nothing was begun.
 
         Args:
-            given: the study and its points.
+            data: the study and its points.
             spec: the service.
-            stands: how far its plan has come.
-            found: what is common to all questions, and the sections of those before this one.
+            progress: how far its plan has come.
+            finding: what is common to all questions, and the sections of those before this one.
         """
 
     def prepared(
-        self, given: StudyData, spec: ServiceSpec, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, finding: ServiceFinding
     ) -> ServiceFinding:
         """What is common, where this question measures it in a way of its own."""
-        del given, spec
-        return found
+        del data, spec
+        return finding
 
     def is_part(self, spec: ServiceSpec) -> bool:
         """Whether the service is asked for the sake of the study's section, and shows none."""
         del spec
         return False
 
-    def whole(self, given: StudyData) -> Section | None:
+    def whole(self, data: StudyData) -> Section | None:
         """What it found of all services together, if it is about that."""
-        del given
+        del data
         return None
 
     def compared(
-        self, given: StudyData, parts: Sequence[Part], found: Sequence[ServiceFinding]
+        self, data: StudyData, parts: Sequence[Part], findings: Sequence[ServiceFinding]
     ) -> Section | None:
         """What it found of the study by comparing services, each under its levels.
 
         Args:
-            given: the study and its points.
+            data: the study and its points.
             parts: every service under every combination of levels.
-            found: what is known of each part, in the same order.
+            findings: what is known of each part, in the same order.
         """
-        del given, parts, found
+        del data, parts, findings
         return None
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """How much of it is answered (M37); None if it was not asked, or gives nothing to count.
 
         Every section that decides is one of them, unless a question has more to count.
         """
-        tables = (found.sections, *(one.sections for one in found.services))
-        mine = [section for table in tables if (section := table.get(self.name))]
-        verdicts = [section.verdict for section in mine if section.verdict is not None]
+        tables = (findings.sections, *(one.sections for one in findings.services))
+        own = [section for table in tables if (section := table.get(self.name))]
+        verdicts = [section.verdict for section in own if section.verdict is not None]
         if not verdicts:
             return None
         return count((verdict is not Verdict.UNKNOWN for verdict in verdicts), "services")
 
-    def settle(self, found: Findings) -> Settle | None:
+    def settle(self, findings: Findings) -> Settle | None:
         """The one command that would decide the rest, where the question knows it by itself."""
-        del found
+        del findings
         return None
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:
-        """What stands in a service's JSON of it."""
+        """What is in a service's JSON of it."""
         return {self.name: section}
 
     def service_types(self) -> Mapping[str, Any]:
@@ -119,7 +119,7 @@ class Answer(ABC):
         return {}
 
     def study_json(self, section: Section | None) -> Mapping[str, object]:
-        """What stands in the study's JSON of it."""
+        """What is in the study's JSON of it."""
         return {self.name: section} if section else {}
 
 

@@ -2,7 +2,7 @@
 
 A time is the quantile of a run's own requests, whether or not that run alone can say how sure it
 is: how far equal runs lie apart is what blocks tell, of these very numbers. Where a run has a twin
-(the same once more, in the same block) both are averaged, and one alone stands for both.
+(the same once more, in the same block) both are averaged, and one alone represents both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Combinations:
 
     study: Study
     parts: tuple[Part, ...]
-    found: tuple[ServiceFinding, ...]
+    findings: tuple[ServiceFinding, ...]
 
     @property
     def label(self) -> str:
@@ -43,20 +43,20 @@ class Combinations:
 
 def late(service: Combinations, load: float, q: float | None) -> str:
     """Whether the client's own lateness is part of these times (M3); q None: of the mean."""
-    found = (
+    results = (
         estimate
-        for finding in service.found
+        for finding in service.findings
         for point in finding.points
         for estimate in (point.quantiles if q is not None else (point.mean,))
         if point.fraction == load and (q is None or estimate.q == q)
     )
-    return "the client's own lateness is part of it" if any(e.lateness_ns for e in found) else ""
+    return "the client's own lateness is part of it" if any(e.lateness_ns for e in results) else ""
 
 
 def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
     """Highest load and its interval by combination, where both ends are known."""
-    found: dict[Setting, tuple[float, Interval]] = {}
-    for part, finding in zip(service.parts, service.found, strict=True):
+    results: dict[Setting, tuple[float, Interval]] = {}
+    for part, finding in zip(service.parts, service.findings, strict=True):
         search = finding.section(MaxLoad)
         border = search.border if search else None
         if border is None:
@@ -64,8 +64,8 @@ def limits(service: Combinations) -> dict[Setting, tuple[float, Interval]]:
         ends = border.interval_rps
         is_closed = 0 < ends.lo <= border.estimate_rps <= ends.hi < math.inf
         if is_closed and border.starts >= BLOCKS_MIN:
-            found[part.levels] = border.estimate_rps, ends
-    return found
+            results[part.levels] = border.estimate_rps, ends
+    return results
 
 
 def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, Counts]:
@@ -78,11 +78,12 @@ def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, 
     """
     logs = _logs(service, load, q)
     means = {
-        block: {levels: math.exp(math.fsum(of) / len(of)) for levels, of in found.items()}
-        for block, found in logs.items()
+        block: {levels: math.exp(math.fsum(of) / len(of)) for levels, of in result.items()}
+        for block, result in logs.items()
     }
     counts = {
-        block: {levels: len(of) for levels, of in found.items()} for block, found in logs.items()
+        block: {levels: len(of) for levels, of in outcome.items()}
+        for block, outcome in logs.items()
     }
     return means, counts
 
@@ -90,8 +91,8 @@ def times(service: Combinations, load: float, q: float | None) -> tuple[Blocks, 
 def _logs(
     service: Combinations, load: float, q: float | None
 ) -> Mapping[int, Mapping[Setting, list[float]]]:
-    found: dict[int, dict[Setting, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for part, finding in zip(service.parts, service.found, strict=True):
+    values: dict[int, dict[Setting, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for part, finding in zip(service.parts, service.findings, strict=True):
         runs = list(_at(finding, load))
         known = {run.repeat for run in runs if run.is_believed}
         grown = (run.grows for p in finding.points if p.fraction == load for run in p.runs)
@@ -99,10 +100,10 @@ def _logs(
         for run in runs:
             value = run.mean_ns if q is None else dict(run.sample).get(q)
             if run.is_believed and value:
-                found[run.repeat][part.levels].append(math.log(value))
+                values[run.repeat][part.levels].append(math.log(value))
             elif is_enough and run.grows and run.repeat not in known:
-                found[run.repeat][part.levels].append(math.inf)
-    return found
+                values[run.repeat][part.levels].append(math.inf)
+    return values
 
 
 def _at(finding: ServiceFinding, load: float) -> Iterator[Run]:
@@ -115,11 +116,11 @@ def _at(finding: ServiceFinding, load: float) -> Iterator[Run]:
 
 def peaks(service: Combinations) -> Blocks:
     """Throughput of the closed loop by block and combination, requests/s."""
-    found: dict[int, dict[Setting, float]] = {}
+    blocks: dict[int, dict[Setting, float]] = {}
     for part in service.parts:
-        for one in part.given.of(part.spec.label) if part.has_axis else ():
+        for one in part.data.of(part.spec.label) if part.has_axis else ():
             outcome, point = one.outcome, one.outcome.point
             is_peak = point.phase is Phase.PEAK and point.offered_rps is None
             if is_peak and outcome.verdict is not Verdict.UNKNOWN and outcome.achieved_rps > 0:
-                found.setdefault(point.repeat, {})[part.levels] = outcome.achieved_rps
-    return found
+                blocks.setdefault(point.repeat, {})[part.levels] = outcome.achieved_rps
+    return blocks

@@ -26,44 +26,44 @@ class Part:
         levels: of the factors that it feels; empty without factors.
         title: how people tell it from the others: `memcached, threads = 2`.
         has_axis: it measured its own load axis; else that of the service alone is among its points.
-        given: the study of the combination, and its points without the levels.
+        data: the study of the combination, and its points without the levels.
     """
 
     spec: ServiceSpec
     levels: Setting
     title: str
     has_axis: bool = True
-    given: StudyData
+    data: StudyData
 
 
-def parts(given: StudyData) -> tuple[Part, ...]:
+def parts(data: StudyData) -> tuple[Part, ...]:
     """Every service under every combination, in the study's and the design's order."""
-    if not given.study.factors:
+    if not data.study.factors:
         return tuple(
             Part(
                 spec=spec,
                 levels=Setting(),
                 title=spec.label,
-                given=replace(given, study=given.study.of(spec.label)),
+                data=replace(data, study=data.study.of(spec.label)),
             )
-            for spec in given.study.services
+            for spec in data.study.services
         )
     measured: dict[str, list[Measured]] = {}
-    for one in given.measured:
+    for one in data.measured:
         point = one.outcome.point
-        levels = design.levels_of(given.study, point)
+        levels = design.levels_of(data.study, point)
         plain = replace(one, outcome=design.without(one.outcome, levels))
         measured.setdefault(design.home(point.service, levels), []).append(plain)
     return tuple(
-        _part(given, label, levels, measured) for label, levels, _ in design.studies(given.study)
+        _part(data, label, levels, measured) for label, levels, _ in design.studies(data.study)
     )
 
 
 def _part(
-    given: StudyData, label: str, levels: Setting, measured: Mapping[str, Sequence[Measured]]
+    data: StudyData, label: str, levels: Setting, measured: Mapping[str, Sequence[Measured]]
 ) -> Part:
-    study = given.study.under(levels).of(label)
-    lenders = (design.axis_of(given.study, levels), design.base_of(study, label, levels))
+    study = data.study.under(levels).of(label)
+    lenders = (design.axis_of(data.study, levels), design.base_of(study, label, levels))
     home, axis, base = (design.home(label, of) for of in (levels, *lenders))
     lent = [
         one
@@ -77,21 +77,21 @@ def _part(
     return Part(
         spec=study.service(label),
         levels=levels,
-        title=title(given, label, levels),
+        title=title(data, label, levels),
         has_axis=not lent,
-        given=replace(
-            given,
+        data=replace(
+            data,
             study=study,
             measured=(*lent, *(low if base != home else ()), *own),
-            setups={label: given.setups.get(home, ())},
-            cpu_kinds={label: given.cpu_kinds.get(home, frozenset())},
-            workers={label: given.workers[home]} if home in given.workers else {},
+            setups={label: data.setups.get(home, ())},
+            cpu_kinds={label: data.cpu_kinds.get(home, frozenset())},
+            workers={label: data.workers[home]} if home in data.workers else {},
         ),
     )
 
 
-def title(given: StudyData, label: str, levels: Setting) -> str:
+def title(data: StudyData, label: str, levels: Setting) -> str:
     """A service and its levels, as people tell it from the others."""
-    called = names(given.study.factors)
-    mine = [key for key in given.study.factors if key in levels]
-    return ", ".join([label, *(f"{called[key]} = {level_text(levels[key])}" for key in mine)])
+    called = names(data.study.factors)
+    own = [key for key in data.study.factors if key in levels]
+    return ", ".join([label, *(f"{called[key]} = {level_text(levels[key])}" for key in own)])

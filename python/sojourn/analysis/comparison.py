@@ -104,15 +104,15 @@ class _Place:
     services: tuple[ServiceFinding | None, ...]
 
 
-def compare(names: Sequence[str], found: Sequence[Findings], limits: Limits) -> Comparison:
+def compare(names: Sequence[str], findings: Sequence[Findings], limits: Limits) -> Comparison:
     """Two or more records; no row has a ratio if they have nothing in common.
 
     Args:
         names: of the records.
-        found: what each found; the first is what the others are held against.
+        findings: what each found; the first is what the others are held against.
         limits: what counts as a difference, and how sure a judgement is.
     """
-    services = _services(found)
+    services = _services(findings)
     rows = [row for place in _places(services) for row in _at_load(place, limits)]
     rows += [row for each in services if (row := _max_load(each, limits))]
     rows = _judged(rows, limits)
@@ -125,27 +125,27 @@ def compare(names: Sequence[str], found: Sequence[Findings], limits: Limits) -> 
     )
 
 
-def _services(found: Sequence[Findings]) -> list[tuple[ServiceFinding | None, ...]]:
+def _services(findings: Sequence[Findings]) -> list[tuple[ServiceFinding | None, ...]]:
     """The services of the first record, each with those of the same name in the others.
 
     Where every record has one service only, these are compared whatever they are called.
     """
-    if all(len(one.services) == 1 for one in found):
-        return [tuple(one.services[0] for one in found)]
-    by_name = [{service.service: service for service in one.services} for one in found]
+    if all(len(one.services) == 1 for one in findings):
+        return [tuple(one.services[0] for one in findings)]
+    by_name = [{service.service: service for service in one.services} for one in findings]
     return [tuple(names.get(name) for names in by_name) for name in by_name[0]]
 
 
 def _places(services: Sequence[tuple[ServiceFinding | None, ...]]) -> list[_Place]:
-    found = []
+    places = []
     for each in services:
         first = each[0]
         assert first is not None  # noqa: S101  # the services are those of the first record
         tables = [{load_name(s, p): p for p in s.points} if s else {} for s in each]
         for load in tables[0]:
             points = tuple(table.get(load) for table in tables)
-            found.append(_Place(first.service, load, points, each))
-    return found
+            places.append(_Place(first.service, load, points, each))
+    return places
 
 
 def load_name(service: ServiceFinding, point: LoadPoint) -> str:
@@ -174,35 +174,35 @@ def _at_load(place: _Place, limits: Limits) -> list[Row]:
 
 def values(point: LoadPoint | None, name: str, q: float | None) -> list[float]:
     """The number of each restart; infinite where requests were lost or the queue grew."""
-    found: dict[int, float] = {}
+    results: dict[int, float] = {}
     for run in point.runs if point else ():
         value = run.cpu_ns if name == CPU else run.mean_ns if q is None else dict(run.sample).get(q)
         is_lost = run.is_believed and name == MEAN and value is None
         is_endless = point is not None and point.is_overloaded and run.grows and name != CPU
         if is_endless or is_lost:
-            found.setdefault(run.repeat, math.inf)
+            results.setdefault(run.repeat, math.inf)
         elif run.is_believed and value:
-            found.setdefault(run.repeat, value)
-    return list(found.values())
+            results.setdefault(run.repeat, value)
+    return list(results.values())
 
 
 def _ratio(first: Sequence[float], other: Sequence[float], limits: Limits) -> Ratio:
-    said = unpaired(first, other, limits.alpha)
-    lacking = "" if said.interval else _lacking(first, other)
+    result = unpaired(first, other, limits.alpha)
+    lacking = "" if result.interval else _lacking(first, other)
     return Ratio(
         value=geometric_mean(other),
         restarts=len(other),
-        ratio=said.ratio,
-        interval=said.interval,
-        p=said.p,
-        judgement=_first_word(said, limits),
+        ratio=result.ratio,
+        interval=result.interval,
+        p=result.p,
+        judgement=_first_word(result, limits),
         note=lacking,
     )
 
 
-def _first_word(said: Unpaired, limits: Limits) -> Judgement:
-    """Before Holm: *no difference* is said here already, for it is no alarm."""
-    ends = said.interval
+def _first_word(result: Unpaired, limits: Limits) -> Judgement:
+    """Before Holm: *no difference* is reported here already, for it is no alarm."""
+    ends = result.interval
     if ends and 1 / (1 + limits.same) <= ends.lo and ends.hi <= 1 + limits.same:
         return Judgement.SAME
     return Judgement.OPEN
@@ -279,14 +279,14 @@ def _judged(rows: Sequence[Row], limits: Limits) -> list[Row]:
             if side.ratio is not None and side.note == "":
                 p_values[f"{at}/{number}"] = side.p
     sure = holm.adjusted(p_values)
-    found = []
+    results = []
     for at, row in enumerate(rows):
         sides = tuple(
             _said(side, sure.get(f"{at}/{number}", 1.0), limits, is_rate=row.is_rate)
             for number, side in enumerate(row.sides)
         )
-        found.append(replace(row, sides=sides))
-    return found
+        results.append(replace(row, sides=sides))
+    return results
 
 
 def _said(side: Ratio, p: float, limits: Limits, *, is_rate: bool) -> Ratio:
@@ -306,27 +306,27 @@ def geometric_mean(values: Sequence[float]) -> float | None:
 
 
 def _whole(rows: Sequence[Row]) -> Judgement:
-    said = [side.judgement for row in rows for side in row.sides[1:]]
+    judgements = [side.judgement for row in rows for side in row.sides[1:]]
     for judgement in (Judgement.WORSE, Judgement.BETTER):
-        if judgement in said:
+        if judgement in judgements:
             return judgement
-    is_same = bool(said) and all(one is Judgement.SAME for one in said)
+    is_same = bool(judgements) and all(one is Judgement.SAME for one in judgements)
     return Judgement.SAME if is_same else Judgement.OPEN
 
 
 def differences(
-    found: Sequence[Findings], facts: Sequence[Mapping[str, str]]
+    findings: Sequence[Findings], facts: Sequence[Mapping[str, str]]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(what, its text in each record) that are not the same in all.
 
     Args:
-        found: what each record found.
+        findings: what each record found.
         facts: of each record's machine and study, in the order of showing.
     """
     keys = dict.fromkeys(key for table in facts for key in table)
     setups = [
         {f"{s.service}: {what}": how for s in one.services for what, how in s.setup}
-        for one in found
+        for one in findings
     ]
     own = dict.fromkeys(key for table in setups for key in table)
     rows = [(key, tuple(table.get(key, "–") for table in facts)) for key in keys]

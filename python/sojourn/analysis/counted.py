@@ -94,9 +94,9 @@ def asked_of(factor: FactorFinding) -> tuple[Effect, ...]:
 
 
 def _effects(factor: FactorFinding) -> Iterable[bool]:
-    settled, mine = _settled(factor), asked_of(factor)
-    yield from (one.what in settled or is_decided(one) for one in mine)
-    known = {one.what for one in mine}
+    settled, effects = _settled(factor), asked_of(factor)
+    yield from (one.what in settled or is_decided(one) for one in effects)
+    known = {one.what for one in effects}
     yield from (one.what in settled for one in factor.trends if one.what not in known)
 
 

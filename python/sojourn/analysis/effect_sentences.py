@@ -16,7 +16,7 @@ from sojourn.text.numbers import percent
 
 LIMIT, PEAK = "the highest load within QoS", "max RPS"  # the two rates that are compared
 UNLIKE = "the shield was not the same"  # so two levels do not compare
-TELLS_NOTHING = 1e4  # from one end of an interval to the other
+UNINFORMATIVE = 1e4  # from one end of an interval to the other
 ENDLESS = "that is more load than is served"
 
 
@@ -47,11 +47,16 @@ class Saying:
         if lost and not unlike and (side := self.contrast.endless(values)):
             return self._endless(number, side, len(logs))
         few = not lost and len(logs) < BLOCKS_MIN
-        if few and (found := incomplete_blocks.fitted(self.contrast, values)):
-            said = self.effect(
-                number, found.ratio, found.interval, blocks=found.blocks, reason="", unlike=unlike
+        if few and (result := incomplete_blocks.fitted(self.contrast, values)):
+            text = self.effect(
+                number,
+                result.ratio,
+                result.interval,
+                blocks=result.blocks,
+                reason="",
+                unlike=unlike,
             )
-            return _held(said, number.floor, found.spread)
+            return _held(text, number.floor, result.spread)
         value, interval = ratio(logs) if not lost else (None, None)
         if lost:
             where = f"it is infinite in {lost} of {len(logs)} blocks"
@@ -60,15 +65,15 @@ class Saying:
             reason = "no block has valid runs of both levels"
         else:
             reason = "" if interval else "one block gives no interval (see run.repeats)"
-        said = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
-        return _held(said, number.floor, self.contrast.spread(values, runs)) if logs else said
+        text = self.effect(number, value, interval, blocks=len(logs), reason=reason, unlike=unlike)
+        return _held(text, number.floor, self.contrast.spread(values, runs)) if logs else text
 
     def _endless(self, number: Number, side: int, blocks: int) -> Effect:
         """Of a number that only one of the levels keeps finite, in all blocks."""
-        said = self.effect(number, None, None, blocks=blocks, reason=ENDLESS, unlike="")
-        more, less = (said.level, said.base) if side > 0 else (said.base, said.level)
+        result = self.effect(number, None, None, blocks=blocks, reason=ENDLESS, unlike="")
+        more, less = (result.level, result.base) if side > 0 else (result.base, result.level)
         text = f"{number.what} grows without end with {self.name} = {more}, and not with {less}"
-        return replace(said, endless=side, sentence=f"{text}: {ENDLESS}")
+        return replace(result, endless=side, sentence=f"{text}: {ENDLESS}")
 
     def effect(
         self,
@@ -84,7 +89,7 @@ class Saying:
         reason = (unlike or reason) if value is not None else reason
         interval = None if reason else interval
         base, level = level_text(self.contrast.base), level_text(self.contrast.level)
-        said = f", {'but ' if value else 'for '}{reason}" if reason else ""
+        text = f", {'but ' if value else 'for '}{reason}" if reason else ""
         return Effect(
             what=number.what,
             is_time=number.is_time,
@@ -96,21 +101,21 @@ class Saying:
             blocks=blocks,
             reason=reason,
             doubt=number.doubt,
-            sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + said,
+            sentence=_words(number, f"with {self.name} = {level}", base, value, interval) + text,
         )
 
 
-def _held(said: Effect, floor: NoiseFloor | None, spread: float) -> Effect:
+def _held(effect: Effect, floor: NoiseFloor | None, spread: float) -> Effect:
     """The effect, held against what equal runs differ by."""
-    if not said.ratio or floor is None:
-        return said
+    if not effect.ratio or floor is None:
+        return effect
     apart = aa_noise_floor.gate(floor, spread)
-    is_noise = aa_noise_floor.is_within(floor, said.ratio, spread)
-    if said.interval and said.interval.hi / said.interval.lo > TELLS_NOTHING:
-        return replace(said, noise_gate=math.exp(apart), is_noise=is_noise)
+    is_noise = aa_noise_floor.is_within(floor, effect.ratio, spread)
+    if effect.interval and effect.interval.hi / effect.interval.lo > UNINFORMATIVE:
+        return replace(effect, noise_gate=math.exp(apart), is_noise=is_noise)
     tail = f", within the noise of equal runs ({percent(math.expm1(apart))})"
-    sentence = said.sentence + tail if is_noise else said.sentence
-    return replace(said, noise_gate=math.exp(apart), is_noise=is_noise, sentence=sentence)
+    sentence = effect.sentence + tail if is_noise else effect.sentence
+    return replace(effect, noise_gate=math.exp(apart), is_noise=is_noise, sentence=sentence)
 
 
 def _words(
@@ -122,7 +127,7 @@ def _words(
     beside = f"as {'long' if number.is_time else 'high'} {under} as with {base}"
     if interval is None:
         return f"{number.what} was {_digits(value)} times {beside}"
-    if interval.hi / interval.lo > TELLS_NOTHING:
+    if interval.hi / interval.lo > UNINFORMATIVE:
         return (
             f"{number.what} {under} cannot be compared with {base}: blocks differ by far too much"
         )

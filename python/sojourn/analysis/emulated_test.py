@@ -1,4 +1,4 @@
-"""What is said of a service that ran on translated CPUs."""
+"""What is reported about a service that ran on translated CPUs."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from sojourn.stats.log_ratio_contrasts import Contrast
 KEY = "services.web.place"
 
 
-def told(**emulated: bool) -> str:
+def doubt(**emulated: bool) -> str:
     """The doubt about `vm` beside `local`, by level: was it emulated?"""
     levels = [Setting.of({KEY: level}) for level in emulated]
-    found: Any = SimpleNamespace(
+    result: Any = SimpleNamespace(
         parts=[SimpleNamespace(levels=each) for each in levels],
-        found=[
+        findings=[
             SimpleNamespace(setup=((EMULATED, "why"),) if so else ()) for so in emulated.values()
         ],
     )
-    return factors._emulated(found, Contrast(tuple(levels), KEY, "local", "vm", False))  # noqa: FBT003
+    return factors._emulated(result, Contrast(tuple(levels), KEY, "local", "vm", False))  # noqa: FBT003
 
 
 @pytest.mark.parametrize("level", ["vm", "local"])
 def test_a_ratio_with_one_emulated_side_is_first_of_all_the_translators(level: str) -> None:
-    said = told(**{name: name == level for name in ("local", "vm")})
-    assert said.startswith(f"{level} was emulated (TCG)")
+    text = doubt(**{name: name == level for name in ("local", "vm")})
+    assert text.startswith(f"{level} was emulated (TCG)")
 
 
 def test_alike_sides_compare() -> None:
-    assert told(local=False, vm=False) == told(local=True, vm=True) == ""
+    assert doubt(local=False, vm=False) == doubt(local=True, vm=True) == ""
 
 
 def test_a_service_that_was_emulated_is_doubted() -> None:
-    (said,) = service._circumstances((("place", "vm"), (EMULATED, "no /dev/kvm")))
-    assert "times are a translator's" in said
+    (text,) = service._circumstances((("place", "vm"), (EMULATED, "no /dev/kvm")))
+    assert "times are a translator's" in text
     assert not list(service._circumstances((("place", "vm"),)))

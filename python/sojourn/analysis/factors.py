@@ -28,12 +28,12 @@ from sojourn.text.numbers import load_share, percentile
 
 MEDIAN, TAIL = 0.5, 0.99
 BORDER_LEVEL = 0.9  # of the intervals of how much load fits
-PLACE = ".place"  # of a service: its mean is told too (C17)
-TOLD = 0.7  # load whose tail stands in the sentence, or the nearest that can be told (C7)
+PLACE = ".place"  # of a service: its mean is reported too (C17)
+SENTENCE_LOAD = 0.7  # load whose tail is in the sentence, or the nearest that can be told (C7)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Shown:
     """An effect, with the load of a time as a share of max RPS, and whether it is of a tail."""
 
     effect: Effect
@@ -43,24 +43,24 @@ class _Told:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the question is about it: a median only stands beside a tail."""
+        """Whether the question is about it: a median only is beside a tail."""
         return self.is_tail or self.is_mean or not self.effect.is_time
 
 
 def effects(
-    study: Study, parts: Sequence[Part], found: Sequence[ServiceFinding]
+    study: Study, parts: Sequence[Part], findings: Sequence[ServiceFinding]
 ) -> tuple[FactorFinding, ...]:
     """What each factor does to each service that feels it.
 
     Args:
         study: with its factors.
         parts: all services under all combinations.
-        found: of each part, in the same order.
+        findings: of each part, in the same order.
     """
     services: list[Combinations] = []
     for label in dict.fromkeys(part.spec.label for part in parts):
-        mine = [n for n, part in enumerate(parts) if part.spec.label == label]
-        of = (tuple(parts[n] for n in mine), tuple(found[n] for n in mine))
+        own = [n for n, part in enumerate(parts) if part.spec.label == label]
+        of = (tuple(parts[n] for n in own), tuple(findings[n] for n in own))
         services.append(Combinations(study, *of))
     each = [
         _factor(service, key)
@@ -69,8 +69,8 @@ def effects(
         if len(service.levels(key)) > 1
     ]
     outward = filter(None, map(_outward, services))
-    told = (*workers.findings(study, parts), *pace.findings(study, parts, found))
-    return (*outward, *each, *told)
+    reports = (*workers.findings(study, parts), *pace.findings(study, parts, findings))
+    return (*outward, *each, *reports)
 
 
 def _outward(service: Combinations) -> FactorFinding | None:
@@ -90,43 +90,43 @@ def _factor(service: Combinations, key: str) -> FactorFinding:
     cells = tuple(part.levels for part in service.parts)
     is_fraction = service.study.design.kind == "fractional" and service.study.is_whole
     contrasts = [Contrast(cells, key, levels[0], level, is_fraction) for level in levels[1:]]
-    found = [told for contrast in contrasts for told in _numbers(service, contrast, name)]
+    results = [report for contrast in contrasts for report in _numbers(service, contrast, name)]
     mixed = aliases(service.study, service.study.factors_of(service.label), key)
-    trends = tuple(_trends(service, key, name, found))
+    trends = tuple(_trends(service, key, name, results))
     doubts = dict.fromkeys(_emulated(service, contrast) for contrast in contrasts)
     return FactorFinding(
         service=service.label,
         key=key,
         name=name,
         levels=tuple(map(level_text, levels)),
-        effects=tuple(told.effect for told in found),
+        effects=tuple(reported.effect for reported in results),
         aliases=mixed,
         sentence=_sentence(
-            service.label, _with(trends, _told(found)), mixed, [*filter(None, doubts)]
+            service.label, _with(trends, _most_important(results)), mixed, [*filter(None, doubts)]
         ),
         trends=trends,
-        asked=tuple(dict.fromkeys(told.effect.what for told in found if told.is_asked)),
-        paper=paper_factors.said(service.parts[0].spec.kind, key, levels),
+        asked=tuple(dict.fromkeys(notice.effect.what for notice in results if notice.is_asked)),
+        paper=paper_factors.statements_on(service.parts[0].spec.kind, key, levels),
     )
 
 
 def _is_searched(part: Part) -> bool:
     """Whether the highest load within a target is asked of it."""
-    return part.spec.qos is not None and part.given.questions.axis_search in part.spec.measure
+    return part.spec.qos is not None and part.data.questions.axis_search in part.spec.measure
 
 
-def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_Told]:
+def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_Shown]:
     """Each number's effect, the one that is asked for most first."""
     unlike = _unlike(service, contrast)
-    said, emulated = Saying(contrast, name), _emulated(service, contrast)
-    floor = aa_noise_floor.pooled([f.noise_floor for f in service.found if f.noise_floor])
+    saying, emulated = Saying(contrast, name), _emulated(service, contrast)
+    floor = aa_noise_floor.pooled([f.noise_floor for f in service.findings if f.noise_floor])
     if any(map(_is_searched, service.parts)):
         value, interval = combined(contrast, block_values.limits(service))
         reason = "" if interval else "how much load fits has no closed interval under some levels"
         number = Number(LIMIT, is_time=False, coverage=BORDER_LEVEL, doubt=emulated)
-        yield _Told(said.effect(number, value, interval, reason=reason, unlike=unlike))
-    q = service.found[0].qos.q if service.found[0].qos else TAIL
-    for load in sorted({p.fraction for f in service.found for p in f.points}):
+        yield _Shown(saying.effect(number, value, interval, reason=reason, unlike=unlike))
+    q = service.findings[0].qos.q if service.findings[0].qos else TAIL
+    for load in sorted({p.fraction for f in service.findings for p in f.points}):
         for quantile in dict.fromkeys((q, MEDIAN)):
             number = Number(
                 f"{percentile(quantile)} at {load_share(load)} load",
@@ -137,8 +137,8 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
                 floor=floor if floor and floor.q == quantile else None,
             )
             times, runs = block_values.times(service, load, quantile)
-            of = said.of_blocks(number, times, unlike=unlike, runs=runs)
-            yield _Told(of, load, is_tail=quantile != MEDIAN)
+            of = saying.of_blocks(number, times, unlike=unlike, runs=runs)
+            yield _Shown(of, load, is_tail=quantile != MEDIAN)
         if contrast.factor.endswith(PLACE):
             number = Number(
                 f"the mean at {load_share(load)} load",
@@ -146,13 +146,13 @@ def _numbers(service: Combinations, contrast: Contrast, name: str) -> Iterator[_
                 doubt=block_values.late(service, load, None),
             )
             times, runs = block_values.times(service, load, None)
-            of = said.of_blocks(number, times, unlike=unlike, runs=runs)
-            yield _Told(of, load, is_mean=True)
+            of = saying.of_blocks(number, times, unlike=unlike, runs=runs)
+            yield _Shown(of, load, is_mean=True)
     peaks = block_values.peaks(service)
     borrowed = [part for part in service.parts if not part.has_axis]  # theirs is another's
     if peaks and (not borrowed or any(contrast.weights(block) for block in peaks.values())):
         number = Number(PEAK, is_time=False, doubt=emulated)
-        yield _Told(said.of_blocks(number, peaks, unlike=unlike))
+        yield _Shown(saying.of_blocks(number, peaks, unlike=unlike))
 
 
 def _unlike(service: Combinations, contrast: Contrast) -> str:
@@ -163,34 +163,34 @@ def _unlike(service: Combinations, contrast: Contrast) -> str:
     shields: dict[str, set[str]] = {}
     for part in service.parts:
         level = level_text(part.levels[contrast.factor])
-        for one in part.given.measured:
+        for one in part.data.measured:
             is_believed = one.outcome.verdict is not Verdict.UNKNOWN
             if one.outcome.point.phase is Phase.SWEEP and is_believed:
                 shields.setdefault(level, set()).add(one.outcome.shield)
     sides = [shields.get(level_text(one), set()) for one in (contrast.base, contrast.level)]
     if not all(sides) or sides[0] == sides[1]:
         return ""
-    said = " and ".join("/".join(sorted(side)) for side in sides)
-    return f"{UNLIKE} ({said}): run with --no-shield to compare"
+    text = " and ".join("/".join(sorted(side)) for side in sides)
+    return f"{UNLIKE} ({text}): run with --no-shield to compare"
 
 
 def _emulated(service: Combinations, contrast: Contrast) -> str:
     """That one side alone ran on translated CPUs: the ratio is a translator's first of all."""
-    found: dict[bool, set[str]] = {True: set(), False: set()}
-    for part, finding in zip(service.parts, service.found, strict=True):
+    results: dict[bool, set[str]] = {True: set(), False: set()}
+    for part, finding in zip(service.parts, service.findings, strict=True):
         level = level_text(part.levels[contrast.factor])
-        found[EMULATED in dict(finding.setup)].add(level)
+        results[EMULATED in dict(finding.setup)].add(level)
     sides = [level_text(one) for one in (contrast.base, contrast.level)]
-    emulated = [side for side in sides if side in found[True]]
-    if len(emulated) != 1 or emulated[0] in found[False]:
+    emulated = [side for side in sides if side in results[True]]
+    if len(emulated) != 1 or emulated[0] in results[False]:
         return ""
     return f"{emulated[0]} was emulated (TCG): a ratio to it is first of all what translating costs"
 
 
-def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
+def aliases(study: Study, effect: Collection[str], key: str) -> tuple[str, ...]:
     """Effects of two factors together that a fraction mixes with this one.
 
-    A product with a factor that is not felt is nothing.
+    A product with a factor that is not in force is nothing.
     """
     factors = list(study.factors)
     fraction = study.design.fraction_of(study.factors)
@@ -201,10 +201,12 @@ def aliases(study: Study, felt: Collection[str], key: str) -> tuple[str, ...]:
         [factor for n, factor in enumerate(factors) if word.bits >> n & 1]
         for word in fraction.aliases(1 << factors.index(key))
     )
-    return tuple(" with ".join(called[f] for f in word) for word in words if {*felt} >= set(word))
+    return tuple(" with ".join(called[f] for f in word) for word in words if {*effect} >= set(word))
 
 
-def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) -> Iterator[Trend]:
+def _trends(
+    service: Combinations, key: str, name: str, results: Sequence[_Shown]
+) -> Iterator[Trend]:
     """What levels that are amounts do in order, of the tail at one load and of max RPS.
 
     None where two levels do not compare for another reason, which the effects then say.
@@ -216,9 +218,9 @@ def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) 
     pairs = (Contrast(cells, key, ordered[0], level, is_fraction=False) for level in ordered[1:])
     if any(_unlike(service, contrast) for contrast in pairs):
         return
-    texts, q = tuple(map(level_text, ordered)), service.found[0].qos
+    texts, q = tuple(map(level_text, ordered)), service.findings[0].qos
     tail = q.q if q else TAIL
-    if near := _near([one for one in found if one.is_tail]):
+    if near := _near([one for one in results if one.is_tail]):
         times, _ = block_values.times(service, near.load, tail)
         logs = ordered_levels.logs(key, ordered, times)
         what = f"{percentile(tail)} at {load_share(near.load)} load"
@@ -228,33 +230,33 @@ def _trends(service: Combinations, key: str, name: str, found: Sequence[_Told]) 
         yield trend.of(trend.Ladder(PEAK, name, texts, ordered_levels.logs(key, ordered, peaks)))
 
 
-def _near(tails: Sequence[_Told]) -> _Told | None:
-    """The tail at the load that is told, or at the nearest of which something is known."""
+def _near(tails: Sequence[_Shown]) -> _Shown | None:
+    """The tail at the load that is reported, or at the nearest of which something is known."""
     known = [t for t in tails if t.effect.interval] or [t for t in tails if t.effect.ratio]
-    return min(known or tails, key=lambda one: abs(one.load - TOLD), default=None)
+    return min(known or tails, key=lambda one: abs(one.load - SENTENCE_LOAD), default=None)
 
 
-def _told(found: Sequence[_Told]) -> list[Effect]:
+def _most_important(results: Sequence[_Shown]) -> list[Effect]:
     """The effects that matter most: how much load fits, the tail at one load, max RPS."""
-    told: list[Effect] = []
-    for level in dict.fromkeys(one.effect.level for one in found):
-        mine = [one for one in found if one.effect.level == level]
-        near = _near([one for one in mine if one.is_tail])
-        told += [one.effect for one in mine if not one.effect.is_time]
-        told += [near.effect] if near else []
-        told += [one.effect for one in mine if near and one.is_mean and one.load == near.load]
-    return sorted(told, key=lambda effect: effect.interval is None)  # what is known first
+    reports: list[Effect] = []
+    for level in dict.fromkeys(one.effect.level for one in results):
+        own = [one for one in results if one.effect.level == level]
+        near = _near([one for one in own if one.is_tail])
+        reports += [one.effect for one in own if not one.effect.is_time]
+        reports += [near.effect] if near else []
+        reports += [one.effect for one in own if near and one.is_mean and one.load == near.load]
+    return sorted(reports, key=lambda effect: effect.interval is None)  # what is known first
 
 
-def _with(trends: Sequence[Trend], told: Sequence[Effect]) -> list[Effect | Trend]:
+def _with(trends: Sequence[Trend], reports: Sequence[Effect]) -> list[Effect | Trend]:
     """Trends say it of all levels; what has none, or none that is known, is told level by level."""
     known = {one.what: one for one in trends if one.kind != UNKNOWN}
-    return [*known.values(), *(one for one in told if one.what not in known)]
+    return [*known.values(), *(one for one in reports if one.what not in known)]
 
 
 def _sentence(
-    label: str, told: Sequence[Effect | Trend], also: Sequence[str], doubts: Sequence[str]
+    label: str, reports: Sequence[Effect | Trend], also: Sequence[str], doubts: Sequence[str]
 ) -> str:
-    said = "; ".join([*(one.sentence for one in told), *doubts]) if told else ""
+    text = "; ".join([*(one.sentence for one in reports), *doubts]) if reports else ""
     mixed = f" (confounded with the effect of {', '.join(also)})" if also else ""
-    return f"{label}: {said}{mixed}." if said else ""
+    return f"{label}: {text}{mixed}." if text else ""

@@ -75,68 +75,68 @@ def played(
     return StudyData(study=study, measured=tuple(done), questions=PLANS)
 
 
-def effect(found: Findings, factor: str, what: str) -> Effect:
-    [of] = [f for f in found.factors if f.name == factor]
+def effect(findings: Findings, factor: str, what: str) -> Effect:
+    [of] = [f for f in findings.factors if f.name == factor]
     return next(e for e in of.effects if e.what == what)
 
 
-def test_effects_of_several_factors_are_told_apart() -> None:
-    found = analysis.study(played(asked(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64")), answers())
+def test_effects_of_several_factors_are_distinguished() -> None:
+    result = analysis.study(played(asked(f"{THREADS}=1,2", f"{CONNECTIONS}=16,64")), answers())
     for factor, ratio in (("threads", 2.0), ("connections", 1.5)):
         for what in ("p99 at 70 % load", "p50 at 30 % load"):
-            one = effect(found, factor, what)
+            one = effect(result, factor, what)
             assert one.interval is not None
             assert one.ratio == pytest.approx(ratio, rel=0.15)
             assert one.interval.lo < (one.ratio or 0) < one.interval.hi
             assert one.interval.hi / one.interval.lo < 1.6
             assert one.blocks == 3
-        peak = effect(found, factor, "max RPS")
+        peak = effect(result, factor, "max RPS")
         assert peak.ratio == pytest.approx(1 / ratio, rel=0.05)
-    assert len(found.services) == 4
-    titles = {s.service for s in found.services}
+    assert len(result.services) == 4
+    titles = {s.service for s in result.services}
     assert "memcached, threads = 2, connections = 16" in titles
-    assert {s.label for s in found.services} == {"memcached"}
-    assert all(len(point.runs) == 3 for s in found.services for point in s.points)
-    [sentence] = [f.sentence for f in found.factors if f.name == "threads"]
+    assert {s.label for s in result.services} == {"memcached"}
+    assert all(len(point.runs) == 3 for s in result.services for point in s.points)
+    [sentence] = [f.sentence for f in result.factors if f.name == "threads"]
     assert "p99 at 70 % load is" in sentence
     assert "as long with threads = 2 as with 1" in sentence
-    assert sentence in found.answer
+    assert sentence in result.answer
 
 
-def test_what_a_place_costs_is_told_of_the_mean_as_well() -> None:
+def test_what_a_place_costs_is_reported_for_the_mean_as_well() -> None:
     """C17: the ratio of mean and p99 to bare metal, at a share of its max RPS."""
 
     def in_place(point: Point) -> float:
         return 1.5 if point.setting[PLACE] == "runc" else 1.0
 
     study = asked(f"{PLACE}=local,runc", sets=('services.memcached.axis="local"',))
-    found = analysis.study(played(study, slow=in_place), answers())
+    result = analysis.study(played(study, slow=in_place), answers())
     for what in ("the mean at 30 % load", "p99 at 30 % load"):
-        one = effect(found, "place", what)
+        one = effect(result, "place", what)
         assert one.ratio == pytest.approx(1.5, rel=0.15)
         assert one.interval is not None
         assert one.interval.lo < (one.ratio or 0) < one.interval.hi
-    [of] = found.factors
+    [of] = result.factors
     assert "the mean at 70 % load" in of.sentence
     assert "p99 at 70 % load" in of.sentence
     assert not [e for e in of.effects if e.what == "max RPS"]  # there is one, that of `local`
 
 
-def test_an_effect_that_equal_runs_have_too_is_said_to_be_within_their_noise() -> None:
+def test_an_effect_that_equal_runs_have_too_is_reported_as_within_their_noise() -> None:
     # Nothing comes of the first factor; the second makes times 1.5 times as long.
     place = "services.memcached.load.threads"
-    found = analysis.study(
+    result = analysis.study(
         played(asked(f"{place}=1,2", f"{CONNECTIONS}=16,64", repeats=4)), answers()
     )
-    nothing = effect(found, "threads", "p99 at 70 % load")
+    nothing = effect(result, "threads", "p99 at 70 % load")
     assert nothing.noise_gate is not None
     assert 1 < nothing.noise_gate < 1.2
     assert nothing.is_noise
     assert "within the noise of equal runs" in nothing.sentence
-    real = effect(found, "connections", "p99 at 70 % load")
+    real = effect(result, "connections", "p99 at 70 % load")
     assert not real.is_noise
     assert "within the noise" not in real.sentence
-    median = effect(found, "threads", "p50 at 70 % load")
+    median = effect(result, "threads", "p50 at 70 % load")
     assert median.noise_gate is None  # pairs were compared by another quantile
 
 
@@ -153,22 +153,22 @@ def test_one_block_tells_no_interval() -> None:
 
 
 def test_runs_that_are_not_believed_decide_nothing() -> None:
-    found = analysis.study(played(asked(f"{THREADS}=1,2"), is_bad="threads=2"), answers())
-    one = effect(found, "threads", "p99 at 70 % load")
+    result = analysis.study(played(asked(f"{THREADS}=1,2"), is_bad="threads=2"), answers())
+    one = effect(result, "threads", "p99 at 70 % load")
     assert (one.ratio, one.interval, one.blocks) == (None, None, 0)
     assert "no block has valid runs of both" in one.reason
-    assert effect(found, "threads", "max RPS").interval is not None
+    assert effect(result, "threads", "max RPS").interval is not None
 
 
 def test_requests_that_were_lost_are_infinitely_late_and_no_block_is_left_out() -> None:
     study = asked(f"{THREADS}=1,2")
     in_one_block = f"sweep/b1/load=0.7,{THREADS}=2"
-    found = analysis.study(played(study, loses=in_one_block), answers())
-    one = effect(found, "threads", "p99 at 70 % load")
+    result = analysis.study(played(study, loses=in_one_block), answers())
+    one = effect(result, "threads", "p99 at 70 % load")
     assert (one.ratio, one.interval) == (None, None)
     assert "infinite in 1 of 3 blocks" in one.sentence
-    assert effect(found, "threads", "p99 at 30 % load").blocks == 3
-    assert effect(found, "threads", "p50 at 70 % load").interval is not None
+    assert effect(result, "threads", "p99 at 30 % load").blocks == 3
+    assert effect(result, "threads", "p50 at 70 % load").interval is not None
 
 
 def test_a_queue_that_grows_in_every_block_is_an_answer_that_no_ratio_has() -> None:
@@ -177,16 +177,16 @@ def test_a_queue_that_grows_in_every_block_is_an_answer_that_no_ratio_has() -> N
     def overloaded(point: Point) -> bool:
         return point.setting.get(THREADS) == 2 and point.fraction == 0.7
 
-    found = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
-    one = effect(found, "threads", "p99 at 70 % load")
+    result = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
+    one = effect(result, "threads", "p99 at 70 % load")
     assert (one.endless, one.ratio, one.interval) == (1, None, None)
     assert one.sentence == (
         "p99 at 70 % load grows without end with threads = 2, and not with 1: that is more load "
         "than is served"
     )
     assert counted.is_decided(one)
-    assert not effect(found, "threads", "p99 at 30 % load").endless
-    point = next(p for s in found.services if s.levels for p in s.points if p.is_overloaded)
+    assert not effect(result, "threads", "p99 at 30 % load").endless
+    point = next(p for s in result.services if s.levels for p in s.points if p.is_overloaded)
     assert (point.fraction, point.verdict, point.is_believed) == (0.7, Verdict.VIOLATED, False)
 
     other = analysis.study(played(asked(f"{THREADS}=2,1"), grows=overloaded), answers())
@@ -197,79 +197,79 @@ def test_a_queue_that_grows_in_some_blocks_or_once_is_no_such_answer() -> None:
     def overloaded(point: Point) -> bool:
         return point.setting.get(THREADS) == 2 and point.fraction == 0.7 and point.repeat > 0
 
-    found = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
-    one = effect(found, "threads", "p99 at 70 % load")
+    result = analysis.study(played(asked(f"{THREADS}=1,2"), grows=overloaded), answers())
+    one = effect(result, "threads", "p99 at 70 % load")
     assert (one.endless, one.blocks, one.interval) == (0, 3, None)
     assert "infinite in 2 of 3 blocks" in one.sentence
     once = played(asked(f"{THREADS}=1,2", repeats=1), grows=lambda p: slow(p) > 1)
     alone = analysis.study(once, answers())
     assert not effect(alone, "threads", "p99 at 70 % load").endless, "one run grows by chance"
-    given = played(asked(f"{THREADS}=1,2"), grows=lambda p: p.fraction == 0.7)
-    both = analysis.study(given, answers())
+    data = played(asked(f"{THREADS}=1,2"), grows=lambda p: p.fraction == 0.7)
+    both = analysis.study(data, answers())
     one = effect(both, "threads", "p99 at 70 % load")
     assert (one.endless, counted.is_decided(one)) == (0, False)
     assert "infinite in 3 of 3 blocks" in one.sentence
 
 
 def test_levels_under_different_shields_are_not_compared() -> None:
-    given = played(asked(f"{THREADS}=1,2"))
+    data = played(asked(f"{THREADS}=1,2"))
     shielded = tuple(
         replace(m, outcome=replace(m.outcome, shield="priority"))
         if m.outcome.point.setting[THREADS] == 1
         else m
-        for m in given.measured
+        for m in data.measured
     )
     one = effect(
-        analysis.study(replace(given, measured=shielded), answers()), "threads", "p99 at 70 % load"
+        analysis.study(replace(data, measured=shielded), answers()), "threads", "p99 at 70 % load"
     )
     assert one.interval is None
     assert "shield was not the same" in one.reason
 
 
 def test_a_run_that_is_not_believed_says_nothing_of_the_shield() -> None:
-    given = played(asked(f"{THREADS}=1,2"))
+    data = played(asked(f"{THREADS}=1,2"))
     doubted = tuple(
         replace(m, outcome=replace(m.outcome, shield="priority", verdict=Verdict.UNKNOWN))
         if m.outcome.point.repeat == 0 and m.outcome.point.setting[THREADS] == 2
         else m
-        for m in given.measured
+        for m in data.measured
     )
     one = effect(
-        analysis.study(replace(given, measured=doubted), answers()), "threads", "p99 at 70 % load"
+        analysis.study(replace(data, measured=doubted), answers()), "threads", "p99 at 70 % load"
     )
     assert "shield" not in one.reason
 
 
-def test_a_fraction_says_what_it_cannot_tell_apart() -> None:
+def test_a_fraction_names_the_effects_that_it_cannot_distinguish() -> None:
     study = asked(
         f"{THREADS}=1,2",
         f"{CONNECTIONS}=16,64",
         "services.memcached.params.value_bytes=100,200",
         sets=('design.kind="fractional"', "design.p=1"),
     )
-    found = analysis.study(played(study), answers())
-    assert len(found.services) == 4
-    of = {factor.name: factor for factor in found.factors}
+    result = analysis.study(played(study), answers())
+    assert len(result.services) == 4
+    of = {factor.name: factor for factor in result.factors}
     assert of["threads"].aliases == ("connections with value_bytes",)
     assert "confounded with the effect of connections with value_bytes" in of["threads"].sentence
-    one = effect(found, "threads", "p99 at 70 % load")
+    one = effect(result, "threads", "p99 at 70 % load")
     assert one.ratio == pytest.approx(2, rel=0.15)
-    none = effect(found, "value_bytes", "p99 at 70 % load")
+    none = effect(result, "value_bytes", "p99 at 70 % load")
     assert none.ratio == pytest.approx(1, rel=0.15)
 
 
 def test_a_study_without_factors_has_no_effects() -> None:
-    found = analysis.study(played(asked()), answers())
-    assert found.factors == ()
-    [service] = found.services
+    result = analysis.study(played(asked()), answers())
+    assert result.factors == ()
+    [service] = result.services
     assert (service.service, service.levels) == ("memcached", ())
 
 
 def test_a_neighbour_shares_the_load_axis_of_the_service_alone() -> None:
-    found = analysis.study(played(asked("neighbour=none,spin")), answers())
-    axes = {s.service: s.max_rps for s in found.services}
+    result = analysis.study(played(asked("neighbour=none,spin")), answers())
+    axes = {s.service: s.max_rps for s in result.services}
     assert axes["memcached, neighbour = spin"] == axes["memcached, neighbour = none"]
-    [factor] = found.factors
+    [factor] = result.factors
     assert "max RPS" not in [e.what for e in factor.effects]
 
 
@@ -277,10 +277,10 @@ def test_levels_that_are_numbers_have_a_trend_and_the_sentence_says_it() -> None
     def with_three(point: Point) -> float:
         return {16: 1.0, 32: 1.0, 64: 3.0}[int(point.setting.get(CONNECTIONS) or 16)]
 
-    found = analysis.study(
+    result = analysis.study(
         played(asked(f"{CONNECTIONS}=64,16,32", repeats=4), slow=with_three), answers()
     )
-    [one] = found.factors
+    [one] = result.factors
     tail, peak = one.trends
     assert (tail.what, tail.kind, tail.levels) == ("p99 at 70 % load", "cliff", ("16", "32", "64"))
     assert tail.blocks == 4
@@ -301,7 +301,7 @@ def test_two_levels_and_words_have_no_trend() -> None:
     assert [f.trends for f in words.factors] == [()]
 
 
-def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() -> None:
+def test_a_twin_represents_a_run_that_is_not_believed_and_both_are_averaged() -> None:
     study = spec.load(
         "max_load_memcached",
         profile="quick",
@@ -310,16 +310,16 @@ def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() ->
     )
     whole = effect(analysis.study(played(study), answers()), "threads", "p99 at 70 % load")
     bad = "/b0/load=0.7,services.memcached.params.threads=2"
-    given = played(study, is_bad=bad)
-    kept = [m for m in given.measured if bad not in m.outcome.point.key]
+    data = played(study, is_bad=bad)
+    selected = [m for m in data.measured if bad not in m.outcome.point.key]
     twins = [
-        m for m in given.measured if bad in m.outcome.point.key and "twin" in m.outcome.point.key
+        m for m in data.measured if bad in m.outcome.point.key and "twin" in m.outcome.point.key
     ]
     assert twins, "the quick study has A/A pairs"
     believed = [
         m for m in played(study).measured if m.outcome.point.key == twins[0].outcome.point.key
     ]
-    both = replace(given, measured=(*kept, *believed))
+    both = replace(data, measured=(*selected, *believed))
     one = effect(analysis.study(both, answers()), "threads", "p99 at 70 % load")
     assert (whole.blocks, one.blocks) == (3, 3), "the block is told by the twin alone"
     assert one.noise_gate is not None
@@ -327,10 +327,10 @@ def test_a_twin_stands_for_a_run_that_is_not_believed_and_both_are_averaged() ->
     assert one.noise_gate > whole.noise_gate * 0.9, "fewer runs, more chance"
 
 
-def test_the_sentence_of_many_combinations_says_of_which_it_is_and_is_said_once() -> None:
-    found = analysis.study(played(asked(f"{THREADS}=1,2,4")), answers())
-    assert found.answer.count("keeps p99") <= 3
-    assert "With threads = " in found.answer or "Under all 3 combinations: " in found.answer
+def test_the_sentence_of_many_combinations_says_of_which_it_is_and_is_reported_once() -> None:
+    result = analysis.study(played(asked(f"{THREADS}=1,2,4")), answers())
+    assert result.answer.count("keeps p99") <= 3
+    assert "With threads = " in result.answer or "Under all 3 combinations: " in result.answer
 
 
 def test_an_interval_that_tells_nothing_is_not_read_out() -> None:
@@ -349,7 +349,7 @@ def test_an_interval_that_tells_nothing_is_not_read_out() -> None:
     assert "times (" not in one.sentence
 
 
-def test_sentences_that_are_alike_are_said_once_and_unknown_ones_last() -> None:
+def test_sentences_that_are_alike_are_reported_once_and_unknown_ones_last() -> None:
     services = analysis.study(played(asked(f"{THREADS}=1,2,4")), answers()).services
     assert _headlines(services, ["Whether b.", "It a.", "Whether b."]) == [
         "With threads = 2: it a.",

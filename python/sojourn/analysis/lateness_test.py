@@ -40,8 +40,8 @@ def test_what_stops_left_behind_is_a_part_of_what_the_lag_leaves() -> None:
 
 def test_a_load_s_quantiles_carry_the_lag() -> None:
     point = load_point.gather([judged({0.5: 10.0, 0.99: 2e4})], None, None, None)
-    found = {e.q: e.lateness_ns for e in point.quantiles}
-    assert (found[0.5], found[0.99]) == (0.0, 2e4)
+    results = {e.q: e.lateness_ns for e in point.quantiles}
+    assert (results[0.5], results[0.99]) == (0.0, 2e4)
 
 
 def test_a_run_and_its_load_are_upper_bounds_alike() -> None:
@@ -49,6 +49,6 @@ def test_a_run_and_its_load_are_upper_bounds_alike() -> None:
     point = load_point.gather([one], None, None, None)
     of_run = dict(one.run.lateness_ns)
     assert set(of_run) == {None, *(e.q for e in point.quantiles if e.value is not None)}
-    for found in (point.mean, *point.quantiles):
-        assert found.value is None or found.lateness_ns == pytest.approx(found.value / 3)
+    for result in (point.mean, *point.quantiles):
+        assert result.value is None or result.lateness_ns == pytest.approx(result.value / 3)
     assert not judged({}).run.lateness_ns

@@ -1,7 +1,7 @@
 """All runs at one load, put together.
 
 Histograms are merged, never the quantiles of runs or of slices (M14). Each restart keeps its own
-value, and the interval across them stands beside the one within (M15).
+value, and the interval across them is beside the one within (M15).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def gather(
     judged: Sequence[Judged],
     qos: Qos | None,
     max_rps: float | None,
-    said: Posterior | None,
+    fitted: Posterior | None,
     *,
     confidence: float = 0.95,
 ) -> LoadPoint:
-    """All runs at one load; `judged` holds at least one, `said` is of all runs of the service."""
+    """All runs at one load; `judged` holds at least one, `fitted` is of all runs of the service."""
     believed = [j for j in judged if j.is_believed]
     together = runs.merged(believed)
     decisive = qos.q if qos else 0.99
@@ -45,7 +45,7 @@ def gather(
     fraction = judged[0].run.fraction
     if fraction is None:
         fraction = offered / max_rps if max_rps else 0.0
-    p = said.holds_at(offered) if said else None
+    p = fitted.holds_at(offered) if fitted else None
     is_overloaded = not believed and sum(j.run.grows for j in judged) >= GROWN_ENOUGH
     verdict, reasons = _verdict(judged, believed, p)
     if is_overloaded and qos:  # what grows without end misses every bound
@@ -112,33 +112,33 @@ def _quantile(believed: Sequence[Judged], together: Times, q: float, confidence:
     if not believed:
         return _none(q)
     shrink = runs.ratio(believed, q, confidence)
-    found = quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
-    found = replace(found, lateness_ns=runs.lateness_ns(believed, q, found.value))
+    estimate = quantiles.estimate(together, q, correlation=shrink, confidence=confidence)
+    estimate = replace(estimate, lateness_ns=runs.lateness_ns(believed, q, estimate.value))
     own = [
         value for j in believed for at, value in j.run.quantiles if at == q and value is not None
     ]
-    if found.refused or len(own) < len(believed):
-        return found
-    return replace(found, across_restarts=restarts.interval(own, confidence=confidence))
+    if estimate.refused or len(own) < len(believed):
+        return estimate
+    return replace(estimate, across_restarts=restarts.interval(own, confidence=confidence))
 
 
 def _mean(believed: Sequence[Judged], together: Times, confidence: float) -> Estimate:
     if not believed:
         return _none(None)
     shrink = runs.ratio(believed, None, confidence)
-    found = quantiles.mean_estimate(together, correlation=shrink, confidence=confidence)
-    found = replace(found, lateness_ns=runs.lateness_ns(believed, None, found.value))
+    estimate = quantiles.mean_estimate(together, correlation=shrink, confidence=confidence)
+    estimate = replace(estimate, lateness_ns=runs.lateness_ns(believed, None, estimate.value))
     own = [j.run.mean_ns for j in believed if j.run.mean_ns is not None]
-    if found.refused or len(own) < len(believed):
-        return found
-    return replace(found, across_restarts=restarts.interval(own, confidence=confidence))
+    if estimate.refused or len(own) < len(believed):
+        return estimate
+    return replace(estimate, across_restarts=restarts.interval(own, confidence=confidence))
 
 
 def _distribution(together: Times) -> tuple[tuple[float, float], ...]:
     """Points of the full distribution, no further into the tail than ten requests carry."""
     shares = [float(s) for s in _SHARES if (1 - s) * together.n >= _TAIL_NEEDS]
-    found = ((share, together.quantile(share)) for share in shares)
-    return tuple((share, value) for share, value in found if value is not None)
+    results = ((share, together.quantile(share)) for share in shares)
+    return tuple((share, value) for share, value in results if value is not None)
 
 
 def _none(q: float | None) -> Estimate:

@@ -42,9 +42,9 @@ def doubted(judged: Judged) -> Judged:
 
 
 def gathered(*judged: Judged, p: float | None = None, max_rps: float | None = None) -> LoadPoint:
-    said = None if p is None else Posterior(rps=(1_000.0, 9_000.0), holds=(p, p))
-    qos = Qos(q=0.99, bound_ns=1e6, rule="given") if said else None
-    return load_point.gather(judged, qos, max_rps, said)
+    text = None if p is None else Posterior(rps=(1_000.0, 9_000.0), holds=(p, p))
+    qos = Qos(q=0.99, bound_ns=1e6, rule="given") if text else None
+    return load_point.gather(judged, qos, max_rps, text)
 
 
 def student(values: list[float]) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def student(values: list[float]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("means", [(1e5, 1.1e5, 1.3e5), (1e5, 1.1e5, 1.3e5, 1.2e5)])
-def test_the_spread_of_restarts_stands_beside_the_interval_within(means: tuple[float, ...]) -> None:
+def test_the_spread_of_restarts_is_beside_the_interval_within(means: tuple[float, ...]) -> None:
     """Starts that differ by a tenth: no number of requests within them says so."""
     judged = [run(mean, seed=n) for n, mean in enumerate(means)]
     point = gathered(*judged)
@@ -145,7 +145,7 @@ def test_the_distribution_is_drawn_no_further_than_ten_requests_carry() -> None:
         assert ns == pytest.approx(-1e5 * math.log(1 - share), rel=0.05)
 
 
-def test_restarts_in_two_groups_and_one_that_is_not_steady_are_told() -> None:
+def test_restarts_in_two_groups_and_one_that_is_not_steady_are_reported() -> None:
     means = (1e5, 1.01e5, 1.02e5, 1.6e5, 1.61e5)
     judged = [run(mean, seed=n) for n, mean in enumerate(means)]
     assert gathered(*judged).is_bimodal
@@ -160,11 +160,11 @@ def test_two_groups_are_sought_in_the_quantile_that_decides() -> None:
     judged = []
     for n, factor in enumerate((1.0, 1.01, 1.02, 2.0, 2.02)):
         made = run(1e5, seed=n)
-        told = tuple(
+        reports = tuple(
             (q, ns and (factor * 5e5 if q == 0.99 else 3e5 + n * 5e3))
             for q, ns in made.run.quantiles
         )
-        judged.append(replace(made, run=replace(made.run, quantiles=told)))
+        judged.append(replace(made, run=replace(made.run, quantiles=reports)))
     assert gathered(*judged).is_bimodal
     for q, is_split in ((0.99, True), (0.95, False)):
         qos = Qos(q=q, bound_ns=1e9, rule="")
@@ -216,17 +216,17 @@ def apart(judged: Judged, share: float) -> Judged:
     return replace(judged, measured=replace(judged.measured, undisturbed=from_values(below)))
 
 
-def test_what_no_stop_of_the_server_reached_stands_beside_what_was_experienced() -> None:
-    found = gathered(apart(run(1e5), 0.1), apart(run(1e5, seed=1), 0.1))
-    whole = next(e for e in found.quantiles if e.q == 0.99)
-    assert found.undisturbed is not None
-    assert found.undisturbed.q == 0.99
-    assert found.disturbed_share == pytest.approx(0.1, abs=0.01)
+def test_what_no_stop_of_the_server_reached_is_beside_what_was_experienced() -> None:
+    result = gathered(apart(run(1e5), 0.1), apart(run(1e5, seed=1), 0.1))
+    whole = next(e for e in result.quantiles if e.q == 0.99)
+    assert result.undisturbed is not None
+    assert result.undisturbed.q == 0.99
+    assert result.disturbed_share == pytest.approx(0.1, abs=0.01)
     # Without the slowest tenth p99 is the quantile 0.99 · 0.9 of the whole: ln 9.17 over ln 100.
-    assert found.undisturbed.value == pytest.approx((whole.value or 0) * 2.216 / 4.605, rel=0.05)
+    assert result.undisturbed.value == pytest.approx((whole.value or 0) * 2.216 / 4.605, rel=0.05)
 
 
-def test_one_reading_is_enough_where_next_to_nothing_was_disturbed_or_nobody_watched() -> None:
+def test_one_reading_is_enough_where_next_to_nothing_was_disturbed_or_no_one_watched() -> None:
     assert gathered(apart(run(1e5), 0.005)).undisturbed is None
-    found = gathered(run(1e5))
-    assert (found.undisturbed, found.disturbed_share) == (None, 0.0)
+    result = gathered(run(1e5))
+    assert (result.undisturbed, result.disturbed_share) == (None, 0.0)

@@ -32,46 +32,46 @@ REPEATS, PEAKS, SEARCH = "run.repeats", "run.peak_repeats", "run.search.budget_s
 _KEYS = {LIMIT: SEARCH, PEAK: PEAKS}  # what these numbers want more of, other than blocks
 
 
-def settle(given: StudyData, found: Findings, who: Sequence[Answer]) -> Settle | None:
+def settle(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle | None:
     """What would settle the rest; None where nothing was measured.
 
     Args:
-        given: the study and its points.
-        found: what it found.
+        data: the study and its points.
+        findings: what it found.
         who: the questions that speak for the study; () where its factors do.
     """
-    if not given.measured:
+    if not data.measured:
         return None
-    if any_length := _any_length(given):
+    if any_length := _any_length(data):
         return any_length
     if not who:
-        return _of_factors(given, found)
-    own = [one for kind in who if (one := kind.settle(found))]
+        return _of_factors(data, findings)
+    own = [one for kind in who if (one := kind.settle(findings))]
     if own:
         return max(own, key=lambda one: one.seconds)
     keys = dict.fromkeys(key for kind in who for key in kind.longer)
-    times = {key: HALVES * _value(given.study, key) for key in keys}
-    phases = {phase.name for kind in who for phase in given.questions[kind.name].phases}
-    mine = sum(o.wall_s for o in _outcomes(given) if o.point.phase in phases)
-    whole = sum(o.wall_s for o in _outcomes(given))
+    times = {key: HALVES * _value(data.study, key) for key in keys}
+    phases = {phase.name for kind in who for phase in data.questions[kind.name].phases}
+    ours = sum(o.wall_s for o in _outcomes(data) if o.point.phase in phases)
+    whole = sum(o.wall_s for o in _outcomes(data))
     return Settle(
-        command=_command(given, times),
-        seconds=whole + (HALVES - 1) * mine,
+        command=_command(data, times),
+        seconds=whole + (HALVES - 1) * ours,
         why="halve the intervals",
     )
 
 
-def _any_length(given: StudyData) -> Settle | None:
+def _any_length(data: StudyData) -> Settle | None:
     """Where every run failed because replies have several lengths: accept them all.
 
     More runs of the same kind would fail in the same way.
     """
-    failed = [o for o in _outcomes(given) if any(map(reasons.WRONG_LENGTH.match, o.reasons))]
+    failed = [o for o in _outcomes(data) if any(map(reasons.WRONG_LENGTH.match, o.reasons))]
     labels = dict.fromkeys(o.point.service for o in failed)
-    if not failed or len(failed) < len(given.measured):
+    if not failed or len(failed) < len(data.measured):
         return None
     return Settle(
-        command=_command(given, {f"services.{one}.params.expect_bytes": 0 for one in labels}),
+        command=_command(data, {f"services.{one}.params.expect_bytes": 0 for one in labels}),
         seconds=sum(o.wall_s for o in failed),
         why="accept replies of any length",
     )
@@ -97,10 +97,10 @@ def blocks_wanted(effect: Effect) -> int:
     return difference.blocks_for(math.exp(aim), of_one / math.sqrt(2), most=BLOCKS_MAX)
 
 
-def _of_factors(given: StudyData, found: Findings) -> Settle | None:
+def _of_factors(data: StudyData, findings: Findings) -> Settle | None:
     """More blocks of the sweep, of the peaks, or a longer search: what the open effects rest on."""
-    left = list(chain.from_iterable(map(counted.open_effects, found.factors)))
-    run = given.study.run
+    left = list(chain.from_iterable(map(counted.open_effects, findings.factors)))
+    run = data.study.run
     is_unlike = any(effect.reason.startswith(UNLIKE) for effect in left)
     now: dict[str, float] = {REPEATS: run.repeats, PEAKS: run.peak_repeats}
     wanted: dict[str, float] = {}
@@ -115,11 +115,11 @@ def _of_factors(given: StudyData, found: Findings) -> Settle | None:
         wanted[key] = max(value, wanted.get(key, 0.0))
     if not wanted:
         wanted = {REPEATS: HALVES * run.repeats}  # trends alone are open
-    seconds = _seconds(_outcomes(given), given.study, wanted)
+    seconds = _seconds(_outcomes(data), data.study, wanted)
     why = f"bring {len(left) or 'all'} intervals within a factor of {counted.SPAN_MAX:g}"
     why = why.replace(" 1 intervals", " 1 interval")
     shield = {SHIELD: "none"} if is_unlike else {}
-    return Settle(command=_command(given, {**wanted, **shield}), seconds=seconds, why=why)
+    return Settle(command=_command(data, {**wanted, **shield}), seconds=seconds, why=why)
 
 
 def _search_s(effect: Effect, budget_s: float) -> float:
@@ -140,8 +140,8 @@ def _seconds(outcomes: Sequence[Outcome], study: Study, wanted: Mapping[str, flo
     return sum(o.wall_s * times.get(o.point.phase, 1.0) for o in outcomes)
 
 
-def _outcomes(given: StudyData) -> list[Outcome]:
-    return [measured.outcome for measured in given.measured]
+def _outcomes(data: StudyData) -> list[Outcome]:
+    return [measured.outcome for measured in data.measured]
 
 
 def _value(study: Study, key: str) -> float:
@@ -153,9 +153,9 @@ def _value(study: Study, key: str) -> float:
     return node
 
 
-def _command(given: StudyData, values: Mapping[str, float | str]) -> str:
+def _command(data: StudyData, values: Mapping[str, float | str]) -> str:
     """What the user typed, with these values in place of his own."""
-    typed = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
+    typed = data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
     for key in values:
         typed = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
     texts = {k: v if isinstance(v, str) else f"{v:g}" for k, v in values.items()}

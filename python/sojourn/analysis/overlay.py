@@ -54,15 +54,15 @@ def parts_at(points: Sequence[LoadPoint], model: Sequence[Line], q: float) -> fl
     ideal = next((line for line in model if line.name.endswith(f" {percentile(q)}")), None)
     if ideal is None:
         return None
-    found = None
+    fraction = None
     for point in sorted(points, key=lambda p: p.fraction, reverse=True):
         value = next((e.value for e in point.quantiles if e.q == q), None)
         if value is None or point.fraction > ideal.fraction[-1]:
             continue
         if value <= APART * float(np.interp(point.fraction, ideal.fraction, ideal.value_ns)):
             break
-        found = point.fraction
-    return found
+        fraction = point.fraction
+    return fraction
 
 
 def _lowest(points: Sequence[LoadPoint]) -> LoadPoint | None:

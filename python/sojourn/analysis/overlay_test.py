@@ -16,10 +16,12 @@ from sojourn.stats import queueing
 
 
 def point(fraction: float, mean_ns: float | None, p99_ns: float | None = None) -> LoadPoint:
-    found = load(fraction, HOLDS)
+    load_point = load(fraction, HOLDS)
     tail = replace(estimate(0.99, 0.0), value=p99_ns)
     return replace(
-        found, mean=replace(found.mean, value=mean_ns), quantiles=(estimate(0.5, 1.0), tail)
+        load_point,
+        mean=replace(load_point.mean, value=mean_ns),
+        quantiles=(estimate(0.5, 1.0), tail),
     )
 
 
@@ -92,10 +94,10 @@ def test_a_target_says_where_its_bound_comes_from() -> None:
         qos=Qos(q=0.99, rule=QosRule.LQOS, factor=4, at_fraction=0.3),
     )
     target = Target(q=0.99, bound_ns=3e6, rule=QosRule.LQOS)
-    found = lqos.qos(spec, target)
-    assert found is not None
-    assert (found.q, found.bound_ns) == (0.99, 3e6)
-    assert found.rule.startswith("4 times the mean sojourn time at 30 % load")
+    qos = lqos.qos(spec, target)
+    assert qos is not None
+    assert (qos.q, qos.bound_ns) == (0.99, 3e6)
+    assert qos.rule.startswith("4 times the mean sojourn time at 30 % load")
     low = lqos.qos(spec, replace(target, rule=QosRule.LOW_LOAD))
     assert low is not None
     assert low.rule.startswith("4 times p99 at 30 % load")

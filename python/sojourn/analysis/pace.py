@@ -1,4 +1,4 @@
-"""What a neighbour kept of its pace alone beside a service, at each load (L27, M22).
+"""What a neighbour retained of its pace alone beside a service, at each load (L27, M22).
 
 Every run has both figures: the pace while load ran, and the one alone that was measured just before
 it, so that a machine which changes its speed is not taken for a loss. The share of several runs is
@@ -37,25 +37,25 @@ METHOD = Method(
 
 RUNS_MIN = 3  # of an interval over runs, as over restarts
 NAME = "the neighbour's pace"
-TOLD = 0.7  # load that is told in words, or the nearest
-TOLD_MAX = 8  # neighbours in the words; the table has all
+SENTENCE_LOAD = 0.7  # load that is reported in words, or the nearest
+SENTENCE_MAX = 8  # neighbours in the words; the table has all
 
 
-def kept(given: StudyData, spec: ServiceSpec) -> tuple[Kept, ...]:
+def neighbour_paces(data: StudyData, spec: ServiceSpec) -> tuple[Kept, ...]:
     """What its neighbour kept at each load of a service's sweep, loads ascending.
 
     Args:
-        given: a study of one combination, and its points.
+        data: a study of one combination, and its points.
         spec: the service.
     """
     runs: dict[float, list[Measured]] = defaultdict(list)
-    for one in given.of(spec.label):
+    for one in data.of(spec.label):
         point = one.outcome.point
         is_load = point.phase is Phase.SWEEP and point.fraction is not None
         if is_load and TWIN not in point.setting:
             runs[point.fraction or 0.0].append(one)
-    found = (_at(given.study.neighbour, load, runs[load]) for load in sorted(runs))
-    return tuple(one for one in found if one is not None)
+    results = (_at(data.study.neighbour, load, runs[load]) for load in sorted(runs))
+    return tuple(one for one in results if one is not None)
 
 
 def _at(neighbour: str, load: float, runs: Sequence[Measured]) -> Kept | None:
@@ -63,8 +63,8 @@ def _at(neighbour: str, load: float, runs: Sequence[Measured]) -> Kept | None:
     if called is None:
         return None
     believed = [one.pace for one in runs if one.pace and one.outcome.verdict is not Verdict.UNKNOWN]
-    found = of_runs(neighbour, load, believed)
-    return found if believed else replace(found, called=called)
+    result = of_runs(neighbour, load, believed)
+    return result if believed else replace(result, called=called)
 
 
 def of_runs(neighbour: str, load: float, runs: Sequence[Pace]) -> Kept:
@@ -73,7 +73,7 @@ def of_runs(neighbour: str, load: float, runs: Sequence[Pace]) -> Kept:
     Args:
         neighbour: as the study has it.
         load: share of max RPS.
-        runs: what each said; none: nothing is known.
+        runs: what each reported; none: nothing is known.
     """
     if not runs:
         return Kept(neighbour=neighbour, fraction=load, reason="no run is valid")
@@ -160,31 +160,31 @@ def _alone(runs: Sequence[Pace]) -> Interval | None:
 
 
 def findings(
-    study: Study, parts: Sequence[Part], found: Sequence[ServiceFinding]
+    study: Study, parts: Sequence[Part], results: Sequence[ServiceFinding]
 ) -> tuple[FactorFinding, ...]:
-    """What each service's neighbours kept, in words; nothing where nobody told of progress.
+    """What each service's neighbours kept, in words; nothing where no one reported progress.
 
     Args:
         study: with its factors.
         parts: all services under all combinations.
-        found: of each part, in the same order.
+        results: of each part, in the same order.
     """
     made = []
     for label in dict.fromkeys(part.spec.label for part in parts):
-        mine = [
-            (_under(part, study), _told(finding.kept))
-            for part, finding in zip(parts, found, strict=True)
+        own = [
+            (_under(part, study), _sentence_load(finding.kept))
+            for part, finding in zip(parts, results, strict=True)
             if part.spec.label == label and finding.kept
         ]
-        if mine:
-            made.append(_finding(label, mine))
+        if own:
+            made.append(_finding(label, own))
     return tuple(made)
 
 
-def _told(each: Sequence[Kept]) -> Kept:
-    """The load that stands in the words: the nearest to `TOLD` of which something is known."""
+def _sentence_load(each: Sequence[Kept]) -> Kept:
+    """The load that is in the words: the nearest to `TOLD` of which something is known."""
     known = [one for one in each if one.share is not None] or list(each)
-    return min(known, key=lambda one: (abs(one.fraction - TOLD), one.fraction))
+    return min(known, key=lambda one: (abs(one.fraction - SENTENCE_LOAD), one.fraction))
 
 
 def _under(part: Part, study: Study) -> str:
@@ -194,18 +194,18 @@ def _under(part: Part, study: Study) -> str:
     return ", ".join(f"{called[key]} = {level_text(level)}" for key, level in others)
 
 
-def _finding(label: str, mine: Sequence[tuple[str, Kept]]) -> FactorFinding:
-    said = [sentence(one) + (f" under {under}" if under else "") for under, one in mine]
-    more = len(said) - TOLD_MAX
+def _finding(label: str, own: Sequence[tuple[str, Kept]]) -> FactorFinding:
+    texts = [sentence(one) + (f" under {under}" if under else "") for under, one in own]
+    more = len(texts) - SENTENCE_MAX
     tail = f"; {more} more stand in the table" if more > 0 else ""
     return FactorFinding(
         service=label,
         key=NAME,
         name=NAME,
-        levels=tuple(", ".join(filter(None, (one.neighbour, under))) for under, one in mine),
+        levels=tuple(", ".join(filter(None, (one.neighbour, under))) for under, one in own),
         effects=(),
         aliases=(),
-        sentence=f"beside {label} {'; '.join(said[:TOLD_MAX])}{tail}.",
+        sentence=f"beside {label} {'; '.join(texts[:SENTENCE_MAX])}{tail}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a neighbour kept of its pace alone: closed forms, and what is said of it."""
+"""What a neighbour retained of its pace alone: closed forms, and what is reported about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_who_was_asked_for_half_and_did_half_kept_all() -> None:
     assert ran(5.0, asked=50.0).kept == 0.5  # more than it can do: what it can do counts
 
 
-def test_of_few_runs_the_seconds_within_them_tell_and_the_words_say_so() -> None:
+def test_few_runs_are_judged_by_their_seconds_and_the_words_say_so() -> None:
     share, ends, _ = pace.share_of([ran(5.0)])
     assert ends is not None
     assert share == pytest.approx(0.5)
@@ -44,9 +44,9 @@ def test_of_few_runs_the_seconds_within_them_tell_and_the_words_say_so() -> None
     two = pace.share_of([ran(5.0), ran(5.0)])[1]
     assert two is not None
     assert np.log(two.hi / two.lo) == pytest.approx(np.log(wide) / np.sqrt(2), rel=0.05)
-    said = pace.sentence(pace.of_runs("batch:xz", 0.7, [ran(5.0)]))
-    assert said.startswith("xz kept 50 % (")
-    assert said.endswith("of its pace alone at 70 % load, by the seconds of one run alone")
+    text = pace.sentence(pace.of_runs("batch:xz", 0.7, [ran(5.0)]))
+    assert text.startswith("xz kept 50 % (")
+    assert text.endswith("of its pace alone at 70 % load, by the seconds of one run alone")
 
 
 def test_the_interval_over_runs_covers_the_truth_as_often_as_it_says() -> None:
@@ -86,14 +86,14 @@ def beside(per_s: Callable[[Outcome], float]) -> StudyData:
     return replace(played, measured=measured)
 
 
-def kept_by_load(outcome: Outcome) -> float:
+def pace_by_load(outcome: Outcome) -> float:
     return 10 * (1 - (outcome.point.fraction or 0.0)) * (1 + 0.01 * outcome.point.repeat)
 
 
-def test_a_study_says_it_at_each_load_and_of_nobody_else() -> None:
-    given = beside(kept_by_load)
-    found = study(given, answers())
-    alone, xz = found.services
+def test_a_study_says_it_at_each_load_and_of_no_one_else() -> None:
+    data = beside(pace_by_load)
+    findings = study(data, answers())
+    alone, xz = findings.services
     assert alone.kept == ()
     assert [(one.fraction, round(one.share or 0, 2)) for one in xz.kept] == [
         (0.3, 0.71),
@@ -103,16 +103,17 @@ def test_a_study_says_it_at_each_load_and_of_nobody_else() -> None:
     assert (last.called, last.runs, last.is_across_runs) == ("xz", 3, True)
     assert last.alone_interval is not None
     assert (
-        "beside memcached xz kept 30 % (30 to 31 %) of its pace alone at 70 % load." in found.answer
+        "beside memcached xz kept 30 % (30 to 31 %) of its pace alone at 70 % load."
+        in findings.answer
     )
 
 
 def test_runs_that_are_not_believed_say_nothing() -> None:
-    given = beside(kept_by_load)
+    data = beside(pace_by_load)
     doubted = tuple(
         replace(one, outcome=replace(one.outcome, verdict=Verdict.UNKNOWN)) if one.pace else one
-        for one in given.measured
+        for one in data.measured
     )
-    found = study(replace(given, measured=doubted), answers())
-    assert {one.reason for one in found.services[1].kept} == {"no run is valid"}
-    assert "is unknown: no run is valid" in found.answer
+    findings = study(replace(data, measured=doubted), answers())
+    assert {one.reason for one in findings.services[1].kept} == {"no run is valid"}
+    assert "is unknown: no run is valid" in findings.answer

@@ -47,8 +47,8 @@ def _row(judged: Judged) -> ProbeRow | None:
     return ProbeRow(key=key, fraction=fraction, q=None, why="too few requests for any quantile")
 
 
-def _is_bounded(found: Estimate) -> bool:
-    return found.interval is not None and math.isfinite(found.interval.hi)
+def _is_bounded(estimate: Estimate) -> bool:
+    return estimate.interval is not None and math.isfinite(estimate.interval.hi)
 
 
 def doubts(rows: Sequence[ProbeRow]) -> tuple[str, ...]:

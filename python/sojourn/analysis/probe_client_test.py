@@ -34,20 +34,20 @@ def row(n: int, scale: float = 1.0, *, seed: int = 1, doubts: tuple[str, ...] = 
     load = rng.exponential(1e6, 10_000)
     probe = Probe(sojourn=from_values(scale * rng.exponential(1e6, n)), doubts=doubts)
     judged = runs.judge(replace(measured(POINT, load, bound_ns=None), probe=probe), None)
-    (found,) = probe_client.compare([judged])
-    return found
+    (probe_row,) = probe_client.compare([judged])
+    return probe_row
 
 
 @pytest.mark.parametrize("scale", [0.3, 3.0])
 def test_a_biased_client_is_noticed(scale: float) -> None:
-    found = row(200, scale)
-    assert found.is_apart
-    assert "client bias at 50 % load" in probe_client.doubts([found])[0]
+    probe_row = row(200, scale)
+    assert probe_row.is_apart
+    assert "client bias at 50 % load" in probe_client.doubts([probe_row])[0]
 
 
 def test_an_unbiased_client_is_not_but_by_chance() -> None:
     rows = [row(200, seed=seed) for seed in range(40)]
-    assert sum(found.is_apart for found in rows) <= 2, "95 % intervals of both lie apart seldom"
+    assert sum(result.is_apart for result in rows) <= 2, "95 % intervals of both lie apart seldom"
 
 
 def test_the_highest_quantile_is_compared_that_the_probe_can_bound() -> None:

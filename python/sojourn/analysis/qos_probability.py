@@ -8,7 +8,7 @@ decides one time in ten at the most, however few the blocks are. What is told ha
 requests on its side, too: a block in which nothing went right is not outvoted by good ones.
 
 A client that was late makes a service look worse, never better: its lag may be why a bound was
-missed, and then nothing is told.
+missed, and then nothing is reported.
 
 Source: Student's t on logarithms, as in `contrasts`; the variance of the logarithm of a count is
 the inverse of the count (delta method).
@@ -54,7 +54,7 @@ class Standing:
     Attributes:
         verdict: unknown unless it is probable enough on one side.
         chance: that it is met, 0 to 1; None: fewer than two blocks, or misses were not counted.
-        reason: why it is unknown; "" where it is told, or nothing can be said.
+        reason: why it is unknown; "" where it is reported, or nothing can be reported.
     """
 
     verdict: Verdict
@@ -91,16 +91,16 @@ def words(target: Target) -> str:
 
 def judged(blocks: Sequence[Measured], target: Target) -> Standing:
     """What runs of one service at one load say, one of each block, all of them believed."""
-    chance = met([m.outcome for m in blocks], target.q)
+    chance = probability_met([m.outcome for m in blocks], target.q)
     if chance is None:
         is_uncounted = any(m.outcome.over_bound is None for m in blocks)
         why = f"requests that missed {words(target)} were not counted" if is_uncounted else ""
         return Standing(verdict=Verdict.UNKNOWN, reason=why)
     missed = sum(m.outcome.over_bound or 0 for m in blocks)
-    is_met = missed <= (1 - target.q) * sum(m.outcome.requests for m in blocks)
-    if chance >= SURE and is_met:
+    is_satisfied = missed <= (1 - target.q) * sum(m.outcome.requests for m in blocks)
+    if chance >= SURE and is_satisfied:
         return Standing(verdict=Verdict.HOLDS, chance=chance)
-    if chance <= 1 - SURE and not is_met:
+    if chance <= 1 - SURE and not is_satisfied:
         late_ns = max(_lags(blocks, target), default=0.0)
         if not late_ns:
             return Standing(verdict=Verdict.VIOLATED, chance=chance)
@@ -110,7 +110,7 @@ def judged(blocks: Sequence[Measured], target: Target) -> Standing:
     return Standing(verdict=Verdict.UNKNOWN, chance=chance, reason=why)
 
 
-def met(outcomes: Sequence[Outcome], q: float) -> float | None:
+def probability_met(outcomes: Sequence[Outcome], q: float) -> float | None:
     """How probable it is that at most 1 − q of the requests miss the bound, one run of each block.
 
     Returns:
@@ -130,9 +130,9 @@ def _lags(blocks: Sequence[Measured], target: Target) -> Iterator[float]:
     """What the client added in each block where that may be why the bound was missed, ns."""
     for one in blocks:
         quantiles = {0.5: one.outcome.p50_ns, 0.95: one.outcome.p95_ns, 0.99: one.outcome.p99_ns}
-        found = quantiles.get(target.q, target.bound_ns)  # of others it is not known: it may be
-        added_ns = runs.added_ns(one, target.q, found)
-        if found is None or not added_ns:
+        result = quantiles.get(target.q, target.bound_ns)  # of others it is not known: it may be
+        added_ns = runs.added_ns(one, target.q, result)
+        if result is None or not added_ns:
             continue
-        if found - added_ns <= target.bound_ns <= found:
+        if result - added_ns <= target.bound_ns <= result:
             yield added_ns

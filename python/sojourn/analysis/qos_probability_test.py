@@ -39,17 +39,17 @@ def run(share: float, requests: int = REQUESTS) -> Measured:
 @pytest.mark.parametrize("spread", [0.05, 0.5])
 def test_at_the_bound_itself_it_decides_once_in_ten_at_most(blocks: int, spread: float) -> None:
     drawn = np.random.default_rng(7)
-    said = [
+    texts = [
         qos_probability.judged(
             [run(0.01 * math.exp(x)) for x in drawn.normal(0, spread, blocks)], TARGET
         )
         for _ in range(TRIALS)
     ]
-    decided = sum(one.verdict is not Verdict.UNKNOWN for one in said)
+    decided = sum(one.verdict is not Verdict.UNKNOWN for one in texts)
     assert decided < TRIALS * 0.1 + 4 * math.sqrt(TRIALS * 0.1 * 0.9), "four sigma"
     assert all(
         f"with probability {one.chance:.2f}" in one.reason
-        for one in said
+        for one in texts
         if one.verdict is Verdict.UNKNOWN
     )
 
@@ -66,7 +66,7 @@ def test_at_the_bound_itself_it_decides_once_in_ten_at_most(blocks: int, spread:
         ([], Verdict.UNKNOWN),
     ],
 )
-def test_what_is_plain_is_told(shares: list[float], verdict: Verdict) -> None:
+def test_what_is_plain_is_reported(shares: list[float], verdict: Verdict) -> None:
     assert qos_probability.judged([run(share) for share in shares], TARGET).verdict is verdict
 
 
@@ -77,13 +77,13 @@ def test_few_requests_without_a_miss_are_no_proof() -> None:
 def test_misses_that_come_together_count_as_fewer() -> None:
     def chance(as_one: float) -> float:
         blocks = [replace(run(0.005).outcome, correlation=as_one) for _ in range(3)]
-        found = qos_probability.met(blocks, 0.99)
-        assert found is not None
-        return found
+        value = qos_probability.probability_met(blocks, 0.99)
+        assert value is not None
+        return value
 
     assert chance(1.0) > chance(20.0) > 0.5
 
 
 def test_a_run_whose_misses_were_not_counted_says_nothing() -> None:
     blocks: list[Outcome] = [run(0.0).outcome, replace(run(0.0).outcome, over_bound=None)]
-    assert qos_probability.met(blocks, 0.99) is None
+    assert qos_probability.probability_met(blocks, 0.99) is None

@@ -31,7 +31,7 @@ def test_amounts_of_one_thing_are_ordered(
     assert quantity.ordered(levels) == ordered
 
 
-def test_a_trend_is_told_of_levels_with_units_and_beside_it_what_the_papers_found() -> None:
+def test_a_trend_is_reported_by_levels_with_units_and_with_what_the_papers_found() -> None:
     key = "services.memcached.knobs.egress"
     asked = study_of(memcached(measure=["sweep"]))
     run = asked.run.model_copy(update={"repeats": 3, "fractions": (0.5,)})
@@ -40,11 +40,13 @@ def test_a_trend_is_told_of_levels_with_units_and_beside_it_what_the_papers_foun
     (factor,) = study(run_study(asked, capacity_rps=20_000), answers()).factors
     assert factor.trends
     assert {trend.levels for trend in factor.trends} == {('"10MB/s"', '"40MB/s"', "none")}
-    assert factor.paper == paper_factors.said("memcached", key, levels) != ""
+    assert factor.paper == paper_factors.statements_on("memcached", key, levels) != ""
 
 
 def test_the_papers_are_asked_about_placements_by_their_form() -> None:
-    smt = paper_factors.said("memcached", "services.memcached.cores", ("4", "4:7"))
+    smt = paper_factors.statements_on("memcached", "services.memcached.cores", ("4", "4:7"))
     assert smt.startswith("C21")
-    assert paper_factors.said("memcached", "services.memcached.cores", (1, 2)).startswith("C20")
-    assert paper_factors.said("null", "services.null.params.x", ()) == ""
+    assert paper_factors.statements_on("memcached", "services.memcached.cores", (1, 2)).startswith(
+        "C20"
+    )
+    assert paper_factors.statements_on("null", "services.null.params.x", ()) == ""

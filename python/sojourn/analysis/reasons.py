@@ -116,8 +116,8 @@ def of_course(course: Course) -> str:
 
 def about(reason: str) -> About | None:
     """The kind of a reason; None where it is a sentence of its own."""
-    if (found := KINDS.get(topic(reason))) is not None:
-        return found
+    if (result := KINDS.get(topic(reason))) is not None:
+        return result
     return next((kind for pattern, kind in _PATTERNS if pattern.match(reason)), None)
 
 
@@ -128,8 +128,8 @@ def share(reason: str) -> float | None:
     (0.5, None)
     """
     kind = about(reason)
-    found = _SHARE.search(reason) if kind and kind.has_share else None
-    return float(found[1]) / 100 if found else None
+    match = _SHARE.search(reason) if kind and kind.has_share else None
+    return float(match[1]) / 100 if match else None
 
 
 def short(reason: str, most: int = WORDS_MAX) -> str:
@@ -160,6 +160,6 @@ def sentence(reason: str) -> str:
     >>> sentence("cpu: the busiest thread used 93 % of a CPU, 80 % may be; add threads")
     'the busiest thread used 93 % of a CPU, 80 % may be'
     """
-    said = reason.removeprefix(topic(reason)).removeprefix(": ") or reason
+    text = reason.removeprefix(topic(reason)).removeprefix(": ") or reason
     kind = about(reason)
-    return said.rpartition("; ")[0] or said if kind and kind.action else said
+    return text.rpartition("; ")[0] or text if kind and kind.action else text

@@ -3,7 +3,7 @@
 All samples of the runs at a load are pooled; numbers are the median, and in brackets the middle
 half of the samples. A resource is named critical only where three quarters of the samples are above
 four fifths of what the service can take here; of resources whose capacity is not known nothing is
-said.
+reported.
 """
 
 from __future__ import annotations
@@ -48,37 +48,39 @@ _JUDGED = tuple(name for name, one in BY_NAME.items() if not one.is_part)
 _OF_CPUS = {"server_busy_share", "machine_busy_share"}  # follow from the service's and the client's
 
 
-def find(measured: Iterable[Measured], service: str, said: Posterior | None) -> ResourceUse | None:
+def find(
+    measured: Iterable[Measured], service: str, posterior: Posterior | None
+) -> ResourceUse | None:
     """What a service used; None if no run has samples in its measured part.
 
     Args:
         measured: its points.
         service: how people call it.
-        said: what all its runs say about any load; None without a target.
+        posterior: what all its runs say about any load; None without a target.
     """
     runs = [m for m in measured if counts(m)]
-    kept = [run.resources for run in runs if run.resources is not None]
-    if not kept:
+    selected = [run.resources for run in runs if run.resources is not None]
+    if not selected:
         return None
-    sides = tuple(_sides(runs, said))
+    sides = tuple(_sides(runs, posterior))
     critical = _critical(sides)
-    counted = {name for own in kept for name in own.names}
+    counted = {name for own in selected for name in own.names}
     events: Counter[str] = Counter()
-    for own in kept:
+    for own in selected:
         events.update(own.events)
-    shares = [own.probe_share for own in kept if own.probe_share == own.probe_share]
-    missing = {n: why for own in kept for n, why in own.not_counted.items() if n not in counted}
+    shares = [own.probe_share for own in selected if own.probe_share == own.probe_share]
+    missing = {n: why for own in selected for n, why in own.not_counted.items() if n not in counted}
     return ResourceUse(
         sentence=_sentence(service, sides, critical, missing),
         critical=tuple(use.title for use in critical),
         sides=sides,
         loads=tuple(_loads(runs)),
         not_counted=tuple((BY_NAME[n].title, why) for n, why in missing.items() if n in BY_NAME),
-        late=sum(own.late for own in kept),
-        samples=sum(own.samples for own in kept),
+        late=sum(own.late for own in selected),
+        samples=sum(own.samples for own in selected),
         events=tuple(events.most_common()),
         probe_share=(median(shares), max(shares)) if shares else None,
-        is_apart=all(own.is_apart for own in kept),
+        is_apart=all(own.is_apart for own in selected),
     )
 
 
@@ -90,13 +92,13 @@ def counts(run: Measured, phases: Collection[Phase] = PHASES) -> bool:
     return outcome.point.phase in phases and is_believed and is_there
 
 
-def _sides(runs: Sequence[Measured], said: Posterior | None) -> Iterable[Side]:
+def _sides(runs: Sequence[Measured], posterior: Posterior | None) -> Iterable[Side]:
     """The runs on either side of the crossing; the highest load where there is no target."""
     loads = sorted({run.outcome.offered_rps for run in runs})
-    if said is None:
+    if posterior is None:
         yield _side(HIGHEST, runs, loads[-1] * (1 - NEAR), loads[-1], None)
         return
-    chance = {rps: said.holds_at(rps) for rps in loads}
+    chance = {rps: posterior.holds_at(rps) for rps in loads}
     held = [rps for rps in loads if chance[rps] >= SURE] or [
         rps for rps in loads if chance[rps] >= 0.5
     ]
@@ -152,12 +154,12 @@ def _uses(own: Sequence[Resources]) -> Iterable[Use]:
 
 
 def _pooled(own: Sequence[Resources]) -> tuple[list[str], list[Floats]]:
-    """Names of what was counted, and of each all samples that could be told, ascending."""
+    """Names of what was counted, and of each all samples that could be reported, ascending."""
     names, whole = _together(own)
     whole.sort(axis=1)  # NaN last
-    told = whole.shape[1] - np.isnan(whole).sum(axis=1)
-    kept = [nth for nth, n in enumerate(told) if n]
-    return [names[nth] for nth in kept], [whole[nth, : told[nth]] for nth in kept]
+    report = whole.shape[1] - np.isnan(whole).sum(axis=1)
+    selected = [nth for nth, n in enumerate(report) if n]
+    return [names[nth] for nth in selected], [whole[nth, : report[nth]] for nth in selected]
 
 
 def _together(own: Sequence[Resources]) -> tuple[Sequence[str], Floats]:
@@ -213,7 +215,7 @@ def _loads(runs: Sequence[Measured]) -> Iterable[LoadUse]:
             offered_rps=float(np.mean([run.outcome.offered_rps for run in at[fraction]])),
             runs=len(own),
             uses=tuple(
-                (name, len(values), *_told_five(values))
+                (name, len(values), *_five_numbers(values))
                 for name, values in zip(*_pooled(own), strict=True)
             ),
         )
@@ -225,7 +227,7 @@ def _five(values: Floats) -> tuple[float, float, float, float, float]:
     return float(values[0]), q1, middle, q3, float(values[-1])
 
 
-def _told_five(values: Floats) -> tuple[float, float, float, float, float]:
+def _five_numbers(values: Floats) -> tuple[float, float, float, float, float]:
     least, q1, middle, q3, greatest = map(_short, _five(values))
     return least, q1, middle, q3, greatest
 
@@ -248,9 +250,9 @@ def _critical(sides: Sequence[Side]) -> list[Use]:
     The CPUs of service and machine as a whole are named only where the service's own is not: then
     it is somebody else who uses them up.
     """
-    found = [use for use in _at_crossing(sides) if _share(use, use.box.q1) >= CRITICAL]
-    own = [use for use in found if use.name not in _OF_CPUS]
-    return own or found
+    selected = [use for use in _at_crossing(sides) if _share(use, use.box.q1) >= CRITICAL]
+    own = [use for use in selected if use.name not in _OF_CPUS]
+    return own or selected
 
 
 def _at_crossing(sides: Sequence[Side]) -> list[Use]:
@@ -271,11 +273,11 @@ def _sentence(
     if not sides:
         return ""
     side = sides[0]
-    said = [f"{_WHERE[side.what]} ({_load(side)}) {_uses_cpu(service, side)}"]
-    said += [_short_of(sides, critical)] if len(sides) > 1 or critical else []
-    said.append(_others(side, critical))
-    said.append(_unknown(side, missing))
-    return " ".join(filter(None, said))
+    texts = [f"{_WHERE[side.what]} ({_load(side)}) {_uses_cpu(service, side)}"]
+    texts += [_short_of(sides, critical)] if len(sides) > 1 or critical else []
+    texts.append(_others(side, critical))
+    texts.append(_unknown(side, missing))
+    return " ".join(filter(None, texts))
 
 
 def _load(side: Side) -> str:
@@ -332,7 +334,7 @@ def _others(side: Side, critical: Sequence[Use]) -> str:
 
 
 def _unknown(side: Side, missing: Mapping[str, str]) -> str:
-    """What nothing is said of: resources of unknown capacity, and those not counted."""
+    """What nothing is reported about: resources of unknown capacity, and those not counted."""
     groups = {"network": False, "disk": False, "memory bandwidth": False}
     for use in side.uses:
         for name in groups:
@@ -340,13 +342,13 @@ def _unknown(side: Side, missing: Mapping[str, str]) -> str:
                 groups[name] = True
     open_ = [name for name, is_open in groups.items() if is_open]
     lacking = [BY_NAME[name].title for name in missing if name in _JUDGED]
-    said = []
+    texts = []
     if open_:
-        said.append(f"how much {_listed(open_, last='or')} it can take here is not known")
+        texts.append(f"how much {_listed(open_, last='or')} it can take here is not known")
     if lacking:
         verb = "is" if len(lacking) == 1 else "are"
-        said.append(f"{_listed(lacking)} {verb} not counted here")
-    text = "; ".join(said)
+        texts.append(f"{_listed(lacking)} {verb} not counted here")
+    text = "; ".join(texts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 

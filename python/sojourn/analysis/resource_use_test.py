@@ -76,14 +76,16 @@ def border(at_rps: float) -> Posterior:
     return Posterior(rps=tuple(rps), holds=(1.0, 1.0, 0.0, 0.0))
 
 
-def found(*runs: Measured, at_rps: float = 750.0) -> ResourceUse:
+def example_use(*runs: Measured, at_rps: float = 750.0) -> ResourceUse:
     use = resource_use.find(runs, "a", border(at_rps))
     assert use is not None
     return use
 
 
 def test_the_sides_are_the_highest_load_that_holds_and_the_first_that_does_not() -> None:
-    use = found(cpu(500, 0.5), cpu(690, 0.6), cpu(700, 0.7, 0.72), cpu(800, 0.9), cpu(900, 0.99))
+    use = example_use(
+        cpu(500, 0.5), cpu(690, 0.6), cpu(700, 0.7, 0.72), cpu(800, 0.9), cpu(900, 0.99)
+    )
     holds, violated = use.sides
     assert (holds.what, holds.lo_rps, holds.hi_rps, holds.runs, holds.samples) == (
         "holds",
@@ -100,7 +102,7 @@ def test_the_sides_are_the_highest_load_that_holds_and_the_first_that_does_not()
 
 def test_quartiles_by_load_are_those_of_numpy() -> None:
     shares = [0.3, 0.1, 0.25, 0.9, 0.4]
-    ((name, n, least, q1, middle, q3, most), _) = found(cpu(500, *shares)).loads[0].uses
+    ((name, n, least, q1, middle, q3, most), _) = example_use(cpu(500, *shares)).loads[0].uses
     assert (name, n, least, most) == ("service_cpu_share", 5, 0.1, 0.9)
     assert [q1, middle, q3] == pytest.approx(list(np.quantile(shares, [0.25, 0.5, 0.75])))
 
@@ -113,12 +115,12 @@ def test_whiskers_end_at_samples_and_others_are_outliers() -> None:
 
 
 def test_a_resource_is_critical_only_where_three_quarters_of_its_samples_say_so() -> None:
-    high = found(cpu(700, 0.7, 0.71), cpu(800, 0.9, 0.95, 0.97))
+    high = example_use(cpu(700, 0.7, 0.71), cpu(800, 0.9, 0.95, 0.97))
     assert high.critical == ("CPU of the service",)
     assert "memcached" not in high.sentence
     assert "a uses 70 % (70 to 71) of its CPUs" in high.sentence
     assert "Critical at the first load that misses it" in high.sentence
-    spread = found(cpu(700, 0.7), cpu(800, 0.1, 0.2, 0.95, 0.97))
+    spread = example_use(cpu(700, 0.7), cpu(800, 0.1, 0.2, 0.95, 0.97))
     assert spread.critical == ()
     assert "What is critical is unknown" in spread.sentence
     assert "No more than half of what it can take here: resident memory." in spread.sentence
@@ -127,14 +129,14 @@ def test_a_resource_is_critical_only_where_three_quarters_of_its_samples_say_so(
 
 def test_a_resource_whose_capacity_is_not_known_is_never_critical() -> None:
     columns = {"service_cpu_share": [0.2], "network_rx_bytes_per_s": [9e9]}
-    use = found(run(700, columns), run(800, columns))
+    use = example_use(run(700, columns), run(800, columns))
     assert use.critical == ()
     assert "How much network it can take here is not known" in use.sentence
 
 
 def test_one_side_alone_and_no_target() -> None:
-    assert [side.what for side in found(cpu(700, 0.5)).sides] == ["holds"]
-    assert [side.what for side in found(cpu(800, 0.5)).sides] == ["violated"]
+    assert [side.what for side in example_use(cpu(700, 0.5)).sides] == ["holds"]
+    assert [side.what for side in example_use(cpu(800, 0.5)).sides] == ["violated"]
     free = resource_use.find([cpu(500, 0.5), cpu(800, 0.9)], "a", None)
     assert free is not None
     assert [(side.what, side.hi_rps) for side in free.sides] == [("highest", 800)]
@@ -149,7 +151,7 @@ def test_runs_that_are_not_believed_or_have_no_samples_do_not_count() -> None:
 
 
 def test_samples_that_could_not_be_told_are_left_out() -> None:
-    use = found(cpu(700, 0.5, float("nan"), 0.7))
+    use = example_use(cpu(700, 0.5, float("nan"), 0.7))
     assert use.sides[0].uses[0].box.n == 2
 
 

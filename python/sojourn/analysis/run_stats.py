@@ -1,7 +1,7 @@
 """What one run says by itself, before it is held against any target.
 
 This is the long part of judging a run: its slices are put into batches and tested for trends. It
-follows from the run's own files only, so it is found once and kept beside them (`summary`).
+follows from the run's own files only, so it is found once and stored beside them (`summary`).
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ _SLICE_NEEDS = 20  # requests in a slice of raw times, or its median says nothin
 
 def known(measured: Measured, asked: Iterable[float]) -> Alone:
     """What is known of the run already, if it speaks of these quantiles; else it is found."""
-    kept = measured.alone
-    return kept if kept and set(asked) <= set(kept.ratios) else find(measured, asked)
+    alone = measured.alone
+    return alone if alone and set(asked) <= set(alone.ratios) else find(measured, asked)
 
 
 def find(measured: Measured, asked: Iterable[float]) -> Alone:
     """From the run's slices.
 
     Args:
-        measured: the run, with its seconds or its raw times if they were kept.
+        measured: the run, with its seconds or its raw times if they were stored.
         asked: quantiles of which the dependence is wanted; that of the mean always is.
     """
     parts = slices(measured)
     cut = independence.batches(parts)
-    found = steady.judge(parts)
+    result = steady.judge(parts)
     return Alone(
         ratios={q: _ratio(measured, cut, q) for q in (None, *asked)},
-        is_steady=found.is_steady,
-        unsteady=found.reasons,
-        grows=found.grows,
-        cold=found.cold,
+        is_steady=result.is_steady,
+        unsteady=result.reasons,
+        grows=result.grows,
+        cold=result.cold,
         series=tuple(
             (s.at_s, s.achieved_rps, s.sojourn.quantile(0.5), s.sojourn.quantile(0.99))
             for s in measured.seconds
@@ -55,11 +55,11 @@ def _ratio(measured: Measured, cut: Cut | None, q: float | None) -> Batched:
     """Of one run: by batches of its slices; without slices, what its outcome says."""
     if cut is None:
         return Batched(ratio=max(1.0, measured.outcome.correlation), freedom=math.inf)
-    found = independence.of_cut(cut, q)
+    batch_ratio = independence.of_cut(cut, q)
     if _has_seconds(measured):
-        return found
+        return batch_ratio
     # A uniform sample of raw times thins the dependence with the requests: Σρ shrinks with it.
-    return replace(found, ratio=1 + (found.ratio - 1) / max(measured.raw_share, 1e-9))
+    return replace(batch_ratio, ratio=1 + (batch_ratio.ratio - 1) / max(measured.raw_share, 1e-9))
 
 
 def _has_seconds(measured: Measured) -> bool:

@@ -92,14 +92,14 @@ def _run(
     reasons: tuple[str, ...],
 ) -> Run:
     outcome, mean_ns = measured.outcome, _mean_ns(measured)
-    found = tuple(
+    results = tuple(
         (
             q,
             quantiles.estimate(measured.sojourn, q, correlation=widened(own.ratios[q], 0.95)).value,
         )
         for q in asked(qos)
     )
-    late = ((q, added_ns(measured, q, value)) for q, value in ((None, mean_ns), *found))
+    late = ((q, added_ns(measured, q, value)) for q, value in ((None, mean_ns), *results))
     return Run(
         key=outcome.point.key,
         repeat=outcome.point.repeat,
@@ -107,7 +107,7 @@ def _run(
         fraction=outcome.point.fraction,
         achieved_rps=outcome.achieved_rps,
         mean_ns=mean_ns,
-        quantiles=found,
+        quantiles=results,
         lateness_ns=tuple((q, ns) for q, ns in late if ns),
         sample=tuple((q, quantiles.sample(measured.sojourn, q)) for q in asked(qos)),
         verdict=_VERDICTS[decision],
@@ -140,13 +140,13 @@ def _decide(sojourn: Times, qos: Qos | None, ratio: float, confidence: float) ->
     if qos is None:
         return Decision.PASS
     over = sojourn.over(qos.bound_ns)
-    said = decide(sojourn.n / ratio, over / ratio, qos.q, confidence=(1 + confidence) / 2)
+    decision = decide(sojourn.n / ratio, over / ratio, qos.q, confidence=(1 + confidence) / 2)
     shown = quantiles.estimate(sojourn, qos.q, correlation=ratio, confidence=confidence).interval
     is_below = shown is not None and shown.hi <= qos.bound_ns
     is_across = shown is not None and shown.lo <= qos.bound_ns < shown.hi
-    if (said is Decision.PASS and not is_below) or (said is Decision.FAIL and is_across):
+    if (decision is Decision.PASS and not is_below) or (decision is Decision.FAIL and is_across):
         return Decision.UNDECIDED
-    return said
+    return decision
 
 
 def _may_be_client(measured: Measured, qos: Qos) -> bool:
@@ -180,11 +180,11 @@ def ratio(
     n = sum(j.measured.sojourn.n for j in judged)
     if n == 0:
         return least
-    found = Batched(
+    batch_ratio = Batched(
         ratio=sum(j.ratios[q].ratio * j.measured.sojourn.n for j in judged) / n,
         freedom=sum(j.ratios[q].freedom for j in judged),
     )
-    return max(least, widened(found, confidence))
+    return max(least, widened(batch_ratio, confidence))
 
 
 def lateness_ns(judged: Sequence[Judged], q: float | None, value: float | None) -> float:
@@ -206,12 +206,12 @@ def added_ns(measured: Measured, q: float | None, value: float | None) -> float:
     if value is None or not math.isfinite(value):
         return 0.0
     least = max(0.0, value - lag_ns(measured.lateness_ns, q)) / measured.stops_allowance
-    found = value - least
-    return found if found > LATENESS_LEAST * value else 0.0
+    result = value - least
+    return result if result > LATENESS_LEAST * value else 0.0
 
 
 def lag_ns(own: Mapping[float | None, float], q: float | None) -> float:
-    """The client's lag in one run at a quantile (None: the mean), ns; 0 where it is not told.
+    """The client's lag in one run at a quantile (None: the mean), ns; 0 where it is not reported.
 
     That of the next quantile that the generator wrote, else of the highest.
     """
@@ -225,7 +225,7 @@ def _order(q: float | None) -> float:
 
 
 def _mean_ns(measured: Measured) -> float | None:
-    """The exact mean where it was kept, else the histogram's; None if a request was lost."""
+    """The exact mean where it was stored, else the histogram's; None if a request was lost."""
     moments = measured.sojourn.moments()
     if moments is None or measured.sojourn.lost:
         return None

@@ -36,13 +36,13 @@ SERVICE_NS = 1e5
 @pytest.mark.parametrize("bound", [0.5, 0.9, 1.0, 1.1, 1.5, 3.0])
 def test_no_run_holds_or_fails_while_its_own_interval_crosses_the_bound(bound: float) -> None:
     qos = Qos(q=0.99, bound_ns=bound * TRUE_P99 * SERVICE_NS, rule="given")
-    said = set()
+    texts = set()
     for seed in range(12):
         times = SERVICE_NS * mg1(np.random.default_rng(seed), 0.8, 40_000)
         judged = runs.judge(measured(POINT, times, bound_ns=qos.bound_ns, seconds=10), qos)
         point = load_point.gather([judged], qos, None, None)
         shown = next(e.interval for e in point.quantiles if e.q == 0.99)
-        said.add(judged.run.verdict)
+        texts.add(judged.run.verdict)
         if not judged.is_believed or shown is None:
             continue
         if judged.run.verdict is Verdict.HOLDS:
@@ -52,9 +52,9 @@ def test_no_run_holds_or_fails_while_its_own_interval_crosses_the_bound(bound: f
         else:
             assert "count as" in judged.run.reasons[-1]
     if bound == 3.0:
-        assert Verdict.HOLDS in said
+        assert Verdict.HOLDS in texts
     if bound == 0.5:
-        assert Verdict.VIOLATED in said
+        assert Verdict.VIOLATED in texts
 
 
 def made(n: int, over: int, *, ratio: float = 1.0, **change: Any) -> runs.Judged:
@@ -70,7 +70,7 @@ MS = Qos(q=0.99, bound_ns=1e6, rule="given")
 
 
 def test_the_test_counts_effective_requests_and_the_interval_has_the_last_word() -> None:
-    """1 % of 40,000 may miss. As many as 320 for sure; 480 not; between nobody knows."""
+    """1 % of 40,000 may miss. As many as 320 for sure; 480 not; between no one knows."""
     assert made(40_000, 280).decision is Decision.PASS
     assert made(40_000, 520).decision is Decision.FAIL
     assert made(40_000, 400).decision is Decision.UNDECIDED
@@ -80,9 +80,9 @@ def test_the_test_counts_effective_requests_and_the_interval_has_the_last_word()
     assert (none.decision, none.run.verdict) == (Decision.PASS, Verdict.HOLDS)
 
 
-def test_why_it_could_not_decide_is_said_with_its_numbers() -> None:
-    said = made(40_000, 480, ratio=4.0).run.reasons[-1]
-    assert said == (
+def test_why_it_could_not_decide_is_reported_with_its_numbers() -> None:
+    text = made(40_000, 480, ratio=4.0).run.reasons[-1]
+    assert text == (
         "undecided alone: 1.2 % of 40,000 requests exceed the bound, 1 % may; they depend on each "
         "other and count as 10,000"
     )
@@ -95,8 +95,8 @@ def test_runs_together_count_by_their_requests_and_add_their_freedom() -> None:
     """Ratios 2 and 5 of 1,000 and 3,000 requests: 4.25, with 19 + 9 degrees of freedom."""
     pair = []
     for n, ratio, freedom in ((1_000, 2.0, 19), (3_000, 5.0, 9)):
-        found = Batched(ratio=ratio, freedom=freedom)
-        pair.append(replace(made(n, 0), ratios={0.99: found}))
+        batch_ratio = Batched(ratio=ratio, freedom=freedom)
+        pair.append(replace(made(n, 0), ratios={0.99: batch_ratio}))
     assert runs.ratio(pair, 0.99) == pytest.approx(4.25 * (2.0484 / 1.96) ** 2, rel=1e-4)
     assert runs.ratio(pair, 0.99, 0.9) == pytest.approx(4.25 * (1.7011 / 1.6449) ** 2, rel=1e-4)
     assert runs.ratio(pair, 0.99, least=7.0) == 7.0
@@ -119,7 +119,7 @@ def test_a_run_is_cut_into_its_seconds_or_into_twenty_parts_of_its_raw_times() -
 
 
 def test_a_thin_sample_of_raw_times_shows_that_share_of_the_dependence() -> None:
-    """Σρ shrinks with the share of the requests that is kept: a tenth of them, ten times."""
+    """Σρ shrinks with the share of the requests that is stored: a tenth of them, ten times."""
     times = 1e5 * mg1(np.random.default_rng(2), 0.8, 20_000)
     whole = replace(measured(POINT, times), raw_share=1.0)
     own = runs.judge(whole, None).ratios
@@ -150,10 +150,10 @@ def test_the_series_has_rate_and_quantiles_of_every_second_and_errors_by_name() 
         Second(at_s=float(k), achieved_rps=10.0 * k, sojourn=from_values(values + 100 * k))
         for k in range(3)
     )
-    found = made(1_000, 0, seconds=seconds, errors={"b": 2, "a": 1}).run
-    assert found.series == tuple((k, 10.0 * k, 50.0 + 100 * k, 99.0 + 100 * k) for k in range(3))
-    assert found.errors == (("a", 1), ("b", 2))
-    assert (found.key, found.repeat, found.fraction) == (POINT.key, 0, 0.8)
+    run = made(1_000, 0, seconds=seconds, errors={"b": 2, "a": 1}).run
+    assert run.series == tuple((k, 10.0 * k, 50.0 + 100 * k, 99.0 + 100 * k) for k in range(3))
+    assert run.errors == (("a", 1), ("b", 2))
+    assert (run.key, run.repeat, run.fraction) == (POINT.key, 0, 0.8)
 
 
 def test_a_cold_start_is_sought_in_the_slices_or_else_in_raw_times() -> None:
@@ -178,8 +178,8 @@ def test_a_cold_start_is_sought_in_the_slices_or_else_in_raw_times() -> None:
 
 def test_a_run_whose_queue_grows_has_no_numbers_and_says_so_to_the_plan() -> None:
     raw = np.linspace(1e6, 1e8, 20_000)
-    found = runs.judge(measured(POINT, raw), None)
-    assert (found.run.grows, found.run.is_believed) == (True, False)
+    result = runs.judge(measured(POINT, raw), None)
+    assert (result.run.grows, result.run.is_believed) == (True, False)
     own = run_stats.find(measured(POINT, raw), ())
     assert run_stats.course(own) is Course.GROWS
     assert run_stats.course(replace(own, grows=False)) is Course.MOVES
@@ -195,24 +195,24 @@ def test_a_run_without_a_request_or_a_doubted_one_is_not_believed() -> None:
     assert runs.judge(measured(POINT, np.empty(0)), None).decision is Decision.UNKNOWN
     sound = measured(POINT, np.full(1_000, 1e5))
     doubted = replace(sound.outcome, verdict=Verdict.UNKNOWN, reasons=("late",))
-    found = runs.judge(replace(sound, outcome=doubted), MS)
-    assert (found.decision, found.run.is_believed, found.run.verdict) == (
+    result = runs.judge(replace(sound, outcome=doubted), MS)
+    assert (result.decision, result.run.is_believed, result.run.verdict) == (
         Decision.UNKNOWN,
         False,
         Verdict.UNKNOWN,
     )
-    assert found.run.reasons == ("late",)
+    assert result.run.reasons == ("late",)
     assert runs.judge(sound, MS).run.is_believed
 
 
 def test_why_a_run_is_void_comes_before_that_its_target_was_missed() -> None:
-    found = measured(POINT, np.full(20_000, 2e6), seconds=20)
-    own = run_stats.find(found, runs.asked(MS))
+    result = measured(POINT, np.full(20_000, 2e6), seconds=20)
+    own = run_stats.find(result, runs.asked(MS))
     rising = replace(own, is_steady=False, unsteady=("the run has a trend (M8)",))
 
-    def said(verdict: Verdict, reason: str) -> tuple[str, ...]:
-        outcome = replace(found.outcome, verdict=verdict, reasons=(reason,))
-        return runs.judge(replace(found, outcome=outcome, alone=rising), MS).run.reasons
+    def answer(verdict: Verdict, reason: str) -> tuple[str, ...]:
+        outcome = replace(result.outcome, verdict=verdict, reasons=(reason,))
+        return runs.judge(replace(result, outcome=outcome, alone=rising), MS).run.reasons
 
-    assert said(Verdict.VIOLATED, "qos: above") == ("the run has a trend (M8)", "qos: above")
-    assert said(Verdict.UNKNOWN, "client stopped: 60 %")[0] == "client stopped: 60 %"
+    assert answer(Verdict.VIOLATED, "qos: above") == ("the run has a trend (M8)", "qos: above")
+    assert answer(Verdict.UNKNOWN, "client stopped: 60 %")[0] == "client stopped: 60 %"

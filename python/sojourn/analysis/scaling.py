@@ -60,18 +60,20 @@ def finding(
         return None
     many = [n for n in study.factors[instances] if n in study.factors[threads] and n != 1]
     couples = {n: _couples(cells, threads, instances, n) for n in many if isinstance(n, int)}
-    found = [_effect(n, of, tuple(cells), limits, peaks) for n, of in couples.items()]
-    if not found:
+    effects = [_effect(n, of, tuple(cells), limits, peaks) for n, of in couples.items()]
+    if not effects:
         return None
-    said = [one.sentence for one in found if one.interval] or [one.sentence for one in found[:1]]
+    sentences = [one.sentence for one in effects if one.interval] or [
+        one.sentence for one in effects[:1]
+    ]
     return FactorFinding(
         service=label,
         key=NAME,
         name=NAME,
-        levels=tuple(one.level for one in found),
-        effects=tuple(e for e, of in zip(found, couples.values(), strict=True) if of),
+        levels=tuple(one.level for one in effects),
+        effects=tuple(e for e, of in zip(effects, couples.values(), strict=True) if of),
         aliases=(),
-        sentence=f"{label}: {'; '.join(said)}.",
+        sentence=f"{label}: {'; '.join(sentences)}.",
     )
 
 
@@ -92,13 +94,13 @@ def _effect(
     peaks: Blocks,
 ) -> Effect:
     contrast = _Outward(cells, "", "up", "out", is_fraction=False, couples=couples)
-    said = Saying(contrast, NAME)
+    saying = Saying(contrast, NAME)
     border = Number("the highest load within QoS", is_time=False, coverage=BORDER_LEVEL)
     value, interval = combined(contrast, limits)
     if value is not None:
-        effect = said.effect(border, value, interval, reason="", unlike="")
+        effect = saying.effect(border, value, interval, reason="", unlike="")
     else:
-        effect = said.of_blocks(Number("max RPS", is_time=False), peaks, unlike="")
+        effect = saying.of_blocks(Number("max RPS", is_time=False), peaks, unlike="")
     return replace(
         effect,
         base=f"one of {n} threads",

@@ -26,8 +26,8 @@ def cell(threads: int, instances: int) -> Setting:
 CELLS = tuple(cell(*pair) for pair in ((1, 1), (2, 1), (1, 2), (4, 1), (1, 4)))
 
 
-def found(**given: object) -> FactorFinding:
-    got = scaling.finding(asked(), "memcached", CELLS, **{"limits": {}, "peaks": {}, **given})  # type: ignore[arg-type]
+def factor_finding(**inputs: object) -> FactorFinding:
+    got = scaling.finding(asked(), "memcached", CELLS, **{"limits": {}, "peaks": {}, **inputs})  # type: ignore[arg-type]
     assert got is not None
     return got
 
@@ -38,7 +38,7 @@ def test_what_fits_is_compared_where_it_was_looked_for() -> None:
         cell(1, 4): (300_000.0, Interval(lo=280_000, hi=320_000)),
     }
     peaks = {block: dict.fromkeys(CELLS, 1.0) for block in range(3)}
-    two, four = found(limits=limits, peaks=peaks).effects
+    two, four = factor_finding(limits=limits, peaks=peaks).effects
     assert four.what == "the highest load within QoS"
     assert four.ratio == pytest.approx(1.5)
     assert four.interval is not None
@@ -53,7 +53,7 @@ def test_else_peaks_are_block_by_block() -> None:
         block: {cell(2, 1): 100.0, cell(1, 2): 100.0 * ratio}
         for block, ratio in enumerate((1.2, 1.25, 1.3))
     }
-    got = found(peaks=peaks)
+    got = factor_finding(peaks=peaks)
     two, four = got.effects
     assert (two.base, two.level, two.blocks) == ("one of 2 threads", "2 of one thread", 3)
     assert two.ratio == pytest.approx((1.2 * 1.25 * 1.3) ** (1 / 3))
@@ -62,7 +62,7 @@ def test_else_peaks_are_block_by_block() -> None:
     assert got.sentence == f"memcached: {two.sentence}."
 
 
-def test_what_is_not_measured_is_said() -> None:
+def test_what_is_not_measured_is_reported() -> None:
     got = scaling.finding(asked(), "memcached", (cell(1, 1), cell(4, 1)), {}, {})
     assert got is not None
     assert "2 instances of one thread cannot be compared" in got.sentence

@@ -204,12 +204,12 @@ class Served:
         at, sojourn = self.queue.run(
             point.offered_rps, whole_s, rng, capacity=capacity, stops=stops
         )
-        kept = at >= point.warmup_s
-        due = int(kept.sum())
+        selected = at >= point.warmup_s
+        due = int(selected.sum())
         if stops and due:
-            p99_s = float(np.quantile(sojourn[kept], 0.99))
-            kept &= ~stops.reach(at, point.offered_rps / rate, p99_s)
-        return self._counted(ideal, at[kept], sojourn[kept], due, wall_s)
+            p99_s = float(np.quantile(sojourn[selected], 0.99))
+            selected &= ~stops.reach(at, point.offered_rps / rate, p99_s)
+        return self._counted(ideal, at[selected], sojourn[selected], due, wall_s)
 
     def _counted(
         self, ideal: Outcome, at: Floats, sojourn: Floats, due: int, wall_s: float
@@ -222,7 +222,7 @@ class Served:
         is_one_sided = allowance > ALLOWED
         is_void = excluded > EXCLUDED_MAX
         surely = 0 if is_void else int((sojourn > bound_s * allowance).sum())
-        found = replace(
+        outcome = replace(
             ideal,
             requests=len(at),
             over_bound=len(misses_ns),
@@ -231,5 +231,5 @@ class Served:
             wall_s=wall_s,
         )
         if len(at) and not is_void:
-            return found
-        return replace(found, verdict=Verdict.UNKNOWN, over_surely=surely if len(at) else None)
+            return outcome
+        return replace(outcome, verdict=Verdict.UNKNOWN, over_surely=surely if len(at) else None)

@@ -21,7 +21,7 @@ MM1, MD1, STALL, VAC, SLOW = QUEUES
 SEARCHES = 6
 
 
-def found(queue: Queue, seed: int, *, singly: bool = False) -> tuple[float, float]:
+def search_interval(queue: Queue, seed: int, *, singly: bool = False) -> tuple[float, float]:
     """Interval of one quick search as shares of the true border; `singly`: clusters are hidden."""
     of = study(
         f"seed={seed}",
@@ -64,7 +64,7 @@ def test_stalls_put_their_excess_over_one_less_rho_above_the_bound() -> None:
 
 @pytest.mark.parametrize("queue", [MM1, STALL], ids=lambda queue: queue.name)
 def test_the_interval_covers_and_is_as_narrow_as_the_time_allows(queue: Queue) -> None:
-    intervals = [found(queue, seed) for seed in range(1, SEARCHES + 1)]
+    intervals = [search_interval(queue, seed) for seed in range(1, SEARCHES + 1)]
     # At a true coverage of 90 % four misses of six happen once in 800 such tests.
     assert sum(lo <= 1 <= hi for lo, hi in intervals) >= 3
     ratio = statistics.median(hi / lo for lo, hi in intervals)
@@ -73,8 +73,8 @@ def test_the_interval_covers_and_is_as_narrow_as_the_time_allows(queue: Queue) -
 
 def test_whoever_counts_clustered_misses_singly_is_surer_than_he_may_be() -> None:
     seeds = range(1, SEARCHES + 1)
-    single = [found(STALL, seed, singly=True) for seed in seeds]
-    pooled = [found(STALL, seed) for seed in seeds]
+    single = [search_interval(STALL, seed, singly=True) for seed in seeds]
+    pooled = [search_interval(STALL, seed) for seed in seeds]
     width = [statistics.median(math.log(hi / lo) for lo, hi in of) for of in (single, pooled)]
     assert width[0] < 0.8 * width[1]
 
@@ -171,9 +171,9 @@ def test_an_outcome_counts_misses_after_the_warm_up_and_a_restart_takes_its_time
     rng = np.random.default_rng([1, 4])
     rng.standard_normal()
     at, sojourn = MM1.run(49_000.0, 3.0, rng)
-    kept = at >= 1.0
-    assert first.requests == int(kept.sum())
-    assert first.over_bound == int((sojourn[kept] > 1e-3).sum()) > 0
+    selected = at >= 1.0
+    assert first.requests == int(selected.sum())
+    assert first.over_bound == int((sojourn[selected] > 1e-3).sum()) > 0
     assert sum(first.clusters) == first.over_bound
     slow = Served(queue=replace(MM1, rate_rps=10.0), restart_sd=100.0, lives={})
     closed = slow.measure(replace(point, offered_rps=None))

@@ -46,35 +46,35 @@ AGAINST = (shared.UNLIKE, shared.UNBALANCED)
 NOT_RESTARTED = "never restarted: what differs from one start to the next is not in the intervals"
 
 
-def find(given: StudyData, spec: ServiceSpec, answers: Answers) -> ServiceFinding:
+def find(data: StudyData, spec: ServiceSpec, answers: Answers) -> ServiceFinding:
     """What the study found about one service; `answers`: how each question is answered."""
-    outcomes = [m.outcome for m in given.of(spec.label)]
-    stands = progress(given.study, spec, outcomes, given.questions)
-    asked = given.questions.asked(given.study, spec)
+    outcomes = [m.outcome for m in data.of(spec.label)]
+    state = progress(data.study, spec, outcomes, data.questions)
+    asked = data.questions.asked(data.study, spec)
     names = {question.name for question in asked}
     kinds = [kind for kind in answers.values() if kind.name in names]
-    found = common(given, spec, stands)
+    finding = common(data, spec, state)
     for kind in kinds:
-        found = kind.prepared(given, spec, found)
+        finding = kind.prepared(data, spec, finding)
     for kind in kinds:
-        found = found.having(kind.name, kind.answer(given, spec, stands, found))
-    workers = given.workers.get(spec.label)
+        finding = finding.having(kind.name, kind.answer(data, spec, state, finding))
+    workers = data.workers.get(spec.label)
     if any(question.needs_axis for question in asked):
-        found = replace(found, paper=_paper(found, spec, workers))
-    return _concluded(found, workers)
+        finding = replace(finding, paper=_paper(finding, spec, workers))
+    return _concluded(finding, workers)
 
 
-def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFinding:
+def common(data: StudyData, spec: ServiceSpec, state: Progress) -> ServiceFinding:
     """What is common to all questions: target, load axis, and the loads that were swept."""
-    measured = given.of(spec.label)
-    qos = lqos.qos(spec, stands.target)
-    axis = stands.axis
+    measured = data.of(spec.label)
+    qos = lqos.qos(spec, state.target)
+    axis = state.axis
     max_rps = axis.rps if axis else None
     capacity = None if axis and axis.rule is MaxRps.ASKED else max_rps
     swept = [runs.judge(m, qos) for m in measured if m.outcome.point.phase is Phase.SWEEP]
     judged = [j for j in swept if not aa_noise_floor.is_twin(j)]
-    said = _said(stands, [m.outcome for m in measured], given.questions.search_of(stands))
-    points = _points(judged, qos, max_rps, said)
+    posterior = _posterior(state, [m.outcome for m in measured], data.questions.search_of(state))
+    points = _points(judged, qos, max_rps, posterior)
     q, probes = qos.q if qos else TAIL, probe_client.compare(swept)
     smooth, crossing = _curves(judged, qos, q)
     return ServiceFinding(
@@ -85,83 +85,87 @@ def common(given: StudyData, spec: ServiceSpec, stands: Progress) -> ServiceFind
         max_rps_interval=_peaks(axis),
         max_rps_rule=str(axis.rule if axis else spec.max_rps),
         points=points,
-        lines=(*smooth, *overlay.lines(points, capacity, given.workers.get(spec.label), q)),
+        lines=(*smooth, *overlay.lines(points, capacity, data.workers.get(spec.label), q)),
         crossing=crossing,
         paper=(),
-        setup=given.setups.get(spec.label, ()),
+        setup=data.setups.get(spec.label, ()),
         answer="",
         verdict=Verdict.UNKNOWN,
         reasons=(
-            *_circumstances(given.setups.get(spec.label, ())),
-            *_doubts(replace(stands, next=None) if given.is_complete else stands, points),
+            *_circumstances(data.setups.get(spec.label, ())),
+            *_doubts(replace(state, next=None) if data.is_complete else state, points),
             *probe_client.doubts(probes),
         ),
         noise_floor=aa_noise_floor.floor(swept, q),
         twins=tuple(j.run for j in swept if aa_noise_floor.is_twin(j)),
         probes=probes,
-        resources=resource_use.find(measured, spec.label, said),
-        kept=pace.kept(given, spec),
+        resources=resource_use.find(measured, spec.label, posterior),
+        kept=pace.neighbour_paces(data, spec),
     )
 
 
-def headline(found: ServiceFinding, workers: int | None) -> str:
+def headline(finding: ServiceFinding, workers: int | None) -> str:
     """A service in a sentence: that of the first question that decides."""
-    lead = _lead(found)
-    return lead.headline if lead else answer.headline(found, workers)
+    lead = _lead(finding)
+    return lead.headline if lead else answer.headline(finding, workers)
 
 
-def _lead(found: ServiceFinding) -> Section | None:
-    return next((one for one in found.sections.values() if one.verdict is not None), None)
+def _lead(finding: ServiceFinding) -> Section | None:
+    return next((one for one in finding.sections.values() if one.verdict is not None), None)
 
 
-def _concluded(found: ServiceFinding, workers: int | None) -> ServiceFinding:
+def _concluded(finding: ServiceFinding, workers: int | None) -> ServiceFinding:
     """With answer, verdict and reasons of all questions together."""
-    lead = _lead(found)
-    said = [section.answer for section in found.sections.values()]
+    lead = _lead(finding)
+    answers = [section.answer for section in finding.sections.values()]
     if lead is None:
-        return replace(found, answer=_joined([headline(found, workers), *said]))
-    more = tuple(reason for reason in lead.reasons if reason not in found.reasons)
+        return replace(finding, answer=_joined([headline(finding, workers), *answers]))
+    more = tuple(reason for reason in lead.reasons if reason not in finding.reasons)
     return replace(
-        found,
-        answer=_joined(said),
+        finding,
+        answer=_joined(answers),
         verdict=lead.verdict or Verdict.UNKNOWN,
-        reasons=(*found.reasons, *more),
+        reasons=(*finding.reasons, *more),
     )
 
 
-def _joined(said: Sequence[str]) -> str:
-    return " ".join(part for part in said if part)
+def _joined(texts: Sequence[str]) -> str:
+    return " ".join(part for part in texts if part)
 
 
-def _paper(found: ServiceFinding, spec: ServiceSpec, workers: int | None) -> tuple[paper.Row, ...]:
+def _paper(
+    finding: ServiceFinding, spec: ServiceSpec, workers: int | None
+) -> tuple[paper.Row, ...]:
     """The papers' figures beside ours, those of each question last."""
-    q = found.qos.q if found.qos else TAIL
-    ideal = [line for line in found.lines if line.name.startswith("M/M/")]
+    q = finding.qos.q if finding.qos else TAIL
+    ideal = [line for line in finding.lines if line.name.startswith("M/M/")]
     rows = (
-        *paper_tailbench.rows(found, spec),
-        *paper.rows(found, workers, overlay.parts_at(found.points, ideal, q)),
+        *paper_tailbench.rows(finding, spec),
+        *paper.rows(finding, workers, overlay.parts_at(finding.points, ideal, q)),
     )
-    return (*rows, *(row for section in found.sections.values() for row in section.paper))
+    return (*rows, *(row for section in finding.sections.values() for row in section.paper))
 
 
-def _said(stands: Progress, outcomes: Sequence[Outcome], search: Search | None) -> Posterior | None:
+def _posterior(
+    state: Progress, outcomes: Sequence[Outcome], search: Search | None
+) -> Posterior | None:
     """What all runs of the service say about any load; None without a target or a run."""
     if search is not None:
         return search.posterior
-    axis, target = stands.axis, stands.target
+    axis, target = state.axis, state.target
     if axis is None or target is None:
         return None
     return border_of(evidence.trials(outcomes), axis, target)
 
 
 def _points(
-    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None, said: Posterior | None
+    judged: Sequence[Judged], qos: Qos | None, max_rps: float | None, posterior: Posterior | None
 ) -> tuple[LoadPoint, ...]:
     """The loads of the sweep, ascending."""
     loads: dict[float, list[Judged]] = defaultdict(list)
     for j in judged:
         loads[j.run.fraction or j.run.offered_rps].append(j)
-    return tuple(load_point.gather(loads[load], qos, max_rps, said) for load in sorted(loads))
+    return tuple(load_point.gather(loads[load], qos, max_rps, posterior) for load in sorted(loads))
 
 
 def _curves(
@@ -188,8 +192,8 @@ def _curves(
             )
         )
         if values is tail and qos is not None:
-            found = lowess.crossing(curve, qos.bound_ns)
-            crossing = None if found.at is None or found.is_open else found.interval
+            result = lowess.crossing(curve, qos.bound_ns)
+            crossing = None if result.at is None or result.is_open else result.interval
     return tuple(lines), crossing
 
 
@@ -208,15 +212,15 @@ def _circumstances(setup: Sequence[tuple[str, str]]) -> Iterator[str]:
     yield from (f"{one.what}: {one.effect}" for one in AGAINST if one.what in facts)
 
 
-def _doubts(stands: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:
+def _doubts(state: Progress, points: Sequence[LoadPoint]) -> tuple[str, ...]:
     """What speaks against the numbers, whatever was asked."""
-    reasons = list(stands.reasons)
-    if stands.axis is None:
+    reasons = list(state.reasons)
+    if state.axis is None:
         return tuple(reasons)
-    if not stands.axis.is_valid:
+    if not state.axis.is_valid:
         reasons.append("no run of the load axis is valid: 100 % is only a name")
-        reasons += stands.axis.reasons
-    if stands.next is not None:
+        reasons += state.axis.reasons
+    if state.next is not None:
         reasons.append("the study was not finished: run it again, it resumes")
     unknown = [p for p in points if p.verdict is Verdict.UNKNOWN]
     for what, kind in (("not valid", False), ("undecided", True)):

@@ -17,29 +17,29 @@ from sojourn.analysis.counted import Counted
 from sojourn.findings.findings import Findings, State
 
 
-def of(found: Findings, answers: Answers) -> State:
-    """How far its question is answered; what would settle the rest is what `found` has of it."""
-    _, whole = leading(found, answers)
+def of(findings: Findings, answers: Answers) -> State:
+    """How far its question is answered; what would settle the rest is what `findings` has of it."""
+    _, whole = leading(findings, answers)
     is_done = whole.done == whole.of
     return State(
         done=whole.done,
         of=whole.of,
         unit=whole.unit,
-        settle=None if is_done and whole.of else found.state.settle,
+        settle=None if is_done and whole.of else findings.state.settle,
     )
 
 
-def leading(found: Findings, answers: Answers) -> tuple[tuple[Answer, ...], Counted]:
+def leading(findings: Findings, answers: Answers) -> tuple[tuple[Answer, ...], Counted]:
     """The questions that speak for the study, none where its factors do, and their count."""
     by_rank: dict[int, list[tuple[tuple[Answer, ...], Counted]]] = defaultdict(list)
-    missing = Counter(found.unanswered)
+    missing = Counter(findings.unanswered)
     for name, kind in answers.items():
-        part = kind.counted(found)
+        part = kind.counted(findings)
         if missing[name]:
             part = counted.total([*filter(None, [part]), Counted(0, missing[name], "answers")])
         if part is not None:
             by_rank[kind.rank].append(((kind,), part))
-    if (part := counted.of_factors(found.factors)) is not None:
+    if (part := counted.of_factors(findings.factors)) is not None:
         by_rank[Rank.FACTORS].append(((), part))
     first = by_rank[max(by_rank)] if by_rank else []
     who = tuple(kind for kinds, _ in first for kind in kinds)

@@ -96,7 +96,7 @@ def test_the_ideal_queue_lies_on_the_measured_one(found: Findings) -> None:
     }
 
 
-def test_the_papers_figure_stands_beside_ours(found: Findings) -> None:
+def test_the_papers_figure_is_beside_ours(found: Findings) -> None:
     row = next(r for r in found.services[0].paper if r[3] == "C1, C7")
     assert row[1].startswith("about 70 % of max RPS")
     assert row[2] == "between 70 % and 80 %; the same target; max RPS: closed-loop peak"
@@ -130,10 +130,10 @@ def test_a_load_of_which_no_run_is_believed_is_unknown_with_the_reason(played: S
     spoiled = tuple(
         spoil(m) if m.outcome.point.phase is Phase.SWEEP else m for m in played.measured
     )
-    found = study(replace(played, measured=spoiled), answers())
-    assert found.verdict is Verdict.UNKNOWN
-    assert "unknown" in found.answer
-    for point in found.services[0].points:
+    findings = study(replace(played, measured=spoiled), answers())
+    assert findings.verdict is Verdict.UNKNOWN
+    assert "unknown" in findings.answer
+    for point in findings.services[0].points:
         assert (point.verdict, point.is_believed) == (Verdict.UNKNOWN, False)
         assert LATE in point.reasons
         assert point.mean.value is None
@@ -146,10 +146,10 @@ def test_loads_that_are_all_unknown_above_the_last_that_holds_leave_the_question
     spoiled = tuple(
         spoil(m) if (m.outcome.point.fraction or 0) > 0.5 else m for m in played.measured
     )
-    found = study(replace(played, measured=spoiled), answers())
-    assert at(found, 0.5).verdict is Verdict.HOLDS
-    assert found.verdict is Verdict.UNKNOWN
-    assert any("not valid at" in reason for reason in found.reasons)
+    findings = study(replace(played, measured=spoiled), answers())
+    assert at(findings, 0.5).verdict is Verdict.HOLDS
+    assert findings.verdict is Verdict.UNKNOWN
+    assert any("not valid at" in reason for reason in findings.reasons)
 
 
 def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: StudyData) -> None:
@@ -169,16 +169,16 @@ def test_lost_requests_make_the_tail_infinite_and_refuse_the_mean(played: StudyD
 
 
 def test_an_unfinished_study_is_unknown_and_says_how_to_go_on(played: StudyData) -> None:
-    found = study(replace(played, measured=played.measured[:5]), answers())
-    assert found.verdict is Verdict.UNKNOWN
-    assert any("run it again" in reason for reason in found.reasons)
+    findings = study(replace(played, measured=played.measured[:5]), answers())
+    assert findings.verdict is Verdict.UNKNOWN
+    assert any("run it again" in reason for reason in findings.reasons)
 
 
 def test_nothing_measured_gives_findings_all_the_same(played: StudyData) -> None:
-    found = study(replace(played, measured=()), answers())
-    assert found.verdict is Verdict.UNKNOWN
-    assert found.services[0].points == ()
-    assert "unknown" in found.answer
+    findings = study(replace(played, measured=()), answers())
+    assert findings.verdict is Verdict.UNKNOWN
+    assert findings.services[0].points == ()
+    assert "unknown" in findings.answer
 
 
 def test_every_method_is_in_the_table() -> None:
@@ -200,15 +200,15 @@ def test_the_worst_verdict_is_the_study_s() -> None:
 
 def test_a_breakdown_alone_has_its_own_answer(found: Findings) -> None:
     service = found.services[0]
-    told = Section(headline="stages", verdict=Verdict.UNKNOWN)
-    alone = replace(service, sections={"breakdown": told})
+    section = Section(headline="stages", verdict=Verdict.UNKNOWN)
+    alone = replace(service, sections={"breakdown": section})
     assert headline(alone, 1) == "stages"
-    assert headline(service.having("breakdown", replace(told, verdict=None)), 1) != "stages"
+    assert headline(service.having("breakdown", replace(section, verdict=None)), 1) != "stages"
     assert headline(replace(service, sections={}), 1) == answer.headline(service, 1)
 
 
-def having(given: StudyData, *rows: tuple[str, str]) -> StudyData:
-    return replace(given, setups={one.label: rows for one in given.study.services})
+def having(data: StudyData, *rows: tuple[str, str]) -> StudyData:
+    return replace(data, setups={one.label: rows for one in data.study.services})
 
 
 def test_a_server_on_unlike_cpus_is_named_in_the_reasons(played: StudyData) -> None:
@@ -230,7 +230,7 @@ def test_combinations_on_cpus_of_other_kinds_are_named_as_such(played: StudyData
             )
             for one in rows
         ]
-        return unlike_cpus([replace(part, given=given) for given in under])
+        return unlike_cpus([replace(part, data=inputs) for inputs in under])
 
     fast = "server: 2 of kind 0 (1024 of 1024); client: 1 of kind 0 (1024 of 1024)"
     more = "server: 4 of kind 0 (1024 of 1024); client: 1 of kind 0 (1024 of 1024)"
@@ -243,12 +243,12 @@ def test_combinations_on_cpus_of_other_kinds_are_named_as_such(played: StudyData
         assert other in reason
 
 
-@pytest.mark.parametrize(("neighbour", "is_told"), [("none", False), ("spin:server", True)])
+@pytest.mark.parametrize(("neighbour", "is_reported"), [("none", False), ("spin:server", True)])
 def test_the_answer_about_neighbours_names_the_grouping(
-    played: StudyData, neighbour: str, *, is_told: bool
+    played: StudyData, neighbour: str, *, is_reported: bool
 ) -> None:
     row = (GROUPS, "own; the scheduler groups the service by control group")
-    given = having(played, row)
-    beside = replace(given, study=given.study.model_copy(update={"neighbour": neighbour}))
-    said = f"Grouping of the tasks: {row[1]}."
-    assert (said in study(beside, answers()).answer) is is_told
+    data = having(played, row)
+    beside = replace(data, study=data.study.model_copy(update={"neighbour": neighbour}))
+    text = f"Grouping of the tasks: {row[1]}."
+    assert (text in study(beside, answers()).answer) is is_reported

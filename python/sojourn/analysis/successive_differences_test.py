@@ -33,8 +33,8 @@ def table(
 @pytest.mark.parametrize("lost", [0.0, 0.25])
 def test_it_is_the_least_squares_of_statsmodels(lost: float) -> None:
     logs = table(3, 1, 2, 3, 5, blocks=4, lost=lost)
-    found = successive_differences.fitted(logs)
-    assert found is not None
+    result = successive_differences.fitted(logs)
+    assert result is not None
     seen = ~np.isnan(logs)
     at_block, at_level = np.nonzero(seen)
     design = np.column_stack(
@@ -45,7 +45,7 @@ def test_it_is_the_least_squares_of_statsmodels(lost: float) -> None:
     ).astype(float)
     fit = sm.OLS(logs[seen], design).fit()
     for level in (1, 2, 3):
-        step, nth = found.between(0, level), 3 + level
+        step, nth = result.between(0, level), 3 + level
         assert step.mean == pytest.approx(fit.params[nth])
         own = fit.resid[np.isin(at_level, (0, level))]
         wilder = max(1.0, float((own**2).mean() / (fit.resid**2).mean()))
@@ -61,7 +61,7 @@ def test_it_is_the_least_squares_of_statsmodels(lost: float) -> None:
             assert more[0].half(0.95) == pytest.approx((high - low) / 2)
         assert len(more) == (0 if lost else 1)
         assert step.chance == pytest.approx(min(1.0, len(chances) * min(chances)))
-    assert found.between(1, 2).mean == pytest.approx(fit.params[5] - fit.params[4])
+    assert result.between(1, 2).mean == pytest.approx(fit.params[5] - fit.params[4])
 
 
 @pytest.mark.parametrize(
@@ -83,24 +83,24 @@ def test_where_nothing_changes_a_step_is_rarely_named(sd: tuple[float, ...], los
         trend.of(Ladder("p99", "size", LEVELS, table(seed, 1, 1, 1, 1, sd=sd, lost=lost))).kind
         for seed in range(600)
     ]
-    told = [kind for kind in kinds if kind != "unknown"]
-    named = sum(kind not in {"unclear", "flat"} for kind in told)
-    assert len(told) > 200
-    assert named <= stats.binom.ppf(0.999, len(told), 0.05), f"{named} of {len(told)}"
+    selected = [kind for kind in kinds if kind != "unknown"]
+    named = sum(kind not in {"unclear", "flat"} for kind in selected)
+    assert len(selected) > 200
+    assert named <= stats.binom.ppf(0.999, len(selected), 0.05), f"{named} of {len(selected)}"
 
 
 def test_the_interval_of_a_step_holds_it_and_gaps_answer_more_often_than_whole_blocks() -> None:
-    held = told = whole = 0
+    held = report = whole = 0
     for seed in range(600):
         logs = table(seed, 1, 1, 3, 3, sd=(0.1,))
         whole += int((~np.isnan(logs)).all(axis=1).sum() >= successive_differences.BLOCKS_MIN)
-        found = successive_differences.fitted(logs)
-        if found is not None:
-            told += 1
-            step, half = found.between(1, 2), found.between(1, 2).half(0.95, 1)
+        result = successive_differences.fitted(logs)
+        if result is not None:
+            report += 1
+            step, half = result.between(1, 2), result.between(1, 2).half(0.95, 1)
             held += abs(step.mean - math.log(3)) <= half
-    assert held >= stats.binom.ppf(0.001, told, 0.95), f"{held} of {told}"
-    assert told > 2 * whole
+    assert held >= stats.binom.ppf(0.001, report, 0.95), f"{held} of {report}"
+    assert report > 2 * whole
 
 
 def test_three_whole_blocks_show_a_threefold_step() -> None:

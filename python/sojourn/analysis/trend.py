@@ -65,7 +65,7 @@ class Ladder:
 
 
 def of(ladder: Ladder) -> Trend:
-    """What can be said of it.
+    """What can be reported about it.
 
     >>> logs = np.array([[0, 0.01, 1.2, 1.2], [0, -0.01, 1.25, 1.26], [0, 0.0, 1.22, 1.2]])
     >>> of(Ladder("p99", "size", ("1", "2", "4", "8"), logs)).kind
@@ -75,42 +75,42 @@ def of(ladder: Ladder) -> Trend:
     if lost:
         why = f"it is infinite in {lost} of {len(ladder.logs)} blocks: requests were lost"
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {why}")
-    found = successive_differences.fitted(ladder.logs)
-    if found is None:
+    result = successive_differences.fitted(ladder.logs)
+    if result is None:
         return _trend(ladder, UNKNOWN, f"what {ladder.name} does to {ladder.what}: {_few(ladder)}")
-    return replace(_shape(ladder, found), curve=_curve(found))
+    return replace(_shape(ladder, result), curve=_curve(result))
 
 
-def _shape(ladder: Ladder, found: Steps) -> Trend:
+def _shape(ladder: Ladder, steps: Steps) -> Trend:
     """Flat, one step, several, or nothing that is sure."""
-    if _is_flat(found):
+    if _is_flat(steps):
         text = f"{ladder.what} is flat: within 10 % from {_span(ladder, 0, -1)}"
         return _trend(ladder, "flat", text)
-    sure = _sure(found)
+    sure = _sure(steps)
     if not sure:
-        ends = _ratio(found.between(0, found.levels - 1), 1)
+        ends = _ratio(steps.between(0, steps.levels - 1), 1)
         text = f"no step of {ladder.what} from {_span(ladder, 0, -1)} is sure"
         text = f"{text}: in all × {_text(ends)}"
-        return replace(_trend(ladder, UNCLEAR, text, ends), span=_widest(found))
-    at = _main(found, sure)
+        return replace(_trend(ladder, UNCLEAR, text, ends), span=_widest(steps))
+    at = _main(steps, sure)
     if at is None:
-        return _gradual(ladder, found, sure)
-    step = found.between(at, at + 1)
-    ends = _ratio(step, found.levels - 1)
+        return _gradual(ladder, steps, sure)
+    step = steps.between(at, at + 1)
+    ends = _ratio(step, steps.levels - 1)
     kind = "cliff" if abs(step.mean) >= CLIFF else "knee"
     text = f"{ladder.what} has a {kind} between {_span(ladder, at, at + 1)}: × {_text(ends)}"
     between = (ladder.levels[at], ladder.levels[at + 1])
     return replace(_trend(ladder, kind, text, ends), between=between)
 
 
-def _curve(found: Steps) -> tuple[tuple[float, float, float], ...]:
+def _curve(steps: Steps) -> tuple[tuple[float, float, float], ...]:
     """(ratio, lo, hi) of each level to the lowest, all at once."""
-    each = [_ratio(found.between(0, level), found.levels - 1) for level in range(1, found.levels)]
+    each = [_ratio(steps.between(0, level), steps.levels - 1) for level in range(1, steps.levels)]
     return ((1.0, 1.0, 1.0), *((value, ends.lo, ends.hi) for value, ends in each))
 
 
 def _few(ladder: Ladder) -> str:
-    """Why nothing can be said of it."""
+    """Why nothing can be reported about it."""
     seen = (~np.isnan(ladder.logs)).sum(axis=0)
     poor = [level for level, n in zip(ladder.levels, seen, strict=True) if n < BLOCKS_MIN]
     if not poor:
@@ -118,13 +118,13 @@ def _few(ladder: Ladder) -> str:
     return f"{BLOCKS_MIN} blocks need valid runs of {', '.join(poor)} (see run.repeats)"
 
 
-def _gradual(ladder: Ladder, found: Steps, sure: Sequence[int]) -> Trend:
+def _gradual(ladder: Ladder, steps: Steps, sure: Sequence[int]) -> Trend:
     """Of several steps, none of which makes most of the change."""
-    ends, first = _ratio(found.between(0, found.levels - 1), 1), ladder.levels[sure[0]]
+    ends, first = _ratio(steps.between(0, steps.levels - 1), 1), ladder.levels[sure[0]]
     in_all = f"to {ladder.levels[-1]} × {_text(ends)}"
-    ups = {found.between(nth, nth + 1).mean > 0 for nth in sure}
-    is_told = ends[1].lo > 1 if ups == {True} else ends[1].hi < 1
-    if len(ups) > 1 or not is_told:
+    ups = {steps.between(nth, nth + 1).mean > 0 for nth in sure}
+    is_reported = ends[1].lo > 1 if ups == {True} else ends[1].hi < 1
+    if len(ups) > 1 or not is_reported:
         is_both = len(ups) > 1 or not ends[1].lo <= 1 <= ends[1].hi  # in all it goes the other way
         way = "goes up and down" if is_both else f"goes {'up' if ups == {True} else 'down'}"
         here = _span(ladder, sure[0], sure[0] + 1)
@@ -135,22 +135,22 @@ def _gradual(ladder: Ladder, found: Steps, sure: Sequence[int]) -> Trend:
     return _trend(ladder, word, text, ends)
 
 
-def _is_flat(found: Steps) -> bool:
+def _is_flat(steps: Steps) -> bool:
     """Whether all levels are shown to be within 10 % of the lowest, all at once."""
-    each = [found.between(0, level) for level in range(1, found.levels)]
+    each = [steps.between(0, level) for level in range(1, steps.levels)]
     return all(abs(one.mean) + one.half(COVERAGE, len(each)) <= FLAT for one in each)
 
 
-def _widest(found: Steps) -> float:
+def _widest(steps: Steps) -> float:
     """The widest interval of any level beside the lowest, all at once, from end to end."""
-    levels = range(1, found.levels)
-    halves = (found.between(0, level).half(COVERAGE, len(levels)) for level in levels)
+    levels = range(1, steps.levels)
+    halves = (steps.between(0, level).half(COVERAGE, len(levels)) for level in levels)
     return math.exp(min(_LOG_MAX, 2 * max(halves)))
 
 
-def _sure(found: Steps) -> list[int]:
+def _sure(steps: Steps) -> list[int]:
     """Steps that are there: `i` is the one from level i to i + 1."""
-    chances = [found.between(nth, nth + 1).chance for nth in range(found.levels - 1)]
+    chances = [steps.between(nth, nth + 1).chance for nth in range(steps.levels - 1)]
     left, sure = len(chances), []
     for nth in np.argsort(chances, kind="stable"):
         if chances[nth] > (1 - COVERAGE) / left:
@@ -160,9 +160,9 @@ def _sure(found: Steps) -> list[int]:
     return sorted(sure)
 
 
-def _main(found: Steps, sure: Sequence[int]) -> int | None:
+def _main(steps: Steps, sure: Sequence[int]) -> int | None:
     """The step that makes most of all change, or None."""
-    sizes = [abs(found.between(nth, nth + 1).mean) for nth in range(found.levels - 1)]
+    sizes = [abs(steps.between(nth, nth + 1).mean) for nth in range(steps.levels - 1)]
     at = max(sure, key=lambda nth: sizes[nth])
     return at if sizes[at] >= MOST * sum(sizes) else None
 

@@ -22,8 +22,8 @@ SIZES = ("1", "2", "4", "8", "16")
 def logs(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> NDArray[np.float64]:
     """Log ratios to the lowest level of numbers whose medians are these, block by block."""
     noise = np.random.default_rng(seed).normal(0, sd, (blocks, len(factors)))
-    found = np.log(np.array(factors)) + noise
-    return np.asarray(found - found[:, :1])
+    result = np.log(np.array(factors)) + noise
+    return np.asarray(result - result[:, :1])
 
 
 def of(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> Trend:
@@ -32,7 +32,7 @@ def of(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> Tre
 
 
 @pytest.mark.parametrize(
-    ("factors", "kind", "said"),
+    ("factors", "kind", "text"),
     [
         ((1, 1, 1, 1, 1), "flat", "p99 is flat: within 10 % from size = 1 to 16"),
         ((1, 1, 1, 5, 5), "cliff", "p99 has a cliff between size = 4 and 8: × "),
@@ -47,20 +47,20 @@ def of(*factors: float, blocks: int = 4, sd: float = 0.02, seed: int = 1) -> Tre
         ((1, 1, 0.7, 0.5, 0.35), "falls", "p99 falls from size = 2 on: to 16 × 0.3"),
     ],
 )
-def test_what_is_planted_is_named(factors: tuple[float, ...], kind: str, said: str) -> None:
-    found = of(*factors)
-    assert found.kind == kind, found.sentence
-    assert said in found.sentence
-    assert (found.levels, found.blocks) == (SIZES, 4)
-    if found.interval is not None:
-        assert found.ratio is not None
-        assert found.interval.lo < found.ratio < found.interval.hi
+def test_what_is_planted_is_named(factors: tuple[float, ...], kind: str, text: str) -> None:
+    result = of(*factors)
+    assert result.kind == kind, result.sentence
+    assert text in result.sentence
+    assert (result.levels, result.blocks) == (SIZES, 4)
+    if result.interval is not None:
+        assert result.ratio is not None
+        assert result.interval.lo < result.ratio < result.interval.hi
 
 
 def test_what_is_not_shown_is_not_flat() -> None:
-    found = of(1, 1, 1, 1, sd=0.5)
-    assert found.kind == "unclear"
-    assert "no step of p99 from size = 1 to 8 is sure: in all ×" in found.sentence
+    result = of(1, 1, 1, 1, sd=0.5)
+    assert result.kind == "unclear"
+    assert "no step of p99 from size = 1 to 8 is sure: in all ×" in result.sentence
 
 
 def test_one_block_tells_nothing() -> None:
@@ -69,9 +69,9 @@ def test_one_block_tells_nothing() -> None:
     assert "2 blocks need valid runs of 1, 2, 4, 8, 16 (see run.repeats)" in none.sentence
     poor = logs(1, 5, 9, blocks=3)
     poor[:2, 1] = math.nan
-    told = trend.of(Ladder("p99", "size", SIZES[:3], poor))
-    assert (told.kind, told.ratio) == ("unknown", None)
-    assert "2 blocks need valid runs of 2 (see run.repeats)" in told.sentence
+    report = trend.of(Ladder("p99", "size", SIZES[:3], poor))
+    assert (report.kind, report.ratio) == ("unknown", None)
+    assert "2 blocks need valid runs of 2 (see run.repeats)" in report.sentence
 
 
 def test_of_studies_without_any_change_one_in_twenty_names_a_step_at_most() -> None:
@@ -80,7 +80,7 @@ def test_of_studies_without_any_change_one_in_twenty_names_a_step_at_most() -> N
     assert named <= stats.binom.ppf(0.999, 400, 0.05), kinds
 
 
-def test_flat_is_said_wrongly_of_a_number_at_the_edge_once_in_twenty_at_most() -> None:
+def test_flat_is_reported_wrongly_of_a_number_at_the_edge_once_in_twenty_at_most() -> None:
     edge = math.exp(trend.FLAT)
     kinds = Counter(of(1, 1, edge, sd=0.02, seed=seed, blocks=5).kind for seed in range(400))
     assert kinds["flat"] <= stats.binom.ppf(0.999, 400, 0.05), kinds
@@ -89,41 +89,41 @@ def test_flat_is_said_wrongly_of_a_number_at_the_edge_once_in_twenty_at_most() -
 def test_the_interval_of_a_step_holds_it() -> None:
     held = total = 0
     for seed in range(300):
-        found = of(1, 1, 3, 3, sd=0.1, seed=seed, blocks=4)
-        if found.kind == "cliff" and found.interval:
+        result = of(1, 1, 3, 3, sd=0.1, seed=seed, blocks=4)
+        if result.kind == "cliff" and result.interval:
             total += 1
-            held += found.interval.lo <= 3 <= found.interval.hi
+            held += result.interval.lo <= 3 <= result.interval.hi
     assert total > 250
     assert held >= 0.93 * total
 
 
 def test_a_step_up_that_is_lost_again_is_no_rise() -> None:
     made = np.array([[0, 0.5, 0.5, -0.9], [0, 0.52, 0.5, 0.3], [0, 0.48, 0.5, -0.7]])
-    found = trend.of(Ladder("p99", "size", ("1", "2", "4", "8"), made))
-    assert found.kind == "mixed"
-    assert "goes up with size, first between size = 1 and 2: to 8 × 0.648" in found.sentence
+    result = trend.of(Ladder("p99", "size", ("1", "2", "4", "8"), made))
+    assert result.kind == "mixed"
+    assert "goes up with size, first between size = 1 and 2: to 8 × 0.648" in result.sentence
 
 
 def test_a_step_up_is_no_rise_where_it_surely_falls_in_all() -> None:
     made = np.array([[0, 0.2, -0.1, -0.3], [0, 0.21, 0.1, -0.31], [0, 0.2, -0.3, -0.3]])
-    found = trend.of(Ladder("max RPS", "size", ("1", "2", "4", "8"), made))
-    assert found.interval is not None
-    assert found.interval.hi < 1
-    assert "goes up and down with size, first between size = 1 and 2: to 8 ×" in found.sentence
+    result = trend.of(Ladder("max RPS", "size", ("1", "2", "4", "8"), made))
+    assert result.interval is not None
+    assert result.interval.hi < 1
+    assert "goes up and down with size, first between size = 1 and 2: to 8 ×" in result.sentence
 
 
 def test_blocks_with_lost_requests_are_not_left_out() -> None:
     made = logs(1, 1, 5)
     made[2] = [0, math.inf, math.inf]
-    found = trend.of(Ladder("p99", "size", SIZES[:3], made))
-    assert (found.kind, found.ratio) == ("unknown", None)
-    assert "it is infinite in 1 of 4 blocks" in found.sentence
+    result = trend.of(Ladder("p99", "size", SIZES[:3], made))
+    assert (result.kind, result.ratio) == ("unknown", None)
+    assert "it is infinite in 1 of 4 blocks" in result.sentence
 
 
-def test_a_doubt_stands_beside_it() -> None:
+def test_a_doubt_is_beside_it() -> None:
     late = "the client's own lateness is part of it"
-    found = trend.of(Ladder("p99", "size", SIZES[:3], logs(1, 1, 1), late))
-    assert found.sentence.endswith(f"to 4, but {late}")
+    result = trend.of(Ladder("p99", "size", SIZES[:3], logs(1, 1, 1), late))
+    assert result.sentence.endswith(f"to 4, but {late}")
 
 
 SIZE, BESIDE = "services.a.params.size", "neighbour"
@@ -142,15 +142,15 @@ def block(seed: int, *without: Setting) -> dict[Setting, float]:
         for size in (1, 2, 4)
         for who in ("none", "spin")
     ]
-    found = {at(s, w): v * math.exp(e) for (s, w, v), e in zip(truth, wave, strict=True)}
-    return {cell: value for cell, value in found.items() if cell not in without}
+    results = {at(s, w): v * math.exp(e) for (s, w, v), e in zip(truth, wave, strict=True)}
+    return {cell: value for cell, value in results.items() if cell not in without}
 
 
 def test_levels_are_compared_under_the_same_levels_of_other_factors_only() -> None:
     gap = at(4, "spin")
-    found = ordered_levels.logs(SIZE, (1, 2, 4), {n: block(n, gap) for n in range(4)})
-    assert found.shape == (4, 3)
-    assert np.abs(found).max() < 0.2, "alone it is flat; what is missing takes its kind with it"
+    result = ordered_levels.logs(SIZE, (1, 2, 4), {n: block(n, gap) for n in range(4)})
+    assert result.shape == (4, 3)
+    assert np.abs(result).max() < 0.2, "alone it is flat; what is missing takes its kind with it"
     one = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0), 1: block(1), 2: block(2, gap)})
     assert np.isnan(one).tolist() == [[False] * 3, [False] * 3, [False, False, True]]
     assert one[:, 1] == pytest.approx(math.log(4) / 2, abs=0.15), "one gap, in one block"
@@ -164,6 +164,6 @@ def test_levels_are_compared_under_the_same_levels_of_other_factors_only() -> No
 
 def test_an_infinite_number_is_infinite_in_its_block_only() -> None:
     lost = {**block(1), at(2, "spin"): math.inf}
-    found = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0), 1: lost})
-    assert np.isfinite(found[0]).all()
-    assert np.isinf(found).sum() == 1
+    result = ordered_levels.logs(SIZE, (1, 2, 4), {0: block(0), 1: lost})
+    assert np.isfinite(result[0]).all()
+    assert np.isinf(result).sum() == 1

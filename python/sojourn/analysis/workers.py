@@ -73,15 +73,15 @@ def of_runs(under: str, runs: Sequence[Sequence[float]]) -> Shared:
 
     Args:
         under: its levels, in words.
-        runs: CPU time by worker, s; those in which nobody worked are left out.
+        runs: CPU time by worker, s; those in which no one worked are left out.
     """
-    told = [run for run in runs if sum(run) > 0]
-    workers = max(map(len, told), default=0)
+    selected = [run for run in runs if sum(run) > 0]
+    workers = max(map(len, selected), default=0)
     if workers < 2:  # it takes two to share
-        return Shared(under, workers, None, None, None, len(told))
-    values = np.array([gini(run) for run in told])
-    busiest = float(np.mean([max(run) * len(run) / sum(run) for run in told]))
-    return Shared(under, workers, float(values.mean()), _interval(values), busiest, len(told))
+        return Shared(under, workers, None, None, None, len(selected))
+    values = np.array([gini(run) for run in selected])
+    busiest = float(np.mean([max(run) * len(run) / sum(run) for run in selected]))
+    return Shared(under, workers, float(values.mean()), _interval(values), busiest, len(selected))
 
 
 def _interval(values: np.ndarray) -> Interval | None:
@@ -97,17 +97,17 @@ def findings(study: Study, parts: Sequence[Part]) -> tuple[FactorFinding, ...]:
 
     Only of services of which a factor is varied that may move it.
     """
-    found = []
+    results = []
     for label in dict.fromkeys(part.spec.label for part in parts):
         keys = study.factors_of(label)
         if not ASKED & set(map(short, keys)):
             continue
         called = names(study.factors)
-        mine = [part for part in parts if part.spec.label == label]
-        shared = [of_runs(_under(part, called), list(_runs(part))) for part in mine]
+        own = [part for part in parts if part.spec.label == label]
+        shared = [of_runs(_under(part, called), list(_runs(part))) for part in own]
         if any(one.runs for one in shared):
-            found.append(_finding(label, shared))
-    return tuple(found)
+            results.append(_finding(label, shared))
+    return tuple(results)
 
 
 def _under(part: Part, called: dict[str, str]) -> str:
@@ -115,7 +115,7 @@ def _under(part: Part, called: dict[str, str]) -> str:
 
 
 def _runs(part: Part) -> Iterable[Sequence[float]]:
-    for one in part.given.of(part.spec.label):
+    for one in part.data.of(part.spec.label):
         outcome = one.outcome
         is_load = outcome.point.phase is Phase.SWEEP and outcome.verdict is not Verdict.UNKNOWN
         if is_load and one.worker_cpu_s:

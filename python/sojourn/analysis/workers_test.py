@@ -37,18 +37,18 @@ def test_exponential_shares_have_a_half_of_it() -> None:
 
 
 def test_runs_give_an_interval_that_stays_within_what_there_can_be() -> None:
-    found = workers.of_runs("x", [[1, 1], [1, 1.2], [1, 1]])
-    assert found.interval is not None
-    assert found.gini is not None
-    assert 0 == found.interval.lo <= found.gini <= found.interval.hi
-    assert (found.workers, found.runs) == (2, 3)
+    result = workers.of_runs("x", [[1, 1], [1, 1.2], [1, 1]])
+    assert result.interval is not None
+    assert result.gini is not None
+    assert 0 == result.interval.lo <= result.gini <= result.interval.hi
+    assert (result.workers, result.runs) == (2, 3)
     one = workers.of_runs("x", [[1, 3]])
     assert one.gini == pytest.approx(0.25)
     assert one.interval is None
     assert one.busiest == pytest.approx(1.5)
 
 
-def test_of_one_worker_and_of_idle_ones_nothing_is_told() -> None:
+def test_of_one_worker_and_of_idle_ones_nothing_is_reported() -> None:
     assert workers.of_runs("x", [[1.0], [2.0]]).gini is None
     assert workers.of_runs("x", [[0.0, 0.0]]).runs == 0
 
@@ -65,15 +65,15 @@ def with_threads(*levels: int, shares: dict[int, tuple[float, ...]]) -> StudyDat
 
 
 def test_the_answer_says_it_of_every_combination() -> None:
-    found = study(with_threads(1, 2, shares={1: (1.0,), 2: (1.0, 3.0)}), answers())
-    assert "one worker under threads = 1, so nothing is uneven" in found.answer
-    said = "0.25 (0.25 to 0.25) of 2 workers under threads = 2, the busiest with 1.5 times the mean"
-    assert said in found.answer
-    last = found.factors[-1]
+    findings = study(with_threads(1, 2, shares={1: (1.0,), 2: (1.0, 3.0)}), answers())
+    assert "one worker under threads = 1, so nothing is uneven" in findings.answer
+    text = "0.25 (0.25 to 0.25) of 2 workers under threads = 2, the busiest with 1.5 times the mean"
+    assert text in findings.answer
+    last = findings.factors[-1]
     assert (last.name, last.levels) == ("load per worker", ("threads = 1", "threads = 2"))
     assert level_text(1) == "1"
 
 
-def test_nothing_is_said_where_it_was_not_counted() -> None:
-    found = study(with_threads(1, 2, shares={1: (), 2: ()}), answers())
-    assert workers.NAME not in [factor.name for factor in found.factors]
+def test_nothing_is_reported_where_it_was_not_counted() -> None:
+    findings = study(with_threads(1, 2, shares={1: (), 2: ()}), answers())
+    assert workers.NAME not in [factor.name for factor in findings.factors]

@@ -108,15 +108,15 @@ def plan(
     names: Sequence[str], *, profile: str | None, sets: Sequence[str], results: Path, as_json: bool
 ) -> None:
     """Print what each study would measure here, what that can show, and how long all take."""
-    found = list(_surveyed(names, profile, sets))
-    total_s, budget_s = _total_s(found), _budget_s(found)
+    planned = list(_surveyed(names, profile, sets))
+    total_s, budget_s = _total_s(planned), _budget_s(planned)
     if as_json:
         put_json(
             {
-                "studies": [_told(one) | {"shows": _shows(one, results)} for one in found],
+                "studies": [_entry_json(one) | {"shows": _shows(one, results)} for one in planned],
                 "wall_s": total_s,
                 "budget_s": budget_s,
-                "points": sum(one.entry.planned for one in found),
+                "points": sum(one.entry.planned for one in planned),
             }
         )
         return
@@ -126,45 +126,45 @@ def plan(
     for name in ("points", "time", "shows", "skipped"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("question, or why not", overflow="fold", min_width=30)
-    for one in found:
+    for one in planned:
         entry, left = one.entry, str(len(one.held.skipped) or "-")
         if one.ahead is None:
             table.add_row(one.name, "-", "-", "-", left, f"[yellow]{entry.state}[/]: {_why(entry)}")
             continue
         points, question = str(entry.planned), escape(entry.question)
         ratio = max((shown.ratio for shown in _shows(one, results)), default=0.0)
-        told = "-" if not ratio else "nothing" if math.isinf(ratio) else f"× {ratio:.2g}"
-        table.add_row(one.name, points, show_s(entry.planned_s), told, left, question)
+        report = "-" if not ratio else "nothing" if math.isinf(ratio) else f"× {ratio:.2g}"
+        table.add_row(one.name, points, show_s(entry.planned_s), report, left, question)
     console.print(table)
     console.print("[dim]shows: the least ratio of two levels' p99 that this time can show[/]")
-    _say_skipped(found)
-    total = sum(one.entry.planned for one in found)
-    can = sum(one.ahead is not None for one in found)
+    _say_skipped(planned)
+    total = sum(one.entry.planned for one in planned)
+    can = sum(one.ahead is not None for one in planned)
     console.print(
-        f"{can} of {len(found)} studies, about {total} points, about {show_s(total_s)} in all"
+        f"{can} of {len(planned)} studies, about {total} points, about {show_s(total_s)} in all"
     )
     if budget_s and total_s > budget_s:
         console.print(
             f"one run takes {show_s(budget_s)} at most: what does not fit waits, and the same "
             "command goes on with it; --within says another time, --only chooses"
         )
-    short = [(one.name, text) for one in found if one.ahead for text in one.ahead.shortfalls]
+    short = [(one.name, text) for one in planned if one.ahead for text in one.ahead.shortfalls]
     for name, text in short:
         console.print(f"[yellow]too short[/]: {name}: {escape(text)}", soft_wrap=True)
 
 
 def check(names: Sequence[str], *, profile: str | None, sets: Sequence[str], as_json: bool) -> None:
     """Print of each study what this machine can measure, and what the rest would take."""
-    found = list(_surveyed(names, profile, sets))
+    planned = list(_surveyed(names, profile, sets))
     if as_json:
-        put_json({"studies": [_told(one) for one in found]})
+        put_json({"studies": [_entry_json(one) for one in planned]})
         return
     console = to_stdout()
     table = new_table()
     table.add_column("study", overflow="fold", max_width=26)
     table.add_column("here", no_wrap=True)
     table.add_column("why, and how to fix it", overflow="fold", min_width=30)
-    for one in found:
+    for one in planned:
         if one.fault is not None:
             table.add_row(one.name, "[yellow]no[/]", _why(one.entry))
         elif left := one.held.skipped:
@@ -199,30 +199,30 @@ def run(
     asked_s = _within_s(within)
     show = _Show(is_quiet=is_quiet)
     show.line(f"looking at {len(names)} studies")
-    found = list(_surveyed(names, profile, sets, is_agreed=is_agreed))
+    planned = list(_surveyed(names, profile, sets, is_agreed=is_agreed))
     with running.taken(
         "all studies",
         lambda event: say(event.text),
         wait_s=patience.turn_s,
         is_forced=patience.is_forced,
     ):
-        pass  # who measures now is told before anything is written
+        pass  # who measures now is reported before anything is written
     command = _command(only, profile, sets, results, is_agreed=is_agreed)
     identity = {"studies": list(names), "profile": profile, "sets": list(sets)}
-    going = campaign.opened(results, found, identity=identity, command=command, is_new=is_new)
+    going = campaign.opened(results, planned, identity=identity, command=command, is_new=is_new)
     done = sum(entry.state in campaign.DONE for entry in going.entries)
     if done:
-        show.line(f"resumed: {done} of {len(found)} studies are measured")
+        show.line(f"resumed: {done} of {len(planned)} studies are measured")
     show.began(going.entries)
     try:
         with ending_in_order():
             campaign.measure(
                 going,
-                found,
+                planned,
                 show.stage,
                 patience=patience,
                 is_new=is_new,
-                within_s=_budget_s(found) if asked_s is None else asked_s,
+                within_s=_budget_s(planned) if asked_s is None else asked_s,
             )
     except KeyboardInterrupt:
         say(f"stopped; measured points are saved; resume with: {command}")
@@ -255,7 +255,7 @@ class _Show:
         self._is_quiet = is_quiet
         self._console = to_stderr()
         self._entries: Sequence[Entry] = ()
-        self._told: set[str] = set()
+        self._reports: set[str] = set()
 
     def line(self, text: str) -> None:
         if not self._is_quiet:
@@ -297,9 +297,9 @@ class _Show:
 
     def _tell_new(self) -> None:
         for entry in self._entries:
-            if entry.state not in {"waiting", "measuring"} and entry.study not in self._told:
-                self._told.add(entry.study)
-                self.line(f"{entry.study}: {entry.told_state}: {entry.said}")
+            if entry.state not in {"waiting", "measuring"} and entry.study not in self._reports:
+                self._reports.add(entry.study)
+                self.line(f"{entry.study}: {entry.state_text}: {entry.answer_text}")
 
 
 def table_of(entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.0) -> Table:
@@ -316,7 +316,7 @@ def table_of(entries: Sequence[Entry], *, now_s: float = 0.0, left_s: float = 0.
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     for entry in entries:
-        state = f"[{_COLORS.get(entry.state, 'dim')}]{escape(entry.told_state)}[/]"
+        state = f"[{_COLORS.get(entry.state, 'dim')}]{escape(entry.state_text)}[/]"
         points, took = str(entry.points or "-"), show_s(entry.wall_s) if entry.wall_s else "-"
         if entry.state == "waiting":
             points, took = f"~{entry.planned}", f"~{show_s(entry.planned_s)}"
@@ -331,17 +331,17 @@ def _say_answers(entries: Sequence[Entry]) -> None:
     from rich.padding import Padding
 
     for entry in entries:
-        if entry.said:
-            to_stdout().print(f"\n[bold]{escape(entry.study)}[/], {escape(entry.told_state)}:")
-            to_stdout().print(Padding(escape(_said(entry)), (0, 0, 0, 2)))
+        if entry.answer_text:
+            to_stdout().print(f"\n[bold]{escape(entry.study)}[/], {escape(entry.state_text)}:")
+            to_stdout().print(Padding(escape(_state_text(entry)), (0, 0, 0, 2)))
         if entry.settle:  # in one line, to be copied
-            said = f"  to settle the rest, {show_s(entry.settle_s)}: {entry.settle}"
-            to_stdout().print(escape(said), soft_wrap=True, highlight=False)
+            text = f"  to settle the rest, {show_s(entry.settle_s)}: {entry.settle}"
+            to_stdout().print(escape(text), soft_wrap=True, highlight=False)
 
 
-def _said(entry: Entry) -> str:
+def _state_text(entry: Entry) -> str:
     more = f" ({entry.left_count} combinations left out)" if entry.left_count else ""
-    return entry.said + more
+    return entry.answer_text + more
 
 
 def _why(entry: Entry) -> str:
@@ -352,20 +352,20 @@ def _labels(one: Planned) -> list[str]:
     return [service.label for service in one.whole.services]
 
 
-def _say_skipped(found: Sequence[Planned]) -> None:
+def _say_skipped(planned: Sequence[Planned]) -> None:
     """The combinations that are skipped of studies that are not, each reason once a study."""
-    for one in found:
+    for one in planned:
         reasons: dict[tuple[str, str], list[str]] = {}
         for left in one.held.skipped if one.fault is None else ():
             reasons.setdefault((left.reason, left.mend), []).append(left.who)
-        for (reason, mend), whose in reasons.items():
-            more = f" and {len(whose) - _NOTES} more" if len(whose) > _NOTES else ""
-            said = "; ".join(filter(None, (f"{' · '.join(whose[:_NOTES])}{more}: {reason}", mend)))
-            to_stdout().print(f"skipped: {one.name}: {escape(said)}", soft_wrap=True)
+        for (reason, fix), owner in reasons.items():
+            more = f" and {len(owner) - _NOTES} more" if len(owner) > _NOTES else ""
+            text = "; ".join(filter(None, (f"{' · '.join(owner[:_NOTES])}{more}: {reason}", fix)))
+            to_stdout().print(f"skipped: {one.name}: {escape(text)}", soft_wrap=True)
 
 
-def _total_s(found: Sequence[Planned]) -> float:
-    return sum(one.entry.planned_s for one in found)
+def _total_s(planned: Sequence[Planned]) -> float:
+    return sum(one.entry.planned_s for one in planned)
 
 
 def _within_s(text: str | None) -> float | None:
@@ -379,15 +379,15 @@ def _within_s(text: str | None) -> float | None:
         raise SpecFault(str(error), at="--within", fix=fix) from None
 
 
-def _budget_s(found: Sequence[Planned]) -> float | None:
+def _budget_s(planned: Sequence[Planned]) -> float | None:
     """What one run of all may take in their profile; None where they have several."""
     from sojourn.campaign import BUDGET_S
 
-    profiles = {one.whole.run.profile for one in found}
+    profiles = {one.whole.run.profile for one in planned}
     return BUDGET_S.get(profiles.pop()) if len(profiles) == 1 else None
 
 
-def _told(one: Planned) -> dict[str, Any]:
+def _entry_json(one: Planned) -> dict[str, Any]:
     entry = one.entry
     return {
         "study": one.name,

@@ -42,16 +42,16 @@ def test_what_was_computed_is_read_and_is_the_same_to_the_byte(
         computed.append(real(path))
         return computed[-1]
 
-    def said(*words: str) -> str:
+    def result(*words: str) -> str:
         assert main([*words, "--results", str(results)]) == Exit.OK
         return capsys.readouterr().out
 
     monkeypatch.setattr(pipeline, "findings_of", counted)
-    anew = said("show")  # the summaries of its points are made, so the record has changed
-    written = said("report")
+    anew = result("show")  # the summaries of its points are made, so the record has changed
+    written = result("report")
     assert len(computed) == 2
-    assert (said("show"), said("report")) == (anew, written)
-    assert json.loads(said("show", "--json")) == plain(flat(computed[0]))
+    assert (result("show"), result("report")) == (anew, written)
+    assert json.loads(result("show", "--json")) == plain(flat(computed[0]))
     assert len(computed) == 2, "it was computed anew"
 
     monkeypatch.setattr(pipeline, "findings_of", lambda _path: computed.append(computed[0]))

@@ -102,35 +102,37 @@ def calibrate(
         peak_rps=peak_rps,
         quantities=tuple(name.strip() for name in quantities.split(",") if name.strip()),
     )
-    found = fit(Simulator.find(), measured, setup)
+    calibration = fit(Simulator.find(), measured, setup)
     if as_json:
-        put_json(asdict(found))
+        put_json(asdict(calibration))
     else:
-        _print(found)
-    end(found.verdict)
+        _print(calibration)
+    end(calibration.verdict)
 
 
-def _print(found: Calibration) -> None:
+def _print(result: Calibration) -> None:
     console = to_stdout()
-    values = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
-    console.print(f"{found.label}: {values}; full at {show_count(found.capacity_rps)}/s")
-    known = ", ".join(f"{r.name} {r.low:.3g}–{r.high:.3g}" for r in found.ranges if r.is_identified)
-    console.print(f"identified, with what fits equally: {known or 'none'}")
-    console.print(f"loads are shares of {found.axis}; * fitted, not predicted; ~ not judged\n")
-    head = ("load", "rps", "", "measured", "runs", "predicted", "error", "")
-    print_table(console, head, [_row(p, found) for p in found.predictions])
-    worst = "-" if found.worst_held_out is None else f"{found.worst_held_out:.0%}"
-    judged = ", ".join(found.quantities)
-    console.print(
-        f"\n{found.verdict}: worst held-out error of {judged} is {worst}, bound {found.bound:.0%}"
+    values = ", ".join(f"{name} {value:.3g}" for name, value in result.parameters.items())
+    console.print(f"{result.label}: {values}; full at {show_count(result.capacity_rps)}/s")
+    known = ", ".join(
+        f"{r.name} {r.low:.3g}–{r.high:.3g}" for r in result.ranges if r.is_identified
     )
-    for note in found.notes:
+    console.print(f"identified, with what fits equally: {known or 'none'}")
+    console.print(f"loads are shares of {result.axis}; * fitted, not predicted; ~ not judged\n")
+    head = ("load", "rps", "", "measured", "runs", "predicted", "error", "")
+    print_table(console, head, [_row(p, result) for p in result.predictions])
+    worst = "-" if result.worst_held_out is None else f"{result.worst_held_out:.0%}"
+    judged = ", ".join(result.quantities)
+    console.print(
+        f"\n{result.verdict}: worst held-out error of {judged} is {worst}, bound {result.bound:.0%}"
+    )
+    for note in result.notes:
         console.print(f"note: {escape(note)}")
 
 
-def _row(p: Prediction, found: Calibration) -> tuple[str, ...]:
+def _row(p: Prediction, calibration: Calibration) -> tuple[str, ...]:
     spread = "" if p.lo_ns is None or p.hi_ns is None else f"{show_ns(p.lo_ns)}–{show_ns(p.hi_ns)}"
-    mark = ("*" if p.is_fitted else "") + ("" if p.quantity in found.quantities else "~")
+    mark = ("*" if p.is_fitted else "") + ("" if p.quantity in calibration.quantities else "~")
     return (
         f"{p.share:.0%}",
         show_count(p.rate_rps),

@@ -99,55 +99,55 @@ def _record(record: Record, memory_max: float | None, *, as_json: bool) -> None:
     from sojourn.models.classify.held import held
     from sojourn.models.classify.record import classes
     from sojourn.questions import PLANS, answers, readers
-    from sojourn.record.load import given
+    from sojourn.record.load import study_data
 
-    found = classes(record, given(record, PLANS, readers()), answers(), memory_max=memory_max)
-    if not found:
+    result = classes(record, study_data(record, PLANS, readers()), answers(), memory_max=memory_max)
+    if not result:
         raise SpecFault(
             "no valid run of this record has samples of its service's resource use",
             at=str(record.path),
             fix="measure again, because newer versions record them with every point: "
             "`sojourn run thread_scaling`",
         )
-    known = held(record, found)
+    known = held(record, result)
     kinds = {spec.label: spec.kind for spec in record.study.services}
-    papers = published.beside_ours(kinds, found)
+    papers = published.beside_ours(kinds, result)
     if as_json:
         more = ({"known": known} if known else {}) | ({"papers": papers} if papers else {})
-        put_json({"label": "measured", "record": str(record.path), "classes": found, **more})
+        put_json({"label": "measured", "record": str(record.path), "classes": result, **more})
     else:
         console = to_stdout()
-        for one in found:
+        for one in result:
             classify_show.print_class(console, one)
         classify_show.print_known(console, known)
         classify_show.print_papers(console, papers)
-        console.print(f"next: {escape(_next(record, found))}")
-    end(_word(found, known))
+        console.print(f"next: {escape(_next(record, result))}")
+    end(_word(result, known))
 
 
-def _word(found: Sequence[Class], known: Sequence[Held]) -> str:
+def _word(classes: Sequence[Class], known: Sequence[Held]) -> str:
     """For planted services it counts the recognised ones; for others whether all is decided."""
     from sojourn.models.classify.held import How
 
     if known:
         hows = {one.how for one in known}
         return "violated" if How.WRONG in hows else "unknown" if How.OPEN in hows else "holds"
-    return "holds" if all(one.is_decided for one in found) else "unknown"
+    return "holds" if all(one.is_decided for one in classes) else "unknown"
 
 
-def _next(record: Record, found: Sequence[Class]) -> str:
+def _next(record: Record, classes: Sequence[Class]) -> str:
     """The one command that would decide more."""
     from sojourn import services
     from sojourn.models.classify.record import THREADS
     from sojourn.spec.levels import short
 
     study = record.study
-    if all(len(one.scenarios) == 1 for one in found):
+    if all(len(one.scenarios) == 1 for one in classes):
         if any(short(key) in THREADS for key in study.factors):
             return f"sojourn plan {study.name}    which scenarios this machine lacks, and why"
         spec = study.services[0]
         width = services.kind(spec.kind).width or "threads"
         return f"sojourn run {study.name} --vary services.{spec.label}.params.{width}=1,2,8"
-    if not all(one.is_decided for one in found):
+    if not all(one.is_decided for one in classes):
         return f"sojourn run {study.name} --profile full && sojourn classify {study.name}"
     return f"sojourn report {record.path}"

@@ -18,23 +18,23 @@ from sojourn.models.classify.testing import record
 def test_a_scaler_of_which_memory_is_not_seen_is_told_by_what_it_carried(tmp_path: Path) -> None:
     path = record(tmp_path, Planted(), unseen=[MEMORY])
     done = CliRunner().invoke(app, ["classify", str(path), "--json"], catch_exceptions=False)
-    (found,) = json.loads(done.stdout)["classes"]
+    (result,) = json.loads(done.stdout)["classes"]
     assert done.exit_code == 0, done.output
-    assert (found["scalable"]["word"], found["smt"]["word"]) == ("yes", "yes")
-    assert found["scalable"]["others"][0]["word"] == "undecided"  # busy threads prove nothing
-    assert ["memory bandwidth", "no resctrl here"] in found["unseen"]
+    assert (result["scalable"]["word"], result["smt"]["word"]) == ("yes", "yes")
+    assert result["scalable"]["others"][0]["word"] == "undecided"  # busy threads prove nothing
+    assert ["memory bandwidth", "no resctrl here"] in result["unseen"]
     text = CliRunner().invoke(app, ["classify", str(path)], catch_exceptions=False).stdout
     assert "memcached: scalable yes" in text
     assert "not seen: memory bandwidth: no resctrl here" in " ".join(text.split())
 
 
-def test_one_scenario_shows_no_trend_and_the_next_command_is_told(tmp_path: Path) -> None:
+def test_one_scenario_shows_no_trend_and_the_next_command_is_reported(tmp_path: Path) -> None:
     path = record(tmp_path, Planted(cpu_s=1e-4, wait_s=1e-3), levels=(1,))
     done = CliRunner().invoke(app, ["classify", str(path)], catch_exceptions=False)
     assert done.exit_code == 3
-    said = " ".join(done.stdout.split())
-    assert "SMT-sensitive no" in said
-    assert "sojourn run planted --vary services.memcached.params.threads=1,2,8" in said
+    text = " ".join(done.stdout.split())
+    assert "SMT-sensitive no" in text
+    assert "sojourn run planted --vary services.memcached.params.threads=1,2,8" in text
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_one_scenario_shows_no_trend_and_the_next_command_is_told(tmp_path: Path
     [
         ("scales", Planted(), 0, {"right"}),
         ("locks", Planted(serial=1.0), 0, {"right"}),
-        ("locks", Planted(), 1, {"wrong"}),  # it scales, and was said to lock
+        ("locks", Planted(), 1, {"wrong"}),  # it scales, and was asked to lock
         ("scales", Planted(serial=1.0), 1, {"wrong"}),
         ("streams", Planted(), 0, {"not to be seen here"}),  # CPU time, to who sees no memory
     ],

@@ -13,44 +13,44 @@ from sojourn.models.classify.planted import Planted
 from sojourn.models.classify.record import classes as classes_of
 from sojourn.models.classify.testing import record
 from sojourn.questions import PLANS, answers, readers
-from sojourn.record.load import given
+from sojourn.record.load import study_data
 
 
-def classes(kept: store.Record) -> tuple[Class, ...]:
-    return classes_of(kept, given(kept, PLANS, readers()), answers())
+def classes(retained: store.Record) -> tuple[Class, ...]:
+    return classes_of(retained, study_data(retained, PLANS, readers()), answers())
 
 
 def test_a_record_is_classified_at_the_highest_load_within_qos(tmp_path: Path) -> None:
-    (found,) = classes(store.read(record(tmp_path, Planted(serial=1.0))))
-    assert [seen.name for seen in found.scenarios] == ["1-ST", "8-ST"]
+    (result,) = classes(store.read(record(tmp_path, Planted(serial=1.0))))
+    assert [seen.name for seen in result.scenarios] == ["1-ST", "8-ST"]
     one = planted.use(Planted(serial=1.0), 1).rps
-    assert found.scenarios[0].load_rps == pytest.approx(
+    assert result.scenarios[0].load_rps == pytest.approx(
         one * 0.6 / 0.75, rel=1e-3
     )  # loads have four digits
-    assert (found.scalable.word, found.smt.word, found.critical.word) == (
+    assert (result.scalable.word, result.smt.word, result.critical.word) == (
         "no",
         "no",
         "CPU, not scalable",
     )
-    assert found.scalable.number is not None  # what it carried is known
-    assert found.scalable.number.value == pytest.approx(1.0, rel=1e-6)
+    assert result.scalable.number is not None  # what it carried is known
+    assert result.scalable.number.value == pytest.approx(1.0, rel=1e-6)
 
 
 def test_cores_of_each_service_are_scenarios_as_the_papers_studies_have_them(
     tmp_path: Path,
 ) -> None:
     """Records of `tailbench` and `resource_use`: the factor is a key of every service."""
-    (found,) = classes(store.read(record(tmp_path, Planted(serial=1.0), is_by_cores=True)))
-    assert found.service == "memcached"
-    assert [seen.name for seen in found.scenarios] == ["1-ST", "8-ST"]
-    assert found.scalable.word == "no"
+    (result,) = classes(store.read(record(tmp_path, Planted(serial=1.0), is_by_cores=True)))
+    assert result.service == "memcached"
+    assert [seen.name for seen in result.scenarios] == ["1-ST", "8-ST"]
+    assert result.scalable.word == "no"
 
 
 def test_cpu_is_a_share_of_the_cpus_of_the_threads(tmp_path: Path) -> None:
     """The probe counts it over all CPUs of the service, of which two stand idle here."""
     path = record(tmp_path, Planted(), idle_cpus=2)
-    (found,) = classes(store.read(path))
-    (one, *_) = found.readings
+    (result,) = classes(store.read(path))
+    (one, *_) = result.readings
     at = planted.use(Planted(), 1).rates["service_cpu_share"] * 0.6 / 0.75
     assert one.what == "CPU use, 1-ST"
     assert one.ends is not None

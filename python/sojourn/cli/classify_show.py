@@ -26,36 +26,36 @@ _SIDES = {
 }
 
 
-def print_class(console: Console, found: Class) -> None:
+def print_class(console: Console, result: Class) -> None:
     """One service: what it is, what was read, what was seen, what to do."""
-    said = ", ".join(f"{answer.question} {answer.word}" for answer in found.answers)
-    console.print(f"[bold]{escape(found.service)}[/bold]: {escape(said)}\n")
-    for answer in found.answers:
+    text = ", ".join(f"{answer.question} {answer.word}" for answer in result.answers)
+    console.print(f"[bold]{escape(result.service)}[/bold]: {escape(text)}\n")
+    for answer in result.answers:
         for line in _lines(answer):
             console.print(f"  {escape(line)}")
     console.print()
     rows = [
         (reading.what, shown(reading.ends, reading.unit), reading.reads, reading.source)
-        for reading in found.readings
+        for reading in result.readings
     ]
     print_table(console, ("what was read", "95 % interval in brackets", "it", "rule"), rows)
     seen = (
         f"{one.name}{_at(one.load_rps)} ({_many(one.runs, 'run')}, {_many(one.samples, 'sample')}"
         f"{_SIDES.get(one.where, '')})"
-        for one in found.scenarios
+        for one in result.scenarios
     )
     console.print(f"\nseen: {escape('; '.join(seen))}")
-    far = [one.name for one in found.scenarios if one.nearness and one.nearness < _NEAR]
+    far = [one.name for one in result.scenarios if one.nearness and one.nearness < _NEAR]
     if far:
         names = " and ".join(far)
         console.print(
             f"doubt: {names} sampled at less than 80 % of what it carries: finer loads help"
         )
-    if len(found.scenarios) == 1:
+    if len(result.scenarios) == 1:
         console.print("doubt: one scenario shows levels and no trends")
-    for title, why in found.unseen:
+    for title, why in result.unseen:
         console.print(f"not seen: {escape(title)}: {escape(why)}")
-    for action in found.actions:
+    for action in result.actions:
         console.print(f"do: {escape(action.what)} ({escape(action.why)}; {action.source})")
     console.print()
 
@@ -123,8 +123,8 @@ def print_papers(console: Console, papers: Sequence[Agreed]) -> None:
     rows = [(one.service, one.question, one.ours, one.paper, _how(one)) for one in papers]
     print_table(console, ("service", "answer", "here", "paper", ""), rows)
     counts = Counter(map(_how, papers))
-    said = ", ".join(f"{counts[how]} {how}" for how in ("agree", "differ", "undecided"))
-    console.print(f"\nof {len(papers)} answers {said}; the paper's are other programs (P16, P17)\n")
+    text = ", ".join(f"{counts[how]} {how}" for how in ("agree", "differ", "undecided"))
+    console.print(f"\nof {len(papers)} answers {text}; the paper's are other programs (P16, P17)\n")
 
 
 def _how(one: Agreed) -> str:

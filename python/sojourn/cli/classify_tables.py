@@ -17,9 +17,9 @@ def paper(*, as_json: bool, has_details: bool) -> None:
     """The paper's nine services, by its own tables."""
     from sojourn.models.classify import published
 
-    found, simple = published.agreements(), published.simple()
+    agreements, simple = published.agreements(), published.simple()
     if as_json:
-        sights = [{"sight": one.sight, "rows": one.rows} for one in found]
+        sights = [{"sight": one.sight, "rows": one.rows} for one in agreements]
         put_json(
             {
                 "label": "computed",
@@ -29,18 +29,19 @@ def paper(*, as_json: bool, has_details: bool) -> None:
             }
         )
     else:
-        _print_paper(found, has_details=has_details)
-    end("violated" if any(row.is_wrong for row in found[0].rows) else "holds")
+        _print_paper(agreements, has_details=has_details)
+    end("violated" if any(row.is_wrong for row in agreements[0].rows) else "holds")
 
 
-def _print_paper(found: Sequence[Agreement], *, has_details: bool) -> None:
+def _print_paper(agreements: Sequence[Agreement], *, has_details: bool) -> None:
     from sojourn.models.classify import published
 
     console = to_stdout()
     console.print("computed from Tables 3 and 4 of Pons et al., FGCS 2022 (P16, P17)\n")
-    questions = [answer.question for answer in found[0].classes[0].answers]
+    questions = [answer.question for answer in agreements[0].classes[0].answers]
     rows = [
-        (one.sight, *(_counted(*one.counts(question)) for question in questions)) for one in found
+        (one.sight, *(_counted(*one.counts(question)) for question in questions))
+        for one in agreements
     ]
     print_table(console, ("what is seen", *questions), rows)
     console.print(
@@ -65,7 +66,7 @@ def _print_paper(found: Sequence[Agreement], *, has_details: bool) -> None:
     print_table(console, ("service", "answer", "load", "here", "paper"), loads)
     if has_details:
         console.print()
-        details = [(row.service, row.question, row.ours, row.paper) for row in found[0].rows]
+        details = [(row.service, row.question, row.ours, row.paper) for row in agreements[0].rows]
         print_table(console, ("service", "answer", "here", "paper"), details)
 
 
@@ -84,17 +85,17 @@ def planted_ones(*, as_json: bool) -> None:
     from sojourn.models.classify import planted
 
     rng = np.random.default_rng(20220128)
-    found = [
+    results = [
         (known, judge(known.name, [planted.scenario(known.service, n, rng) for n in (1, 8)]))
         for known in planted.TABLE
     ]
     wrong = [
         known.name
-        for known, told in found
-        if [answer.word for answer in told.answers] != [known.scalable, known.smt, known.critical]
+        for known, report in results
+        if [answer.word for answer in report.answers] != [known.scalable, known.smt, known.critical]
     ]
     if as_json:
-        both = [{"truth": known, "found": told} for known, told in found]
+        both = [{"truth": known, "found": reported} for known, reported in results]
         put_json({"label": "simulated", "wrong": wrong, "classes": both})
     else:
         console = to_stdout()
@@ -102,12 +103,12 @@ def planted_ones(*, as_json: bool) -> None:
         rows = [
             (
                 known.name,
-                *(answer.word for answer in told.answers),
+                *(answer.word for answer in notice.answers),
                 "wrong" if known.name in wrong else "right",
             )
-            for known, told in found
+            for known, notice in results
         ]
-        head = ("planted", *(answer.question for answer in found[0][1].answers), "")
+        head = ("planted", *(answer.question for answer in results[0][1].answers), "")
         print_table(console, head, rows)
-        console.print(f"\n{len(found) - len(wrong)} of {len(found)} right")
+        console.print(f"\n{len(results) - len(wrong)} of {len(results)} right")
     end("violated" if wrong else "holds")

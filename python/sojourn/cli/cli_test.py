@@ -59,9 +59,9 @@ def examples(command: str) -> list[str]:
     """Lines of a command's help that a terminal must not break."""
     known = {one.name or getattr(one.callback, "__name__", ""): one.help for one in commands(app)}
     text = known[command] or ""
-    kept = [one for one in text.split("\n\n") if one.startswith("\b")]
-    assert all("\n" not in one for one in text.split("\n\n") if one not in kept)
-    return [line for one in kept for line in one.splitlines()]
+    selected = [one for one in text.split("\n\n") if one.startswith("\b")]
+    assert all("\n" not in one for one in text.split("\n\n") if one not in selected)
+    return [line for one in selected for line in one.splitlines()]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -100,7 +100,7 @@ def test_every_command_teaches_with_an_example(
         (["show", "nothing", "--results", "/nonexistent"], "no record", "sojourn run"),
     ],
 )
-def test_a_mistake_ends_in_what_where_and_how_to_mend_it(
+def test_a_mistake_ends_in_what_where_and_how_to_fix_it(
     arguments: list[str], what: str, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(arguments)
@@ -137,7 +137,7 @@ def test_check_prints_a_study_that_can_be_read_back(
     assert spec.load(path).run.repeats == 7
 
 
-def test_check_tells_every_mistake_with_place_and_mend(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_tells_every_mistake_with_place_and_fix(capsys: pytest.CaptureFixture[str]) -> None:
     sets = ["-s", "run.repeats=0", "-s", "services.memcached.load.conections=8"]
     assert main(["check", "latency_vs_load", *sets]) == Exit.USAGE
     seen = capsys.readouterr()
@@ -149,7 +149,7 @@ def test_check_tells_every_mistake_with_place_and_mend(capsys: pytest.CaptureFix
     assert "more mistake" not in seen.err
 
 
-def test_check_tells_what_the_generator_refuses_of_each_service(
+def test_check_says_what_the_generator_refuses_of_each_service(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = ("memcached", "nginx")
@@ -219,17 +219,17 @@ def test_progress_says_what_is_measured_and_what_became_of_it() -> None:
     assert point_words(played[0].point) == "memcached peak closed loop"
     probe = next(o for o in played if o.point.phase is Phase.SEARCH)
     assert point_words(probe.point) == "memcached search   50 % 50.0k/s"
-    said = {
+    texts = {
         o.offered_rps: chance(study, o, played) or 0.0
         for o in played
         if o.point.phase is Phase.SEARCH
     }
-    assert said[min(said)] > 0.9
-    assert said[max(said)] < 0.1
-    assert [said[rps] for rps in sorted(said)] == sorted(said.values(), reverse=True)
-    low = next(o for o in played if o.offered_rps == min(said))
+    assert texts[min(texts)] > 0.9
+    assert texts[max(texts)] < 0.1
+    assert [texts[rps] for rps in sorted(texts)] == sorted(texts.values(), reverse=True)
+    low = next(o for o in played if o.offered_rps == min(texts))
     held = line(study, low, played, place="3/9")
-    assert (held.word, held.after) == ("holds", f"  P = {said[min(said)]:.2f}")
+    assert (held.word, held.after) == ("holds", f"  P = {texts[min(texts)]:.2f}")
     bare = replace(low, point=replace(low.point, phase=Phase.SCHEDULED), verdict=Verdict.VIOLATED)
     assert line(study, bare, played, place="3/9").word == "violated", "by itself: no shield"
     doubtful = replace(probe, verdict=Verdict.UNKNOWN, reasons=("client stopped: for 3 %", "more"))
@@ -271,4 +271,4 @@ def test_quiet_says_nothing() -> None:
         display.began(point, [])
         display.ended(imagine(point), [imagine(point)])
     assert out.getvalue() == ""
-    assert display.kept == 1
+    assert display.saved == 1

@@ -198,13 +198,13 @@ def _sides(commands: list[str], urls: list[str], service: str, vary: str) -> lis
     """
     from sojourn.spec.sides import side_of, varied
 
-    given = [*commands, *urls]
-    if not (given or service or vary):
+    inputs = [*commands, *urls]
+    if not (inputs or service or vary):
         return []
     where, fix = "sojourn compare", "give --command twice, --url twice, or one of them with --vary"
     if bool(commands) + bool(urls) + bool(service) > 1:
         raise SpecFault("services are given in several ways", at=where, fix=fix)
-    each = [side_of(text) for text in given] or ([{"kind": service}] if service else [])
+    each = [side_of(text) for text in inputs] or ([{"kind": service}] if service else [])
     if vary and len(each) == 1:
         try:
             each = varied(each[0], vary)

@@ -48,9 +48,9 @@ def test_records_without_points_have_nothing_in_common(
     two: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert compare(two) == Exit.USAGE
-    said = capsys.readouterr().err
-    assert "no service and load in common" in said
-    assert "-aaaa has " in said
+    err = capsys.readouterr().err
+    assert "no service and load in common" in err
+    assert "-aaaa has " in err
 
 
 def test_one_record_and_the_same_twice_are_refused(

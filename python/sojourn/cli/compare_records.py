@@ -23,7 +23,7 @@ MOST = 8  # on one page
 
 def compared(
     records: list[str],
-    given: Mapping[str, float],
+    inputs: Mapping[str, float],
     results: Path,
     *,
     across: bool,
@@ -35,7 +35,7 @@ def compared(
 
     Args:
         records: as typed.
-        given: alpha and same.
+        inputs: alpha and same.
         results: folder of results.
         across: whether they may be of different machines.
         as_json: JSON instead of a table.
@@ -50,39 +50,39 @@ def compared(
     from sojourn.report import comparison as shown
     from sojourn.stats.paired_ratio import Limits
 
-    limits = Limits(alpha=given["alpha"], same=given["same"])
+    limits = Limits(alpha=inputs["alpha"], same=inputs["same"])
     if not 2 <= len(records) <= MOST:
         raise SpecFault(
             f"compare takes two to {MOST} records, not {len(records)}",
             at="sojourn compare",
             fix="sojourn ls    lists the records",
         )
-    names, stored, found = _read(records, results, html)
+    names, stored, result = _read(records, results, html)
     facts = [machine.facts(one) for one in stored]
     is_across = _check_machines(facts, is_allowed=across)
-    said = comparison.compare(names, found, limits)
-    if not shown.shared(said):
+    text = comparison.compare(names, result, limits)
+    if not shown.shared(text):
         raise SpecFault(
-            f"the records have no service and load in common: {_has(names, found)}",
+            f"the records have no service and load in common: {_has(names, result)}",
             at="sojourn compare",
             fix="compare records of one study, or of studies with equal loads",
         )
-    said = replace(
-        said,
-        differences=comparison.differences(found, facts),
+    text = replace(
+        text,
+        differences=comparison.differences(result, facts),
         is_across=is_across,
         unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
     )
     if html is not None:
-        named_file.write(html, shown.html(said))
+        named_file.write(html, shown.html(text))
         say(f"page: {html}")
     if as_json:
-        put_json({"sentence": shown.sentence(said), "notes": shown.notes(said), **_flat(said)})
+        put_json({"sentence": shown.sentence(text), "notes": shown.notes(text), **_flat(text)})
     elif markdown:
-        put(shown.markdown(said), has_end=False)
+        put(shown.markdown(text), has_end=False)
     else:
-        _print(said)
-    return _exit(said)
+        _print(text)
+    return _exit(text)
 
 
 def _read(
@@ -105,8 +105,8 @@ def _read(
     called = [path.name for path in paths]
     if len(set(called)) < len(called):
         called = [f"{path.parent.parent.name}/{path.name}" for path in paths]
-    found = [pipeline.findings_of(path) for path in paths]
-    return called, [store.read(path) for path in paths], found
+    outcome = [pipeline.findings_of(path) for path in paths]
+    return called, [store.read(path) for path in paths], outcome
 
 
 def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
@@ -119,19 +119,19 @@ def _check_machines(facts: list[dict[str, str]], *, is_allowed: bool) -> bool:
 
     other = [what for what in MACHINE if len({table.get(what) for table in facts}) > 1]
     if other and not is_allowed:
-        said = "; ".join(
+        text = "; ".join(
             f"{what}: {' / '.join(table.get(what, 'not known') for table in facts)}"
             for what in other
         )
         raise SpecFault(
-            f"the records are of different machines: {said}",
+            f"the records are of different machines: {text}",
             at="sojourn compare",
             fix="compare records of one machine, or add --across-machines",
         )
     return bool(other)
 
 
-def _has(names: list[str], found: list[Findings]) -> str:
+def _has(names: list[str], findings: list[Findings]) -> str:
     """What each record has, as a sentence for an error: two services, three loads of each."""
     from sojourn.analysis.comparison import load_name
 
@@ -143,37 +143,37 @@ def _has(names: list[str], found: list[Findings]) -> str:
 
     each = (
         f"{name} has {'; '.join(map(loads, one.services[:2])) or 'nothing'}"
-        for name, one in zip(names, found, strict=True)
+        for name, one in zip(names, findings, strict=True)
     )
     return ". ".join(each)
 
 
-def _flat(found: Comparison) -> dict[str, object]:
-    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+def _flat(comparison: Comparison) -> dict[str, object]:
+    return {name: getattr(comparison, name) for name in comparison.__dataclass_fields__}
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     from sojourn.report import comparison as shown
 
     console = to_stdout()
-    if found.differences:
-        table = new_table("differs", *(letter for letter, _ in shown.letters(found)))
-        for what, each in found.differences:
+    if comparison.differences:
+        table = new_table("differs", *(letter for letter, _ in shown.letters(comparison)))
+        for what, each in comparison.differences:
             table.add_row(escape(what), *map(escape, each))
         console.print(table)
         console.print()
-    table = new_table(*map(escape, shown.columns(found)))
-    for line in shown.lines(found):
+    table = new_table(*map(escape, shown.columns(comparison)))
+    for line in shown.lines(comparison):
         table.add_row(*map(escape, line))
     console.print(table)
-    console.print(f"\n{escape(shown.sentence(found))}")
-    for note in shown.notes(found):
+    console.print(f"\n{escape(shown.sentence(comparison))}")
+    for note in shown.notes(comparison):
         say(note)
 
 
-def _exit(found: Comparison) -> int:
+def _exit(comparison: Comparison) -> int:
     from sojourn.stats.paired_ratio import Judgement
 
-    if found.judgement is Judgement.WORSE:
+    if comparison.judgement is Judgement.WORSE:
         return Exit.VIOLATED
-    return Exit.UNKNOWN if found.judgement is Judgement.OPEN else Exit.OK
+    return Exit.UNKNOWN if comparison.judgement is Judgement.OPEN else Exit.OK

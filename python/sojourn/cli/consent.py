@@ -1,4 +1,4 @@
-"""What a study does to others than the lab: said on stderr, and agreed to with `--yes`."""
+"""What a study does to others than the lab: reported on stderr, and agreed to with `--yes`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def agreed(name: str, study: Study, *, is_agreed: bool) -> None:
         is_agreed: whether `--yes` was given.
 
     Raises:
-        SpecFault: it loads another machine, and nobody has agreed.
+        SpecFault: it loads another machine, and no one has agreed.
     """
     from sojourn import run, spec
     from sojourn.questions import PLANS

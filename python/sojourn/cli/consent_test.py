@@ -1,4 +1,4 @@
-"""What is said before others are asked or loaded, and before a stranger's file is run."""
+"""What is reported before others are asked or loaded, and before a stranger's file is run."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_another_machine_is_loaded_with_consent_alone(
     assert "another machine" in capsys.readouterr().err
 
 
-def test_a_file_that_does_not_come_with_the_lab_is_told_before_it_is_run(
+def test_a_file_that_does_not_come_with_the_lab_is_reported_before_it_is_run(
     lab: testing.Lab,
     heard: tuple[str, list[str]],
     tmp_path: Path,
@@ -163,7 +163,7 @@ def test_words_of_a_file_do_not_reach_the_terminal_raw(
     ],
 )
 @pytest.mark.usefixtures("alone")
-def test_a_file_that_is_not_there_is_told_before_a_record_is_begun(
+def test_a_file_that_is_not_there_is_reported_before_a_record_is_begun(
     heard: tuple[str, list[str]],
     tmp_path: Path,
     load: str,
@@ -181,7 +181,7 @@ def test_a_file_that_is_not_there_is_told_before_a_record_is_begun(
     assert not list((tmp_path / "results").glob("*/*"))
 
 
-def test_a_secret_that_is_not_set_is_told_before_a_record_is_begun(
+def test_a_secret_that_is_not_set_is_reported_before_a_record_is_begun(
     heard: tuple[str, list[str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

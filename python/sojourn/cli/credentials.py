@@ -59,7 +59,9 @@ Auth = Annotated[
 ]
 
 
-def given(*, insecure: bool, ca_file: str, cert: str, key: str, auth: str) -> dict[str, str | bool]:
+def job_keys(
+    *, insecure: bool, ca_file: str, cert: str, key: str, auth: str
+) -> dict[str, str | bool]:
     """Keys of the generator's job for what was given; their files are there, in every folder.
 
     Raises:
@@ -89,10 +91,10 @@ def given(*, insecure: bool, ca_file: str, cert: str, key: str, auth: str) -> di
 
 def words(load: Mapping[str, str | bool]) -> list[str]:
     """The options that give these keys."""
-    found: list[str] = []
+    results: list[str] = []
     for key, value in load.items():
-        found += [option(key)] if value is True else [option(key), str(value)]
-    return found
+        results += [option(key)] if value is True else [option(key), str(value)]
+    return results
 
 
 def option(key: str) -> str:

@@ -41,12 +41,12 @@ def ended(error: BaseException) -> int:
             is_pipe = isinstance(error.__context__, BrokenPipeError)
             code = error.code if isinstance(error.code, int) and not is_pipe else Exit.OK
         case Fault():
-            tell(error.what, error.at, error.fix)
+            print_fault(error.what, error.at, error.fix)
             code = error.exit
         case TyperException():
             what, at, fix = _usage(error)
             if what:  # else the help was shown, and says it all
-                tell(what, at, fix)
+                print_fault(what, at, fix)
             code = Exit.USAGE
         case KeyboardInterrupt() | typer.Abort():
             say("stopped")
@@ -55,11 +55,13 @@ def ended(error: BaseException) -> int:
             _drop_stdout()
             code = Exit.OK
         case OSError(errno=errno.ENOSPC, filename=None):  # of what we write to; files have names
-            tell("cannot write to standard output: no space left", "stdout", "free space there")
+            print_fault(
+                "cannot write to standard output: no space left", "stdout", "free space there"
+            )
             _drop_stdout()
         case _:
-            if said := _spent(error):
-                tell(said[0], _place(error), said[1])
+            if text := _spent(error):
+                print_fault(text[0], _place(error), text[1])
             else:
                 _unforeseen(error)
     return code
@@ -104,14 +106,14 @@ def _drop_stdout() -> None:
 
 def _unforeseen(error: BaseException) -> None:
     saved = _save(error)
-    tell(
+    print_fault(
         f"unexpected error: {type(error).__name__}: {error}",
         str(saved) if saved else "the traceback could not be saved",
         f"{BUG}: please report it with that file; measured points are not lost",
     )
 
 
-def tell(what: str, at: str, fix: str) -> None:
+def print_fault(what: str, at: str, fix: str) -> None:
     """The three parts, on stderr."""
     console = to_stderr()
     console.print(f"[bold red]error:[/] {_in_one(what)}")

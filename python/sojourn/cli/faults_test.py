@@ -1,4 +1,4 @@
-"""A machine that has no more of something is no bug of the lab: it is said, with a way out."""
+"""A machine that has no more of something is no bug of the lab: it is reported, with a way out."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def os_error(number: int) -> OSError:
     ],
     ids=["thread", "thread of a library", "memory", "files", "Python's memory"],
 )
-def test_what_the_machine_has_no_more_of_is_said(
+def test_what_the_machine_has_no_more_of_is_reported(
     error: BaseException, what: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def program() -> int:
         raise error
 
     assert guarded(program) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert what in said
-    assert "fix:" in said
-    assert not is_bug(said)
+    err = capsys.readouterr().err
+    assert what in err
+    assert "fix:" in err
+    assert not is_bug(err)
 
 
-def test_a_process_that_cannot_be_started_is_said(
+def test_a_process_that_cannot_be_started_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refused(*_: object) -> int:
@@ -53,9 +53,9 @@ def test_a_process_that_cannot_be_started_is_said(
 
     monkeypatch.setattr(subprocess, "_fork_exec", refused)
     assert guarded(lambda: subprocess.call(["true"])) == Exit.FAILED
-    said = capsys.readouterr().err
-    assert "cannot start a process" in said
-    assert not is_bug(said)
+    err = capsys.readouterr().err
+    assert "cannot start a process" in err
+    assert not is_bug(err)
 
 
 @pytest.mark.parametrize(

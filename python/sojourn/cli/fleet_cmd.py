@@ -74,43 +74,43 @@ def fleet(
         asked["neighbour_slowdown"] = slowdown
     costs, data = tco.Costs(), tables.find(table, setting, results) if table else None
     if data is None:
-        found = model.compare(Simulator.find(), asked, costs, harmless=harmless)
+        result = model.compare(Simulator.find(), asked, costs, harmless=harmless)
     else:
-        found = model.fed(
+        result = model.fed(
             Simulator.find(), asked, costs, data, neighbour=neighbour, harmless=harmless
         )
     if as_json:
-        put_json({"label": "simulated", **(tables.head(data) if data else {}), **asdict(found)})
+        put_json({"label": "simulated", **(tables.head(data) if data else {}), **asdict(result)})
     else:
-        p99, p99_apart = (shown(v) for v in (found.root_p99_ns, found.root_p99_ns_apart))
+        p99, p99_apart = (shown(v) for v in (result.root_p99_ns, result.root_p99_ns_apart))
         rows = [
             ("root p99", p99_apart, p99),
-            ("utilisation", f"{found.utilisation_apart:.1%}", f"{found.utilisation:.1%}"),
-            ("TCO, $M", f"{found.tco_apart_usd / 1e6:.2f}", f"{found.tco_usd / 1e6:.2f}"),
+            ("utilisation", f"{result.utilisation_apart:.1%}", f"{result.utilisation:.1%}"),
+            ("TCO, $M", f"{result.tco_apart_usd / 1e6:.2f}", f"{result.tco_usd / 1e6:.2f}"),
         ]
         console = to_stdout()
-        cost = "no cost to the tail, assumed" if harmless else f"slowdown {found.slowdown:g}"
+        cost = "no cost to the tail, assumed" if harmless else f"slowdown {result.slowdown:g}"
         console.print(
-            f"simulated: {found.servers:,} servers, neighbours {found.placement}, {cost}\n"
+            f"simulated: {result.servers:,} servers, neighbours {result.placement}, {cost}\n"
         )
         print_table(console, ("", "apart", "shared"), rows)
         console.print(
-            f"\nneighbours do the work of {found.neighbour_servers:,.0f} servers; gain "
-            f"{spread(asdict(found), 'gain', 1)} ({found.verdict})"
+            f"\nneighbours do the work of {result.neighbour_servers:,.0f} servers; gain "
+            f"{spread(asdict(result), 'gain', 1)} ({result.verdict})"
         )
         if data:
-            console.print(f"neighbours' throughput is from {tables.said(data)}")
+            console.print(f"neighbours' throughput is from {tables.table_text(data)}")
             tables.print_doubts(console, data)
-        for reason in found.reasons:
+        for reason in result.reasons:
             console.print(f"unknown: {escape(reason)}")
-    end(found.verdict)
+    end(result.verdict)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = disk.parsed(disk.read_named(path))
+        result = disk.parsed(disk.read_named(path))
     except (OSError, ValueError) as error:
         raise SpecFault(f"cannot read the job: {error}", at=str(path), fix="give JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         raise SpecFault("the job is not a table of keys", at=str(path), fix="write {…}")
-    return found
+    return result

@@ -46,7 +46,7 @@ def scaled(factor: float, at: int) -> Findings:
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Makes finished records of one study; from the thirteenth on, all times are 30 % longer."""
-    found: dict[str, Findings] = {}
+    findings: dict[str, Findings] = {}
     asked = spec.load("latency_vs_load", profile="quick")
 
     def one(number: int) -> Path:
@@ -54,12 +54,12 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
         with store.open(tmp_path, asked, resume=False, machine="vm", manifest=made) as opened:
             opened.finish()
         path = opened.path.rename(opened.path.with_name(f"202601{number + 1:02d}T000000Z-aaaa"))
-        found[path.name] = scaled(1.3 if number >= 12 else 1.0, number)
+        findings[path.name] = scaled(1.3 if number >= 12 else 1.0, number)
         return path
 
     def judged(path: Path) -> Findings:
         store.read(path).outcomes()
-        return found[path.name]
+        return findings[path.name]
 
     monkeypatch.setattr(pipeline, "judged", judged)
     return one
@@ -123,7 +123,7 @@ def test_records_that_do_not_belong_are_named_and_left_out(
     shutil.move(paths[5], elsewhere)
     (paths[6].parent / "20260120T000000Z-link").symlink_to(paths[6])
     assert history(tmp_path, "--machine", "vm") == Exit.UNKNOWN
-    said = {
+    texts = {
         line.split(": ")[1]: line for line in capsys.readouterr().err.splitlines() if "202" in line
     }
     for at, why in (
@@ -134,8 +134,8 @@ def test_records_that_do_not_belong_are_named_and_left_out(
         (4, "other settings than the newest: run.measure_s"),
         (5, "another machine: other"),
     ):
-        assert why in said[paths[at].name], why
-    assert len(said) == 6, "a link is no record"
+        assert why in texts[paths[at].name], why
+    assert len(texts) == 6, "a link is no record"
 
 
 def test_page_and_csv_have_every_series_and_spell_out_what_strangers_wrote(
@@ -237,10 +237,10 @@ def test_studies_that_differ_in_a_number_are_unlike_and_a_seed_is_none() -> None
 
 
 def test_texts_of_ci_are_bounded_and_ours_come_first() -> None:
-    found = ci.read({"GITHUB_SHA": "a" * 999, "SOJOURN_COMMIT": "b", "GIT_BRANCH": "\udcff" * 300})
-    assert found["commit"] == "b"
-    assert len(found["label"]) == 200
-    json.dumps(found).encode()
+    text = ci.read({"GITHUB_SHA": "a" * 999, "SOJOURN_COMMIT": "b", "GIT_BRANCH": "\udcff" * 300})
+    assert text["commit"] == "b"
+    assert len(text["label"]) == 200
+    json.dumps(text).encode()
     assert ci.read({"GITHUB_SHA": "", "CI_COMMIT_SHA": "c"}) == {"commit": "c"}
 
 

@@ -224,5 +224,5 @@ def measured(
                 asked, results, display, resume=True, command=typed, patience=waits
             )
     except KeyboardInterrupt:
-        say(f"stopped; {display.kept} points are saved; resume with: {typed}")
+        say(f"stopped; {display.saved} points are saved; resume with: {typed}")
         return None

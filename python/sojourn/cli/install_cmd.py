@@ -53,9 +53,9 @@ def install(
         _show(tuple(parts.KINDS.values()), as_json=as_json)
         return
     part = parts.part(name)
-    found = part.made()
-    if found is not None and not again and not found.wrong():
-        _tell(part, found, "is there", as_json=as_json)
+    result = part.made()
+    if result is not None and not again and not result.wrong():
+        _print_part(part, result, "is there", as_json=as_json)
         return
     say(f"{name}: {part.about}{'; asking apt' if part.debs else ''}")
     offered = parts.offers(part)
@@ -77,10 +77,10 @@ def install(
         typer.confirm(f"{what}?", abort=True, err=True)
     if part.builds:
         say(f"{name}: downloading, then making it, which takes a minute or two")
-    _tell(part, parts.fetch(part, offered), "kept", as_json=as_json)
+    _print_part(part, parts.fetch(part, offered), "kept", as_json=as_json)
 
 
-def _tell(part: Part, made: Made, how: str, *, as_json: bool) -> None:
+def _print_part(part: Part, made: Made, how: str, *, as_json: bool) -> None:
     """Say what is there, how much of it, and what still lacks."""
     name = part.name
     size = sum((made.at / file).stat().st_size for file in made.files)
@@ -88,8 +88,8 @@ def _tell(part: Part, made: Made, how: str, *, as_json: bool) -> None:
         put_json({"name": name, "at": made.at, "bytes": size, "files": made.files, **made.facts})
     else:
         put(str(made.at))
-    said = ", ".join(f"{what} {text}" for what, text in made.facts.items())
-    say(f"{name}: {how}, {show_bytes(size)} in {len(made.files)} files ({said})")
+    message = ", ".join(f"{what} {text}" for what, text in made.facts.items())
+    say(f"{name}: {how}, {show_bytes(size)} in {len(made.files)} files ({message})")
     for lack in _lacks(part):
         say(f"still missing: {lack}")
 

@@ -18,14 +18,14 @@ from sojourn.install.debs import Deb, Offer
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Packages that were downloaded."""
-    told: list[str] = []
+    reports: list[str] = []
 
     def make(unpacked: Path, into: Path) -> Mapping[str, str]:
         (into / "file").write_text((unpacked / "file").read_text())
         return {"release": "7"}
 
     def unpack(offer: Offer, into: Path) -> None:
-        told.append(offer.deb.package)
+        reports.append(offer.deb.package)
         into.mkdir(parents=True)
         (into / "file").write_text("kept")
 
@@ -45,20 +45,20 @@ def fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(debs, "offer", offered)
     monkeypatch.setattr(debs, "unpack", unpack)
     monkeypatch.setattr(programs, "maybe", lambda _: None)
-    return told
+    return reports
 
 
-def test_sizes_are_said_first_and_nobody_is_asked_behind_a_pipe(
+def test_sizes_are_reported_first_and_no_one_is_asked_behind_a_pipe(
     fetched: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert app.main(["install", "thing"]) == Exit.USAGE
-    said = capsys.readouterr().err
-    assert "web: 49.1 MB to download" in said
-    assert "give --yes" in said
+    err = capsys.readouterr().err
+    assert "web: 49.1 MB to download" in err
+    assert "give --yes" in err
     assert not fetched
 
 
-def test_what_was_fetched_is_said_with_what_is_still_missing(
+def test_what_was_fetched_is_reported_with_what_is_still_missing(
     fetched: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert app.main(["install", "thing", "--yes"]) == Exit.OK
@@ -72,7 +72,7 @@ def test_what_was_fetched_is_said_with_what_is_still_missing(
     assert (row["name"], row["is_installed"]) == ("thing", True)
 
 
-def test_where_nothing_is_to_be_downloaded_nobody_is_asked(
+def test_where_nothing_is_to_be_downloaded_no_one_is_asked(
     fetched: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def make(unpacked: Path, into: Path) -> Mapping[str, str]:
@@ -110,12 +110,12 @@ def test_what_is_there_whole_is_not_fetched_again_unless_asked(
     capsys.readouterr()
     assert app.main(["install", "thing"]) == Exit.OK
     out, err = capsys.readouterr()
-    kept = install.KINDS["thing"].folder
-    assert out.strip() == str(kept)
+    folder = install.KINDS["thing"].folder
+    assert out.strip() == str(folder)
     assert "is there" in err
     assert fetched == ["web"]
     assert app.main(["install", "thing", "--yes", "--again"]) == Exit.OK
-    (kept / "file").write_text("changed")
+    (folder / "file").write_text("changed")
     assert app.main(["install", "thing", "--yes"]) == Exit.OK
     assert fetched == ["web"] * 3
 
@@ -140,10 +140,10 @@ def test_what_is_made_here_says_its_size_and_needs_what_makes_it(
     monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
     monkeypatch.setattr(install, "KINDS", {"made": made})
     assert app.main(["install", "made", "--yes"]) == Exit.USAGE
-    said = capsys.readouterr().err
-    assert "about 93.0 MB" in said
-    assert "asking apt" not in said
-    assert "apt install no-such-package" in said
+    err = capsys.readouterr().err
+    assert "about 93.0 MB" in err
+    assert "asking apt" not in err
+    assert "apt install no-such-package" in err
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path(name))
     assert app.main(["install", "made"]) == Exit.USAGE
     assert "to make 93.0 MB" in capsys.readouterr().err

@@ -128,12 +128,12 @@ def _only(tables: Kinds, name: str) -> Kinds:
 
     if name in tables:
         return {name: tables[name]}
-    found = {
+    results = {
         title: [row for row in rows if row["name"] == name]
         for title, rows in tables.items()
         if any(row["name"] == name for row in rows)
     }
-    if not found:
+    if not results:
         known = [*tables, *(row["name"] for rows in tables.values() for row in rows)]
         meant = near(name, known)
         raise SpecFault(
@@ -141,7 +141,7 @@ def _only(tables: Kinds, name: str) -> Kinds:
             at="sojourn kinds",
             fix=f"did you mean {' or '.join(meant)}?" if meant else "see `sojourn kinds`",
         )
-    return found
+    return results
 
 
 def _show(console: Console, row: Mapping[str, Any], *, is_full: bool) -> None:

@@ -48,17 +48,17 @@ class Display:
         Args:
             study: that goes on.
             console: where it is drawn.
-            is_quiet: nothing is drawn or said.
+            is_quiet: nothing is drawn or reported.
             above: what else to draw, on top; is given the time that is left of the study, s.
         """
         self._above = above
-        self.kept = 0
+        self.saved = 0
         self._is_quiet = is_quiet
         self._study = study
         self._console = console or to_stderr()
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._last: deque[Text] = deque(maxlen=LAST)
-        self._so_far: dict[str, str] = {}  # the answer of each service, as it stands
+        self._so_far: dict[str, str] = {}  # the answer of each service, as written
         self._step = ""
         self._point: Point | None = None
         self._second: Mapping[str, Any] = {}
@@ -82,7 +82,7 @@ class Display:
 
     def opened(self, record: store.OpenRecord, facts: host.Facts) -> None:
         """Say where the record is, who runs where, and what is shared."""
-        self.kept = len(record.outcomes())
+        self.saved = len(record.outcomes())
         self._study = record.study_here
         self._say(Text(f"{self._study.name} ({self._study.run.profile}) into {record.path}"))
         placement = host.place(facts.topology)
@@ -91,8 +91,8 @@ class Display:
             self._say(Text(f"note: {shared.what}: {shared.effect}", style="yellow"))
         for one in record.skipped:
             self._say(Text(one.text, style="yellow"))
-        if self.kept:
-            self._say(Text(f"resumed with {self.kept} points"))
+        if self.saved:
+            self._say(Text(f"resumed with {self.saved} points"))
 
     def event(self, event: run.Event) -> None:
         """Show what the service does, or how the load goes."""
@@ -124,10 +124,10 @@ class Display:
 
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
         """Show what became of the point."""
-        self.kept = len(outcomes)
+        self.saved = len(outcomes)
         total = len(outcomes) + max(0, self._ahead - 1)
         self._take_stock(outcome.point, outcomes)
-        is_drawn = self._console.is_terminal  # then the answer so far stands below all points
+        is_drawn = self._console.is_terminal  # then the answer so far is below all points
         answer = "" if is_drawn else self._so_far.get(served(self._study, outcome.point), "")
         made = point_line.line(
             self._study, outcome, outcomes, place=f"{len(outcomes):>3}/{total}", so_far=answer
@@ -170,7 +170,7 @@ class Display:
             f"  {self._done} of about {total} points, {show_s(gone_s)} gone, "
             f"about {show_s(self._left_s)} left; ^C stops; measured points are saved"
         )
-        answers = [Text(f"  {name}: {said}", style="bold") for name, said in self._so_far.items()]
+        answers = [Text(f"  {name}: {text}", style="bold") for name, text in self._so_far.items()]
         return (row, *answers, Text(line, style="dim"))
 
     def _share(self) -> float:

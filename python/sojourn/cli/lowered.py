@@ -49,9 +49,9 @@ def _lower(folder: Path, *, is_written: bool) -> None:
     from sojourn.places import users, warden  # loads much; help needs none of it
 
     with contextlib.suppress(OSError, HostFault):  # where it is refused, it stays as it was
-        found = folder.stat()
-        who = (found.st_uid, found.st_gid)
-        if found.st_uid != 0 and not is_written:
+        result = folder.stat()
+        who = (result.st_uid, result.st_gid)
+        if result.st_uid != 0 and not is_written:
             user = users.beside_user()
             who = (user.uid, user.gid) if user else who
         if who[0] != 0:
@@ -63,10 +63,10 @@ def _bound_memory() -> None:
     from sojourn.host import cgroups, memory, tree
 
     here = tree.Tree()
-    found = memory.read(here, cgroups.read(here))
-    if not found.total_bytes:
+    text = memory.read(here, cgroups.read(here))
+    if not text.total_bytes:
         return  # there is no /proc/meminfo
-    most = max(LEAST_BYTES, int(SHARE * found.free_bytes))
+    most = max(LEAST_BYTES, int(SHARE * text.free_bytes))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if soft == resource.RLIM_INFINITY or soft > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

@@ -62,36 +62,36 @@ def _foreign(tmp_path: Path) -> Path:
 
 
 @as_root
-def test_records_of_others_are_looked_at_by_nobody(foreign: Path) -> None:
-    found = looked("for_reading", foreign)
-    (uid,) = {*found["ids"]}  # type: ignore[misc]
+def test_records_of_others_are_looked_at_by_no_one(foreign: Path) -> None:
+    result = looked("for_reading", foreign)
+    (uid,) = {*result["ids"]}  # type: ignore[misc]
     assert uid not in {0, STRANGER}
-    assert found["groups"] == []
-    assert (found["capabilities"], found["bounding"]) == (READ_ALL, READ_ALL)
-    assert found["gains"] == 1
-    assert not found["writes"]
-    assert found["same"], "a program that is started is the same user"
+    assert result["groups"] == []
+    assert (result["capabilities"], result["bounding"]) == (READ_ALL, READ_ALL)
+    assert result["gains"] == 1
+    assert not result["writes"]
+    assert result["same"], "a program that is started is the same user"
 
 
 @as_root
 def test_a_report_into_the_folder_of_another_is_written_as_them(foreign: Path) -> None:
-    found = looked("for_writing", foreign)
-    assert {*found["ids"]} == {STRANGER}  # type: ignore[misc]
-    assert (found["capabilities"], found["gains"]) == (READ_ALL, 1)
+    result = looked("for_writing", foreign)
+    assert {*result["ids"]} == {STRANGER}  # type: ignore[misc]
+    assert (result["capabilities"], result["gains"]) == (READ_ALL, 1)
 
 
 @as_root
 @pytest.mark.parametrize("how", ["for_reading", "for_writing"])
 def test_of_its_own_records_root_is_the_owner_and_no_more(tmp_path: Path, how: str) -> None:
-    found = looked(how, tmp_path)
-    assert {*found["ids"]} == {0}  # type: ignore[misc]
-    assert (found["capabilities"], found["bounding"]) == (READ_ALL, READ_ALL)
+    result = looked(how, tmp_path)
+    assert {*result["ids"]} == {0}  # type: ignore[misc]
+    assert (result["capabilities"], result["bounding"]) == (READ_ALL, READ_ALL)
 
 
 def test_memory_is_bounded_and_a_smaller_bound_stays(tmp_path: Path) -> None:
-    found = looked("for_reading", tmp_path)
-    assert isinstance(found["data"], int)
-    assert lowered.LEAST_BYTES <= found["data"] < 2**50
+    result = looked("for_reading", tmp_path)
+    assert isinstance(result["data"], int)
+    assert lowered.LEAST_BYTES <= result["data"] < 2**50
     before = resource.getrlimit(resource.RLIMIT_DATA)
     small = lowered.LEAST_BYTES // 2
     resource.setrlimit(resource.RLIMIT_DATA, (before[0], before[1]))
@@ -118,6 +118,6 @@ def test_a_command_that_is_called_in_a_process_of_another_changes_nothing(tmp_pa
 
 
 def test_what_is_not_there_is_the_commands_own_fault_to_name(tmp_path: Path) -> None:
-    found = looked("for_reading", tmp_path / "none")
-    assert found["ids"] == [*os.getresuid(), *os.getresgid()]
+    result = looked("for_reading", tmp_path / "none")
+    assert result["ids"] == [*os.getresuid(), *os.getresgid()]
     assert stat.S_ISDIR(tmp_path.stat().st_mode)

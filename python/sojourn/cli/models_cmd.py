@@ -94,7 +94,7 @@ def _print_plan(plan: Plan, data: Colocation, worth: Admitted, *, has_demand: bo
     console = to_stdout()
     nothing = "not known" if plan.verdict == "unknown" else "no load fits"
     load, alone = (nothing if v is None else f"{v:.0%} of peak" for v in (plan.load, plan.alone))
-    console.print(f"computed from {tables.said(data)}")
+    console.print(f"computed from {tables.table_text(data)}")
     console.print(f"plan per server: {load}; without neighbours: {alone}")
     for line in tables.worth(data, worth):
         console.print(line)

@@ -15,11 +15,11 @@ def _ask(*words: str) -> dict[str, object]:
 
 
 def test_tco_prints_the_papers_row_as_json() -> None:
-    found = _ask("tco", "--json")
-    rows = found["rows"]
+    result = _ask("tco", "--json")
+    rows = result["rows"]
     assert isinstance(rows, list)
     assert [round(100 * row["gain"], 2) for row in rows] == [51.95, 29.07, 17.19, 10.32, 17.44]
-    assert found["label"] == "computed"
+    assert result["label"] == "computed"
 
 
 def test_tco_of_table_3_is_the_papers_17_percent() -> None:
@@ -38,13 +38,13 @@ def test_tco_of_a_free_server_prints_and_of_one_without_any_cost_is_refused() ->
 
 
 def test_provision_prints_the_plan_and_the_servers() -> None:
-    found = _ask("provision", "L28", "--bound", "500us", "--demand", "7.7M,77M", "--json")
-    assert found["load"] == 0.7
-    assert found["servers"] == [10, 100]
+    result = _ask("provision", "L28", "--bound", "500us", "--demand", "7.7M,77M", "--json")
+    assert result["load"] == 0.7
+    assert result["servers"] == [10, 100]
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "text"),
     [
         (("L33", "--bound", "1us"), 1, "no load fits"),
         (("L33",), 0, "70% of peak"),
@@ -52,11 +52,11 @@ def test_provision_prints_the_plan_and_the_servers() -> None:
     ],
 )
 def test_provision_ends_with_1_where_nothing_fits(
-    words: tuple[str, ...], code: int, said: str
+    words: tuple[str, ...], code: int, text: str
 ) -> None:
     done = CliRunner().invoke(app, ["provision", *words], catch_exceptions=False)
     assert done.exit_code == code, done.output
-    assert said in done.output
+    assert text in done.output
 
 
 def test_replicate_runs_what_needs_no_simulator_and_lists_the_rest() -> None:
@@ -77,10 +77,10 @@ def test_replicate_writes_one_page_and_json_beside_it(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "51.95/29.07/17.19/10.32/17.44" in page.read_text()
-    found = json.loads(data.read_text())
-    assert found["verdict"] == "holds"
-    assert found["counts"] == {"holds": 1, "violated": 0, "arithmetic": 3, "unknown": 0}
-    assert [check["verdict"] for check in found["checks"]] == ["holds", *["arithmetic"] * 3]
+    table = json.loads(data.read_text())
+    assert table["verdict"] == "holds"
+    assert table["counts"] == {"holds": 1, "violated": 0, "arithmetic": 3, "unknown": 0}
+    assert [check["verdict"] for check in table["checks"]] == ["holds", *["arithmetic"] * 3]
     assert not list(tmp_path.glob(".*.part"))
 
 

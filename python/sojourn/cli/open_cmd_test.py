@@ -45,20 +45,20 @@ def test_each_number_has_beside_it_what_its_tool_measured(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["open", "wrk.txt"]) == Exit.OK
-    said = capsys.readouterr().out
-    row = next(line.split() for line in said.splitlines() if line.startswith("p99 "))
+    out = capsys.readouterr().out
+    row = next(line.split() for line in out.splitlines() if line.startswith("p99 "))
     assert row[:6] == ["p99", "4.52", "ms", "–", "send", "closed"]
-    assert "adds times to its histogram that it did not measure" in " ".join(said.split())
-    assert f"{PAGE}#wrk" in said
+    assert "adds times to its histogram that it did not measure" in " ".join(out.split())
+    assert f"{PAGE}#wrk" in out
 
 
 def test_several_files_come_in_one_table_with_what_keeps_them_apart(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["open", "wrk2.txt", "vegeta.json"]) == Exit.OK
-    said = capsys.readouterr().out
-    assert "They do not measure the same" in said
-    assert next(line.split() for line in said.splitlines() if line.startswith("measured"))[-2:] == [
+    out = capsys.readouterr().out
+    assert "They do not measure the same" in out
+    assert next(line.split() for line in out.splitlines() if line.startswith("measured"))[-2:] == [
         "intended",
         "send",
     ]
@@ -144,11 +144,11 @@ def test_a_record_is_put_beside_a_file(
     asked = spec.load("latency_vs_load", profile="quick")
     with store.open(folder, asked, resume=False, machine="vm", manifest={}) as opened:
         pass
-    found = testing.findings()
-    monkeypatch.setattr(pipeline, "findings_of", lambda _path: found)
+    findings = testing.findings()
+    monkeypatch.setattr(pipeline, "findings_of", lambda _path: findings)
     assert main(["open", "wrk.txt", str(opened.path), "--json"]) == Exit.OK
     series = json.loads(capsys.readouterr().out)["series"]
-    loads = [point for service in found.services for point in service.points]
+    loads = [point for service in findings.services for point in service.points]
     assert len(series) == 1 + len(loads)
     assert {one["measured_from"] for one in series[1:]} == {"intended"}
     first = next(n for n in series[1]["numbers"] if n["q"] == 0.5)
@@ -173,9 +173,9 @@ def test_what_cannot_be_opened_is_named_with_a_way_out(
     folder: Path, words: list[str], what: str, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["open", *words]) == Exit.USAGE
-    said = " ".join(capsys.readouterr().err.split())
-    assert what in said
-    assert fix in said
+    text = " ".join(capsys.readouterr().err.split())
+    assert what in text
+    assert fix in text
 
 
 def test_names_of_strangers_control_no_terminal_and_make_no_tag(
@@ -189,9 +189,9 @@ def test_names_of_strangers_control_no_terminal_and_make_no_tag(
     page, table = folder / "page.html", folder / "table.md"
     words = [f"--export=html={page}", f"--export=markdown={table}"]
     assert main(["open", name, *words]) == Exit.OK
-    said = capsys.readouterr().out
-    assert "\x1b[2J" not in said
-    assert "[red]" in said, "it is text, no colour"
+    out = capsys.readouterr().out
+    assert "\x1b[2J" not in out
+    assert "[red]" in out, "it is text, no colour"
     assert "<script>alert" not in page.read_text()
     assert "<b>[red]" not in page.read_text()
     assert "<script>" not in table.read_text().replace("\\<script\\>", "")
@@ -202,8 +202,8 @@ def test_every_format_is_listed_and_every_tool_has_its_section(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["open", "--format", "list"]) == Exit.OK
-    said = capsys.readouterr().out
-    assert [line.split()[0] for line in said.splitlines()] == list(FORMATS)
+    out = capsys.readouterr().out
+    assert [line.split()[0] for line in out.splitlines()] == list(FORMATS)
     page = (ROOT / PAGE).read_text(encoding="utf-8")
     for form in FORMATS:
         assert f"`{form}`" in page, form

@@ -150,15 +150,15 @@ def try_(
       sojourn try redis://localhost:6379 --preload
       sojourn try localhost:8080 --rates 500,1k,2k
     """
-    given = credentials.given(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     study = _study(
         {"target": target, "preload": preload, **({"expect_bytes": 0} if any_length else {})},
-        {"connections": connections, **given},
+        {"connections": connections, **inputs},
         q=quantile,
         bound=bound,
         rates=rates,
     )
-    at = _met(target, study, is_filled=preload)
+    at = _checked_service(target, study, is_filled=preload)
     if not (yes or rates or _is_here(at)):
         raise SpecFault(
             f"{at.where.authority} is another machine, and would be loaded as far as it goes",
@@ -174,18 +174,18 @@ def try_(
     study, length_s = _stretched(study, at.proof.stretch), pipeline.GLANCE_S * at.proof.stretch
     ticker = Ticker(at.where.url, is_quiet=quiet, length_s=length_s, is_filled=preload)
     with ending_in_order(), ticker:
-        found = pipeline.glance(
+        result = pipeline.glance(
             study, ticker, patience=patience(wait, None, is_forced=force), length_s=length_s
         )
-    service = found.services[0]
-    following = shlex.join(["sojourn", "init", target, *credentials.words(given)])
+    service = result.services[0]
+    following = shlex.join(["sojourn", "init", target, *credentials.words(inputs)])
     if as_json:
-        said = {"sentence": glance.sentence(service, at.where.url), "next": following}
-        put_json({**said, **plain(flat(found))})
+        texts = {"sentence": glance.sentence(service, at.where.url), "next": following}
+        put_json({**texts, **plain(flat(result))})
     else:
         width = min(100, shutil.get_terminal_size((80, 24)).columns)
         put(glance.text(service, parts(), target=at.where.url, command=following, width=width))
-    return _EXITS[str(found.verdict)]
+    return _EXITS[str(result.verdict)]
 
 
 def _study(
@@ -214,7 +214,7 @@ def _stretched(study: Study, stretch: float) -> Study:
     return study.model_copy(update={"services": services})
 
 
-def _met(target: str, study: Study, *, is_filled: bool) -> External:
+def _checked_service(target: str, study: Study, *, is_filled: bool) -> External:
     """The service, asked three times, before anything else is loaded or locked.
 
     Raises:
@@ -297,12 +297,12 @@ def init(
         )
     facts: tuple[tuple[str, str], ...] = ()
     has_items, stretch = False, 1.0
-    given = credentials.given(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
     if out and out != "-":
         name = own.name_of(Path(out).stem)
     if target:
-        service = _asked(target, given)
+        service = _asked(target, inputs)
         facts, target, stretch = _facts(service), service.where.url, service.proof.stretch
         has_items = service.where.scheme in KEYS
     else:
@@ -314,7 +314,7 @@ def init(
         has_items=has_items,
         facts=facts,
         stretch=stretch,
-        load={key: json.dumps(value) for key, value in given.items()},
+        load={key: json.dumps(value) for key, value in inputs.items()},
     )
     if out == "-":
         put(text, has_end=False)
@@ -333,17 +333,17 @@ def init(
     say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
 
 
-def _asked(target: str, given: Mapping[str, str | bool]) -> External:
+def _asked(target: str, inputs: Mapping[str, str | bool]) -> External:
     """A service that was asked three times, with what was given for it."""
     from sojourn.services.kind import Allowance
     from sojourn.services.own import external
 
     allowance = Allowance(cpus=1, memory_bytes=0)
-    return external.build({"target": target}, allowance).adapted(given, FIRST_S)
+    return external.build({"target": target}, allowance).adapted(inputs, FIRST_S)
 
 
 def _facts(service: External) -> tuple[tuple[str, str], ...]:
-    """What it said when it was asked, and where its processes are."""
+    """What it reported when it was asked, and where its processes are."""
     from sojourn.services.kind import RUNS_ON
 
     seen = service.process()

@@ -83,7 +83,7 @@ def test_try_offers_the_rates_that_it_is_given_and_no_more(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "text"),
     [
         (["http://h:0/"], "not a port"),
         (["redis://{web}"], "looks like HTTP/1"),
@@ -93,10 +93,10 @@ def test_try_offers_the_rates_that_it_is_given_and_no_more(
     ],
 )
 def test_what_cannot_be_tried_is_refused_before_any_load(
-    lab: testing.Lab, web: str, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+    lab: testing.Lab, web: str, capsys: pytest.CaptureFixture[str], words: list[str], text: str
 ) -> None:
     assert main(["try", *(word.format(web=web) for word in words)]) == Exit.USAGE
-    assert said in capsys.readouterr().err
+    assert text in capsys.readouterr().err
     assert not lab.points
 
 
@@ -135,7 +135,7 @@ def test_what_says_how_to_ask_goes_to_the_generator_and_into_the_next_command(
 @pytest.mark.parametrize(
     ("option", "value"), [("--ca-file", "no.pem"), ("--auth", "bearer:file:no")]
 )
-def test_a_file_that_is_not_there_is_told_by_its_option(
+def test_a_file_that_is_not_there_is_reported_by_its_option(
     lab: testing.Lab, web: str, option: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["try", web, option, value]) == Exit.USAGE

@@ -10,7 +10,7 @@ import typer
 
 from sojourn.cli import all_studies, consent
 from sojourn.cli.draw import escape, named, new_table, to_stdout
-from sojourn.cli.faults import say, tell
+from sojourn.cli.faults import print_fault, say
 from sojourn.cli.options import (
     RESULTS,
     All,
@@ -66,7 +66,7 @@ def check(
             study, profile=profile, overrides=sets or (), varied=vary or (), asks=PLANS.mistakes
         )
     except SpecFault as fault:
-        _tell_all(fault.each or (fault,))
+        _print_all(fault.each or (fault,))
         raise typer.Exit(Exit.USAGE) from None
     _hold_against_host(asked, study, sets or (), vary or ())
     if as_json:
@@ -151,7 +151,7 @@ def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequ
             wrong.append(fault)
         else:
             say(f"not on this machine: {fault.what} ({fault.at}); {fault.fix}")
-    _tell_all(wrong)
+    _print_all(wrong)
     if wrong:
         raise typer.Exit(Exit.USAGE)
     for one in held.skipped:
@@ -161,9 +161,9 @@ def _hold_against_host(asked: Study, study: str, sets: Sequence[str], vary: Sequ
     return held
 
 
-def _tell_all(faults: Sequence[SpecFault]) -> None:
+def _print_all(faults: Sequence[SpecFault]) -> None:
     for fault in faults:
-        tell(fault.what, fault.at, fault.fix)
+        print_fault(fault.what, fault.at, fault.fix)
 
 
 def show(study: Study, ahead: Rehearsal) -> None:
@@ -234,15 +234,15 @@ def combinations(study: Study, ahead: Rehearsal) -> list[Share]:
         for one in joint.asked(study, PLANS)
         for kind in one.question.phases
     ]
-    found = []
+    shares = []
     for is_of_all, who, called, cell in rows:
         took = walls.get((is_of_all, who, design.text_of(cell)), [])
-        found.append(Share(service=called, levels=cell, points=len(took), wall_s=sum(took)))
-    return found
+        shares.append(Share(service=called, levels=cell, points=len(took), wall_s=sum(took)))
+    return shares
 
 
 def _show_design(study: Study, ahead: Rehearsal) -> None:
-    """Print each combination with its points and time, and what the design cannot tell apart."""
+    """Print each combination with its points and time, and what the design cannot distinguish."""
     from sojourn.plan import left_out
     from sojourn.report import not_measured
     from sojourn.spec.levels import level_text, names

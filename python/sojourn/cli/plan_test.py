@@ -41,13 +41,13 @@ def test_services_at_once_are_counted_by_what_any_of_them_feels(tmp_path: Path) 
     path.write_text(TEXT)
     asked = load(path)
     ahead = rehearse(asked, PLANS)
-    found = {
+    results = {
         (one.service, *map(one.levels.get, asked.factors)): one.points
         for one in combinations(asked, ahead)
     }
-    both = {name[1:]: n for name, n in found.items() if name[0] == "memcached + synthetic"}
+    both = {name[1:]: n for name, n in results.items() if name[0] == "memcached + synthetic"}
     assert both == dict.fromkeys(itertools.product((1, 2), ("none", "spin")), 3 * 5)
-    assert sum(found.values()) == len(ahead.points)
+    assert sum(results.values()) == len(ahead.points)
 
 
 ALONE = """
@@ -81,9 +81,9 @@ def test_cpus_that_are_not_are_refused_where_they_stand(
     path = tmp_path / "alone.toml"
     path.write_text(text)
     assert main([command, str(path), *options]) == Exit.USAGE
-    said = capsys.readouterr().err
-    assert at in " ".join(said.split()), said
-    assert "give some of CPUs 0" in said
+    err = capsys.readouterr().err
+    assert at in " ".join(err.split()), err
+    assert "give some of CPUs 0" in err
 
 
 @pytest.mark.parametrize("command", ["check", "plan"])
@@ -94,6 +94,6 @@ def test_a_level_of_cpus_that_are_not_is_skipped_and_the_others_are_planned(
     path.write_text(ALONE)
     vary = "services.synthetic.knobs.cpuset=0,9999"
     assert main([command, str(path), "--vary", vary]) == Exit.OK
-    said = " ".join("".join(capsys.readouterr()).split())
-    assert "cpuset is '9999', but CPU 9999 cannot be used here" in said, said
-    assert "give some of CPUs 0" in said
+    text = " ".join("".join(capsys.readouterr()).split())
+    assert "cpuset is '9999', but CPU 9999 cannot be used here" in text, text
+    assert "give some of CPUs 0" in text

@@ -76,15 +76,15 @@ def line(
 def p99(outcome: Outcome) -> str:
     """`p99 145 µs`, `p99 ≤145 µs`, `p99 (145 µs)` if it is not believed; the rate of a peak."""
     if outcome.point.offered_rps is None:
-        said = f"{show_count(outcome.achieved_rps)}/s"
-        return f"({said})" if outcome.verdict is Verdict.UNKNOWN else said
-    found = outcome.p99_ns
-    if not outcome.is_believed and found is not None:
-        return f"p99 ({show_ns(found)})"
-    if found is None:
+        text = f"{show_count(outcome.achieved_rps)}/s"
+        return f"({text})" if outcome.verdict is Verdict.UNKNOWN else text
+    p99_ns = outcome.p99_ns
+    if not outcome.is_believed and p99_ns is not None:
+        return f"p99 ({show_ns(p99_ns)})"
+    if p99_ns is None:
         is_lost = outcome.lost > (1 - _TAIL) * outcome.requests
         return "p99 never" if is_lost else "p99 –"
-    return f"p99 {'≤' if outcome.is_upper_bound else ''}{show_ns(found)}"
+    return f"p99 {'≤' if outcome.is_upper_bound else ''}{show_ns(p99_ns)}"
 
 
 def _verdict(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> tuple[str, str]:

@@ -53,31 +53,31 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(point_line, "chance", lambda *_: None)
 
 
-def said(outcome: Outcome) -> str:
+def line_text(outcome: Outcome) -> str:
     return line(STUDY, outcome, [outcome], place=" 14/42").text
 
 
 def test_a_line_has_place_service_load_levels_tail_and_verdict() -> None:
-    assert said(swept()) == (
+    assert line_text(swept()) == (
         " 14/42  memcached sweep   70 % 70.8k/s  neighbour=batch:xz,where=server,policy=…"
         "  threads=2  p99 154 µs  holds"
     )
 
 
 def test_the_tail_says_how_much_is_known_of_it() -> None:
-    assert "p99 ≤154 µs  holds" in said(swept(over_surely=0))
+    assert "p99 ≤154 µs  holds" in line_text(swept(over_surely=0))
     doubted = swept(verdict=Verdict.UNKNOWN, reasons=(STOPPED,))
-    assert said(doubted).endswith("  p99 (154 µs)  unknown  client stopped 2.4 %")
-    assert "p99 –" in said(replace(doubted, p99_ns=None))
+    assert line_text(doubted).endswith("  p99 (154 µs)  unknown  client stopped 2.4 %")
+    assert "p99 –" in line_text(replace(doubted, p99_ns=None))
     lost = replace(swept(verdict=Verdict.VIOLATED, requests=1000, lost=50), p99_ns=None)
-    assert said(lost).endswith("p99 never  violated")
+    assert line_text(lost).endswith("p99 never  violated")
 
 
 def test_a_point_that_is_measured_again_is_marked() -> None:
     first = swept()
     second = replace(first, point=replace(first.point, key=first.point.cell.key(1)))
-    assert "again" not in said(first)
-    assert "  again  p99" in said(second)
+    assert "again" not in line_text(first)
+    assert "  again  p99" in line_text(second)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_a_run_that_was_not_steady_says_why_and_the_next_for_how_long(
     course: Course, words: str
 ) -> None:
     first = swept(course=course)
-    assert said(first).endswith(f"  p99 (154 µs)  unknown  {words}")
+    assert line_text(first).endswith(f"  p99 (154 µs)  unknown  {words}")
     point = replace(first.point, key=first.point.cell.key(1), warmup_s=4 * STUDY.run.warmup_s)
-    longer = said(replace(first, point=point))
+    longer = line_text(replace(first, point=point))
     assert "  again 4× as long  p99" in longer
     assert len(longer) <= WIDTH
 
@@ -102,9 +102,9 @@ def test_a_run_that_was_not_steady_says_why_and_the_next_for_how_long(
 def test_all_runs_together_decide_where_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
     for likely, word in ((0.97, "holds"), (0.5, "borderline"), (0.04, "violated")):
         monkeypatch.setattr(point_line, "chance", lambda *_, p=likely: p)
-        assert said(swept()).endswith(f"  {word}  P = {likely:.2f}")
+        assert line_text(swept()).endswith(f"  {word}  P = {likely:.2f}")
         doubted = swept(verdict=Verdict.UNKNOWN, reasons=(STOPPED,))
-        assert "  unknown  client" in said(doubted), "a run that is not valid decides nothing"
+        assert "  unknown  client" in line_text(doubted), "a run that is not valid decides nothing"
 
 
 def test_the_answer_so_far_gives_way_first() -> None:

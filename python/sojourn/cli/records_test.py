@@ -48,9 +48,9 @@ def test_ls_shows_records_in_80_columns(
     assert "unfinished" in out
     assert "latency_vs_load" in out
     assert main(["ls", "--json", "--results", str(tmp_path)]) == Exit.OK
-    found = json.loads(capsys.readouterr().out)["records"]
-    assert [r["path"] for r in found] == sorted((str(p) for p in records), reverse=True, key=name)
-    assert {"study", "machine", "started", "verdict", "points", "size_bytes"} <= set(found[0])
+    result = json.loads(capsys.readouterr().out)["records"]
+    assert [r["path"] for r in result] == sorted((str(p) for p in records), reverse=True, key=name)
+    assert {"study", "machine", "started", "verdict", "points", "size_bytes"} <= set(result[0])
 
 
 def name(path: str) -> str:

@@ -158,15 +158,15 @@ def _check_folder(path: Path | None) -> None:
 
 
 def _run(experiments: Sequence[Experiment], simulator: Simulator, share: float) -> list[Replica]:
-    found: list[Replica] = []
+    replicas: list[Replica] = []
     with Display(experiments) as display:
         for experiment in experiments:
             display.begin(experiment)
             watched = replace(simulator, on_done=display.step)
             replica = experiment.run(watched, share)
             display.finish(replica)
-            found.append(replica)
-    return found
+            replicas.append(replica)
+    return replicas
 
 
 class Display:

@@ -117,7 +117,7 @@ def choose(
             at="sojourn rm",
             fix="give names as in `sojourn ls`, or --older-than",
         )
-    chosen = [found for name in names for found in _meant(records, name, older_than, results)]
+    chosen = [listed for name in names for listed in _meant(records, name, older_than, results)]
     if not names:
         chosen = list(records)
     before_s = None if older_than is None else time.time() - age_s(older_than)
@@ -128,35 +128,35 @@ def choose(
 def _meant(
     records: Sequence[Listed], name: str, older_than: str | None, results: Path
 ) -> Sequence[Listed]:
-    def told(record: Listed) -> str:
+    def report(record: Listed) -> str:
         return str(record.path.relative_to(results))
 
     exact = [
         r for r in records if name == r.path.name or Path(name).absolute() == r.path.absolute()
     ]
-    found = exact or [r for r in records if name and name in told(r)]
-    if not found:
+    listed = exact or [r for r in records if name and name in report(r)]
+    if not listed:
         raise StoreFault(
             f"there is no record '{name}'", at=str(results.absolute()), fix="see `sojourn ls`"
         )
-    if len(found) > 1 and older_than is None:
-        some = ", ".join(told(record) for record in found[:3])
+    if len(listed) > 1 and older_than is None:
+        some = ", ".join(report(record) for record in listed[:3])
         raise SpecFault(
-            f"'{name}' fits {len(found)} records",
+            f"'{name}' fits {len(listed)} records",
             at="sojourn rm",
             fix=f"name one in full, such as {some}; or add --older-than",
         )
-    return found
+    return listed
 
 
 def began_s(record: Listed) -> float:
     """When it began, seconds since 1970; infinite where it says no time: such a record is not old.
 
-    What stands there anybody may have written: a time without a zone, or no time.
+    What is there anybody may have written: a time without a zone, or no time.
     """
     try:
-        found = datetime.fromisoformat(record.started)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        result = datetime.fromisoformat(record.started)
+        return (result if result.tzinfo else result.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return math.inf
 
@@ -170,9 +170,9 @@ def age_s(text: str) -> float:
     days = text.strip().removesuffix("d")
     try:
         is_days = days != text.strip()
-        found = float(days) * S_PER_DAY if is_days else parse_ns(text) / NS_PER_S
+        nan = float(days) * S_PER_DAY if is_days else parse_ns(text) / NS_PER_S
     except ValueError:
-        found = math.nan
-    if not 0 <= found < math.inf:
+        nan = math.nan
+    if not 0 <= nan < math.inf:
         raise SpecFault(f"'{text}' is not a time", at="--older-than", fix="write 30d or 12h")
-    return found
+    return nan

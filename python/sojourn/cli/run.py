@@ -154,7 +154,7 @@ def run(
             )
     except KeyboardInterrupt:
         say(
-            f"stopped; {display.kept} points are saved; resume with: {command}; "
+            f"stopped; {display.saved} points are saved; resume with: {command}; "
             "see what there is with: sojourn show"
         )
         return Exit.INTERRUPTED
@@ -177,7 +177,7 @@ def tell(done: Done, *, as_json: bool, is_quiet: bool = False) -> int:
         if not is_quiet:
             _say_lost(done.findings)
     else:
-        _tell(done.findings)  # its last line is what to run next
+        _print_settings(done.findings)  # its last line is what to run next
     return EXITS[str(done.findings.verdict)]
 
 
@@ -203,7 +203,7 @@ def _refuse(exports: Exports) -> None:
         )
 
 
-def _tell(findings: Findings) -> None:
+def _print_settings(findings: Findings) -> None:
     from sojourn import questions, report
 
     width = min(100, shutil.get_terminal_size((80, 24)).columns)

@@ -101,7 +101,7 @@ print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
 """
 
 
-def test_the_version_is_told_before_any_command_is_loaded() -> None:
+def test_the_version_is_reported_before_any_command_is_loaded() -> None:
     package = Path(spec.__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", START, "--version"],
@@ -152,7 +152,7 @@ print(len(os.listdir("/proc/self/task")))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_version_that_cannot_be_written_is_a_failure_that_is_told() -> None:
+def test_a_version_that_cannot_be_written_is_a_failure_that_is_reported() -> None:
     package = Path(spec.__file__).parents[2]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

@@ -64,15 +64,15 @@ def _of_record(path: Path, setting: str) -> Table:
     from sojourn import pipeline, questions
     from sojourn.models import colocation
 
-    found = questions.tables(pipeline.judged(path), str(path))
-    if not found:
+    tables = questions.tables(pipeline.judged(path), str(path))
+    if not tables:
         raise SpecFault(
             "the record has no co-location table: nothing in it was measured beside a neighbour "
             'with measure = ["colocation"]',
             at=str(path),
             fix="run `sojourn run batch_colocation`, and give its record",
         )
-    return colocation.chosen(found, setting)
+    return colocation.chosen(tables, setting)
 
 
 def head(table: Table) -> dict[str, Any]:
@@ -86,25 +86,26 @@ def head(table: Table) -> dict[str, Any]:
     }
 
 
-def said(table: Table) -> str:
+def table_text(table: Table) -> str:
     """A table in words: `batch_colocation (measured), same CPUs, policy = other`."""
     setting = f", {table.setting}" if table.setting else ""
     return escape(f"{table.name} ({table.label}){setting}")
 
 
-def worth(table: Table, found: Admitted) -> Iterator[str]:
+def worth(table: Table, admitted_load: Admitted) -> Iterator[str]:
     """What co-location gains at the load that is admitted, with the ends of both."""
-    if found.load is None and found.load_hi is None:
+    if admitted_load.load is None and admitted_load.load_hi is None:
         return
     ends = ""
     if table.has_intervals:
         low, high = (
-            "none" if load is None else f"{load:.0%}" for load in (found.load_lo, found.load_hi)
+            "none" if load is None else f"{load:.0%}"
+            for load in (admitted_load.load_lo, admitted_load.load_hi)
         )
         ends = f", {low} surely, {high} not excluded"
-    load = "none" if found.load is None else f"{found.load:.0%}"
-    row = asdict(found) if table.has_intervals else {"gain": found.gain}
-    bound = f"{show_ns(found.bound_ns)} and a loss of {found.loss_max:.0%}"
+    load = "none" if admitted_load.load is None else f"{admitted_load.load:.0%}"
+    row = asdict(admitted_load) if table.has_intervals else {"gain": admitted_load.gain}
+    bound = f"{show_ns(admitted_load.bound_ns)} and a loss of {admitted_load.loss_max:.0%}"
     yield f"load within {bound}: {load}{ends}; TCO gain there {spread(row, 'gain', 2)}"
 
 

@@ -46,7 +46,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ) -> None:
         Lab.execute(lab, study, point, folder, session, beside)
         if point.setting.get(NEIGHBOUR) != "none" and point.fraction:
-            _told(folder, {0.1: 0.8, 0.5: 0.5}[point.fraction] * (0.99 + 0.01 * point.repeat))
+            _write_progress(
+                folder, {0.1: 0.8, 0.5: 0.5}[point.fraction] * (0.99 + 0.01 * point.repeat)
+            )
 
     path, folder = tmp_path / "shared.toml", tmp_path / "results"
     path.write_text(STUDY)
@@ -57,8 +59,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _told(folder: Path, share: float) -> None:
-    """What `host.json` has of a neighbour that told of its progress."""
+def _write_progress(folder: Path, share: float) -> None:
+    """What `host.json` has of a neighbour that reported its progress."""
     did = {"unit": "lines", "per_s": 100 * share, "alone_per_s": 100.0, "of_alone": share}
     host = {"neighbour": {"kind": "noise", "cpu_s": {"0": 1.0}, "progress": did}}
     (folder / "host.json").write_text(json.dumps(host))
@@ -75,9 +77,9 @@ def test_a_record_is_a_table_for_provision_and_tco(
 ) -> None:
     where = ("--results", results)
     code, out = asked(capsys, "provision", "shared", "--bound", "1ms", *where, "--json")
-    found = json.loads(out)
-    assert (code, found["load"], found["from"], found["missing"]) == (0, 0.5, "measured", [])
-    assert found["setting"] == "same CPUs"
+    table = json.loads(out)
+    assert (code, table["load"], table["from"], table["missing"]) == (0, 0.5, "measured", [])
+    assert table["setting"] == "same CPUs"
     code, out = asked(
         capsys, "provision", "shared", "--bound", "1ms", "--loss-max", "0.4", *where, "--json"
     )
@@ -97,11 +99,11 @@ def test_a_record_is_a_table_for_provision_and_tco(
 def test_mistakes_about_records_end_with_a_way_out(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words, said in (
+    for words, text in (
         (("tco", "shared", "--setting", "fifo"), "known: same CPUs"),
         (("tco", "L28", "--setting", "fifo"), "leave --setting out"),
         (("tco", "L29"), "did you mean L28"),
         (("fleet", "--table", "nobody"), "or a record: known: shared/"),
     ):
         assert main([*words, "--results", str(results)]) == 2
-        assert said in capsys.readouterr().err
+        assert text in capsys.readouterr().err

@@ -94,7 +94,7 @@ def total_cost(
         )
         return
     console = to_stdout()
-    console.print(f"computed from {tables.said(data)}, neighbour {neighbour}\n")
+    console.print(f"computed from {tables.table_text(data)}, neighbour {neighbour}\n")
     shown = [
         (
             f"{r['load']:.0%}",

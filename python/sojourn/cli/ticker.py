@@ -17,7 +17,7 @@ from sojourn.units import show_count, show_ns, show_s
 from sojourn.visible import in_line
 
 HALF_S = 30.0
-TOLD = ("turn", "restore")  # steps that are worth a line of their own
+OWN_LINES = ("turn", "restore")  # steps that are worth a line of their own
 
 
 class Ticker:
@@ -41,8 +41,8 @@ class Ticker:
 
     def __enter__(self) -> Self:
         length = "half a minute" if self._length_s <= HALF_S else show_s(self._length_s)
-        kept = "its new keys stay" if self._is_filled else "nothing is stored"
-        self._say(f"loading {self._what} for about {length}; ^C stops, {kept}")
+        retained = "its new keys stay" if self._is_filled else "nothing is stored"
+        self._say(f"loading {self._what} for about {length}; ^C stops, {retained}")
         return self
 
     def __exit__(
@@ -58,7 +58,7 @@ class Ticker:
 
     def event(self, event: run.Event) -> None:
         """A second of load, or a step that people should know of."""
-        if event.step in TOLD:
+        if event.step in OWN_LINES:
             self._say(event.text)
         elif second := event.second:
             rate, p99 = show_count(second.get("done_rps", 0.0)), second.get("p99_ns", 0)
@@ -71,7 +71,7 @@ class Ticker:
         self._over(self._now)
 
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
-        """Nothing: the next one is told, or the answer."""
+        """Nothing: the next one is reported, or the answer."""
 
     def _say(self, text: str) -> None:
         if not self._is_quiet:

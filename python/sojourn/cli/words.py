@@ -37,8 +37,8 @@ def load_words(point: Point) -> str:
 def so_far(study: Study, point: Point, outcomes: Sequence[Outcome]) -> str:
     """`so far ≈ 100k (80k–130k)`: what all runs of a point's combination say, or ""."""
     known = _known(study, point, outcomes)
-    said = (question.so_far(known) for question in PLANS.values())
-    return ", ".join(text for text in said if text)
+    texts = (question.so_far(known) for question in PLANS.values())
+    return ", ".join(text for text in texts if text)
 
 
 def chance(study: Study, outcome: Outcome, outcomes: Sequence[Outcome]) -> float | None:

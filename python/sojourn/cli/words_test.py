@@ -14,7 +14,7 @@ from sojourn.testing_questions import PLANS
 
 
 @pytest.mark.parametrize(
-    ("ends", "estimate", "said"),
+    ("ends", "estimate", "text"),
     [
         (None, None, ""),
         ((0.0, math.inf), None, ""),
@@ -28,7 +28,7 @@ def test_the_answer_so_far_has_its_interval(
     monkeypatch: pytest.MonkeyPatch,
     ends: tuple[float, float] | None,
     estimate: float | None,
-    said: str,
+    text: str,
 ) -> None:
     monkeypatch.setattr(Search, "interval_rps", ends)
     monkeypatch.setattr(Search, "estimate_rps", estimate)
@@ -37,7 +37,7 @@ def test_the_answer_so_far_has_its_interval(
     study = spec.load("latency_vs_load")
     first = next_point(study, (), PLANS)
     assert first is not None
-    assert words.so_far(study, first, ()) == said
+    assert words.so_far(study, first, ()) == text
 
 
 def test_loads_that_differ_are_said_to_differ() -> None:

@@ -38,8 +38,8 @@ def decide(history: History) -> Decision:
 
 def _cores(history: History) -> int:
     cpus = history.now.cpus
-    found = [group.allocation.cores for group in history.now.best_effort.values()]
-    return max((cpus if one is None else one for one in found), default=0)
+    results = [group.allocation.cores for group in history.now.best_effort.values()]
+    return max((cpus if one is None else one for one in results), default=0)
 
 
 KIND = ControllerKind(

@@ -74,8 +74,8 @@ def _top(
 
 def _cores(history: History) -> int:
     """What best-effort groups have; all is one core less than the machine's."""
-    found = [group.allocation.cores for group in history.now.best_effort.values()]
-    return max((history.now.cpus if one is None else one for one in found), default=0)
+    results = [group.allocation.cores for group in history.now.best_effort.values()]
+    return max((history.now.cpus if one is None else one for one in results), default=0)
 
 
 KIND = ControllerKind(

@@ -41,9 +41,9 @@ class ControllerKind:
     constants: Mapping[str, float] = field(default_factory=dict)
     decide: Callable[[History], Decision]
 
-    def settled(self, given: Mapping[str, float]) -> dict[str, float]:
+    def settled(self, inputs: Mapping[str, float]) -> dict[str, float]:
         """Its constants, with those that were given; SpecFault where one is unknown."""
-        for name in given:
+        for name in inputs:
             if name not in self.constants:
                 raise SpecFault(
                     f"controller {self.name} has no constant {name}",
@@ -51,7 +51,7 @@ class ControllerKind:
                     fix=meant(name, self.constants)
                     or f"it has {', '.join(self.constants) or 'none'}",
                 )
-        return {**self.constants, **given}
+        return {**self.constants, **inputs}
 
     def check(self, present: Collection[str]) -> None:
         """Refuse it where something that it needs is missing.

@@ -46,8 +46,8 @@ def decide(history: History) -> Decision:
 
 
 def _quota(history: History) -> float | None:
-    found = [group.allocation.quota for group in history.now.best_effort.values()]
-    known = [one for one in found if one is not None]
+    quotas = [group.allocation.quota for group in history.now.best_effort.values()]
+    known = [one for one in quotas if one is not None]
     return max(known) if known else None
 
 

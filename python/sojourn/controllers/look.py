@@ -22,7 +22,7 @@ Share = Annotated[float, Field(ge=0)]
 Role: TypeAlias = Literal["latency-critical", "best-effort"]
 CRITICAL: Literal["latency-critical"] = "latency-critical"
 BEST_EFFORT: Literal["best-effort"] = "best-effort"
-#: What stands for "off" where a group cannot be stopped: CPUs.
+#: What represents "off" where a group cannot be stopped: CPUs.
 OFF_CPUS = 0.01
 LOOKS_MAX = 50  # of a history: 5 s at 100 ms, which Captain needs
 
@@ -106,8 +106,8 @@ class Group(Part):
 
     def signal(self, name: str) -> float | None:
         """A signal's value; None: not known."""
-        found = self.signals.get(name)
-        return found.value if found else None
+        result = self.signals.get(name)
+        return result.value if result else None
 
 
 class Look(Part):
@@ -136,9 +136,9 @@ class Look(Part):
 
     def slack(self, length_ms: int) -> float | None:
         """The least slack of all services; None where one is unknown, or there is no service."""
-        found = [group.slack(length_ms) for group in self.critical.values()]
-        known = [slack for slack in found if slack is not None]
-        return min(known) if known and len(known) == len(found) else None
+        values = [group.slack(length_ms) for group in self.critical.values()]
+        known = [slack for slack in values if slack is not None]
+        return min(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

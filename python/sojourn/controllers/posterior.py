@@ -42,7 +42,7 @@ CONSTANTS = {
 }
 SECOND_MS = 1000
 NO_POOL = {"at": -1.0, "s": 0.0, "n": 0.0, "above": 0.0}
-TAIL_MIN = 3  # late requests without which nothing is said of a violation
+TAIL_MIN = 3  # late requests without which nothing is reported about a violation
 
 
 def probability(window: Window, late: float) -> float | None:

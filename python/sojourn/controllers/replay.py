@@ -47,11 +47,11 @@ def look(line: bytes, at: str) -> Look:
         raise SpecFault(f"this is no look: {error}", at=at, fix="cut the line") from None
 
 
-def decisions(found: Iterable[Look], rule: Rule) -> Iterator[tuple[Look, Decision]]:
+def decisions(results: Iterable[Look], rule: Rule) -> Iterator[tuple[Look, Decision]]:
     """What a rule decides at each look."""
     past: tuple[Look, ...] = ()
     memory: Any = {}
-    for one in found:
+    for one in results:
         past = (*past, one)[-LOOKS_MAX:]
         decision = rule.decide(History(looks=past, memory=memory, constants=rule.constants))
         memory = decision.memory

@@ -49,8 +49,8 @@ def recorded(count: int) -> Iterator[bytes]:
 
 def replayed(name: str, lines: list[bytes]) -> list[str]:
     with rule(name, {}) as ready:
-        found = replay.decisions(replay.looks(lines, "made up"), ready)
-        return [replay.as_line(one, decision) for one, decision in found]
+        result = replay.decisions(replay.looks(lines, "made up"), ready)
+        return [replay.as_line(one, decision) for one, decision in result]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -65,8 +65,8 @@ def test_a_replay_gives_the_same_bytes(name: str) -> None:
 
 def test_a_program_decides_over_json_lines() -> None:
     lines = list(recorded(30))
-    found = replayed(f"program:{sys.executable} -c '{HALF}'", lines)
-    late = ["late" in line for line in found]
+    result = replayed(f"program:{sys.executable} -c '{HALF}'", lines)
+    late = ["late" in line for line in result]
     assert 0 < sum(late) < 30
     assert late == [(one.groups["web"].windows[0].p99_ns or 0) > 1e6 for one in looks(lines)]
 

@@ -15,7 +15,7 @@ class Rule(Protocol):
 
     @property
     def name(self) -> str:
-        """As it stands in the audit log."""
+        """As it is written in the audit log."""
 
     @property
     def constants(self) -> Mapping[str, float]:
@@ -37,10 +37,10 @@ class Rule(Protocol):
 class OfKind:
     """One of the lab's own."""
 
-    def __init__(self, kind: ControllerKind, given: Mapping[str, float]) -> None:
+    def __init__(self, kind: ControllerKind, inputs: Mapping[str, float]) -> None:
         self.kind = kind
         self.name = kind.name
-        self.constants: Mapping[str, float] = kind.settled(given)
+        self.constants: Mapping[str, float] = kind.settled(inputs)
 
     def decide(self, history: History) -> Decision:
         """What the kind decides at this history."""

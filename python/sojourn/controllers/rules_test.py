@@ -29,11 +29,11 @@ def levels(
     answers: Sequence[Sequence[tuple[str, str, object]]], group: str = "batch"
 ) -> list[object]:
     """The level that a group got at each look; "-": none."""
-    found = []
+    results = []
     for answer in answers:
-        mine = [level for name, _, level in answer if name == group]
-        found.append(mine[0] if mine else "-")
-    return found
+        own = [level for name, _, level in answer if name == group]
+        results.append(own[0] if own else "-")
+    return results
 
 
 def test_null_changes_nothing() -> None:
@@ -81,9 +81,9 @@ def test_heracles_looks_every_15_s_and_grows_a_core_every_2_s_with_slack_above_1
 def test_heracles_rests_after_a_violation() -> None:
     looks = [look(0, 2.0, batch={"cores": 4}, web_has={"load": 0.5})]
     looks += [look(t, 0.5, web_has={"load": 0.5}) for t in range(15, 331, 15)]
-    found = levels(follow("heracles", looks))
-    assert found[0] == 0
-    assert found.index(1) == 20, "300 s of rest, then one core"
+    result = levels(follow("heracles", looks))
+    assert result[0] == 0
+    assert result.index(1) == 20, "300 s of rest, then one core"
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_be_controller(  # its cases
     assert levels(follow("be-controller", both))[1] == "-", "every 15 s"
 
 
-def parties(p99s_ms: Sequence[float], cores: int = 4, **given: float) -> list[object]:
+def parties(p99s_ms: Sequence[float], cores: int = 4, **value: float) -> list[object]:
     """Cores of the service at each sample of 100 ms."""
     looks = [
         look(i / 10, p99, web={"cores": cores}, batch={"cores": 8 - cores}, n=100)
         for i, p99 in enumerate(p99s_ms)
     ]
-    return levels(follow("parties", looks, **given), "web")
+    return levels(follow("parties", looks, **value), "web")
 
 
 def test_parties_gives_a_core_where_both_slacks_are_below_5_percent() -> None:
@@ -137,11 +137,11 @@ def test_parties_watches_five_samples_after_a_step() -> None:
 
 
 def test_parties_undoes_a_step_down_that_hurt_and_rests_for_100_samples() -> None:
-    found = parties([0.7, 0.99, 0.99, 0.99, 0.7, 0.7] + [0.7] * 120)
-    assert found[0] == 3
-    assert found[5] == 4, "three of five samples had a slack below .05: undone"
-    assert found[6:105] == ["-"] * 99
-    assert found.index(3, 6) == 105, "100 samples later it may be tried again"
+    result = parties([0.7, 0.99, 0.99, 0.99, 0.7, 0.7] + [0.7] * 120)
+    assert result[0] == 3
+    assert result[5] == 4, "three of five samples had a slack below .05: undone"
+    assert result[6:105] == ["-"] * 99
+    assert result.index(3, 6) == 105, "100 samples later it may be tried again"
 
 
 def test_parties_begins_with_all_cores_in_equal_parts() -> None:
@@ -316,10 +316,10 @@ def captain(throttled: Sequence[float], use: Sequence[float]) -> list[object]:
 
 def test_captain_raises_the_limit_by_the_share_above_three_targets() -> None:
     # Ten samples of a second are the periods; 8 of 10 throttled, target .1: 1 × (1 + .8 − .3).
-    found = captain([1.0] * 8 + [0.0] * 3, [0.9] * 11)
-    assert found[0] == 1.0, "the start limit"
+    result = captain([1.0] * 8 + [0.0] * 3, [0.9] * 11)
+    assert result[0] == 1.0, "the start limit"
     # The window at 1.0 s holds samples 1 … 10: 7 of them throttled.
-    assert found[10] == pytest.approx(1 * (1 + 0.7 - 0.3))
+    assert result[10] == pytest.approx(1 * (1 + 0.7 - 0.3))
 
 
 def test_captain_lowers_it_to_the_largest_use_and_margin_deviations_at_most_by_half() -> None:
@@ -334,10 +334,10 @@ def test_captain_lowers_it_to_the_largest_use_and_margin_deviations_at_most_by_h
 
 def test_captain_undoes_a_step_down_that_throttles() -> None:
     # Down at 1.0 s (1 → .5). Four throttled samples of ten are .4 > 3 · .1: 2 · 1 − .5.
-    found = captain([0.0] * 11 + [1.0] * 4, [0.0] * 15)
-    assert found[10] == 0.5
-    assert found[11:14] == ["-"] * 3
-    assert found[14] == 1.5
+    result = captain([0.0] * 11 + [1.0] * 4, [0.0] * 15)
+    assert result[10] == 0.5
+    assert result[11:14] == ["-"] * 3
+    assert result[14] == 1.5
 
 
 @pytest.mark.parametrize(
@@ -379,10 +379,10 @@ def test_koordinator(  # noqa: PLR0917  # its cases
 )
 def test_rama(wait_ms: float, use: float, required: float, sentence: str) -> None:
     one = look(0, None, batch={"quota": 4.0}, web_has={"runq_delay_ms": wait_ms, "cpu": use})
-    found = levels(follow("rama", [one]))
+    result = levels(follow("rama", [one]))
     if wait_ms == 0.05:  # the use, on target, asks for 0; the largest of the two wins
         required = 4.0
-    assert found == (["-"] if required == 4.0 else [pytest.approx(8 - required, abs=1e-3)]), (
+    assert result == (["-"] if required == 4.0 else [pytest.approx(8 - required, abs=1e-3)]), (
         sentence
     )
 
@@ -435,11 +435,11 @@ def binomial_tail(above: int, n: int, share: float) -> float:
 def test_the_posterior_lies_between_the_two_binomial_tails(above: int, n: int) -> None:
     # Jeffreys' posterior lies between those of Beta(a, n − a + 1) and Beta(a + 1, n − a), whose
     # distribution functions are binomial tails.
-    found = probability(Window(length_ms=100, n=n, above=above), 0.01)
-    assert found is not None
+    value = probability(Window(length_ms=100, n=n, above=above), 0.01)
+    assert value is not None
     low = 1 - binomial_tail(above, n, 0.01) if above else 0.0
     high = 1 - binomial_tail(above + 1, n, 0.01)
-    assert low < found < high
+    assert low < value < high
 
 
 def test_posterior_begins_with_idle_and_then_rests() -> None:
@@ -471,10 +471,12 @@ def test_posterior_acts_at_once_on_threads_that_wait() -> None:
 def test_posterior_grows_only_after_a_whole_long_window_and_rests_after_a_failure() -> None:
     looks = [look(0, web_has=CALM), look(1, 5.0, above=500, web_has=CALM, batch_has={"cpu": 8.0})]
     looks += [look(t, 0.2, above=0, web_has=CALM, batch_has={"cpu": 4.0}) for t in range(2, 20)]
-    found = levels(follow("posterior", looks))
-    assert found[1] == pytest.approx(4.8)
-    assert [i for i, level in enumerate(found) if level != "-"][2:] == [16], "15 s after the change"
-    assert found[16] == pytest.approx(6.0)
+    result = levels(follow("posterior", looks))
+    assert result[1] == pytest.approx(4.8)
+    assert [i for i, level in enumerate(result) if level != "-"][2:] == [16], (
+        "15 s after the change"
+    )
+    assert result[16] == pytest.approx(6.0)
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in {"null", "static"}])
@@ -487,7 +489,7 @@ def test_what_is_not_known_changes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_decision_is_pure(name: str) -> None:
-    found = kind(name)
+    controller_kind = kind(name)
     one = look(
         0,
         1.5,
@@ -496,5 +498,5 @@ def test_a_decision_is_pure(name: str) -> None:
         web_has={"load": 0.9, "cpu": 4.0, "runq_delay_ms": 3.0, "throttled": 1.0},
         batch_has={"cpu": 3.0},
     )
-    history = History(looks=(one,), constants=found.settled({}))
-    assert found.decide(history) == found.decide(history)
+    history = History(looks=(one,), constants=controller_kind.settled({}))
+    assert controller_kind.decide(history) == controller_kind.decide(history)

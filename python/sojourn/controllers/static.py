@@ -15,15 +15,19 @@ def decide(history: History) -> Decision:
     """Set what was given, at the first look; 0 (cores: −1) leaves a knob alone."""
     if history.memory:
         return Decision(memory=history.memory)
-    given, groups = history.constants, history.now.best_effort
+    constants, groups = history.constants, history.now.best_effort
     why = "fixed by the configuration"
     changes = [
-        *(for_all(groups, "idle", level=True, why=why) if given["idle"] else []),
-        *(for_all(groups, "weight", level=round(given["weight"]), why=why)),
-        *(for_all(groups, "quota", level=given["quota"], why=why) if given["quota"] else []),
+        *(for_all(groups, "idle", level=True, why=why) if constants["idle"] else []),
+        *(for_all(groups, "weight", level=round(constants["weight"]), why=why)),
         *(
-            for_all(groups, "cores", level=round(given["cores"]), why=why)
-            if given["cores"] >= 0
+            for_all(groups, "quota", level=constants["quota"], why=why)
+            if constants["quota"]
+            else []
+        ),
+        *(
+            for_all(groups, "cores", level=round(constants["cores"]), why=why)
+            if constants["cores"] >= 0
             else []
         ),
     ]

@@ -85,17 +85,17 @@ def changed(now: dict[str, Allocation], changes: Sequence[Change]) -> None:
         now[change.group] = now[change.group].model_copy(update={change.knob: change.level})
 
 
-def follow(name: str, looks: Sequence[Look], **given: float) -> list[list[tuple[str, str, Level]]]:
+def follow(name: str, looks: Sequence[Look], **value: float) -> list[list[tuple[str, str, Level]]]:
     """What a controller changes at each look, its changes applied: (group, knob, level)."""
-    found = kind(name)
-    constants = found.settled(given)
+    controller_kind = kind(name)
+    constants = controller_kind.settled(value)
     memory: Mapping[str, Any] = {}
     now = {name: group.allocation for name, group in looks[0].groups.items()}
     past: tuple[Look, ...] = ()
     answers: list[list[tuple[str, str, Level]]] = []
     for one in looks:
         past = (*past, applied(one, now))[-LOOKS_MAX:]
-        decision = found.decide(History(looks=past, memory=memory, constants=constants))
+        decision = controller_kind.decide(History(looks=past, memory=memory, constants=constants))
         memory = decision.memory
         changed(now, decision.changes)
         answers.append([(c.group, c.knob, c.level) for c in decision.changes])

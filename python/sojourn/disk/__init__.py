@@ -13,7 +13,7 @@ So there is one writer (`whole`) and one reader (`foreign`, and `columns` for Pa
     tables                            tables of the kernel, in which names stand that anybody chose
     tree                              folders as deep as anybody made them: looked through, removed
 
-What is obeyed (journals, programs that were fetched) lies in folders that are nobody else's
+What is obeyed (journals, programs that were fetched) lies in folders that are no one else's
 (`doubt`).
 """
 
@@ -34,11 +34,11 @@ from sojourn.disk.foreign import (
     read_text,
     reader,
 )
-from sojourn.disk.kept import disk_fault, keep_json, keep_text, keep_whole
 from sojourn.disk.spent import check_spent, no_memory
 from sojourn.disk.trust import OTHERS, base, doubt, home
 from sojourn.disk.way import folder, is_folder, is_own, make_folder
 from sojourn.disk.whole import append, write_text, write_whole
+from sojourn.disk.writes import disk_fault, keep_json, keep_text, keep_whole
 
 __all__ = [
     "JSON_BYTES",

@@ -65,9 +65,9 @@ def test_a_folder_of_somebody_else_or_a_link_to_one_is_not_believed(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.keep("one", b"content")
-    mine = os.geteuid()
+    own = os.geteuid()
     with monkeypatch.context() as patch:
-        patch.setattr(os, "geteuid", lambda: mine + 1)
+        patch.setattr(os, "geteuid", lambda: own + 1)
         assert cache.load("one") is None
     place.rename(place.with_name("moved"))
     place.symlink_to("moved")

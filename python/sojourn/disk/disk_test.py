@@ -175,9 +175,9 @@ def test_a_table_of_columns_comes_back_with_its_metadata(tmp_path: Path) -> None
         {"n": [1, 2, 3], "text": ["a", None, "c"], "list": [[1], [], None]}
     ).replace_schema_metadata({"schema": "x"})
     pq.write_table(table, tmp_path / "a.parquet")
-    found = disk.read_columns(tmp_path / "a.parquet", rows=3, values=3)
-    assert found.equals(table)
-    assert found.schema.metadata[b"schema"] == b"x"
+    result = disk.read_columns(tmp_path / "a.parquet", rows=3, values=3)
+    assert result.equals(table)
+    assert result.schema.metadata[b"schema"] == b"x"
     some = disk.read_columns(tmp_path / "a.parquet", rows=3, values=3, columns=["text"])
     assert some.column_names == ["text"]
     empty = table.slice(0, 0)
@@ -188,7 +188,7 @@ def test_a_table_of_columns_comes_back_with_its_metadata(tmp_path: Path) -> None
     )
 
 
-def test_a_small_file_that_stands_for_gigabytes_is_refused_before_it_is_read(
+def test_a_small_file_that_represents_gigabytes_is_refused_before_it_is_read(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.parquet"
@@ -242,7 +242,7 @@ def test_a_table_is_read_without_starting_threads(tmp_path: Path) -> None:
 
 
 def test_a_page_that_says_that_it_is_two_gigabytes_is_a_fault_of_its_file(tmp_path: Path) -> None:
-    """The page's own head is looked at by nobody before memory is asked for."""
+    """The page's own head is looked at by no one before memory is asked for."""
     path, many = tmp_path / "lie.parquet", 100_000
     column = pa.array(np.arange(many) % 4096)
     pq.write_table(pa.table({"x": column}), path, use_dictionary=False, compression="zstd")

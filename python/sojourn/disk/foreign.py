@@ -86,10 +86,10 @@ def _bounded(handle: int, most: int) -> IO[bytes]:
 def read_bytes(path: Path, *, most: int) -> bytes:
     """The contents of such a file; OSError and ValueError as `reader` raises them."""
     with reader(path, most=most) as file:
-        found = file.read(most + 1)
-    if len(found) > most:  # it grew meanwhile
+        text = file.read(most + 1)
+    if len(text) > most:  # it grew meanwhile
         raise ValueError(f"it has more than {most} bytes")
-    return found
+    return text
 
 
 def read_text(path: Path, *, most: int) -> str:
@@ -112,13 +112,13 @@ def read_named(path: Path, *, most: int = JSON_BYTES) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            found = file.read(most + 1)
+            text = file.read(most + 1)
     except OSError as error:
         check_spent(error, path)
         raise
-    if len(found) > most:
+    if len(text) > most:
         raise ValueError(f"it has more than {most} bytes")
-    return found
+    return text
 
 
 def lines_named(path: Path, *, most: int, longest: int, is_cut: bool = False) -> Iterator[bytes]:

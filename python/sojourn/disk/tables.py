@@ -46,13 +46,13 @@ def text(path: Path) -> str:
         return file.readall().decode("utf-8", "replace")
 
 
-def lines(found: str) -> list[str]:
+def lines(result: str) -> list[str]:
     r"""Its lines.
 
     >>> lines("Name:\ta\rUid:\t0\nUid:\t1000\n")
     ['Name:\ta\rUid:\t0', 'Uid:\t1000']
     """
-    every = found.split("\n")
+    every = result.split("\n")
     return every[:-1] if not every[-1] else every
 
 
@@ -65,13 +65,13 @@ def words(line: str) -> list[str]:
     return [word for word in _BLANK.split(line) if word]
 
 
-def mounts(found: str | None) -> Iterator[Mount]:
+def mounts(result: str | None) -> Iterator[Mount]:
     r"""The mounts of a text of /proc/PID/mountinfo, the oldest first; None: there is no such text.
 
     >>> [m.point for m in mounts("30 23 0:26 / /a\\040b rw shared:1 - cgroup2 none rw\n")]
     ['/a b']
     """
-    for line in lines(found or ""):
+    for line in lines(result or ""):
         front, dash, behind = line.partition(" - ")
         own, rest = words(front), words(behind)
         if dash and len(own) >= 6 and rest:
@@ -86,4 +86,4 @@ def mounts(found: str | None) -> Iterator[Mount]:
 
 def _plain(name: str) -> str:
     """A name as it is: the kernel has octal numbers for spaces, line feeds and backslashes."""
-    return _OCTAL.sub(lambda found: chr(int(found[1], 8)), name)
+    return _OCTAL.sub(lambda result: chr(int(result[1], 8)), name)

@@ -27,8 +27,8 @@ def walk(top: Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
     while left:
         folder = left.pop()
         with contextlib.suppress(OSError):
-            with os.scandir(folder) as found:
-                entries = [*found]
+            with os.scandir(folder) as result:
+                entries = [*result]
             yield folder, entries
             left += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
@@ -52,8 +52,8 @@ def remove(path: Path | str, *, dir_fd: int | None = None) -> None:
 def _clear(top: int) -> None:
     mark, numbers = secrets.token_hex(8), itertools.count()
     stuck: dict[str, OSError] = {}
-    while found := [name for name in _emptied(top, stuck) if name not in stuck]:
-        for name in found:
+    while selected := [name for name in _emptied(top, stuck) if name not in stuck]:
+        for name in selected:
             try:
                 handle = os.open(name, FOLDER, dir_fd=top)
                 try:

@@ -1,6 +1,6 @@
 """Folders whose contents are obeyed: journals that are undone, programs that were fetched.
 
-Root does what lies in them, so nobody else may put a file there. The home of the user who calls is
+Root does what lies in them, so no one else may put a file there. The home of the user who calls is
 not always the one that HOME names: `sudo` may leave it at that of somebody else, and with `-E` all
 other variables too. Who owns a folder on the way may put another one in its place at any moment.
 """
@@ -20,8 +20,8 @@ def home() -> Path:
     """The user's own home, whatever HOME says."""
     named = Path("~").expanduser()
     with contextlib.suppress(OSError, KeyError):
-        found = named.stat()
-        if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
+        result = named.stat()
+        if result.st_uid != os.geteuid() or result.st_mode & stat.S_IWOTH:
             return Path(pwd.getpwuid(os.geteuid()).pw_dir)
     return named
 
@@ -39,14 +39,14 @@ def base(variable: str, usual: str) -> Path:
     return home() / usual
 
 
-def doubt(found: os.stat_result, *, may_be_roots: bool = False) -> str:
+def doubt(result: os.stat_result, *, may_be_roots: bool = False) -> str:
     """Why a folder's contents may not be obeyed; "" if they may.
 
     Args:
-        found: what the folder is.
+        result: what the folder is.
         may_be_roots: the machine's superuser may have made it for all.
     """
     trusted = {os.geteuid(), *([0] if may_be_roots else [])}
-    if found.st_uid not in trusted:
-        return f"it belongs to user {found.st_uid}"
-    return "others may write into it" if found.st_mode & OTHERS else ""
+    if result.st_uid not in trusted:
+        return f"it belongs to user {result.st_uid}"
+    return "others may write into it" if result.st_mode & OTHERS else ""

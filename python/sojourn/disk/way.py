@@ -51,8 +51,8 @@ def _below(above: int, name: str, path: Path) -> int:
     try:
         return os.open(name, _OPEN | os.O_NOFOLLOW, dir_fd=above)
     except NotADirectoryError:
-        found = os.stat(name, dir_fd=above, follow_symlinks=False)
-        if stat.S_ISLNK(found.st_mode):
+        result = os.stat(name, dir_fd=above, follow_symlinks=False)
+        if stat.S_ISLNK(result.st_mode):
             raise OSError(errno.ELOOP, f"{name} is a link", str(path)) from None
         raise
 

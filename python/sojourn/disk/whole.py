@@ -1,6 +1,6 @@
 """Files that are there in full or not at all, also after a power cut; nothing planted leads away.
 
-What is written is a new file of a random name in an opened folder: it cannot be guessed, so nobody
+What is written is a new file of a random name in an opened folder: it cannot be guessed, so no one
 can put a link or a file of their own in its place. It takes its name once it is on the disk, and
 is removed where that fails.
 """
@@ -67,8 +67,8 @@ def append(path: Path) -> IO[bytes]:
     """
     with folder(path.parent) as place:
         handle = os.open(path.name, _MORE, _MODE, dir_fd=place)
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+    result = os.fstat(handle)
+    if not stat.S_ISREG(result.st_mode) or result.st_nlink != 1:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a plain file of one name", str(path))
     return os.fdopen(handle, "ab")

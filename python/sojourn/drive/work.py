@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
-from sojourn.drive.heard import READERS, fail, operations, said
 from sojourn.drive.job import FILE, PORT, Job
+from sojourn.drive.progress_lines import READERS, fail, operations, output_lines
 from sojourn.drive.texts import TEXTS
 
 TRIES = 3  # of a port that somebody else may take first
@@ -30,8 +30,8 @@ class Children:
     def cpu_s(self) -> float:
         """CPU time of this program, of those that live and of those that ended, s."""
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        mine = time.process_time() + ended.ru_utime + ended.ru_stime
-        return mine + sum(_clock_s(child.pid) for child in self.alive)
+        own = time.process_time() + ended.ru_utime + ended.ru_stime
+        return own + sum(_clock_s(child.pid) for child in self.alive)
 
     def start(self, argv: Sequence[str], **more: object) -> subprocess.Popen[str]:
         """Start a program that goes on; text in and out."""
@@ -57,17 +57,17 @@ def work(job: Job, children: Children) -> Iterator[float]:
         child = children.start(
             _filled(job.argv, names), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        told, into = said(child), child.stdin
+        report, into = output_lines(child), child.stdin
         while into is not None:
             into.write("\n")
             into.flush()
-            next(told)
+            next(report)
             yield 1.0
     if job.host:
         names[PORT] = _hosted(job, children)
     argv = _filled(job.argv, names)
     child = children.start(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    yield from READERS[job.reader](said(child))
+    yield from READERS[job.reader](output_lines(child))
 
 
 def _commands(job: Job) -> Iterator[float]:

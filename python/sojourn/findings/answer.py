@@ -21,7 +21,7 @@ METHOD = Method(
 )
 
 _TAIL = 0.99
-APART = 1.2  # ratio of the answers with and without the shield from which both are said
+APART = 1.2  # ratio of the answers with and without the shield from which both are reported
 NULL_RULE = "highest_asked"
 _AXIS = {
     "achieved_peak": "achieved peak",
@@ -56,33 +56,33 @@ def bracket(points: Sequence[LoadPoint]) -> Bracket:
     return Bracket(holds=held[-1] if held else None, violated=violated)
 
 
-def headline(found: ServiceFinding, workers: int | None) -> str:
+def headline(finding: ServiceFinding, workers: int | None) -> str:
     """One service in a sentence: what fits, or how the tail grows if there is no target."""
-    if found.max_rps_rule == NULL_RULE:
-        return instrument(found)
-    who = _who(found, workers)
-    if found.qos is not None:
-        return _fits(who, found.qos, found)
-    grown = growth(found, _TAIL)
+    if finding.max_rps_rule == NULL_RULE:
+        return instrument(finding)
+    who = _who(finding, workers)
+    if finding.qos is not None:
+        return _fits(who, finding.qos, finding)
+    grown = growth(finding, _TAIL)
     return f"{who}: {grown}" if grown else f"{who}: unknown; no two loads could be measured."
 
 
-def service(found: ServiceFinding, workers: int | None) -> str:
+def service(finding: ServiceFinding, workers: int | None) -> str:
     """The same, and how mean and tail grow on the way."""
-    return " ".join([headline(found, workers), grown(found)]).strip()
+    return " ".join([headline(finding, workers), grown(finding)]).strip()
 
 
-def grown(found: ServiceFinding) -> str:
+def grown(finding: ServiceFinding) -> str:
     """How mean and tail grow, where that is not the headline already."""
-    text = growth(found, found.qos.q) if found.qos else ""
+    text = growth(finding, finding.qos.q) if finding.qos else ""
     return text[:1].upper() + text[1:]
 
 
-def instrument(found: ServiceFinding) -> str:
+def instrument(finding: ServiceFinding) -> str:
     """What the generator itself costs, from a service that answers at once."""
     known = [
         (p.offered_rps, p.mean.value, tail)
-        for p in found.points
+        for p in finding.points
         if p.mean.value is not None
         and (tail := next((e.value for e in p.quantiles if e.q == _TAIL), None)) is not None
     ]
@@ -95,22 +95,22 @@ def instrument(found: ServiceFinding) -> str:
     return f"The instrument itself costs: {'; '.join(costs)}."
 
 
-def _who(found: ServiceFinding, workers: int | None) -> str:
+def _who(finding: ServiceFinding, workers: int | None) -> str:
     if workers is None:
-        return found.service
-    return f"{found.service} on {workers} {'thread' if workers == 1 else 'threads'}"
+        return finding.service
+    return f"{finding.service} on {workers} {'thread' if workers == 1 else 'threads'}"
 
 
-def _fits(who: str, qos: Qos, found: ServiceFinding) -> str:
+def _fits(who: str, qos: Qos, finding: ServiceFinding) -> str:
     target = f"{percentile(qos.q)} ≤ {show_ns(qos.bound_ns)}"
     axis = ""
-    if found.max_rps:
-        rule = _AXIS.get(found.max_rps_rule, found.max_rps_rule)
-        axis = f" of its {rule} of {show_count(found.max_rps)}"
-    most = found.section(MaxLoad)
+    if finding.max_rps:
+        rule = _AXIS.get(finding.max_rps_rule, finding.max_rps_rule)
+        axis = f" of its {rule} of {show_count(finding.max_rps)}"
+    most = finding.section(MaxLoad)
     if most is None:
         none = f"Whether {who} meets {target} is unknown, because no load was decided."
-        return _swept(who, target, found.points, axis) or none
+        return _swept(who, target, finding.points, axis) or none
     if most.border is None:
         why = "; ".join(most.reasons) or "the search was not begun"
         return f"How much load {who} takes with {target} is unknown: {why}."
@@ -144,18 +144,18 @@ def fits(border: Border) -> str:
 
 def _beside(most: MaxLoad) -> tuple[str, ...]:
     """What belongs beside the number: the machine's part, and what would settle a wide answer."""
-    said: list[str] = []
+    texts: list[str] = []
     if most.border and (bare := most.scheduled) and bare.border and is_apart(most, APART):
         ran = f": {' and '.join(bare.culprits[:2])} ran there" if bare.culprits else ""
         alone = f"That is with the CPU to itself; {fits(bare.border)}"
-        said.append(f"{alone} as this machine schedules it{ran}.")
+        texts.append(f"{alone} as this machine schedules it{ran}.")
     if most.undisturbed:
-        said.append(f"Undisturbed by the machine it would be {fits(most.undisturbed)}.")
+        texts.append(f"Undisturbed by the machine it would be {fits(most.undisturbed)}.")
     if most.verdict is Verdict.UNKNOWN and most.reasons:
-        said.append(f"Too wide to decide by: {most.reasons[0]}.")
+        texts.append(f"Too wide to decide by: {most.reasons[0]}.")
     if most.verdict is Verdict.UNKNOWN and (open_ := most.settle):
-        said.append(f"To {open_.why}: {open_.command} ({show_s(open_.seconds)}).")
-    return tuple(said)
+        texts.append(f"To {open_.why}: {open_.command} ({show_s(open_.seconds)}).")
+    return tuple(texts)
 
 
 def is_apart(most: MaxLoad, ratio: float) -> bool:
@@ -168,8 +168,8 @@ def is_apart(most: MaxLoad, ratio: float) -> bool:
 
 def _swept(who: str, target: str, points: Sequence[LoadPoint], axis: str) -> str:
     """What the sweep alone says."""
-    found = bracket(points)
-    holds, violated = found.holds, found.violated
+    result = bracket(points)
+    holds, violated = result.holds, result.violated
     if holds and violated:
         doubt = [p for p in points if holds.offered_rps < p.offered_rps < violated.offered_rps]
         between = (
@@ -190,11 +190,11 @@ def _swept(who: str, target: str, points: Sequence[LoadPoint], axis: str) -> str
     return ""
 
 
-def growth(found: ServiceFinding, q: float) -> str:
+def growth(finding: ServiceFinding, q: float) -> str:
     """How mean and tail grow from the lowest to the highest load that has numbers."""
     known = [
         (p.fraction, p.mean.value, tail)
-        for p in sorted(found.points, key=lambda p: p.fraction)
+        for p in sorted(finding.points, key=lambda p: p.fraction)
         if p.mean.value is not None
         and (tail := next((e.value for e in p.quantiles if e.q == q), None)) is not None
         and math.isfinite(tail)
@@ -214,15 +214,13 @@ def load_range(points: Sequence[LoadPoint], max_load: MaxLoad | None) -> str:
     border = max_load.border if max_load else None
     if border and border.fraction and is_closed(border):
         return _percents(border.fraction)
-    found = bracket(points)
-    if found.holds and found.violated:
-        return (
-            f"between {load_share(found.holds.fraction)} and {load_share(found.violated.fraction)}"
-        )
-    if found.holds:
-        return f"at least {load_share(found.holds.fraction)}"
-    if found.violated:
-        return f"below {load_share(found.violated.fraction)}"
+    ends = bracket(points)
+    if ends.holds and ends.violated:
+        return f"between {load_share(ends.holds.fraction)} and {load_share(ends.violated.fraction)}"
+    if ends.holds:
+        return f"at least {load_share(ends.holds.fraction)}"
+    if ends.violated:
+        return f"below {load_share(ends.violated.fraction)}"
     return "unknown"
 
 

@@ -79,11 +79,11 @@ def border(lo: float, hi: float, estimate: float = 98_500) -> Border:
     )
 
 
-def most(found: Border | None, verdict: Verdict = HOLDS, *reasons: str) -> MaxLoad:
+def most(result: Border | None, verdict: Verdict = HOLDS, *reasons: str) -> MaxLoad:
     return MaxLoad(
         verdict=verdict,
         reasons=reasons,
-        border=found,
+        border=result,
         probes=((90_000.0, "pass"),),
         wall_s=60,
         settle=Settle(command="sojourn run x", seconds=360, why="bring the interval to ±10 %"),
@@ -91,8 +91,8 @@ def most(found: Border | None, verdict: Verdict = HOLDS, *reasons: str) -> MaxLo
 
 
 def test_the_answer_is_a_number_with_its_interval_and_what_it_rests_on() -> None:
-    said = answer.headline(memcached(max_load=most(border(96_000, 101_000))), 1)
-    assert said == (
+    text = answer.headline(memcached(max_load=most(border(96_000, 101_000))), 1)
+    assert text == (
         "memcached on 1 thread keeps p99 ≤ 1 ms up to ≈ 98.5k (96.0k–101k, 90 %) requests/s "
         "(36 runs, 82 s; 71–75 % of its achieved peak of 135k)."
     )
@@ -106,28 +106,30 @@ def test_the_answer_is_a_number_with_its_interval_and_what_it_rests_on() -> None
         (0, 0, "misses p99 ≤ 1 ms at every load tried, down to 16.2k requests/s."),
     ],
 )
-def test_an_open_end_is_said_as_one(lo: float, hi: float, words: str) -> None:
+def test_an_open_end_is_reported_as_one(lo: float, hi: float, words: str) -> None:
     assert words in answer.headline(memcached(max_load=most(border(lo, hi))), 1)
 
 
-def test_unknown_stands_beside_the_numbers_with_the_command_that_settles_it() -> None:
-    found = most(border(40_000, 160_000), UNKNOWN, "the interval spans a factor of 4.0")
-    said = answer.headline(memcached(max_load=found), 1)
-    assert "≈ 98.5k (40.0k–160k, 90 %) requests/s" in said
-    assert "Too wide to decide by: the interval spans a factor of 4.0." in said
-    assert said.endswith("To bring the interval to ±10 %: sojourn run x (6 min).")
+def test_unknown_is_beside_the_numbers_with_the_command_that_settles_it() -> None:
+    max_load = most(border(40_000, 160_000), UNKNOWN, "the interval spans a factor of 4.0")
+    text = answer.headline(memcached(max_load=max_load), 1)
+    assert "≈ 98.5k (40.0k–160k, 90 %) requests/s" in text
+    assert "Too wide to decide by: the interval spans a factor of 4.0." in text
+    assert text.endswith("To bring the interval to ±10 %: sojourn run x (6 min).")
 
 
 def test_without_a_run_that_can_be_believed_the_reason_is_the_answer() -> None:
-    found = most(None, UNKNOWN, "no run is valid", "client stopped")
-    assert answer.headline(memcached(max_load=found), 1) == (
+    max_load = most(None, UNKNOWN, "no run is valid", "client stopped")
+    assert answer.headline(memcached(max_load=max_load), 1) == (
         "How much load memcached on 1 thread takes with p99 ≤ 1 ms is unknown: "
         "no run is valid; client stopped."
     )
 
 
-@pytest.mark.parametrize(("bare_rps", "is_said"), [(90_000, False), (70_000, True)])
-def test_the_machine_s_part_is_said_when_it_is_worth_it(bare_rps: float, *, is_said: bool) -> None:
+@pytest.mark.parametrize(("bare_rps", "is_reported"), [(90_000, False), (70_000, True)])
+def test_the_machine_s_part_is_reported_when_it_is_worth_it(
+    bare_rps: float, *, is_reported: bool
+) -> None:
     bare = Scheduled(
         border=border(50_000, 95_000, bare_rps),
         quantile_ns=(1e5, 9e5),
@@ -135,23 +137,25 @@ def test_the_machine_s_part_is_said_when_it_is_worth_it(bare_rps: float, *, is_s
         pairs=2,
         culprits=("kdamond.0", "a daemon", "others"),
     )
-    found = replace(most(border(96_000, 101_000)), scheduled=bare)
-    said = answer.headline(memcached(max_load=found), 1)
+    result = replace(most(border(96_000, 101_000)), scheduled=bare)
+    text = answer.headline(memcached(max_load=result), 1)
     at_least = replace(bare, border=border(10_000, math.inf, 10_000))
-    assert not answer.is_apart(replace(found, scheduled=at_least), answer.APART)
+    assert not answer.is_apart(replace(result, scheduled=at_least), answer.APART)
     words = "≈ 70.0k (50.0k–95.0k, 90 %) as this machine schedules it: kdamond.0 and a daemon ran"
-    assert (words in said) == is_said
+    assert (words in text) == is_reported
 
 
 def test_loads_between_that_are_unknown_are_counted() -> None:
-    found = memcached(load(0.5, HOLDS), load(0.6, UNKNOWN), load(0.7, UNKNOWN), load(0.8, VIOLATED))
-    assert answer.headline(found, None).endswith("; between them 2 loads stayed unknown.")
+    finding = memcached(
+        load(0.5, HOLDS), load(0.6, UNKNOWN), load(0.7, UNKNOWN), load(0.8, VIOLATED)
+    )
+    assert answer.headline(finding, None).endswith("; between them 2 loads stayed unknown.")
 
 
 def test_a_load_that_holds_above_one_that_does_not_is_not_claimed() -> None:
-    found = memcached(load(0.5, HOLDS), load(0.6, VIOLATED), load(0.7, HOLDS))
-    said = answer.headline(found, 1)
-    assert "keeps p99 ≤ 1 ms at 67.5k requests/s (50 %) and misses it at 81.0k" in said
+    finding = memcached(load(0.5, HOLDS), load(0.6, VIOLATED), load(0.7, HOLDS))
+    text = answer.headline(finding, 1)
+    assert "keeps p99 ≤ 1 ms at 67.5k requests/s (50 %) and misses it at 81.0k" in text
 
 
 @pytest.mark.parametrize(
@@ -176,26 +180,26 @@ def test_the_sweep_alone(points: list[LoadPoint], words: str) -> None:
 
 
 def test_without_a_target_the_growth_is_the_answer() -> None:
-    found = replace(memcached(load(0.1, HOLDS), load(0.9, HOLDS)), qos=None)
-    assert answer.service(found, 1) == (
+    result = replace(memcached(load(0.1, HOLDS), load(0.9, HOLDS)), qos=None)
+    assert answer.service(result, 1) == (
         "memcached on 1 thread: from 10 % to 90 % load the mean goes from 63.2 µs to 400 µs, "
         "p99 from 263 µs to 1.67 ms."
     )
 
 
 def test_one_load_has_no_growth() -> None:
-    found = replace(memcached(load(0.1, HOLDS)), qos=None)
-    assert "unknown" in answer.headline(found, 1)
+    result = replace(memcached(load(0.1, HOLDS)), qos=None)
+    assert "unknown" in answer.headline(result, 1)
 
 
 def test_beside_a_target_the_growth_is_a_sentence_of_its_own() -> None:
-    said = answer.service(memcached(load(0.1, HOLDS), load(0.9, HOLDS)), 1)
-    assert " From 10 % to 90 % load the mean goes from 63.2 µs to 400 µs, " in said
+    text = answer.service(memcached(load(0.1, HOLDS), load(0.9, HOLDS)), 1)
+    assert " From 10 % to 90 % load the mean goes from 63.2 µs to 400 µs, " in text
 
 
 def bracketed(*points: LoadPoint) -> tuple[float | None, float | None]:
-    found = answer.bracket(points)
-    ends = (found.holds, found.violated)
+    bracket = answer.bracket(points)
+    ends = (bracket.holds, bracket.violated)
     return tuple(end and round(end.fraction, 9) for end in ends)  # type: ignore[return-value]
 
 
@@ -208,12 +212,12 @@ def test_the_border_lies_between_the_last_that_holds_and_the_first_that_does_not
 
 
 def test_one_load_between_is_one_and_the_next_above_says_why() -> None:
-    found = memcached(load(0.5, HOLDS), load(0.6, UNKNOWN), load(0.8, VIOLATED))
-    assert answer.headline(found, None).endswith("; between them 1 load stayed unknown.")
+    finding = memcached(load(0.5, HOLDS), load(0.6, UNKNOWN), load(0.8, VIOLATED))
+    assert answer.headline(finding, None).endswith("; between them 1 load stayed unknown.")
     above = [load(0.6, UNKNOWN, "first"), load(0.7, UNKNOWN, "second")]
-    said = answer.headline(memcached(load(0.5, HOLDS), *above), 2)
-    assert said.startswith("memcached on 2 threads keeps p99 ≤ 1 ms up to 67.5k requests/s (50 %)")
-    assert said.endswith("decided; above that it is unknown: first.")
+    text = answer.headline(memcached(load(0.5, HOLDS), *above), 2)
+    assert text.startswith("memcached on 2 threads keeps p99 ≤ 1 ms up to 67.5k requests/s (50 %)")
+    assert text.endswith("decided; above that it is unknown: first.")
     silent = memcached(load(0.5, HOLDS), load(0.6, UNKNOWN))
     assert answer.headline(silent, 1).endswith("is unknown: its self-check failed.")
 
@@ -226,7 +230,7 @@ def test_an_axis_without_a_peak_is_not_named_and_another_rule_is_by_its_name() -
     assert answer.headline(own, 1).endswith("(60 %) of its by hand of 135k.")
 
 
-def test_the_instrument_s_cost_is_said_by_load_or_unknown() -> None:
+def test_the_instrument_s_cost_is_reported_by_load_or_unknown() -> None:
     null = replace(memcached(load(0.1, HOLDS), load(0.2, HOLDS)), max_rps_rule=answer.NULL_RULE)
     assert answer.headline(null, None) == (
         "The instrument itself costs: mean 63.2 µs, p99 263 µs at 13.5k requests/s; "
@@ -248,20 +252,20 @@ def test_an_interval_open_at_both_ends_has_no_number_and_no_share() -> None:
     nothing = border(0, math.inf)
     assert answer.fits(nothing) == "an unknown number of"
     assert not answer.is_closed(nothing)
-    said = answer.headline(memcached(max_load=most(nothing)), 1)
-    assert said.endswith("up to an unknown number of requests/s (36 runs, 82 s).")
+    text = answer.headline(memcached(max_load=most(nothing)), 1)
+    assert text.endswith("up to an unknown number of requests/s (36 runs, 82 s).")
     shareless = replace(border(96_000, 101_000), fraction=None)
     assert "(36 runs, 82 s)." in answer.headline(memcached(max_load=most(shareless)), 1)
 
 
 def test_the_undisturbed_answer_and_a_nameless_culprit_stand_beside_the_number() -> None:
     bare = Scheduled(border=border(50_000, 95_000, 70_000), quantile_ns=None, at_rps=1, pairs=0)
-    found = replace(
+    result = replace(
         most(border(96_000, 101_000)), scheduled=bare, undisturbed=border(99_000, 120_000, 110_000)
     )
-    said = answer.headline(memcached(max_load=found), 1)
-    assert "(50.0k–95.0k, 90 %) as this machine schedules it. " in said
-    assert said.endswith("by the machine it would be ≈ 110k (99.0k–120k, 90 %).")
+    text = answer.headline(memcached(max_load=result), 1)
+    assert "(50.0k–95.0k, 90 %) as this machine schedules it. " in text
+    assert text.endswith("by the machine it would be ≈ 110k (99.0k–120k, 90 %).")
     sure = replace(most(border(96_000, 101_000), HOLDS, "a reason"), settle=None)
     assert "Too wide" not in answer.headline(memcached(max_load=sure), 1)
     silent = replace(most(border(96_000, 101_000), UNKNOWN), settle=None)
@@ -293,7 +297,7 @@ def test_growth_is_from_the_lowest_to_the_highest_load_with_a_finite_tail() -> N
 
 
 @pytest.mark.parametrize(
-    ("points", "found", "words"),
+    ("points", "result", "words"),
     [
         ([], border(54_000, 81_000), "40–60 %"),
         ([load(0.5, HOLDS)], border(54_000, math.inf), "at least 50 %"),
@@ -303,9 +307,9 @@ def test_growth_is_from_the_lowest_to_the_highest_load_with_a_finite_tail() -> N
     ],
 )
 def test_the_range_of_loads_for_a_table(
-    points: list[LoadPoint], found: Border | None, words: str
+    points: list[LoadPoint], result: Border | None, words: str
 ) -> None:
-    assert answer.load_range(points, most(found) if found else None) == words
+    assert answer.load_range(points, most(result) if result else None) == words
     assert answer.load_range(points, most(None)) == (
-        words if found is None else answer.load_range(points, None)
+        words if result is None else answer.load_range(points, None)
     )

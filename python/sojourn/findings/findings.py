@@ -266,8 +266,8 @@ class ProbeRow:
     @property
     def is_apart(self) -> bool:
         """Whether the intervals of the two lie apart: the client is in the numbers."""
-        mine, theirs = (one and one.interval for one in (self.probe, self.load))
-        return bool(mine and theirs and (mine.lo > theirs.hi or theirs.lo > mine.hi))
+        own, others = (one and one.interval for one in (self.probe, self.load))
+        return bool(own and others and (own.lo > others.hi or others.lo > own.hi))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ class Measured:
 
     Attributes:
         sojourn: of the measured part, outages excluded by the log (M27), lost ones included.
-        seconds: in order; () if no interval log was kept.
+        seconds: in order; () if no interval log was stored.
         raw_sojourn_ns: raw times in order of intended arrival, `inf` if lost; None: not kept.
         raw_share: share of the requests that `raw_sojourn_ns` holds (a uniform sample).
         mean_ns: exact mean of the finite times, if the generator wrote it.
@@ -78,7 +78,7 @@ class Measured:
             excluded with the client's stops (M33).
         timely_ratio, outage_share, excluded_share: None without a result.
         undisturbed: the part of `sojourn` that no stop of the server's CPUs reached (M29); empty
-            where nobody watched them.
+            where no one watched them.
         traced: what the tracer found; None if it did not run.
         stacks: time by stack of the requests whose culprits were asked for.
         client_wait: "spin" or "sleep": how the client of a traced point waits for replies.
@@ -87,11 +87,11 @@ class Measured:
         probe: what a client saw that asks seldom; None without one.
         culprits: who ran on the server's CPUs meanwhile, in words, the most time first.
         others: (task, share of the CPUs' time) of those who ran there, neither service nor
-            neighbour; None: nobody looked.
+            neighbour; None: no one looked.
         worker_cpu_s: CPU time of each worker while load ran, s; () where they cannot be told apart.
         pace: how far the neighbour came with its own work; None: there was none, or it did not say.
         own: what the question alone reads of its points, a value of its `files`; None: nothing.
-        resources: what the service used meanwhile; None in a record from before that was kept.
+        resources: what the service used meanwhile; None in a record from before that was stored.
         alone: statistics of the run that were stored earlier; if they are there, `seconds` and
             `raw_sojourn_ns` may be missing.
     """

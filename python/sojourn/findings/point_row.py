@@ -15,7 +15,7 @@ from sojourn.spec import Study
 if TYPE_CHECKING:
     from sojourn.findings.findings import Run
 
-AA = "twin"  # the second of two equal points of a sweep (M16): it stands in no curve
+AA = "twin"  # the second of two equal points of a sweep (M16): it is in no curve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,11 @@ def rows(
 
 def _row(study: Study, outcome: Outcome, run: Run | None) -> PointRow:
     point = outcome.point
-    judged = dict(run.quantiles) if run else {0.5: _told(outcome, 0.5), 0.99: _told(outcome, 0.99)}
+    judged = (
+        dict(run.quantiles)
+        if run
+        else {0.5: _unjudged_quantile(outcome, 0.5), 0.99: _unjudged_quantile(outcome, 0.99)}
+    )
     return PointRow(
         key=point.key,
         service=point.service,
@@ -81,9 +85,9 @@ def _row(study: Study, outcome: Outcome, run: Run | None) -> PointRow:
     )
 
 
-def _told(outcome: Outcome, q: float) -> float | None:
+def _unjudged_quantile(outcome: Outcome, q: float) -> float | None:
     """A quantile of a run that was not judged, ns; infinite where it falls on one that was lost."""
-    found = outcome.p99_ns if q == 0.99 else outcome.p50_ns
-    if found is None and outcome.lost > (1 - q) * outcome.requests:
+    p99_ns = outcome.p99_ns if q == 0.99 else outcome.p50_ns
+    if p99_ns is None and outcome.lost > (1 - q) * outcome.requests:
         return math.inf
-    return found
+    return p99_ns

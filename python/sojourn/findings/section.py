@@ -17,7 +17,7 @@ class Section:
         verdict: None: it decides nothing beside other questions.
         reasons: why it is not `holds`.
         paper: (what, paper's value in words, ours in words, id) rows.
-        leads: it is what the study was made for, and is said before anything else.
+        leads: it is what the study was made for, and is reported before anything else.
     """
 
     headline: str = ""

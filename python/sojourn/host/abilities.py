@@ -35,7 +35,7 @@ class Ability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Need:
-    """An ability and its needs: (holds, what is missing if not, mend)."""
+    """An ability and its needs: (holds, what is missing if not, fix)."""
 
     name: str
     needs: Callable[[Facts], tuple[tuple[bool, str, str], ...]]
@@ -185,7 +185,7 @@ def abilities(facts: Facts) -> tuple[Ability, ...]:
 
 
 def _ability(need: _Need, facts: Facts) -> Ability:
-    for holds, missing, mend in need.needs(facts):
+    for holds, missing, fix in need.needs(facts):
         if not holds:
-            return Ability(name=need.name, missing=missing, mend=mend)
+            return Ability(name=need.name, missing=missing, mend=fix)
     return Ability(name=need.name, missing="", mend="")

@@ -30,7 +30,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """Shares are of all CPUs' time, 0 to 1; None: cannot be told.
+    """Shares are of all CPUs' time, 0 to 1; None: cannot be reported.
 
     Attributes:
         steal_share_boot: since boot.
@@ -96,15 +96,15 @@ def _share(ticks: tuple[int, ...], part: int) -> float | None:
 
 def _processes(tree: Tree) -> dict[tuple[int, str], int]:
     """CPU ticks used so far by (process number, name)."""
-    found = {}
+    numbers = {}
     for entry in tree.names("/proc"):
         text = tree.text(f"/proc/{entry}/stat") if entry.isdigit() else None
         if text:
             head, _, tail = text.rpartition(")")
             user, system = (as_int(word) for word in (*tail.split()[11:13], None, None)[:2])
             if user is not None and system is not None:
-                found[int(entry), head.partition("(")[2]] = user + system
-    return found
+                numbers[int(entry), head.partition("(")[2]] = user + system
+    return numbers
 
 
 def _busy(

@@ -56,14 +56,14 @@ def read(tree: Tree, cpus: tuple[int, ...]) -> dict[int, Capacity]:
 
 
 def _numbers(tree: Tree, cpus: tuple[int, ...]) -> Mapping[int, int]:
-    """The first measure that is told of every CPU; {} if none is."""
+    """The first measure that is reported about every CPU; {} if none is."""
     files = ["cpu_capacity", "acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"]
     if tree.table("/proc/cpuinfo").get("vendor_id") in RANKING_ONLY:
         files.remove("acpi_cppc/highest_perf")
     for file in files:
-        found = {cpu: tree.number(f"{CPU_DIR}/cpu{cpu}/{file}") or 0 for cpu in cpus}
-        if cpus and all(number > 0 for number in found.values()):
-            return found
+        numbers = {cpu: tree.number(f"{CPU_DIR}/cpu{cpu}/{file}") or 0 for cpu in cpus}
+        if cpus and all(number > 0 for number in numbers.values()):
+            return numbers
     return {}
 
 

@@ -29,7 +29,7 @@ def apart(alone: Mapping[str, Placement], topology: Topology) -> dict[str, Place
     taken = {cpu for where in fine.values() for cpu in where.client}
     free = [cpu for cpu in topology.usable if cpu.id not in servers]
     cores = {cpu.core for cpu in topology.usable if cpu.id in servers}
-    found = {}
+    placements = {}
     for label, where in alone.items():
         rank = {cpu.id: _rank(cpu, cores, where) for cpu in free}
         best = [cpu for cpu in rank if rank[cpu] == min(rank.values())]
@@ -37,8 +37,8 @@ def apart(alone: Mapping[str, Placement], topology: Topology) -> dict[str, Place
         is_fine = label in fine or not best
         client = where.client if is_fine else tuple(sorted(best[: len(where.client)]))
         taken |= {*client}
-        found[label] = replace(where, client=client)
-    return found
+        placements[label] = replace(where, client=client)
+    return placements
 
 
 def _rank(cpu: Cpu, cores: set[int], where: Placement) -> tuple[bool, bool, bool]:

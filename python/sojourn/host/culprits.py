@@ -132,13 +132,13 @@ def look(cpus: Sequence[int], seconds: float, exclude_pids: Sequence[int] = ()) 
             check=False,
             stdin=subprocess.DEVNULL,
         )
-        said = json.loads(done.stdout) if done.returncode == 0 else None
+        table = json.loads(done.stdout) if done.returncode == 0 else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return _from_proc(where, seconds, out, f"{PROGRAM} failed: {error}")
-    if said is None:
+    if table is None:
         lines = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
         return _from_proc(where, seconds, out, lines[0].removeprefix("error: "))
-    seen_s = said["duration_ns"] / 1e9
+    seen_s = table["duration_ns"] / 1e9
     return Sight(
         source=SCHEDULER,
         why="",
@@ -157,7 +157,7 @@ def look(cpus: Sequence[int], seconds: float, exclude_pids: Sequence[int] = ()) 
                 longest_ns=task["longest_ns"],
                 is_exact=True,
             )
-            for task in said["tasks"]
+            for task in table["tasks"]
         ),
     )
 
@@ -181,13 +181,13 @@ def _from_proc(cpus: tuple[int, ...], seconds: float, out: tuple[int, ...], why:
     time.sleep(seconds)
     after = tasks(tree)
     passed_s = time.monotonic() - started
-    found = between(before, after, cpus, passed_s, out)
-    return Sight(source=PROC, why=why, cpus=cpus, seconds=passed_s, culprits=found)
+    culprits = between(before, after, cpus, passed_s, out)
+    return Sight(source=PROC, why=why, cpus=cpus, seconds=passed_s, culprits=culprits)
 
 
 def tasks(tree: Tree) -> dict[int, _Task]:
     """All threads by id. One that ends meanwhile is left out."""
-    found = {}
+    results = {}
     for pid in filter(str.isdigit, tree.names("/proc")):
         for tid in tree.names(f"/proc/{pid}/task"):
             stat = tree.text(f"/proc/{pid}/task/{tid}/stat")
@@ -195,7 +195,7 @@ def tasks(tree: Tree) -> dict[int, _Task]:
             if stat and times:
                 head, _, tail = stat.rpartition(")")
                 fields = tail.split()
-                found[int(tid)] = _Task(
+                results[int(tid)] = _Task(
                     pid=int(pid),
                     name=head.partition("(")[2],
                     is_kernel=bool(int(fields[FLAGS]) & KERNEL_THREAD),
@@ -203,7 +203,7 @@ def tasks(tree: Tree) -> dict[int, _Task]:
                     run_ns=times.ran_ns,
                     runs=times.turns,
                 )
-    return found
+    return results
 
 
 def between(
@@ -214,14 +214,14 @@ def between(
     out: tuple[int, ...] = (),
 ) -> tuple[Culprit, ...]:
     """Who ran on `cpus` between two looks, by the CPU that each was last on; the busiest first."""
-    found = []
+    results = []
     for tid, task in after.items():
         was = before.get(tid)
         ran_ns = task.run_ns - (was.run_ns if was else 0)
         if task.cpu not in cpus or task.pid in out or ran_ns <= 0:
             continue
         runs = max(1, task.runs - (was.runs if was else 0))
-        found.append(
+        results.append(
             Culprit(
                 name=task.name,
                 tid=tid,
@@ -235,4 +235,4 @@ def between(
                 is_exact=False,
             )
         )
-    return tuple(sorted(found, key=lambda culprit: -culprit.run_ns))
+    return tuple(sorted(results, key=lambda culprit: -culprit.run_ns))

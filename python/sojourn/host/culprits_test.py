@@ -15,7 +15,7 @@ from sojourn import programs
 from sojourn.host import culprits
 from sojourn.host.tree import Tree
 
-SAID = {
+OUTPUT = {
     "duration_ns": 2_000_000_000,
     "tasks": [
         {
@@ -55,7 +55,7 @@ def test_what_the_scheduler_told_is_handed_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     words = tmp_path / "words"
-    stub(monkeypatch, tmp_path, f"echo \"$@\" > {words}\ncat <<'END'\n{json.dumps(SAID)}\nEND")
+    stub(monkeypatch, tmp_path, f"echo \"$@\" > {words}\ncat <<'END'\n{json.dumps(OUTPUT)}\nEND")
     seen = culprits.look((1, 0), 2.0, (4242,))
     assert seen.source == culprits.SCHEDULER
     assert not seen.why
@@ -64,10 +64,10 @@ def test_what_the_scheduler_told_is_handed_on(
     assert task.is_kernel
     assert (task.long_runs_per_s, task.longest_ns) == (2.5, 8_100_000)
     assert "kdamond.0 (77): 2.5 runs over 0.3 ms per second, longest 8.1 ms" in seen.text
-    said = words.read_text()
-    assert "--who 0-1 --duration 2000ms" in said
+    text = words.read_text()
+    assert "--who 0-1 --duration 2000ms" in text
     for pid in (4242, os.getpid()):
-        assert f"--leave-out {pid}" in said
+        assert f"--leave-out {pid}" in text
 
 
 def test_a_refusal_falls_back_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -87,14 +87,14 @@ def test_the_fallback_counts_what_is_on_these_cpus(tmp_path: Path) -> None:
     thread(tmp_path, 8, cpu=1, run_ns=6_000_000, runs=150)
     thread(tmp_path, 9, cpu=0, run_ns=9_000_000, runs=60)
     thread(tmp_path, 10, cpu=1, run_ns=9_000_000, runs=60)
-    found = culprits.between(before, culprits.tasks(Tree(tmp_path)), (1,), 2.0, (10,))
-    assert [(c.tid, c.is_kernel, c.runs, c.long_runs_per_s) for c in found] == [
+    result = culprits.between(before, culprits.tasks(Tree(tmp_path)), (1,), 2.0, (10,))
+    assert [(c.tid, c.is_kernel, c.runs, c.long_runs_per_s) for c in result] == [
         (7, True, 4, 2.0),
         (8, False, 100, 1.5),
     ]
-    assert found[0].name == "a (b) c"
-    assert found[0].share == pytest.approx(3_000_000 / 2e9)
-    assert "at most 2 runs" in found[0].text
+    assert result[0].name == "a (b) c"
+    assert result[0].share == pytest.approx(3_000_000 / 2e9)
+    assert "at most 2 runs" in result[0].text
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_task_that_computes_is_named_without_rights(
     assert os.getpid() not in {culprit.pid for culprit in seen.culprits}
 
 
-def test_nobody_is_a_sentence_too() -> None:
+def test_an_answer_without_a_suspect_is_a_sentence_too() -> None:
     seen = culprits.Sight(source=culprits.PROC, why="", cpus=(0, 1), seconds=3.0, culprits=())
     assert seen.text == "no task ran over 0.3 ms at a time on CPU 0-1 in 3 s"
     assert seen.long_runs_per_s == 0

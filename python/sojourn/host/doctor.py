@@ -1,4 +1,4 @@
-"""What adds noise on this machine, how much, and how to mend it. Nothing is changed here.
+"""What adds noise on this machine, how much, and how to fix it. Nothing is changed here.
 
 Each check is a function from facts to findings; `CHECKS` lists them in reading order. The score is
 the sum of the findings' points: 0 is a quiet machine, from `NOISY` on results are labelled.
@@ -42,14 +42,14 @@ Check: TypeAlias = Callable[[Facts], Iterator[Finding]]
 
 def doctor(facts: Facts, sight: Sight | None = None) -> Report:
     """Look a machine over; `sight`: who ran on the CPUs that a service would get."""
-    found = [finding for check in CHECKS for finding in check(facts)]
-    found += culprits(sight) if sight else []
-    score = min(SCORE_MAX, sum(finding.points for finding in found))
+    results = [finding for check in CHECKS for finding in check(facts)]
+    results += culprits(sight) if sight else []
+    score = min(SCORE_MAX, sum(finding.points for finding in results))
     label = "noisy" if score >= NOISY else "some noise" if score >= SOME_NOISE else "quiet"
     return Report(
         score=score,
         label=label,
-        findings=tuple(sorted(found, key=lambda finding: -finding.points)),
+        findings=tuple(sorted(results, key=lambda finding: -finding.points)),
         abilities=abilities(facts),
         sight=sight,
     )
@@ -87,7 +87,7 @@ def steal(facts: Facts) -> Iterator[Finding]:
 
 
 def read_only(facts: Facts) -> Iterator[Finding]:
-    """Folders of the kernel's that nobody can write, as in most containers."""
+    """Folders of the kernel's that no one can write, as in most containers."""
     closed = facts.rights.read_only
     if closed:
         yield Finding(
@@ -144,14 +144,14 @@ def clock(facts: Facts) -> Iterator[Finding]:
         return
     better = next((one for one in GOOD_CLOCKS if one in facts.kernel.clocksources), "")
     path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    mend = f"echo {better} | sudo tee {path}" if better else ""
+    fix = f"echo {better} | sudo tee {path}" if better else ""
     if not better and {now, *facts.kernel.clocksources} & X86_CLOCKS:
-        mend = "boot with tsc=reliable"
+        fix = "boot with tsc=reliable"
     yield Finding(
         name="clock",
         what=f"clock source is {now}",
         effect="reading the time is a system call: hundreds of ns on every mark",
-        mend=mend or "use a machine with per-CPU clocks that the kernel trusts",
+        mend=fix or "use a machine with per-CPU clocks that the kernel trusts",
         points=12,
     )
 

@@ -25,11 +25,11 @@ def test_steal_is_found_and_weighs_most(fake_host: Host) -> None:
     assert "virtual machine" in names(report)
 
 
-def test_a_laptop_gets_commands_that_mend_it(fake_host: Host) -> None:
+def test_a_laptop_gets_commands_that_fix_it(fake_host: Host) -> None:
     report = host.doctor(host.read(fake_host("four_smt")))
-    mend = {finding.name: finding.mend for finding in report.findings}
-    assert mend["governor"] == "sudo cpupower frequency-set -g performance"
-    assert mend["turbo"].startswith("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate")
+    fixes = {finding.name: finding.mend for finding in report.findings}
+    assert fixes["governor"] == "sudo cpupower frequency-set -g performance"
+    assert fixes["turbo"].startswith("echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate")
     idle = next(finding for finding in report.findings if finding.name == "idle states")
     assert "C6 (133 us)" in idle.what
     assert "C1" not in idle.what
@@ -72,9 +72,9 @@ def test_a_good_server_is_quieter_than_a_small_cloud_machine(fake_host: Host) ->
     ],
 )
 def test_abilities(fake_host: Host, machine: str, ability: str, *, can: bool) -> None:
-    found = {a.name: a for a in host.doctor(host.read(fake_host(machine))).abilities}[ability]
-    assert found.can is can
-    assert bool(found.missing) is not can
+    result = {a.name: a for a in host.doctor(host.read(fake_host(machine))).abilities}[ability]
+    assert result.can is can
+    assert bool(result.missing) is not can
 
 
 def test_the_score_is_bounded_and_labelled(fake_host: Host) -> None:

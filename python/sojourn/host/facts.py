@@ -90,7 +90,7 @@ def read(root: Path = Path("/"), *, sample_s: float = SAMPLE_S) -> Facts:
 
 
 def manifest(facts: Facts) -> dict[str, Any]:
-    """Everything, as JSON values (M25); kept with every result."""
+    """Everything, as JSON values (M25); stored with every result."""
     return {"schema": SCHEMA, **_plain(dataclasses.asdict(facts))}
 
 

@@ -39,7 +39,7 @@ class Report:
         score: 0 to 100.
         label: "quiet", "some noise" or "noisy".
         abilities: what can be measured here and what cannot.
-        sight: who ran on the CPUs that a service would get; None if nobody looked.
+        sight: who ran on the CPUs that a service would get; None if no one looked.
     """
 
     score: int

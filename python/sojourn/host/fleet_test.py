@@ -80,15 +80,15 @@ def test_a_server_has_cpus_of_one_kind_the_best_that_has_as_many(
 def test_doctor_says_what_is_peculiar(name: str, tmp_path: Path) -> None:
     facts = host.read(written(name, tmp_path))
     report = host.doctor(facts)
-    found = {finding.name: finding for finding in report.findings}
-    assert ("unlike CPUs" in found) == (len(MACHINES[name].kinds) > 1)
-    assert ("virtual machine" in found) == bool(MACHINES[name].hypervisor)
-    assert ("isolated CPUs" in found) == (name == "isolated")
-    assert ("limited shell" in found) == (name == "isolated_limited")
-    assert ("cpuset" in found) == (name == "limited_by_cpuset")
-    assert ("read-only" in found) == (name == "container")
-    assert "tsc" not in found["clock"].mend, "no file tells of the clock"
-    assert found["clock"].points == 0
+    results = {finding.name: finding for finding in report.findings}
+    assert ("unlike CPUs" in results) == (len(MACHINES[name].kinds) > 1)
+    assert ("virtual machine" in results) == bool(MACHINES[name].hypervisor)
+    assert ("isolated CPUs" in results) == (name == "isolated")
+    assert ("limited shell" in results) == (name == "isolated_limited")
+    assert ("cpuset" in results) == (name == "limited_by_cpuset")
+    assert ("read-only" in results) == (name == "container")
+    assert "tsc" not in results["clock"].mend, "no file tells of the clock"
+    assert results["clock"].points == 0
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_known_machines(
     assert (got.server, got.client) == (server, client)
 
 
-def test_where_no_kind_has_as_many_the_best_are_taken_and_it_is_said(tmp_path: Path) -> None:
+def test_where_no_kind_has_as_many_the_best_are_taken_and_it_is_reported(tmp_path: Path) -> None:
     seen, got = placed(written("phone", tmp_path), 6)
     assert got.server == (1, 3, 4, 5, 6, 7)
     assert UNLIKE in got.shared
@@ -143,20 +143,20 @@ def test_all_runs_of_a_study_have_the_kinds_of_its_widest(tmp_path: Path) -> Non
 
 def test_cpus_that_the_study_names_are_labelled_too(tmp_path: Path) -> None:
     seen, where = placed(written("phone", tmp_path), 2)
-    told = placement.confine(where, (2, 7), [cpu.id for cpu in seen.usable])
-    assert UNLIKE in placement.labelled(told, seen).shared
-    back = placement.confine(told, (3, 4), [cpu.id for cpu in seen.usable])
+    report = placement.confine(where, (2, 7), [cpu.id for cpu in seen.usable])
+    assert UNLIKE in placement.labelled(report, seen).shared
+    back = placement.confine(report, (3, 4), [cpu.id for cpu in seen.usable])
     assert UNLIKE not in placement.labelled(back, seen).shared
 
 
-def test_a_service_that_nobody_pins_is_warned_of_isolated_cpus(tmp_path: Path) -> None:
+def test_a_service_that_no_one_pins_is_warned_of_isolated_cpus(tmp_path: Path) -> None:
     seen, got = placed(written("isolated", tmp_path), 2)
     assert UNBALANCED not in got.shared
     assert placement.unpinned(got, seen).shared[0] == UNBALANCED
     _, one = placed(tmp_path, 1)
     assert placement.unpinned(one, seen) == one, "one CPU needs no balancing"
-    told = placement.confine(got, (1, 2), [cpu.id for cpu in seen.usable])
-    assert PARTLY_ISOLATED in placement.labelled(told, seen).shared
+    report = placement.confine(got, (1, 2), [cpu.id for cpu in seen.usable])
+    assert PARTLY_ISOLATED in placement.labelled(report, seen).shared
 
 
 def test_what_a_study_may_name_is_more_than_what_is_taken_by_itself(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class Grouping:
     session: int | None
 
     def as_json(self) -> dict[str, Any]:
-        """As it stands in a record."""
+        """As it is written in a record."""
         return asdict(self)
 
     @property
@@ -68,9 +68,9 @@ def of(tree: Tree, cgroup: str, autogroup: str, session: int | None) -> Grouping
 
 def _group(text: str) -> str:
     """The group of the controller `cpu`, or the one of version 2."""
-    found = {}
+    results = {}
     for line in tables.lines(text):
         number, names, path = [*line.split(":", 2), "", ""][:3]
         for name in names.split(",") if number != "0" else [""]:
-            found[name] = path
-    return found.get("cpu", found.get("", ""))
+            results[name] = path
+    return results.get("cpu", results.get("", ""))

@@ -28,7 +28,7 @@ class Memory:
 
 
 def read(tree: Tree, cgroup: Cgroup) -> Memory:
-    """Read /proc/meminfo and what stands beside it."""
+    """Read /proc/meminfo and what is beside it."""
     table = tree.table("/proc/meminfo")
     available = available_bytes(tree)
     left = cgroup.memory_left_bytes

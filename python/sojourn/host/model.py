@@ -75,8 +75,8 @@ def read(tree: Tree) -> str:
     """The CPU's name; "unknown" where no file tells it. Of several kinds of core: all of them."""
     table = tree.table("/proc/cpuinfo")
     parts = (_arm(one) for one in _records(tree) if one.get("CPU part"))
-    if found := list(dict.fromkeys(parts)):
-        return " + ".join(found)
+    if results := list(dict.fromkeys(parts)):
+        return " + ".join(results)
     if named := next((table[name] for name in NAMES if table.get(name)), ""):
         return named
     if "s390" in table.get("vendor_id", "").lower():
@@ -110,7 +110,7 @@ def _machine(table: dict[str, str]) -> str:
 
 
 def hypervisor(tree: Tree) -> str:
-    """Its name, "unknown" where only its presence is told, or "" on bare metal."""
+    """Its name, "unknown" where only its presence is reported, or "" on bare metal."""
     flags = tree.table("/proc/cpuinfo").get("flags", "").split()
     kind = tree.text("/sys/hypervisor/type") or ""
     if "hypervisor" in flags:

@@ -34,11 +34,11 @@ def lacking(tree: Tree, capabilities: tuple[str, ...]) -> str:
         return "network namespaces (user.max_net_namespaces is 0)"
     if not tree.is_live or not {"sys_admin", "net_admin"} <= set(capabilities):
         return ""  # rights are a need of their own
-    told: list[str] = []
-    thread = threading.Thread(target=lambda: told.append(_tried(tree)), name="netns")
+    reports: list[str] = []
+    thread = threading.Thread(target=lambda: reports.append(_tried(tree)), name="netns")
     thread.start()
     thread.join()
-    return told[0] if told else "network namespaces: the trial failed"
+    return reports[0] if reports else "network namespaces: the trial failed"
 
 
 def _tried(tree: Tree) -> str:

@@ -44,7 +44,7 @@ def test_what_the_trial_says_is_what_is_missing(monkeypatch: pytest.MonkeyPatch)
     assert namespaces.lacking(Tree(), RIGHTS) == "a kernel with veth"
 
 
-def test_doctor_says_what_a_machine_of_nobody_lacks_and_its_mend(tmp_path: Path) -> None:
+def test_doctor_says_what_a_fake_machine_lacks_and_its_fix(tmp_path: Path) -> None:
     facts = host.read(tmp_path, sample_s=0)
     (ability,) = (a for a in abilities(facts) if a.name == "network namespaces")
     assert not ability.can

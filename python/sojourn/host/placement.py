@@ -26,6 +26,7 @@ from typing import TypeAlias
 from sojourn.errors import HostFault
 from sojourn.host import unlike
 from sojourn.host.shared import (
+    BY_STUDY,
     CLIENT_WITH_LAB,
     ELSEWHERE,
     FAR_CLIENT,
@@ -33,7 +34,6 @@ from sojourn.host.shared import (
     NOT_OURS,
     ONE_CORE,
     ONE_CPU,
-    TOLD,
     TWO_NODES,
     UNBALANCED,
     Shared,
@@ -90,24 +90,24 @@ def place(
     cores = _cores(topology)
     if len(cores) == 1:
         return _on_one_core(cores[0])
-    if len(cores) == 2:  # the last rule that can be kept: a core each
+    if len(cores) == 2:  # the last rule that can be stored: a core each
         return labelled(_on_two_cores(cores), topology)
     return labelled(_on_many(cores, threads, clients, widest), topology)
 
 
 def labelled(where: Placement, topology: Topology) -> Placement:
-    """The same with what is to be said of CPUs that are not alike, as they are now."""
-    kept = tuple(one for one in where.shared if one not in unlike.LABELS)
+    """The same with what is to be reported about CPUs that are not alike, as they are now."""
+    selected = tuple(one for one in where.shared if one not in unlike.LABELS)
     return replace(
         where,
-        shared=(*kept, *unlike.labels(where.server, where.client, topology)),
+        shared=(*selected, *unlike.labels(where.server, where.client, topology)),
         kinds=unlike.text(where.server, where.client, topology),
         ranks=unlike.ranks(where.server, where.client, topology),
     )
 
 
 def unpinned(where: Placement, topology: Topology) -> Placement:
-    """The same for a service whose threads nobody pins: isolated CPUs are one CPU to it."""
+    """The same for a service whose threads no one pins: isolated CPUs are one CPU to it."""
     isolated = {cpu.id for cpu in topology.cpus if cpu.is_isolated}
     if len(where.server) < 2 or isolated.isdisjoint(where.server):
         return where
@@ -124,8 +124,10 @@ def joined(where: Placement, its: tuple[int, ...], usable: Collection[int]) -> P
     """
     if not its:
         return replace(where, server=(), shared=(ELSEWHERE,))
-    found = confine(where, its, usable)
-    return replace(found, shared=tuple(NOT_OURS if one is TOLD else one for one in found.shared))
+    placement = confine(where, its, usable)
+    return replace(
+        placement, shared=tuple(NOT_OURS if one is BY_STUDY else one for one in placement.shared)
+    )
 
 
 def confine(where: Placement, server: tuple[int, ...], usable: Collection[int]) -> Placement:
@@ -149,7 +151,7 @@ def confine(where: Placement, server: tuple[int, ...], usable: Collection[int]) 
         client=client,
         housekeeping=house,
         client_wait=where.client_wait if {*server}.isdisjoint(client) else "sleep",
-        shared=where.shared if is_apart else (TOLD, *where.shared),
+        shared=where.shared if is_apart else (BY_STUDY, *where.shared),
     )
 
 

@@ -100,29 +100,29 @@ def test_a_server_on_cpus_that_the_study_names_takes_the_clients_if_there_are_ot
     fake_host: Host,
 ) -> None:
     _, got = placed(fake_host("two_cpus"))
-    told = placement.confine(got, (0,), (0, 1))
-    assert (told.server, told.client, told.housekeeping) == ((0,), (1,), (1,))
-    assert (told.client_wait, told.shared) == (got.client_wait, got.shared)
+    report = placement.confine(got, (0,), (0, 1))
+    assert (report.server, report.client, report.housekeeping) == ((0,), (1,), (1,))
+    assert (report.client_wait, report.shared) == (got.client_wait, got.shared)
     same = placement.confine(got, got.server, (0, 1))
     assert same == got
 
 
 def test_a_server_that_is_told_to_take_every_cpu_shares_and_says_so(fake_host: Host) -> None:
     _, got = placed(fake_host("two_cpus"))
-    told = placement.confine(got, (0, 1), (0, 1))
-    assert (told.server, told.client, told.housekeeping) == ((0, 1), (0,), (0,))
-    assert told.client_wait == "sleep"
-    assert told.shared[0] == shared.TOLD
+    report = placement.confine(got, (0, 1), (0, 1))
+    assert (report.server, report.client, report.housekeeping) == ((0, 1), (0,), (0,))
+    assert report.client_wait == "sleep"
+    assert report.shared[0] == shared.BY_STUDY
 
 
 def test_on_many_cpus_a_client_that_has_to_go_leaves_the_lab_alone(fake_host: Host) -> None:
     seen, got = placed(fake_host("big_server"), threads=7, clients=1)
     usable = [cpu.id for cpu in seen.usable]
-    told = placement.confine(got, got.client, usable)
-    assert told.server == got.client
-    assert set(told.client).isdisjoint({*told.server, *got.housekeeping})
-    assert told.housekeeping == got.housekeeping
-    assert shared.TOLD not in told.shared
+    report = placement.confine(got, got.client, usable)
+    assert report.server == got.client
+    assert set(report.client).isdisjoint({*report.server, *got.housekeeping})
+    assert report.housekeeping == got.housekeeping
+    assert shared.BY_STUDY not in report.shared
 
 
 def test_a_client_is_on_no_server_of_those_it_is_measured_beside(fake_host: Host) -> None:
@@ -161,7 +161,7 @@ def test_placements_of_the_papers_are_by_core_and_sibling(fake_host: Host) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "cores", "cpus", "said"),
+    ("name", "cores", "cpus", "text"),
     [
         ("two_cpus", 2, 2, "needs 2 cores; available here: 1"),
         ("two_cpus", 1, 2, "2 CPUs of 1 cores need hyper-threads; available: 1"),
@@ -170,9 +170,9 @@ def test_placements_of_the_papers_are_by_core_and_sibling(fake_host: Host) -> No
     ],
 )
 def test_a_placement_that_a_machine_has_not_is_refused(
-    fake_host: Host, name: str, cores: int, cpus: int, said: str
+    fake_host: Host, name: str, cores: int, cpus: int, text: str
 ) -> None:
-    with pytest.raises(HostFault, match=said):
+    with pytest.raises(HostFault, match=text):
         laid_out(fake_host(name), cores, cpus)
 
 

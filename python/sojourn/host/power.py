@@ -41,10 +41,10 @@ class Power:
 def read(tree: Tree, cpus: tuple[int, ...]) -> Power:
     """Read cpufreq and cpuidle of `cpus`."""
     first = f"{CPU_DIR}/cpu{cpus[0] if cpus else 0}"
-    found = (tree.text(f"{CPU_DIR}/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus)
+    results = (tree.text(f"{CPU_DIR}/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus)
     return Power(
         driver=tree.text(f"{first}/cpufreq/scaling_driver") or "",
-        governors=tuple(sorted({governor for governor in found if governor})),
+        governors=tuple(sorted({governor for governor in results if governor})),
         preference=tree.text(f"{first}/cpufreq/energy_performance_preference") or "",
         turbo=_turbo(tree),
         khz_min=tree.number(f"{first}/cpufreq/scaling_min_freq")

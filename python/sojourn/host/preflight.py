@@ -148,14 +148,14 @@ def look(cpus: Sequence[int], length_s: float, *, tree: Tree | None = None) -> L
     """
     tree = tree or Tree()
     before = [cpu_ticks(tree, cpu) for cpu in cpus]
-    said = _watch(cpus, length_s)
+    text = _watch(cpus, length_s)
     after = [cpu_ticks(tree, cpu) for cpu in cpus]
     ticks = sum(sum(b) - sum(a) for a, b in zip(before, after, strict=True))
     stolen = sum(b[STEAL] - a[STEAL] for a, b in zip(before, after, strict=True))
-    urgent = [found for found in said[URGENT] if found["is_urgent"]]
+    urgent = [result for result in text[URGENT] if result["is_urgent"]]
     return Look(
         cpus=tuple(cpus),
-        all=_sum(said[BUSY]),
+        all=_sum(text[BUSY]),
         machine=_sum(urgent) if urgent else None,
         steal_share=stolen / ticks if ticks > 0 else None,
     )
@@ -164,7 +164,7 @@ def look(cpus: Sequence[int], length_s: float, *, tree: Tree | None = None) -> L
 def summary(seen: Look, target: Target | None = None) -> dict[str, Any]:
     """A look as JSON values; of the stops only what they come to. `over_share` is f."""
     target = target or Target()
-    found = {"all": seen.all, "machine": seen.machine}
+    results = {"all": seen.all, "machine": seen.machine}
     return {
         "cpus": list(seen.cpus),
         "bound_ns": target.bound_ns,
@@ -181,7 +181,7 @@ def summary(seen: Look, target: Target | None = None) -> dict[str, Any]:
                 "taken_share": stops.taken_share,
                 "over_share": stops.over_share(target.bound_ns),
             }
-            for name, stops in found.items()
+            for name, stops in results.items()
         },
     }
 
@@ -189,7 +189,7 @@ def summary(seen: Look, target: Target | None = None) -> dict[str, Any]:
 def _watch(cpus: Sequence[int], length_s: float) -> dict[str, list[dict[str, object]]]:
     """What the sentinels say, by way; one that cannot watch is left out."""
     running: list[tuple[str, subprocess.Popen[str]]] = []
-    said: dict[str, list[dict[str, object]]] = {BUSY: [], URGENT: []}
+    texts: dict[str, list[dict[str, object]]] = {BUSY: [], URGENT: []}
     end = time.monotonic() + length_s + START_S_MAX
     try:
         for cpu in cpus:
@@ -199,14 +199,14 @@ def _watch(cpus: Sequence[int], length_s: float) -> dict[str, list[dict[str, obj
         for way, process in running:
             try:
                 out, _ = process.communicate(timeout=max(0.1, end - time.monotonic()))
-                said[way].append(json.loads(out))
+                texts[way].append(json.loads(out))
             except (subprocess.TimeoutExpired, ValueError):
                 continue
     finally:
         for _, process in running:
             process.kill()  # no effect on one that has ended and was waited for
             process.wait()
-    return said
+    return texts
 
 
 def _start(command: list[str]) -> subprocess.Popen[str]:
@@ -220,11 +220,11 @@ def _start(command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def _sum(said: Sequence[dict[str, object]]) -> Stops:
+def _sum(texts: Sequence[dict[str, object]]) -> Stops:
     lengths: list[int] = []
     watched = 0
-    for found in said:
-        stops, watched_ns = found["stops_ns"], found["watched_ns"]
+    for result in texts:
+        stops, watched_ns = result["stops_ns"], result["watched_ns"]
         lengths += stops if isinstance(stops, list) else []
         watched += watched_ns if isinstance(watched_ns, int) else 0
     return Stops(lengths_ns=tuple(lengths), watched_ns=watched)

@@ -37,11 +37,11 @@ def test_f_is_rate_times_mean_excess_over_the_bound() -> None:
 
 
 def test_the_same_stops_matter_by_quantile_and_bound() -> None:
-    found = stops(3.0)  # 2 ms of 1 s beyond 1 ms: f = 0.002
-    assert Target(q=0.99, bound_ns=MS).lost_share(found) == pytest.approx(0.2)
-    assert Target(q=0.9, bound_ns=MS).lost_share(found) == pytest.approx(0.02)
-    assert Target(q=0.99, bound_ns=3 * MS).lost_share(found) == 0
-    assert Target(q=0.9999, bound_ns=MS).lost_share(found) == 1, "no more than all"
+    result = stops(3.0)  # 2 ms of 1 s beyond 1 ms: f = 0.002
+    assert Target(q=0.99, bound_ns=MS).lost_share(result) == pytest.approx(0.2)
+    assert Target(q=0.9, bound_ns=MS).lost_share(result) == pytest.approx(0.02)
+    assert Target(q=0.99, bound_ns=3 * MS).lost_share(result) == 0
+    assert Target(q=0.9999, bound_ns=MS).lost_share(result) == 1, "no more than all"
 
 
 def test_what_decides_is_named() -> None:
@@ -61,21 +61,21 @@ def test_what_decides_is_named() -> None:
 
 def test_a_shielded_server_meets_only_the_machine() -> None:
     target = Target()
-    found = seen(stops(8.0, 8.0), stops(0.2))
-    assert not found.is_calm(target)
-    assert found.is_calm(target, is_shielded=True)
-    assert "cannot stop, lost 0.02 %" in found.seen(target)
+    result = seen(stops(8.0, 8.0), stops(0.2))
+    assert not result.is_calm(target)
+    assert result.is_calm(target, is_shielded=True)
+    assert "cannot stop, lost 0.02 %" in result.seen(target)
     no_rights = seen(stops(8.0, 8.0))
     assert not no_rights.is_calm(target, is_shielded=True), "unseen is not calm"
 
 
 def test_a_look_watches_each_cpu_for_as_long_as_asked() -> None:
     cpus = tuple(sorted(os.sched_getaffinity(0)))[-2:]
-    found = look(cpus, 0.2)
-    assert found.cpus == cpus
-    assert found.all.watched_ns >= 0.2 * S * len(cpus)
-    assert 0 <= found.all.taken_share < 1
-    assert sum(found.all.lengths_ns) <= found.all.watched_ns
+    result = look(cpus, 0.2)
+    assert result.cpus == cpus
+    assert result.all.watched_ns >= 0.2 * S * len(cpus)
+    assert 0 <= result.all.taken_share < 1
+    assert sum(result.all.lengths_ns) <= result.all.watched_ns
 
 
 def test_a_task_that_uses_the_same_cpu_is_seen() -> None:

@@ -29,8 +29,10 @@ while True:
 
 def sample(start_ns: int, **texts: str) -> dict[str, Any]:
     """A sample whose files were read one µs after the other."""
-    told = [[path, start_ns + 1000 * nth, text] for nth, (path, text) in enumerate(texts.items())]
-    return {"start_ns": start_ns, "boot_ns": start_ns + 7, "unix_ns": 1, "files": told}
+    reports = [
+        [path, start_ns + 1000 * nth, text] for nth, (path, text) in enumerate(texts.items())
+    ]
+    return {"start_ns": start_ns, "boot_ns": start_ns + 7, "unix_ns": 1, "files": reports}
 
 
 def test_a_sample_is_read_like_the_machine_it_was_taken_of() -> None:

@@ -42,9 +42,9 @@ class Rights:
         bpf_restricted: kernel.unprivileged_bpf_disabled.
         resctrl: "mounted", "present", or "" if CPU or kernel have none.
         rdt: resource-director features of the CPU.
-        io_uring: 0 for everybody, 1 for a group, 2 for nobody; None: the kernel has no such switch.
+        io_uring: 0 for everybody, 1 for a group, 2 for no one; None: the kernel has no such switch.
         no_netns: what is missing for a network namespace with links, beside rights; "": nothing.
-        read_only: of the folders that the lab writes to, those that nobody can write here.
+        read_only: of the folders that the lab writes to, those that no one can write here.
     """
 
     uid: int

@@ -1,4 +1,4 @@
-"""Watches one CPU from a task of its own and says how long it was kept from running.
+"""Watches one CPU from a task of its own and says how long it was prevented from running.
 
 Run as a script, by its path, with the bare interpreter, so that it starts soon and shares nothing
 with the lab: `python -I -S sentinel.py CPU LENGTH_S WAY`.

@@ -51,7 +51,7 @@ ELSEWHERE = Shared(
     what="where the service runs cannot be seen from here",
     effect="who else uses its CPUs is not known; latency contains the network between",
 )
-TOLD = Shared(
+BY_STUDY = Shared(
     what="the study puts the server where the client or the lab runs",
     effect="latency contains their work and the scheduler's choices: compare such runs with each "
     "other only",

@@ -1,6 +1,6 @@
 """Made-up machines for tests: a list of cores becomes the files that the kernel would show of them.
 
-A core is its CPUs, package and node, and what the kernel tells of its speed. No file is a copy.
+A core is its CPUs, package and node, and what the kernel reports its speed. No file is a copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Core:
 
     Attributes:
         cpus: its logical CPUs that are online.
-        speed: of `SPEEDS`, what the kernel tells of them.
+        speed: of `SPEEDS`, what the kernel reports them.
         words: lines of its CPUs in /proc/cpuinfo.
     """
 
@@ -87,8 +87,8 @@ def arm(cores: Sequence[Core], part: str, maker: str = "0x41") -> list[Core]:
 def listed(core: int, atom: str, lowpower: str = "") -> dict[str, str]:
     """Intel's kinds, as the drivers of their counters list them."""
     lists = {"cpu_core": f"0-{core}", "cpu_atom": atom, "cpu_lowpower": lowpower}
-    found = {f"/sys/devices/{name}/cpus": text for name, text in lists.items() if text}
-    return {**found, **{f"{PMU}/{name}/": "" for name, text in lists.items() if text}}
+    results = {f"/sys/devices/{name}/cpus": text for name, text in lists.items() if text}
+    return {**results, **{f"{PMU}/{name}/": "" for name, text in lists.items() if text}}
 
 
 def text_of(cpus: Sequence[int]) -> str:
@@ -99,22 +99,22 @@ def text_of(cpus: Sequence[int]) -> str:
 def files(machine: Machine) -> dict[str, str]:
     """All files of a machine, by path."""
     online = [cpu for core in machine.cores for cpu in core.cpus]
-    found = {f"{CPU}/online": text_of(online), "/proc/self/status": _status(machine, online)}
+    results = {f"{CPU}/online": text_of(online), "/proc/self/status": _status(machine, online)}
     blocks = []
     for core in machine.cores:
         for cpu in core.cpus:
             base = f"{CPU}/cpu{cpu}"
-            found[f"{base}/topology/core_cpus_list"] = text_of(core.cpus)
-            found[f"{base}/topology/physical_package_id"] = str(core.package)
-            found |= {f"{base}/{SPEEDS[name]}": str(n) for name, n in core.speed.items()}
+            results[f"{base}/topology/core_cpus_list"] = text_of(core.cpus)
+            results[f"{base}/topology/physical_package_id"] = str(core.package)
+            results |= {f"{base}/{SPEEDS[name]}": str(n) for name, n in core.speed.items()}
             words = {"processor": str(cpu), **machine.words, **core.words}
             blocks.append("\n".join(f"{name}\t: {text}" for name, text in words.items()))
     for node in {core.node for core in machine.cores}:
         cpus = [cpu for core in machine.cores if core.node == node for cpu in core.cpus]
-        found[f"{NODE}/node{node}/cpulist"] = text_of(cpus)
-    found["/proc/cpuinfo"] = "\n\n".join(blocks)
-    found["/proc/meminfo"] = "MemTotal: 16000000 kB\nMemAvailable: 12000000 kB"
-    return {**found, **machine.files}
+        results[f"{NODE}/node{node}/cpulist"] = text_of(cpus)
+    results["/proc/cpuinfo"] = "\n\n".join(blocks)
+    results["/proc/meminfo"] = "MemTotal: 16000000 kB\nMemAvailable: 12000000 kB"
+    return {**results, **machine.files}
 
 
 def _status(machine: Machine, online: Sequence[int]) -> str:

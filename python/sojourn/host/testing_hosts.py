@@ -108,7 +108,7 @@ MACHINES: dict[str, Machine] = {
         words={**X86, "model name": "Xeon"},
         files={f"{CPU}/cpu{n}/topology/core_cpus_list": "0-1" for n in range(2, 4)},
     ),
-    # What clouds rent: no flag tells of the hypervisor, no caches are told.
+    # What clouds rent: no flag reports the hypervisor, no caches are reported.
     "cloud_arm": Machine(
         cores=arm(row(0, 4), "0xd40"),
         model="Neoverse-V1",

@@ -52,8 +52,8 @@ def checkout() -> str:
 
 def _version(name: str, flag: str, pattern: str) -> str:
     path = programs.maybe(name)
-    found = re.search(pattern, programs.says(path, flag)) if path else None
-    return found.group(1) if found else ("installed" if path else "")
+    match = re.search(pattern, programs.says(path, flag)) if path else None
+    return match.group(1) if match else ("installed" if path else "")
 
 
 def _library(name: str) -> str:

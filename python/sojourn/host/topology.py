@@ -72,10 +72,10 @@ class Topology:
 
         A shell that `taskset` limits has isolated ones only where it was left all the others.
         """
-        mine = {*self.allowed}
-        if {*self.reachable} - {*self.isolated} <= mine:
-            mine |= {*self.reachable} & {*self.isolated}
-        return tuple(cpu for cpu in self.cpus if cpu.id in mine)
+        own = {*self.allowed}
+        if {*self.reachable} - {*self.isolated} <= own:
+            own |= {*self.reachable} & {*self.isolated}
+        return tuple(cpu for cpu in self.cpus if cpu.id in own)
 
     @property
     def nameable(self) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ def _cpus_of_stat(tree: Tree) -> tuple[int, ...]:
 def _cpu(tree: Tree, cpu: int, node: int) -> Cpu:
     base = f"{CPU_DIR}/cpu{cpu}/topology"
     lists = (cpu_list(tree.text(f"{base}/{f}")) for f in ("core_cpus_list", "thread_siblings_list"))
-    siblings = next((found for found in lists if cpu in found), (cpu,))
+    siblings = next((result for result in lists if cpu in result), (cpu,))
     return Cpu(
         id=cpu,
         socket=max(0, tree.number(f"{base}/physical_package_id") or 0),
@@ -158,14 +158,14 @@ def _node_bytes(tree: Tree, node: int) -> int | None:
 
 
 def _caches(tree: Tree, online: tuple[int, ...]) -> tuple[Cache, ...]:
-    found: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
+    caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
     for cpu in online:
         base = f"{CPU_DIR}/cpu{cpu}/cache"
         for name in tree.names(base):
             cache = _cache(tree, f"{base}/{name}") if name.startswith("index") else None
             if cache:
-                found.setdefault((cache.level, cache.kind, cache.shared_by), cache)
-    return tuple(sorted(found.values(), key=lambda c: (c.level, c.kind, c.shared_by)))
+                caches.setdefault((cache.level, cache.kind, cache.shared_by), cache)
+    return tuple(sorted(caches.values(), key=lambda c: (c.level, c.kind, c.shared_by)))
 
 
 def _cache(tree: Tree, base: str) -> Cache | None:

@@ -22,14 +22,14 @@ def labels(
     """Which of `LABELS` hold for these CPUs, worst first; CPUs that are offline do not count."""
     serving, asking = _cpus(server, topology), _cpus(client, topology)
     kinds = {cpu.capacity.kind for cpu in serving}
-    found = []
+    results = []
     if len(kinds) > 1:
-        found.append(UNLIKE)
+        results.append(UNLIKE)
     elif kinds and kinds != {cpu.capacity.kind for cpu in asking}:
-        found.append(UNLIKE_CLIENT)
+        results.append(UNLIKE_CLIENT)
     if len({cpu.is_isolated for cpu in serving}) > 1:
-        found.append(PARTLY_ISOLATED)
-    return tuple(found)
+        results.append(PARTLY_ISOLATED)
+    return tuple(results)
 
 
 def text(server: Collection[int], client: Collection[int], topology: Topology) -> str:

@@ -30,7 +30,7 @@ class Clock:
 
 @dataclass
 class Kernel:
-    """A machine of two CPUs with one service, on CPU 1, as /proc tells of it."""
+    """A machine of two CPUs with one service, on CPU 1, as /proc reports it."""
 
     root: Path
     clock: Clock = field(default_factory=Clock)
@@ -222,7 +222,7 @@ def test_a_child_that_ended_hands_on_only_what_it_used_since(kernel: Kernel) -> 
     assert rates.values["service_cpu_share"] == pytest.approx(0.2)
 
 
-def test_a_child_whom_nobody_waits_for_is_named_and_gives_no_wrong_rate(kernel: Kernel) -> None:
+def test_a_child_whom_no_one_waits_for_is_named_and_gives_no_wrong_rate(kernel: Kernel) -> None:
     kernel.process(WORKER, parent=LEADER, user=5000)
     kernel.thread(WORKER, WORKER, run_s=50)
     watch = Watch(kernel)
@@ -316,7 +316,7 @@ def test_idle_time_may_go_back_a_little(kernel: Kernel, watch: Watch) -> None:
     assert rates.events == ()
 
 
-def test_a_probe_that_was_kept_from_its_cpu_says_so_and_gives_no_rate(
+def test_a_probe_that_did_not_get_its_cpu_says_so_and_gives_no_rate(
     kernel: Kernel, watch: Watch
 ) -> None:
     kernel.process(LEADER, user=50)

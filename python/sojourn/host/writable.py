@@ -24,7 +24,7 @@ class Refusal:
     """What is missing to write a file, and what would change that."""
 
     missing: str
-    mend: str
+    fix: str
 
 
 def refusal(tree: Tree, path: str) -> Refusal | None:
@@ -64,11 +64,11 @@ def closed(tree: Tree) -> tuple[str, ...]:
 
     Control groups of version 1 are mounts of their own below a folder that says nothing of them.
     """
-    found = {path for path in PATHS if tree.exists(path) and read_only(tree, path)}
+    results = {path for path in PATHS if tree.exists(path) and read_only(tree, path)}
     groups = _mounts_of_groups(tree)
     if groups and all(read_only(tree, mount) for mount in groups):
-        found.add(GROUPS)
-    return tuple(sorted(found))
+        results.add(GROUPS)
+    return tuple(sorted(results))
 
 
 def _mounts_of_groups(tree: Tree) -> list[str]:

@@ -76,7 +76,7 @@ def test_what_is_no_time_of_a_request_is_refused_with_its_place(
     assert series[0].stated or series[0].times
     path = put(tmp_path, text.replace("VALUE", value).encode())
     if form == "pgbench" and value.isalpha():
-        return  # the reason of a failure stands there
+        return  # the reason of a failure is there
     with pytest.raises(SpecFault) as caught:
         importers.read(path, form)
     assert str(path) in caught.value.at

@@ -69,11 +69,11 @@ def test_failures_are_counted_apart_and_are_in_no_quantile(tmp_path: Path) -> No
 
 def test_a_number_is_given_only_as_far_as_the_data_carries_it(tmp_path: Path) -> None:
     _, (series,) = importers.read(put(tmp_path, content("vegeta.json")))
-    found = {one.q: one for one in estimates.of(series)}
-    assert found[0.5].value
-    assert found[0.5].interval
-    assert found[0.99].value is None
-    assert "p99 needs" in found[0.99].refused
+    results = {one.q: one for one in estimates.of(series)}
+    assert results[0.5].value
+    assert results[0.5].interval
+    assert results[0.99].value is None
+    assert "p99 needs" in results[0.99].refused
     _, (printed,) = importers.read(put(tmp_path, content("wrk.txt")))
     of_wrk = {one.q: one for one in estimates.of(printed)}
     assert of_wrk[0.99].value == pytest.approx(4.52e6)
@@ -90,9 +90,9 @@ def test_dependence_between_requests_widens_the_interval(tmp_path: Path) -> None
     for times in (ns, spread):
         rows = [f"{1795684512000000 + n}\t200\t{us}" for n, us in enumerate(times)]
         _, (series,) = importers.read(put(tmp_path, "\n".join(rows).encode() + b"\n"))
-        found = next(one for one in estimates.of(series) if one.q == 0.5)
-        assert found.interval
-        width.append(found.interval.hi - found.interval.lo)
+        result = next(one for one in estimates.of(series) if one.q == 0.5)
+        assert result.interval
+        width.append(result.interval.hi - result.interval.lo)
     assert width[0] > 2 * width[1]
 
 
@@ -113,7 +113,7 @@ def test_failed_requests_of_our_own_log_are_infinitely_slow(tmp_path: Path) -> N
     path = put(tmp_path, f"{head}\n0.000,1.000,1.000,{packed}\n".encode())
     _, (series,) = importers.read(path)
     assert (series.requests, sum(series.failed.values())) == (900, 100)
-    found = {one.q: one.value for one in estimates.of(series)}
-    assert found[0.5] == pytest.approx(1000, rel=0.001)
-    assert found[0.95] == math.inf
-    assert found[None] is None
+    results = {one.q: one.value for one in estimates.of(series)}
+    assert results[0.5] == pytest.approx(1000, rel=0.001)
+    assert results[0.95] == math.inf
+    assert results[None] is None

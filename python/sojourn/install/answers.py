@@ -25,7 +25,7 @@ def keep(into: Path, name: str, lines: Sequence[str]) -> None:
     (into / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def said(program: Path, into: Path) -> tuple[str, ...]:
+def answers_of(program: Path, into: Path) -> tuple[str, ...]:
     """What a program that was made answers to its inputs, in their order.
 
     It is asked again in the other order: an answer must not depend on those before it.
@@ -41,9 +41,11 @@ def said(program: Path, into: Path) -> tuple[str, ...]:
     keep(into, INPUTS, inputs)
     if len(once) != len(inputs):
         raise ValueError(f"{program.name} has {len(once)} answers to {len(inputs)} inputs")
-    for given, first, second in zip(inputs, once, again, strict=True):
+    for the_inputs, first, second in zip(inputs, once, again, strict=True):
         if first != second:
-            raise ValueError(f"{program.name} answers {given!r} with {first!r}, then {second!r}")
+            raise ValueError(
+                f"{program.name} answers {the_inputs!r} with {first!r}, then {second!r}"
+            )
     return once
 
 

@@ -46,7 +46,7 @@ def compiled(
     Args:
         source: its name in the folder of sources.
         unpacked: packages, whose headers and libraries go before the machine's.
-        into: where program and libraries are kept.
+        into: where program and libraries are stored.
         libraries: to be linked, by their short names.
         headers: folders below `/usr/include`.
 
@@ -102,7 +102,7 @@ def ran(
     *,
     cwd: Path,
     env: Mapping[str, str] | None = None,
-    given: bytes = b"",
+    inputs: bytes = b"",
 ) -> bytes:
     """What a program writes to stdout.
 
@@ -110,7 +110,7 @@ def ran(
         argv: program and arguments.
         cwd: where it runs.
         env: its environment; None: that of the lab.
-        given: its stdin.
+        inputs: its stdin.
 
     Raises:
         ValueError: it fails or does not end; with its last words.
@@ -118,7 +118,13 @@ def ran(
     name = Path(argv[0]).name
     try:
         done = subprocess.run(
-            argv, cwd=cwd, env=env, input=given, capture_output=True, timeout=RUN_S_MAX, check=False
+            argv,
+            cwd=cwd,
+            env=env,
+            input=inputs,
+            capture_output=True,
+            timeout=RUN_S_MAX,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{name} does not end within {RUN_S_MAX:.0f} s") from None

@@ -4,7 +4,7 @@ apt knows this machine's sources and verifies what it downloads by their signatu
 are a user without rights (`_apt`), as always, because they read what strangers send; so they have a
 folder of theirs, out of which a package is copied and hashed before it is unpacked. A package of a
 suite that this machine does not follow is asked for with a list of sources of our own, made from
-the machine's mirror, which nobody else sees.
+the machine's mirror, which no one else sees.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ def offer(deb: Deb) -> Offer:
     Raises:
         HostFault: it is not offered, or not as it was pinned.
     """
-    found = _asked(deb, ()) or (_asked(deb, _other_suite(deb)) if deb.suite else None)
-    if found is None:
+    result = _asked(deb, ()) or (_asked(deb, _other_suite(deb)) if deb.suite else None)
+    if result is None:
         raise HostFault(
             f"no source of this machine offers the package {deb.package}",
             at=deb.suite or "apt",
             fix="run apt-get update, and see whether the mirror can be reached",
         )
-    if deb.sha256 and found.kind == "SHA256" and found.sum != deb.sha256:
-        raise _not_pinned(deb, found.sum)
-    return found
+    if deb.sha256 and result.kind == "SHA256" and result.sum != deb.sha256:
+        raise _not_pinned(deb, result.sum)
+    return result
 
 
 def _not_pinned(deb: Deb, sha256: str) -> HostFault:
@@ -116,9 +116,9 @@ def others(debs: Sequence[Deb]) -> tuple[Deb, ...]:
     """
     names = [deb.package for deb in debs if deb.has_more]
     known = {deb.package for deb in debs}
-    found = brought(*names) if names else ()
+    result = brought(*names) if names else ()
     return tuple(
-        Deb(package=name) for name in found if name not in known and not name.startswith(_NEVER)
+        Deb(package=name) for name in result if name not in known and not name.startswith(_NEVER)
     )
 
 
@@ -132,13 +132,13 @@ def brought(*packages: str) -> tuple[str, ...]:
     words = ("install", "--print-uris", "-qq", "-y", *_WITHOUT_MORE, *packages)
     done = _tried([apt, *words], Path("/"), ASK_S_MAX)
     if done.returncode != 0:
-        said = " | ".join(done.stderr.strip().splitlines()[-3:])
+        text = " | ".join(done.stderr.strip().splitlines()[-3:])
         raise HostFault(
-            f"apt cannot install {', '.join(packages)} here: {said or f'exit {done.returncode}'}",
+            f"apt cannot install {', '.join(packages)} here: {text or f'exit {done.returncode}'}",
             at=shlex.join(["apt-get", *words]),
             fix="run apt-get update; where packages are broken, apt-get --fix-broken install",
         )
-    return tuple(found["file"].partition("_")[0] for found in OFFER.finditer(done.stdout))
+    return tuple(result["file"].partition("_")[0] for result in OFFER.finditer(done.stdout))
 
 
 def unpack(offer: Offer, into: Path) -> None:
@@ -201,13 +201,13 @@ def _downloaders() -> str:
     for base in (Path("/var/tmp"), Path("/tmp")):  # noqa: S108  # as a rule the lab's cache is closed
         if base.is_dir() and os.access(base, os.W_OK) and _is_entered(base):
             made = tempfile.TemporaryDirectory(prefix="sojourn-apt-", dir=base)
-            _KEPT.append(made)
+            _FOLDERS.append(made)
             Path(made.name).chmod(0o711)
             return made.name
     return tempfile.mkdtemp(prefix="sojourn-apt-")
 
 
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []  # removed when the interpreter ends
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []  # removed when the interpreter ends
 
 
 def _is_entered(folder: Path) -> bool:
@@ -233,11 +233,11 @@ def _asked(deb: Deb, options: Sequence[str]) -> Offer | None:
     done = _tried(
         [*argv, *options, "download", "--print-uris", "-qq", deb.package], Path("/"), ASK_S_MAX
     )
-    found = OFFER.search(done.stdout) if done.returncode == 0 else None
-    if found is None:
+    match = OFFER.search(done.stdout) if done.returncode == 0 else None
+    if match is None:
         return None
-    kind, _, value = found["sum"].partition(":")
-    return Offer(deb=deb, bytes=int(found["bytes"]), kind=kind, sum=value, options=tuple(options))
+    kind, _, value = match["sum"].partition(":")
+    return Offer(deb=deb, bytes=int(match["bytes"]), kind=kind, sum=value, options=tuple(options))
 
 
 def _other_suite(deb: Deb) -> tuple[str, ...]:
@@ -262,8 +262,8 @@ def _other_suite(deb: Deb) -> tuple[str, ...]:
 
 def depends(package: str) -> tuple[str, ...]:
     """The packages that one depends on, as apt knows it; () if it does not."""
-    said = _tried(["apt-cache", "depends", package], Path("/"), ASK_S_MAX).stdout
-    return tuple(re.findall(r"^ *Depends: (\S+)$", said, re.MULTILINE))
+    stdout = _tried(["apt-cache", "depends", package], Path("/"), ASK_S_MAX).stdout
+    return tuple(re.findall(r"^ *Depends: (\S+)$", stdout, re.MULTILINE))
 
 
 def mirror() -> str:

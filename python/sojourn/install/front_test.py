@@ -42,14 +42,14 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return at / "echo"
 
 
-def given(tmp_path: Path, *inputs: str) -> list[str]:
+def arguments(tmp_path: Path, *inputs: str) -> list[str]:
     (tmp_path / "inputs.txt").write_text("".join(f"{text}\n" for text in inputs))
     return ["--data", str(tmp_path), "--queries", "100", "--json", str(tmp_path / "report")]
 
 
 @pytest.fixture
 def client(echo: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[socket.socket]:
-    words = [str(echo), *given(tmp_path, *request.param), "--threads", "3"]
+    words = [str(echo), *arguments(tmp_path, *request.param), "--threads", "3"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as live:
         assert live.stdout is not None
         port = json.loads(live.stdout.readline())["port"]
@@ -62,15 +62,15 @@ def client(echo: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterat
 def replies(client: socket.socket, count: int) -> list[tuple[int, str]]:
     """Status and body of so many replies."""
     with client.makefile("rb") as file:
-        found = []
+        results = []
         for _ in range(count):
             status = int(file.readline().split()[1])
             length = 0
             while (line := file.readline().strip()) != b"":
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split()[1])
-            found.append((status, file.read(length).decode()))
-        return found
+            results.append((status, file.read(length).decode()))
+        return results
 
 
 def asked(*paths: str) -> bytes:
@@ -89,10 +89,10 @@ def test_what_is_no_query_is_refused_and_broken_requests_end_the_connection(
     client: socket.socket,
 ) -> None:
     client.sendall(asked("/ready", "/q/100", "/q/x", "/q/-1", "/") + b"PUT /q/1 HTTP/1.1\r\n\r\n")
-    found = replies(client, 6)
-    assert [status for status, _ in found] == [200, 404, 404, 404, 404, 405]
-    assert found[0][1] == "3 workers\n"
-    assert "n from 0 to 99" in found[1][1]
+    result = replies(client, 6)
+    assert [status for status, _ in result] == [200, 404, 404, 404, 404, 405]
+    assert result[0][1] == "3 workers\n"
+    assert "n from 0 to 99" in result[1][1]
     client.sendall(b"POST /q/1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
     assert client.recv(8) == b""
 
@@ -113,7 +113,7 @@ def test_who_asks_to_be_closed_is(client: socket.socket) -> None:
 
 
 def test_the_report_adds_up_and_bounds_its_mean(echo: Path, tmp_path: Path) -> None:
-    words = [str(echo), *given(tmp_path, "a", "b"), "--measure", "0.2"]
+    words = [str(echo), *arguments(tmp_path, "a", "b"), "--measure", "0.2"]
     assert subprocess.run(words, check=True, capture_output=True).stdout == b""
     report = json.loads((tmp_path / "report").read_text())
     mean, quantiles = report["service_ns"], report["service"]
@@ -130,7 +130,7 @@ def test_the_report_adds_up_and_bounds_its_mean(echo: Path, tmp_path: Path) -> N
 
 
 def test_the_list_answers_every_input_in_order(echo: Path, tmp_path: Path) -> None:
-    words = [str(echo), *given(tmp_path, "b", "a", "c"), "--list"]
+    words = [str(echo), *arguments(tmp_path, "b", "a", "c"), "--list"]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines() == ["b", "a", "c"]
 
@@ -147,7 +147,7 @@ def test_the_list_answers_every_input_in_order(echo: Path, tmp_path: Path) -> No
         (["--threads", "1"], "--data"),
     ],
 )
-def test_mistakes_say_what_where_and_how_to_mend_it(echo: Path, words: list[str], at: str) -> None:
+def test_mistakes_say_what_where_and_how_to_fix_it(echo: Path, words: list[str], at: str) -> None:
     done = subprocess.run([echo, *words], check=False, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

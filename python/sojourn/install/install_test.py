@@ -24,10 +24,10 @@ LINE = "'http://mirror/p/web_1.deb' web_1.deb 1234 SHA256:{}\n"
 
 
 class Apt:
-    """apt and dpkg-deb: what they were told, and what they answer."""
+    """apt and dpkg-deb: what they were reported, and what they answer."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.told: list[list[str]] = []
+        self.calls: list[list[str]] = []
         self.own, self.other = LINE.format(SUM), ""
         self.targets = "Debian|Debian-Security|http://sec/\nDebian|Debian|http://mirror/debian/\n"
         self.fails = ""
@@ -42,24 +42,24 @@ class Apt:
     ) -> subprocess.CompletedProcess[str]:
         del within_s
         words = list(map(str, argv))
-        self.told.append(words)
-        said = ""
+        self.calls.append(words)
+        other = ""
         if self.fails and self.fails in words:
             return subprocess.CompletedProcess(words, 100, "", "E: it is so\n")
         if "--print-uris" in words:
             is_other = any(word.startswith("Dir::State::Lists") for word in words)
-            said = self.other if is_other else self.own
-            return subprocess.CompletedProcess(words, 0 if said else 100, said, "")
+            other = self.other if is_other else self.own
+            return subprocess.CompletedProcess(words, 0 if other else 100, other, "")
         if "indextargets" in words:
-            said = self.targets
+            other = self.targets
         elif "depends" in words:
-            said = self.depends
+            other = self.depends
         elif "download" in words:
             self.owners.append(cwd.stat().st_uid)
             (cwd / f"{words[-1]}.deb").write_bytes(self.came)
         elif "-x" in words:
             (cwd / "file").write_text("kept")
-        return subprocess.CompletedProcess(words, 0, said, "")
+        return subprocess.CompletedProcess(words, 0, other, "")
 
 
 @pytest.fixture
@@ -81,18 +81,18 @@ def thing(make: Callable[[Path, Path], Mapping[str, str]] | None = None, **more:
 def test_a_package_of_the_machines_own_sources_is_asked_for_there(apt: Apt) -> None:
     offer = debs.offer(Deb(package="web", suite="far", sha256=SUM))
     assert (offer.bytes, offer.sums) == (1234, {"SHA256": SUM})
-    assert not any("update" in words for words in apt.told)
+    assert not any("update" in words for words in apt.calls)
 
 
 def test_another_suite_is_asked_with_a_list_of_our_own(apt: Apt) -> None:
     apt.own, apt.other = "", LINE.format(SUM)
     offer = debs.offer(Deb(package="web", suite="far-backports"))
     assert offer.bytes == 1234
-    (update,) = (words for words in apt.told if "update" in words)
-    told = dict(word.split("=", 1) for word in update if "=" in word)
-    line = Path(told["Dir::Etc::SourceList"]).read_text()
+    (update,) = (words for words in apt.calls if "update" in words)
+    reports = dict(word.split("=", 1) for word in update if "=" in word)
+    line = Path(reports["Dir::Etc::SourceList"]).read_text()
     assert line.endswith("http://mirror/debian/ far-backports main\n")  # not the security mirror
-    lists = Path(told["Dir::State::Lists"])
+    lists = Path(reports["Dir::State::Lists"])
     assert lists.is_dir()
     assert all(part.stat().st_mode & 0o001 for part in lists.parents), "downloaders may enter"
     assert "Dir::Etc::SourceParts=-" in update
@@ -121,7 +121,7 @@ def test_what_was_fetched_is_whole_and_a_changed_file_is_seen(apt: Apt) -> None:
     assert list(made.files) == ["sub/file"]
     assert made.facts == {"release": "1"}
     assert [path.name for path in made.at.parent.iterdir()] == ["web-1"]
-    assert sum("-x" in words for words in apt.told) == 1
+    assert sum("-x" in words for words in apt.calls) == 1
     (made.at / "sub" / "file").write_text("other")
     with pytest.raises(HostFault, match="is not what was fetched"):
         web.ready()
@@ -135,22 +135,22 @@ def test_what_came_is_hashed_before_it_is_unpacked(apt: Apt, pinned: str, kind: 
     apt.own = LINE.replace("SHA256", kind).format(right)
     web = thing(sha256=pinned)
     install.fetch(web, install.offers(web))
-    unpacked = sum("-x" in words for words in apt.told)
+    unpacked = sum("-x" in words for words in apt.calls)
     apt.came = b"bed"
     with pytest.raises(HostFault, match=r"not the one that (was offered|is pinned)") as caught:
         install.fetch(web, install.offers(web))
     assert hashlib.new(kind, b"bed").hexdigest() in caught.value.at or pinned
-    assert sum("-x" in words for words in apt.told) == unpacked, "it was not unpacked"
+    assert sum("-x" in words for words in apt.calls) == unpacked, "it was not unpacked"
     assert web.ready(), "what was there is there"
 
 
-@pytest.mark.parametrize("told", ["MD5Sum:00", "", "SHA1:00"])
-def test_what_no_sum_can_be_held_against_is_not_unpacked(apt: Apt, told: str) -> None:
-    apt.own = LINE.replace("SHA256:{}", told)
+@pytest.mark.parametrize("report", ["MD5Sum:00", "", "SHA1:00"])
+def test_what_no_sum_can_be_held_against_is_not_unpacked(apt: Apt, report: str) -> None:
+    apt.own = LINE.replace("SHA256:{}", report)
     web = thing()
     with pytest.raises(HostFault, match="no sum of web"):
         install.fetch(web, install.offers(web))
-    assert not any("-x" in words for words in apt.told)
+    assert not any("-x" in words for words in apt.calls)
     pinned = thing(sha256=SUM)
     assert install.fetch(pinned, install.offers(pinned)), "the pinned one will do"
 
@@ -158,7 +158,7 @@ def test_what_no_sum_can_be_held_against_is_not_unpacked(apt: Apt, told: str) ->
 def test_apts_downloaders_stay_without_rights(apt: Apt) -> None:
     web = thing()
     install.fetch(web, install.offers(web))
-    assert not any("Sandbox" in word for words in apt.told for word in words)
+    assert not any("Sandbox" in word for words in apt.calls for word in words)
     try:
         downloader = pwd.getpwnam("_apt").pw_uid
     except KeyError:
@@ -200,11 +200,11 @@ def module(folder: Path, name: str, *depends: str) -> Path:
 
 def test_a_module_comes_after_all_that_it_depends_on(tmp_path: Path) -> None:
     known = {"virtio_net": ("net_failover",), "net_failover": ("failover",), "failover": ()}
-    found = {name: module(tmp_path, name, *needs) for name, needs in known.items()}
-    assert vm.in_order("virtio_net", found) == ("failover", "net_failover", "virtio_net")
-    del found["failover"]
+    results = {name: module(tmp_path, name, *needs) for name, needs in known.items()}
+    assert vm.in_order("virtio_net", results) == ("failover", "net_failover", "virtio_net")
+    del results["failover"]
     with pytest.raises(ValueError, match="no module failover"):
-        vm.in_order("virtio_net", found)
+        vm.in_order("virtio_net", results)
 
 
 def test_a_guest_is_made_of_a_kernels_and_a_shells_package(tmp_path: Path) -> None:
@@ -293,11 +293,11 @@ def test_what_others_may_have_put_into_the_cache_is_not_run(
     with pytest.raises(HostFault, match="cannot write: others"):
         install.offers(web)
     (tmp_path / "c").chmod(0o755)
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
-    is_roots = mine == 0  # what the superuser made for all may be used by all
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    is_roots = own == 0  # what the superuser made for all may be used by all
     assert (web.made() == made) == is_roots
-    monkeypatch.setattr(os, "geteuid", lambda: mine)
+    monkeypatch.setattr(os, "geteuid", lambda: own)
     if is_roots:
         os.chown(made.at, 65_534, -1)
         with pytest.raises(HostFault, match="belongs to user 65534"):
@@ -321,6 +321,6 @@ def test_a_home_of_somebody_else_holds_no_cache_of_ours(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache/sojourn"
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     assert cache_folder().parts[: len(tmp_path.parts)] != tmp_path.parts

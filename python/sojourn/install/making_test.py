@@ -31,11 +31,11 @@ def machine(root: Path) -> None:
 
 def test_passages_are_of_this_machine_and_the_same_every_time(tmp_path: Path) -> None:
     machine(tmp_path)
-    found = texts.corpus(300, tmp_path)
-    assert found == texts.corpus(300, tmp_path)
+    corpus = texts.corpus(300, tmp_path)
+    assert corpus == texts.corpus(300, tmp_path)
     assert texts.corpus(3, tmp_path).drawn == 0
-    assert all(texts.SHORTEST <= len(p.split()) <= texts.LONGEST for p in found.passages)
-    words = set(" ".join(found.passages[: 300 - found.drawn]).split())
+    assert all(texts.SHORTEST <= len(p.split()) <= texts.LONGEST for p in corpus.passages)
+    words = set(" ".join(corpus.passages[: 300 - corpus.drawn]).split())
     assert {"freea", "web", "serves", "quickly"} <= words
     assert not {"th", "sh", "fb", "fr"} & words
 
@@ -56,13 +56,13 @@ def test_where_texts_are_too_few_passages_are_drawn_and_it_says_so(tmp_path: Pat
 
 def test_weights_are_those_of_the_closed_form() -> None:
     passages = ["a b", "a a c d", *["c d e f"] * 6]
-    found = Ranking(passages, ["a", "b"]).weights("a b")
+    result = Ranking(passages, ["a", "b"]).weights("a b")
     mean = (2 + 4 * 7) / 8
     damped = [0.5 * max(length / mean, 0.5) + 0.5 for length in (2, 4)]
     rare = {n: np.log((8 - n + 0.5) / (n + 0.5)) for n in (1, 2)}
-    assert found[0] == pytest.approx(2 * (rare[2] + rare[1]) / (damped[0] + 1))
-    assert found[1] == pytest.approx(2 * rare[2] * 2 / (damped[1] + 2))
-    assert not found[2:].any()
+    assert result[0] == pytest.approx(2 * (rare[2] + rare[1]) / (damped[0] + 1))
+    assert result[1] == pytest.approx(2 * rare[2] * 2 / (damped[1] + 2))
+    assert not result[2:].any()
     common = Ranking(["a"] * 6 + ["b"] * 2, ["a"]).weights("a")
     assert common[0] == pytest.approx(2 * np.log(0.5 * 2.5 / 6.5 + 1) / 2), "never below zero"
 
@@ -123,28 +123,28 @@ def program(folder: Path, script: str) -> Path:
 def test_answers_must_not_depend_on_those_before(tmp_path: Path) -> None:
     answers.keep(tmp_path, answers.INPUTS, ["x", "y", "z"])
     alike = program(tmp_path, f"sed s/^/said-/ {tmp_path}/{answers.INPUTS}")
-    assert answers.said(alike, tmp_path) == ("said-x", "said-y", "said-z")
+    assert answers.answers_of(alike, tmp_path) == ("said-x", "said-y", "said-z")
     assert answers.read(tmp_path / answers.INPUTS) == ("x", "y", "z")
     with pytest.raises(ValueError, match="answers 'x' with"):
-        answers.said(program(tmp_path, f"cat -n {tmp_path}/{answers.INPUTS}"), tmp_path)
+        answers.answers_of(program(tmp_path, f"cat -n {tmp_path}/{answers.INPUTS}"), tmp_path)
     with pytest.raises(ValueError, match="1 answers to 3 inputs"):
-        answers.said(program(tmp_path, "echo one"), tmp_path)
+        answers.answers_of(program(tmp_path, "echo one"), tmp_path)
     with pytest.raises(ValueError, match="program fails: oh no"):
-        answers.said(program(tmp_path, "echo oh no >&2; exit 3"), tmp_path)
+        answers.answers_of(program(tmp_path, "echo oh no >&2; exit 3"), tmp_path)
 
 
-def test_a_pipeline_is_kept_with_its_files(tmp_path: Path) -> None:
+def test_a_pipeline_is_stored_with_its_files(tmp_path: Path) -> None:
     unpacked, into = tmp_path / "unpacked", tmp_path / "into"
     into.mkdir()
     with pytest.raises(ValueError, match=r"no file usr/share/apertium/modes/eng-spa\.mode"):
-        moses.kept(unpacked, into)
+        moses.stored_stages(unpacked, into)
     for name in ("usr/bin/one", "usr/bin/two", "usr/share/apertium/x/a.bin"):
         (unpacked / name).parent.mkdir(parents=True, exist_ok=True)
         (unpacked / name).write_text(name)
     (unpacked / "usr/share/apertium/modes").mkdir()
     mode = "one '/usr/share/apertium/x/a.bin' | two $1 $2 -b"
     (unpacked / "usr/share/apertium/modes/eng-spa.mode").write_text(mode)
-    stages = moses.kept(unpacked, into)
+    stages = moses.stored_stages(unpacked, into)
     assert stages == [["one", "-z", "@data/a.bin"], ["two", "-z", "-g", "-b"]]
     assert (into / "data" / "a.bin").read_text() == "usr/share/apertium/x/a.bin"
     assert (into / "bin" / "two").read_text() == "usr/bin/two"
@@ -164,22 +164,22 @@ def test_what_a_package_depends_on_comes_with_it_but_for_the_c_library(
 ) -> None:
     lines = ["libc6_2_amd64.deb", "libmore1_1%3a2_amd64.deb", "web_1_all.deb"]
     text = "".join(f"'http://m/{name}' {name} 12 MD5Sum:0\n" for name in lines)
-    told: list[list[str]] = []
+    reports: list[list[str]] = []
 
     def tried(argv: list[str], *_: object) -> subprocess.CompletedProcess[str]:
-        told.append(list(map(str, argv)))
+        reports.append(list(map(str, argv)))
         return subprocess.CompletedProcess(argv, 100 if "bad" in argv else 0, text, "E: no\n")
 
     monkeypatch.setattr(debs, "_tried", tried)
     web = Deb(package="web", has_more=True)
     assert debs.others((web, Deb(package="web-dev"))) == (Deb(package="libmore1"),)
-    assert "web-dev" not in told[0]
+    assert "web-dev" not in reports[0]
     assert debs.others((Deb(package="web"),)) == ()
     with pytest.raises(HostFault, match="cannot install bad here: E: no"):
         debs.others((Deb(package="bad", has_more=True),))
 
 
-def test_what_lacks_to_make_it_is_said_before_anything_is_downloaded() -> None:
+def test_what_lacks_to_make_it_is_reported_before_anything_is_downloaded() -> None:
     thing = Part(
         name="thing",
         about="",

@@ -92,7 +92,7 @@ def make(unpacked: Path, into: Path) -> Mapping[str, str]:
 def command(ffmpeg: Path, source: str, quality: Quality) -> Sequence[str | Path]:
     """The command line that makes a film in its own folder.
 
-    `-nostdin`: ffmpeg would else take what stands in standard input for commands.
+    `-nostdin`: ffmpeg would else take what is in standard input for commands.
     """
     rate = f"{quality.kbit_per_s}k"
     return (
@@ -114,8 +114,8 @@ def describe(into: Path, films: Sequence[Sequence[str]]) -> None:
         ValueError: a file of a film is missing or empty, or there is one more.
     """
     every = [name for film in films for name in film]
-    found = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
-    if odd := sorted(found.symmetric_difference(every)):
+    results = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
+    if odd := sorted(results.symmetric_difference(every)):
         raise ValueError(f"{FFMPEG} did not make the {len(every)} files wanted: see {odd[0]}")
     lines = []
     for name in every:
@@ -146,8 +146,8 @@ def _run(argv: Sequence[str | Path], folder: Path, env: Mapping[str, str]) -> st
     )
     if done.returncode != 0:
         shutil.rmtree(folder, ignore_errors=True)
-        said = " | ".join(done.stderr.strip().splitlines()[-3:])
-        raise ValueError(f"{FFMPEG} failed in {folder.name}: {said or done.returncode}")
+        text = " | ".join(done.stderr.strip().splitlines()[-3:])
+        raise ValueError(f"{FFMPEG} failed in {folder.name}: {text or done.returncode}")
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""Films: what ffmpeg is told, and what is kept of what it made."""
+"""Films: what ffmpeg is reported, and what is retained of what it made."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def small(into: Path) -> list[str]:
 
 
 def test_files_stand_in_the_order_of_sessions_items() -> None:
-    found = list(films.names())
-    assert len(found) == len(films.FILMS) * len(films.QUALITIES)
-    assert all(len(part) == 1 + films.CHUNKS for part in found)
-    assert found[0][:3] == ("film0/q0/list.m3u8", "film0/q0/0.ts", "film0/q0/1.ts")
-    assert found[len(films.QUALITIES)][0] == "film1/q0/list.m3u8"
+    results = list(films.names())
+    assert len(results) == len(films.FILMS) * len(films.QUALITIES)
+    assert all(len(part) == 1 + films.CHUNKS for part in results)
+    assert results[0][:3] == ("film0/q0/list.m3u8", "film0/q0/0.ts", "film0/q0/1.ts")
+    assert results[len(films.QUALITIES)][0] == "film1/q0/list.m3u8"
 
 
 def test_what_is_asked_for_and_what_it_must_be_is_written_beside_it(tmp_path: Path) -> None:
@@ -93,5 +93,5 @@ def test_ffmpeg_makes_a_play_list_and_ten_chunks_and_the_same_ones_again(tmp_pat
     assert made[0] == made[1]
     size = sum((folders[0] / f"{chunk}.ts").stat().st_size for chunk in range(films.CHUNKS))
     planned = films.QUALITIES[0].kbit_per_s * 1000 / 8 * films.CHUNKS * films.CHUNK_S
-    assert planned <= size <= 1.3 * planned  # the bit rate is kept, and containers come on top
+    assert planned <= size <= 1.3 * planned  # the bit rate is stored, and containers come on top
     assert max(path.stat().st_size for path in folders[0].iterdir()) < 1 << 20

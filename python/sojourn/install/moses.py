@@ -1,6 +1,6 @@
 """A translation service: Apertium's pipeline from English to Spanish, each stage a program.
 
-It stands for TailBench's moses in what it does. It goes by rules and not by statistics: it has no
+It represents TailBench's moses in what it does. It goes by rules and not by statistics: it has no
 table of phrases in memory, and so not moses' hunger for memory bandwidth.
 """
 
@@ -27,11 +27,11 @@ FLUSH = "-z"  # write out what there is at a NUL
 def make(unpacked: Path, into: Path) -> Mapping[str, str]:
     """Compile the program, keep the stages with their files, and translate every sentence."""
     program = cpp.compiled("moses.cpp", unpacked, into)
-    stages = kept(unpacked, into)
+    stages = stored_stages(unpacked, into)
     answers.keep(into, STAGES, [shlex.join(stage) for stage in stages])
     english = [f"{text[0].upper()}{text[1:]}." for text in sentences.plain(SENTENCES, SEED)]
     answers.keep(into, answers.INPUTS, english)
-    spanish = answers.said(program, into)
+    spanish = answers.answers_of(program, into)
     for nth in range(0, SENTENCES, SENTENCES // BY_HAND):
         wanted = by_hand(into, stages, english[nth])
         if spanish[nth] != wanted:
@@ -43,7 +43,7 @@ def make(unpacked: Path, into: Path) -> Mapping[str, str]:
     }
 
 
-def kept(unpacked: Path, into: Path) -> list[list[str]]:
+def stored_stages(unpacked: Path, into: Path) -> list[list[str]]:
     """Keep programs and files of all stages; each as words, of which @NAME is a kept file.
 
     Raises:
@@ -66,7 +66,7 @@ def kept(unpacked: Path, into: Path) -> list[list[str]]:
 
 
 def _file(word: str, unpacked: Path, into: Path) -> str:
-    """A word of a stage; a file that it names is kept, and named as such."""
+    """A word of a stage; a file that it names is stored, and named as such."""
     if not word.startswith("/"):
         return word
     path = unpacked / word.removeprefix("/")
@@ -85,7 +85,7 @@ def by_hand(into: Path, stages: Sequence[Sequence[str]], sentence: str) -> str:
     for name, *words in stages:
         files = [str(into / word[1:]) if word.startswith("@") else word for word in words]
         argv = (str(into / BIN / name), *(word for word in files if word != FLUSH))
-        text = cpp.ran(argv, cwd=into, env=env, given=text)
+        text = cpp.ran(argv, cwd=into, env=env, inputs=text)
     return text.decode().rstrip("\n")
 
 

@@ -1,8 +1,8 @@
-"""One thing that can be fetched: its packages, what is kept of them, and whether that is whole.
+"""One thing that can be fetched: its packages, what is retained of them, and whether that is whole.
 
     offers → (asked) → fetch: unpack all ─► make ─► hash ─► one rename into the cache
 
-So a fetch that was broken off leaves a folder that nobody takes for the thing, and the next removes
+So a fetch that was broken off leaves a folder that no one takes for the thing, and the next removes
 it.
 """
 
@@ -28,7 +28,7 @@ _CLOSED = 0o755  # others may read it
 
 
 def cache_folder() -> Path:
-    """Where fetched things are kept, by user; what is there can be fetched again.
+    """Where fetched things are stored, by user; what is there can be fetched again.
 
     Programs that lie there are run, so the folder must be the user's own, or the superuser's, and
     closed to others (`doubt`).
@@ -43,10 +43,10 @@ def doubt(folder: Path) -> str:
     """Why nothing of a folder of the cache may be run; "" if it may, or is not there."""
     for one in (cache_folder(), folder):
         try:
-            found = one.stat()
+            result = one.stat()
         except OSError:
             continue
-        if why := disk.doubt(found, may_be_roots=True):
+        if why := disk.doubt(result, may_be_roots=True):
             return f"{why}, and what lies there is run"
     return ""
 
@@ -57,7 +57,7 @@ class Made:
 
     Attributes:
         files: what it consists of, by name relative to `at`, with the SHA-256 of each.
-        facts: what `make` said of it.
+        facts: what `make` reported about it.
     """
 
     at: Path
@@ -80,7 +80,7 @@ class Part:
         builds: programs of the machine that `make` uses → the Debian package of each.
         made_bytes: about what it takes on the disk, of one that is made here of nothing; 0: it is
             made of its packages alone.
-        make: from a folder with all packages unpacked, makes what is kept in another, and says
+        make: from a folder with all packages unpacked, makes what is stored in another, and says
             facts about it; OSError or ValueError if a package has not what it should.
     """
 
@@ -95,7 +95,7 @@ class Part:
 
     @property
     def folder(self) -> Path:
-        """Where it is kept, below the cache."""
+        """Where it is stored, below the cache."""
         return cache_folder() / f"{self.name}-{self.version}"
 
     @property
@@ -111,8 +111,8 @@ class Part:
         if doubt(self.folder):
             return None
         try:
-            told = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
-            return Made(at=self.folder, files=dict(told["files"]), facts=dict(told["facts"]))
+            table = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            return Made(at=self.folder, files=dict(table["files"]), facts=dict(table["facts"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -157,7 +157,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
     Raises:
         HostFault: it cannot be downloaded, unpacked or kept.
     """
-    at, kept = part.folder.with_name(part.folder.name + PART), part.folder
+    at, folder = part.folder.with_name(part.folder.name + PART), part.folder
     try:
         for one in offered:
             debs.unpack(one, at / "unpacked")
@@ -168,8 +168,8 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
         files = {name: hashed(into / name) for name in names}
         table = {"files": files, "facts": facts}
         (into / MANIFEST).write_text(json.dumps(table, indent=2), encoding="utf-8")
-        shutil.rmtree(kept, ignore_errors=True)
-        into.rename(kept)
+        shutil.rmtree(folder, ignore_errors=True)
+        into.rename(folder)
     except (OSError, ValueError) as error:
         raise HostFault(
             f"{part.name} cannot be made of what was fetched: {error}",
@@ -178,7 +178,7 @@ def fetch(part: Part, offered: Sequence[Offer]) -> Made:
         ) from None
     finally:
         shutil.rmtree(at, ignore_errors=True)
-    return Made(at=kept, files=files, facts=facts)
+    return Made(at=folder, files=files, facts=facts)
 
 
 def hashed(path: Path) -> str:

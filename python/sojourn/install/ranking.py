@@ -57,7 +57,7 @@ def queries(passages: Sequence[str], count: int) -> tuple[str, ...]:
 
 
 class Ranking:
-    """Weights of all passages for queries whose terms were told beforehand."""
+    """Weights of all passages for queries whose terms were reported beforehand."""
 
     def __init__(self, passages: Sequence[str], terms: Sequence[str]) -> None:
         wanted = set(terms)
@@ -85,17 +85,17 @@ class Ranking:
             total[places] += (K1 + 1.0) * rarity * often / (self._damping[places] + often)
         return total
 
-    def explains(self, query: str, said: Sequence[tuple[int, float]]) -> bool:
+    def explains(self, query: str, texts: Sequence[tuple[int, float]]) -> bool:
         """Whether these are the ten best passages (number from 1, weight), or all, in their order.
 
         Passages of one weight may stand in any order.
         """
         weights = self.weights(query)
-        found = min(BEST, int(np.count_nonzero(weights)))
-        best = -np.sort(-weights)[:found]
-        places = np.array([number - 1 for number, _ in said], np.int64)
-        if not said or found != len(said) or len(set(places)) < len(said):
+        result = min(BEST, int(np.count_nonzero(weights)))
+        best = -np.sort(-weights)[:result]
+        places = np.array([number - 1 for number, _ in texts], np.int64)
+        if not texts or result != len(texts) or len(set(places)) < len(texts):
             return False
-        told = np.array([weight for _, weight in said])
+        report = np.array([weight for _, weight in texts])
         is_best = bool(np.all(np.abs(weights[places] - best) <= TIE))
-        return is_best and bool(np.all(np.abs(told - best) <= NEAR))
+        return is_best and bool(np.all(np.abs(report - best) <= NEAR))

@@ -1,7 +1,7 @@
 """PostgreSQL for the service shore: the distribution's packages, unpacked for the lab alone.
 
 Which packages these are follows from the distribution's release and from what the machine has: apt
-says what installing PostgreSQL would bring. Of that the server is kept, with the libraries it
+says what installing PostgreSQL would bring. Of that the server is stored, with the libraries it
 needs; managers of clusters, clients, compilers and Perl are not.
 """
 
@@ -22,7 +22,7 @@ PACKAGE = "postgresql"
 SERVER = re.compile(r"postgresql-\d+")
 LIBRARY = re.compile(r"lib(?!llvm|perl|json-perl).*")
 PROGRAMS = ("postgres", "initdb")
-NOT_KEPT = ("bitcode", "llvmjit*", "pgxs", "*.a")
+LEFT_OUT = ("bitcode", "llvmjit*", "pgxs", "*.a")
 
 
 def wanted() -> tuple[Deb, ...]:
@@ -45,15 +45,15 @@ def wanted() -> tuple[Deb, ...]:
 
 def make(unpacked: Path, into: Path) -> Mapping[str, str]:
     """Keep the server's programs, its own files, and the libraries beside it."""
-    found = sorted(unpacked.glob("usr/lib/postgresql/*/bin/postgres"))
-    if not found:
+    results = sorted(unpacked.glob("usr/lib/postgresql/*/bin/postgres"))
+    if not results:
         raise ValueError("no server in the packages")
-    home = found[-1].parents[1].relative_to(unpacked)
+    home = results[-1].parents[1].relative_to(unpacked)
     release = home.name
     (into / home / "bin").mkdir(parents=True)
     for name in PROGRAMS:
         shutil.copy(unpacked / home / "bin" / name, into / home / "bin" / name)
-    leave = shutil.ignore_patterns(*NOT_KEPT)
+    leave = shutil.ignore_patterns(*LEFT_OUT)
     share = Path("usr/share/postgresql") / release
     for folder in (home / "lib", share):
         shutil.copytree(unpacked / folder, into / folder, symlinks=True, ignore=leave)

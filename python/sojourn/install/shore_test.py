@@ -1,4 +1,4 @@
-"""PostgreSQL's packages: which are asked for, and what is kept of them."""
+"""PostgreSQL's packages: which are asked for, and what is retained of them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def test_the_server_and_the_libraries_that_are_lacking_are_asked_for(
 
 def test_names_are_read_from_what_apt_would_download(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "'http://m/p/{0}_15.2%2bdeb_amd64.deb' {0}_15.2%2bdeb_amd64.deb 12 SHA256:ab\n"
-    said = "".join(map(line.format, ("postgresql-15", "libpq5")))
+    text = "".join(map(line.format, ("postgresql-15", "libpq5")))
 
     def tried(*_: object) -> object:
-        return subprocess.CompletedProcess((), 0, said, "")
+        return subprocess.CompletedProcess((), 0, text, "")
 
     monkeypatch.setattr(debs, "_tried", tried)
     monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
@@ -54,7 +54,9 @@ def test_names_are_read_from_what_apt_would_download(monkeypatch: pytest.MonkeyP
         debs.brought("postgresql")
 
 
-def test_programs_their_files_and_libraries_are_kept_and_a_compiler_is_not(tmp_path: Path) -> None:
+def test_programs_their_files_and_libraries_are_stored_and_a_compiler_is_not(
+    tmp_path: Path,
+) -> None:
     unpacked, into = tmp_path / "unpacked", tmp_path / "into"
     home = Path("usr/lib/postgresql/15")
     for name in (
@@ -73,8 +75,8 @@ def test_programs_their_files_and_libraries_are_kept_and_a_compiler_is_not(tmp_p
     (unpacked / "usr/lib/x86_64-linux-gnu/libpq.so.5").symlink_to("libpq.so.5.15")
     into.mkdir()
     facts = shore.make(unpacked, into)
-    kept = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
-    assert kept == {
+    selected = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
+    assert selected == {
         "usr/lib/postgresql/15/bin/postgres",
         "usr/lib/postgresql/15/bin/initdb",
         "usr/lib/postgresql/15/lib/plpgsql.so",

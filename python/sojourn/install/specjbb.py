@@ -41,14 +41,14 @@ def lacking() -> tuple[Deb, ...]:
     """
     if java() is not None:
         return ()
-    found = [p for p in debs.depends(DEFAULT) if re.fullmatch(r"openjdk-\d+-jdk-headless", p)]
-    if not found:
+    selected = [p for p in debs.depends(DEFAULT) if re.fullmatch(r"openjdk-\d+-jdk-headless", p)]
+    if not selected:
         raise HostFault(
             f"apt does not say which JDK {DEFAULT} is",
             at=f"apt-cache depends {DEFAULT}",
             fix="run apt-get update, or install a JDK of version 17 or newer",
         )
-    name = found[0].removesuffix("-jdk-headless")
+    name = selected[0].removesuffix("-jdk-headless")
     return tuple(Deb(package=f"{name}-{kind}-headless") for kind in ("jre", "jdk"))
 
 
@@ -110,10 +110,10 @@ def _run(*words: str | Path) -> str:
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{words[0]} does not come to an end") from None
-    said = (done.stdout + done.stderr).strip()
+    text = (done.stdout + done.stderr).strip()
     if done.returncode != 0:
-        raise ValueError(f"{words[0]} fails: {said[-300:]}")
-    return said
+        raise ValueError(f"{words[0]} fails: {text[-300:]}")
+    return text
 
 
 PART = Part(

@@ -41,7 +41,7 @@ def make(unpacked: Path, into: Path) -> Mapping[str, str]:
         for text, name in zip(spoken, names, strict=True)
     )
     answers.keep(into, answers.INPUTS, names)
-    heard = answers.said(program, into)
+    heard = answers.answers_of(program, into)
     answers.keep(into, answers.ANSWERS, heard)
     return {
         "recordings": f"{len(names)}, {seconds / len(names):.2f} s on average",
@@ -69,18 +69,18 @@ def _sampled(sound: bytes) -> bytes:
     # Its head names no length: it was written before the sound was there.
     samples = np.frombuffer(sound[HEAD_BYTES:][: (len(sound) - HEAD_BYTES) // 2 * 2], "<i2")
     shared = math.gcd(rate_hz, RATE_HZ)
-    told = resample_poly(samples.astype(np.float64), RATE_HZ // shared, rate_hz // shared)
-    return bytes(np.clip(np.rint(told), -32768, 32767).astype("<i2").tobytes())
+    report = resample_poly(samples.astype(np.float64), RATE_HZ // shared, rate_hz // shared)
+    return bytes(np.clip(np.rint(report), -32768, 32767).astype("<i2").tobytes())
 
 
 def _share(spoken: tuple[str, ...], heard: tuple[str, ...]) -> float:
     """Share of spoken words that are among those heard, in any order."""
     words = [
-        (word, said.split())
-        for text, said in zip(spoken, heard, strict=True)
+        (word, message.split())
+        for text, message in zip(spoken, heard, strict=True)
         for word in text.split()
     ]
-    return sum(word in said for word, said in words) / len(words)
+    return sum(word in line for word, line in words) / len(words)
 
 
 PART = Part(

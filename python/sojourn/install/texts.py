@@ -47,10 +47,10 @@ class Corpus:
 def corpus(wanted: int, root: Path = Path("/")) -> Corpus:
     """So many passages: of this machine's texts, and drawn where these are too few."""
     lengths = random.Random(SEED)  # noqa: S311  # not a secret
-    found = tuple(itertools.islice(_distinct(_passages(_words(root), lengths)), wanted))
-    drawn = wanted - len(found)
+    results = tuple(itertools.islice(_distinct(_passages(_words(root), lengths)), wanted))
+    drawn = wanted - len(results)
     made = itertools.islice(_passages(_zipf(), lengths), drawn)
-    return Corpus(passages=(*found, *made), drawn=drawn)
+    return Corpus(passages=(*results, *made), drawn=drawn)
 
 
 def _words(root: Path) -> Iterator[str]:

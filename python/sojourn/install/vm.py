@@ -29,34 +29,34 @@ def make(unpacked: Path, into: Path) -> Mapping[str, str]:
     shutil.copyfile(_one(unpacked, "*bin/busybox"), into / BUSYBOX)
     (into / BUSYBOX).chmod(0o755)
     (into / MODULES).mkdir()
-    found = {p.name.partition(".")[0]: p for p in unpacked.rglob("*.ko.xz")}
-    names = in_order(DRIVER, found)
+    results = {p.name.partition(".")[0]: p for p in unpacked.rglob("*.ko.xz")}
+    names = in_order(DRIVER, results)
     for number, name in enumerate(names):
         (into / MODULES / f"{number:02d}-{name}.ko").write_bytes(
-            lzma.decompress(found[name].read_bytes())
+            lzma.decompress(results[name].read_bytes())
         )
     return {"kernel": VERSION, "modules": ", ".join(names)}
 
 
-def in_order(name: str, found: Mapping[str, Path]) -> tuple[str, ...]:
+def in_order(name: str, paths: Mapping[str, Path]) -> tuple[str, ...]:
     """A module after all that it depends on, by what each says of itself.
 
     Raises:
         ValueError: one is not there.
     """
-    if name not in found:
+    if name not in paths:
         raise ValueError(f"the kernel's package has no module {name}")
-    told = DEPENDS.search(b"\0" + lzma.decompress(found[name].read_bytes()))
-    needed = told[1].decode("ascii").split(",") if told and told[1] else []
-    before = [each for need in needed for each in in_order(need, found)]
+    match = DEPENDS.search(b"\0" + lzma.decompress(paths[name].read_bytes()))
+    needed = match[1].decode("ascii").split(",") if match and match[1] else []
+    before = [each for need in needed for each in in_order(need, paths)]
     return tuple(dict.fromkeys((*before, name)))
 
 
 def _one(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.rglob(pattern))
-    if not found:
+    results = sorted(folder.rglob(pattern))
+    if not results:
         raise ValueError(f"no file {pattern} in the packages")
-    return found[0]
+    return results[0]
 
 
 PART = Part(

@@ -36,9 +36,9 @@ def made(unpacked: Path, into: Path, corpus: texts.Corpus, count: int) -> Mappin
     cpp.ran((program, "--index", passages, "--data", into), cwd=into)
     drawn = ranking.queries(corpus.passages, count + count // SPARE + 1)
     answers.keep(into, answers.INPUTS, drawn)
-    said = answers.said(program, into)
+    message = answers.answers_of(program, into)
     weighed = ranking.Ranking(corpus.passages, " ".join(drawn).split())
-    pairs = list(zip(drawn, said, strict=True))
+    pairs = list(zip(drawn, message, strict=True))
     right = [pair for pair in pairs if weighed.explains(pair[0], ranked(pair[1]))]
     if len(right) < count:
         wrong = next(pair for pair in pairs if pair not in right)

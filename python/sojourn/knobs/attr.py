@@ -37,7 +37,7 @@ class Attr:
 
     @property
     def text(self) -> str:
-        """As it stands in a journal."""
+        """As it is written in a journal."""
         return ":".join(map(str, astuple(self)))
 
     @classmethod
@@ -54,12 +54,12 @@ def get(tid: int) -> Attr:
     Raises:
         OSError: the thread is gone.
     """
-    found = _get(tid)
-    if found.policy == IDLE:
-        found = replace(found, nice=0)
-    if found.policy in FAIR and found.runtime == _get(0).runtime:
-        return replace(found, runtime=0)
-    return found
+    attr = _get(tid)
+    if attr.policy == IDLE:
+        attr = replace(attr, nice=0)
+    if attr.policy in FAIR and attr.runtime == _get(0).runtime:
+        return replace(attr, runtime=0)
+    return attr
 
 
 def put(tid: int, attr: Attr) -> None:

@@ -2,7 +2,7 @@
 
 For the whole machine, by two sysctls: of reads (sockets that are opened from then on) and of poll,
 select and epoll (at once). Loopback and veth have no queue to look into, so there it changes
-nothing: a socket has it, and no more can be felt.
+nothing: a socket has it, and no more can be in force.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def files(level: str) -> tuple[tuple[str, str], ...]:
 
 
 def judge(level: str, new_us: int) -> Felt:
-    """Whether a new socket has the time; what it does cannot be felt on one host."""
+    """Whether a new socket has the time; what it does cannot be in force on one host."""
     if new_us * 1000 != units.parse_ns(level) // 1000 * 1000:
         return no_effect(f"a new socket has {new_us} us")
     return only_read("new sockets have it; over loopback and veth there is no queue to look into")
@@ -58,7 +58,7 @@ def lacks(asked: Asked) -> Lack | None:
     """A kernel that has it, and lets it be set."""
     if asked.tree.exists(READ):
         return unwritable(asked, files(asked.level))
-    return Lack(missing="busy polling", mend="a kernel with CONFIG_NET_RX_BUSY_POLL")
+    return Lack(missing="busy polling", fix="a kernel with CONFIG_NET_RX_BUSY_POLL")
 
 
 KIND = KnobKind(

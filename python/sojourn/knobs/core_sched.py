@@ -1,7 +1,7 @@
-"""A service that shares a core's hyper-threads with nobody but itself (core scheduling, prctl(2)).
+"""A service that shares a core's hyper-threads with no one but itself (core scheduling, prctl(2)).
 
 Threads with the same cookie may run on two hyper-threads of a core at once; while one of them runs,
-the other hyper-thread does nobody else's work. The kernel makes the cookie and gives it to all of
+the other hyper-thread does no one else's work. The kernel makes the cookie and gives it to all of
 the service's process group; what they start inherits it. It is taken away by pushing the lab's own,
 which is none. It is no setting of the machine: it ends with the service.
 
@@ -85,7 +85,7 @@ class CoreSched(Knob):
             ) from None
         self._level = level
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether all its processes have a cookie, or none, as the kernel tells."""
         if not self._level:
             return Felt(holds=None, why="it was not turned")
@@ -109,12 +109,12 @@ def lacks(asked: Asked) -> Lack | None:
     if asked.level == NONE:
         return None
     if (asked.tree.text(SMT) or "0").strip() != "1":
-        return Lack(missing="two hyper-threads of one core", mend="a machine with SMT switched on")
+        return Lack(missing="two hyper-threads of one core", fix="a machine with SMT switched on")
     try:
         if asked.tree.is_live:
             call(GET, 0, THREAD)
     except OSError:
-        return Lack(missing="core scheduling", mend="a kernel with CONFIG_SCHED_CORE")
+        return Lack(missing="core scheduling", fix="a kernel with CONFIG_SCHED_CORE")
     return None
 
 

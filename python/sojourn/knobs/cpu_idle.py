@@ -1,4 +1,4 @@
-"""A service whose whole control group runs only where nobody else wants the CPU (`cpu.idle`).
+"""A service whose whole control group runs only where no one else wants the CPU (`cpu.idle`).
 
 The group's form of the policy `idle`: its threads keep their own policies among themselves, and all
 of them together have the weight of one idle thread. It is felt on one CPU by two burners, one in
@@ -34,7 +34,7 @@ class CpuIdle(Limit):
         """The level, as it is typed."""
         return ON if value else NONE
 
-    def found(self, group: Group) -> int:
+    def read_back(self, group: Group) -> int:
         """What the group's file says."""
         return int(group.text(FILE) or 0)
 
@@ -58,7 +58,7 @@ def lacks(asked: Asked) -> Lack | None:
         return lack
     release = (asked.tree.text("/proc/sys/kernel/osrelease") or "5.15").split(".")
     if (int(release[0]), int(release[1].split("-")[0])) < (5, 15):
-        return Lack(missing="idle control groups (cpu.idle)", mend="Linux 5.15 or later")
+        return Lack(missing="idle control groups (cpu.idle)", fix="Linux 5.15 or later")
     return None
 
 

@@ -58,7 +58,7 @@ class CpuQuota(Limit):
             return f"{100 * quota / period:.6g}%"
         return f"{quota}us/{period}us" + (f"+{burst}us" if burst else "")
 
-    def found(self, group: Group) -> Value:
+    def read_back(self, group: Group) -> Value:
         """What the group's files say."""
         if group.version == 1:
             quota, period, burst = (

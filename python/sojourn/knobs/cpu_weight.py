@@ -45,7 +45,7 @@ class CpuWeight(Limit):
         """The weight, as it is typed."""
         return str(value)
 
-    def found(self, group: Group) -> int:
+    def read_back(self, group: Group) -> int:
         """The group's weight; shares of version 1 are rounded to it."""
         if group.version == 2:
             return int(group.text("cpu.weight") or USUAL)
@@ -78,20 +78,20 @@ def against_usual(on: Turned, group: Group, cpus: Sequence[int], wanted: float) 
     """
     with (
         groups.beside(on, group) as other,
-        Probe(BURN, 1, WINDOW_S) as mine,
-        Probe(BURN, 1, WINDOW_S) as theirs,
+        Probe(BURN, 1, WINDOW_S) as probe,
+        Probe(BURN, 1, WINDOW_S) as others,
     ):
-        groups.put(group.tree, group.folder, mine.on(cpus[:1]).pid)
-        groups.put(group.tree, other, theirs.on(cpus[:1]).pid)
-        return judge(*both(mine, theirs), wanted)
+        groups.put(group.tree, group.folder, probe.on(cpus[:1]).pid)
+        groups.put(group.tree, other, others.on(cpus[:1]).pid)
+        return judge(*both(probe, others), wanted)
 
 
-def both(mine: Probe, theirs: Probe) -> tuple[float, float]:
+def both(probe: Probe, others: Probe) -> tuple[float, float]:
     """Let two burners burn in one window, which one may sleep through; CPU time of each, s."""
     began = time.monotonic()
-    for one in (theirs, mine):
+    for one in (others, probe):
         one.go(began)
-    got, left = (one.hear().get("cpu_s", 0.0) for one in (mine, theirs))
+    got, left = (one.hear().get("cpu_s", 0.0) for one in (probe, others))
     return got, left
 
 

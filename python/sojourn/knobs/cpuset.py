@@ -48,7 +48,7 @@ class Cpuset(Knob):
         self._level = ""
         self._home: tuple[int, ...] = ()  # what the service had before the knob came
         self._entries: list[int] = []
-        self._given: dict[tuple[int, int], Setting] = {}  # by thread and start: what was set
+        self._inputs: dict[tuple[int, int], Setting] = {}  # by thread and start: what was set
         self._runs: Mapping[int, int] = {}
 
     def read(self) -> str:
@@ -62,13 +62,13 @@ class Cpuset(Knob):
         self._home = self._home or cpu_list(self.read())
         noted = list(self._entries)
         for _ in range(PASSES_MAX):
-            found = [s for thread in self._threads() if (s := self._wish(thread, wanted))]
-            if not found:
+            results = [s for thread in self._threads() if (s := self._wish(thread, wanted))]
+            if not results:
                 break
-            self._change(found)
+            self._change(results)
         else:
             raise self._refused(wanted, "it starts threads faster than they can be listed")
-        if len(self._entries) > len(noted):  # what is left of the old ones stands in the new ones
+        if len(self._entries) > len(noted):  # what is left of the old ones is in the new ones
             for entry in noted:
                 self._entries.remove(entry)
                 self._on.book.undone(entry)
@@ -76,7 +76,7 @@ class Cpuset(Knob):
 
     def _wish(self, thread: _Thread, wanted: str) -> Setting | None:
         """What to make of one thread; None: it is so already."""
-        before = self._given.get((thread.task.tid, thread.start_ticks))
+        before = self._inputs.get((thread.task.tid, thread.start_ticks))
         # What it had before the knob came, unless somebody has set something else since.
         own = before.old if before and before.new == thread.allowed else thread.allowed
         is_pinned = {*cpu_list(own)} < {*self._home}
@@ -94,13 +94,13 @@ class Cpuset(Knob):
             new=new,
         )
 
-    def _change(self, found: list[Setting]) -> None:
+    def _change(self, results: list[Setting]) -> None:
         """Note what all turned threads had and will have, then change those that are found."""
-        for setting in found:
-            self._given[setting.tid, setting.start_ticks] = setting
-        turned = list(self._given.values())
+        for setting in results:
+            self._inputs[setting.tid, setting.start_ticks] = setting
+        turned = list(self._inputs.values())
         self._entries.append(settings.note(self._on.book, turned, root=str(self._on.tree.root)))
-        for setting in found:
+        for setting in results:
             if why := settings.change(setting, setting.new, self._on.tree):
                 raise self._refused(setting.new, f"{setting.what}: {why}")
 
@@ -111,7 +111,7 @@ class Cpuset(Knob):
             fix="see which CPUs this program may use: grep Cpus_allowed_list /proc/self/status",
         )
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether all threads may use these CPUs only, and those that ran since ran there last."""
         if not self._level:
             return Felt(holds=None, why="it was not turned")
@@ -133,12 +133,12 @@ class Cpuset(Knob):
 
     def restore(self) -> None:
         """Give every thread back what it had, unless somebody has set something else since."""
-        left = [s for s in self._given.values() if settings.put_back(s, self._on.tree)]
+        left = [s for s in self._inputs.values() if settings.put_back(s, self._on.tree)]
         if not left:
             for entry in self._entries:
                 self._on.book.undone(entry)
             self._entries.clear()
-            self._given.clear()
+            self._inputs.clear()
         self._level, self._home = "", ()
 
     def _threads(self) -> Iterator[_Thread]:
@@ -160,11 +160,11 @@ class Cpuset(Knob):
     def _counted(self) -> dict[int, int]:
         """How often each thread has been given a CPU so far."""
         tree = self._on.tree
-        found = (
+        results = (
             (task.tid, schedstat.parse(tree.text(schedstat.path(task.pid, task.tid))))
             for task in proc.tasks(self._on.leader)
         )
-        return {tid: one.turns for tid, one in found if one}
+        return {tid: one.turns for tid, one in results if one}
 
     def _last_cpu(self, task: Task) -> int | None:
         fields = settings.stat_fields(self._on.tree, task.pid, task.tid)

@@ -144,15 +144,15 @@ def _limit_us(level: str) -> int:
 def lacks(asked: Asked) -> Lack | None:
     """States that can be disabled, or the device, and the right to write to them."""
     if asked.level.startswith(QOS) and not asked.tree.exists(DEVICE):
-        return Lack(missing=DEVICE, mend="a kernel with CONFIG_CPU_IDLE")
+        return Lack(missing=DEVICE, fix="a kernel with CONFIG_CPU_IDLE")
     if not _states(asked.tree):
-        return Lack(missing="cpuidle", mend="bare metal: hypervisors keep idle states")
+        return Lack(missing="cpuidle", fix="bare metal: hypervisors keep idle states")
     if asked.tree.text(GOVERNOR) in DEAF and not asked.level.startswith(QOS):
-        mend = f'give "{QOS}0us"; or boot with cpuidle.governor=menu'
-        return Lack(missing="an idle governor that heeds disabled states", mend=mend)
+        fix = f'give "{QOS}0us"; or boot with cpuidle.governor=menu'
+        return Lack(missing="an idle governor that heeds disabled states", fix=fix)
     if asked.level.startswith(QOS):
         no = writable.refusal(asked.tree, DEVICE)
-        return Lack(missing=no.missing, mend=no.mend) if no else None
+        return Lack(missing=no.missing, fix=no.fix) if no else None
     return unwritable(asked, _files(asked.tree, asked.level))
 
 

@@ -7,7 +7,7 @@ loopback.
 
 It is felt by datagrams from the service's own port number, which the filter sends the same way. As
 many from another port, which nothing holds up, show how fast a probe can be at all: a rate that it
-does not exceed then cannot be felt.
+does not exceed then cannot be in force.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sojourn.places import network
 
 NAME = "egress"
 INNER, LOOPBACK = "eth0", "lo"
-MAJORS = range(0x1000, 0x7FFF)  # of handles that nobody gives by habit
+MAJORS = range(0x1000, 0x7FFF)  # of handles that no one gives by habit
 WINDOW_S = 0.4
 SLACK = 1.1
 REACHED = 0.5  # of the limit: what is slower was not held up by it
@@ -92,16 +92,16 @@ class Egress(Knob):
         htb.make(bucket, self._on.port)
         return bucket
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether the bucket has that rate, and datagrams from the port are held to it."""
         if self._level in {"", NONE}:
             return Felt(holds=None, why="there is no limit to be measured")
         bucket, bps = self._bucket, bps_of(self._level)
         if bucket is None or not htb.is_there(bucket):
             return Felt(holds=False, why="the bucket is gone")
-        found = htb.rate(bucket)
-        if abs(found - bps) > TOLERANCE * bps:
-            return Felt(holds=False, why=f"the kernel says {found / 1e6:.3g} MB/s")
+        result = htb.rate(bucket)
+        if abs(result - bps) > TOLERANCE * bps:
+            return Felt(holds=False, why=f"the kernel says {result / 1e6:.3g} MB/s")
         if self._effect is None:
             self._effect = self._probed(bps)
         return self._effect
@@ -203,7 +203,7 @@ def lacks(asked: Asked) -> Lack | None:
     return (
         None
         if _may_shape(asked.tree)
-        else Lack(missing="the right to shape a link (CAP_NET_ADMIN)", mend="run as root (sudo)")
+        else Lack(missing="the right to shape a link (CAP_NET_ADMIN)", fix="run as root (sudo)")
     )
 
 

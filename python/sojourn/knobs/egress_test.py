@@ -79,8 +79,8 @@ def test_a_rate_is_set_read_back_felt_changed_and_taken_away(
     for level in ("4MB/s", "80Mbit/s"):
         knob.apply(level)
         assert egress.bps_of(knob.read()) == egress.bps_of(level)
-        felt = knob.felt()
-        assert felt.verdict == "holds", felt.why
+        effect = knob.verify()
+        assert effect.verdict == "holds", effect.why
     assert len(book.open) == 1
     knob.restore()
     assert qdiscs(on) == before
@@ -92,17 +92,17 @@ def test_a_rate_that_the_packets_do_not_meet_is_caught(
 ) -> None:
     monkeypatch.setattr(htb, "PORT_AT", 22)  # the filter looks for it where the other port stands
     knob.apply("4MB/s")
-    felt = knob.felt()
-    assert felt.verdict == "violated", felt.why
-    assert "the cap had no effect" in felt.why
+    effect = knob.verify()
+    assert effect.verdict == "violated", effect.why
+    assert "the cap had no effect" in effect.why
     knob.restore()
 
 
-def test_a_bucket_that_is_gone_is_said(knob: Egress) -> None:
+def test_a_bucket_that_is_gone_is_reported(knob: Egress) -> None:
     knob.apply("4MB/s")
     assert knob._bucket is not None
     htb.remove(knob._bucket)
-    assert knob.felt().verdict == "violated"
+    assert knob.verify().verdict == "violated"
     knob.restore()
 
 
@@ -111,9 +111,9 @@ def test_after_a_crash_the_link_has_what_it_had(knob: Egress, on: Turned, book: 
     knob.apply("4MB/s")
     ((kind, facts),) = book.open.values()
     assert kind == "qdisc"
-    told = htb.undo(facts)
-    assert told is not None
-    assert told.is_done
+    report = htb.undo(facts)
+    assert report is not None
+    assert report.is_done
     assert qdiscs(on) == before
     assert htb.undo(facts) is None
 
@@ -121,31 +121,31 @@ def test_after_a_crash_the_link_has_what_it_had(knob: Egress, on: Turned, book: 
 def test_what_is_not_the_labs_is_neither_changed_nor_removed(
     knob: Egress, on: Turned, book: MemoryBook
 ) -> None:
-    theirs = htb.Bucket(link="lo", netns=on.netns, major=1)
-    htb.make(theirs, 1234)
+    bucket = htb.Bucket(link="lo", netns=on.netns, major=1)
+    htb.make(bucket, 1234)
     with pytest.raises(HostFault, match="not the lab's"):
         knob.apply("4MB/s")
     assert not book.open
-    assert htb.undo({**theirs.facts(), "major": 2}) is None
-    assert htb.is_there(theirs)
+    assert htb.undo({**bucket.facts(), "major": 2}) is None
+    assert htb.is_there(bucket)
 
 
 def test_a_sender_is_judged_by_what_left() -> None:
-    def said(bps: int, sent: int, free: int) -> str:
+    def result(bps: int, sent: int, free: int) -> str:
         return egress.judge(bps, sent, 0.4, free=free, free_s=0.4).verdict
 
-    assert said(4 * MB, 2 * MB, 400 * MB) == "holds"
-    assert said(4 * MB, 40 * MB, 400 * MB) == "violated"
-    assert said(400 * MB, 4 * MB, 4_000 * MB) == "unknown"
+    assert result(4 * MB, 2 * MB, 400 * MB) == "holds"
+    assert result(4 * MB, 40 * MB, 400 * MB) == "violated"
+    assert result(400 * MB, 4 * MB, 4_000 * MB) == "unknown"
 
 
-def test_a_rate_above_what_a_probe_can_send_is_not_said_to_be_felt() -> None:
-    felt = egress.judge(400 * MB, 130 * MB, 0.4, free=130 * MB, free_s=0.4)
-    assert felt.verdict == "unknown"
-    assert "not measured: without a limit it sends" in felt.why
+def test_a_rate_above_what_a_probe_can_send_is_not_reported_as_in_force() -> None:
+    effect = egress.judge(400 * MB, 130 * MB, 0.4, free=130 * MB, free_s=0.4)
+    assert effect.verdict == "unknown"
+    assert "not measured: without a limit it sends" in effect.why
 
 
-def test_a_right_that_is_missing_is_said(tmp_path: Path) -> None:
+def test_a_right_that_is_missing_is_reported(tmp_path: Path) -> None:
     put(tmp_path, "/proc/self/status", "CapEff:\t0000000000000000")
     lack = egress.lacks(Asked(level="4MB/s", tree=Tree(tmp_path)))
     assert lack is not None

@@ -96,20 +96,20 @@ def parts(level: str) -> dict[str, str]:
 
 def _files(tree: Tree, level: str) -> list[tuple[str, str]]:
     """What a level writes: (path, text), for each CPU."""
-    found = []
+    results = []
     for what, value in parts(level).items():
         if what == TURBO:
-            found += [_turbo(tree, value)]
+            results += [_turbo(tree, value)]
             continue
         text = str(_khz(value)) if what in (MAX, MIN) else value
-        found += [(f"{folder}/{FILES[what]}", text) for folder in _folders(tree)]
-    return found
+        results += [(f"{folder}/{FILES[what]}", text) for folder in _folders(tree)]
+    return results
 
 
 def _facts(tree: Tree, folder: str) -> dict[str, int]:
     names = {"now": "scaling_cur_freq", "most": "scaling_max_freq", "nominal": "base_frequency"}
-    found = {name: tree.number(f"{folder}/{file}") for name, file in names.items()}
-    return {name: khz for name, khz in found.items() if khz is not None}
+    results = {name: tree.number(f"{folder}/{file}") for name, file in names.items()}
+    return {name: khz for name, khz in results.items() if khz is not None}
 
 
 def _turbo(tree: Tree, value: str) -> tuple[str, str]:
@@ -134,15 +134,15 @@ def lacks(asked: Asked) -> Lack | None:
     """cpufreq, what a part of the level names, and the right to write it."""
     tree, folders = asked.tree, _folders(asked.tree)
     if not folders:
-        return Lack(missing="cpufreq", mend="bare metal: hypervisors keep it for themselves")
+        return Lack(missing="cpufreq", fix="bare metal: hypervisors keep it for themselves")
     for what, value in parts(asked.level).items():
         if what == TURBO and not tree.exists(_turbo(tree, value)[0]):
             return Lack(missing="a switch for turbo")
         if what in FILES and not tree.exists(f"{folders[0]}/{FILES[what]}"):
-            return Lack(missing=f"{FILES[what]} of cpufreq", mend="another cpufreq driver")
+            return Lack(missing=f"{FILES[what]} of cpufreq", fix="another cpufreq driver")
         known = tree.text(f"{folders[0]}/scaling_available_governors")
         if what == GOVERNOR and known is not None and value not in known.split():
-            return Lack(missing=f"governor {value}", mend=f"give one of {known}")
+            return Lack(missing=f"governor {value}", fix=f"give one of {known}")
     return unwritable(asked, _files(tree, asked.level))
 
 

@@ -58,7 +58,7 @@ class Hierarchy:
     controller: str
 
     def folder(self, tree: Tree, pid: int) -> str:
-        """The folder of the group that a process is in; "" if it cannot be told."""
+        """The folder of the group that a process is in; "" if it cannot be reported."""
         for line in tables.lines(tree.text(f"/proc/{pid}/cgroup") or ""):
             number, names, path = line.split(":", 2)
             if self.controller in names.split(",") if self.version == 1 else number == "0":
@@ -111,8 +111,8 @@ def find(tree: Tree, controller: str) -> Hierarchy | None:
         at, root = mount.point, mount.root
         if mount.kind == "cgroup" and controller in mount.whole:
             return Hierarchy(version=1, mount=at, root=root, controller=controller)
-        told = (tree.text(f"{at}/cgroup.controllers") or "").split()
-        if mount.kind == "cgroup2" and controller in told:
+        parts = (tree.text(f"{at}/cgroup.controllers") or "").split()
+        if mount.kind == "cgroup2" and controller in parts:
             return Hierarchy(version=2, mount=at, root=root, controller=controller)
     return None
 
@@ -120,17 +120,17 @@ def find(tree: Tree, controller: str) -> Hierarchy | None:
 def lacking(asked: Asked, controller: str) -> Lack | None:
     """What a knob of this controller lacks here."""
     tree = asked.tree
-    if (found := find(tree, controller)) is None:
-        mend = f"mount -t cgroup -o {controller} none /sys/fs/cgroup/{controller}"
-        return Lack(missing=f"the control-group controller {controller}", mend=mend)
-    own = found.folder(tree, os.getpid()) or found.mount
-    below = _below(tree, found, own)
-    no = writable.refusal(tree, below if tree.exists(below) else found.mount)
+    if (hierarchy := find(tree, controller)) is None:
+        fix = f"mount -t cgroup -o {controller} none /sys/fs/cgroup/{controller}"
+        return Lack(missing=f"the control-group controller {controller}", fix=fix)
+    own = hierarchy.folder(tree, os.getpid()) or hierarchy.mount
+    below = _below(tree, hierarchy, own)
+    no = writable.refusal(tree, below if tree.exists(below) else hierarchy.mount)
     if no is None:
         return None
-    delegated = "" if no.mend != AS_ROOT else ", or systemd-run --user --scope -p Delegate=yes"
+    delegated = "" if no.fix != AS_ROOT else ", or systemd-run --user --scope -p Delegate=yes"
     return Lack(
-        missing=f"the right to make control groups: {no.missing}", mend=f"{no.mend}{delegated}"
+        missing=f"the right to make control groups: {no.missing}", fix=f"{no.fix}{delegated}"
     )
 
 

@@ -124,8 +124,8 @@ def test_what_a_dead_lab_noted_is_undone_with_all_that_is_in_it(
     with groups.beside(live, group) as other:
         assert LIVE.exists(other)
         (_, first), (_, second) = book.open.values()
-        told = [groups.undo(second), groups.undo(first)]
-    assert all(one is not None and one.is_done for one in told)
+        reports = [groups.undo(second), groups.undo(first)]
+    assert all(one is not None and one.is_done for one in reports)
     assert not LIVE.exists(group.folder)
     assert {pid: group_of(pid, "cpu") for pid in before} == before
     assert groups.undo(first) is None
@@ -170,9 +170,9 @@ def test_fake_v2_after_a_crash_everything_is_as_it_was(fake: Fake, book: MemoryB
     before = kernel.snapshot()
     groups.join(on, "cpu", "one")
     for _, facts in reversed(book.open.values()):
-        told = groups.undo(facts)
-        assert told is not None
-        assert told.is_done
+        report = groups.undo(facts)
+        assert report is not None
+        assert report.is_done
     assert kernel.snapshot() == before
     assert all(groups.undo(facts) is None for _, facts in book.open.values())
 
@@ -186,13 +186,13 @@ def test_fake_v2_a_controller_stays_while_another_labs_group_needs_it(
     groups.leave(on, group, "one")
     ((_, facts),) = book.open.values()
     assert on.tree.text("/sys/fs/cgroup/cgroup.subtree_control") == "cpu"
-    told = groups.undo(facts)
-    assert told is not None
-    assert not told.is_done
+    report = groups.undo(facts)
+    assert report is not None
+    assert not report.is_done
     kernel.rmdir(on.tree, "/sys/fs/cgroup/sojourn-other")
-    told = groups.undo(facts)
-    assert told is not None
-    assert told.is_done
+    report = groups.undo(facts)
+    assert report is not None
+    assert report.is_done
     assert on.tree.text("/sys/fs/cgroup/cgroup.subtree_control") == ""
 
 
@@ -213,21 +213,21 @@ def test_fake_v2_every_limit_is_written_read_back_and_taken_away(  # noqa: PLR09
     before = kernel.snapshot()
     knob = KINDS[name].build(on)
     knob.apply(level)
-    ((path, found),) = [
+    ((path, result),) = [
         (p, t) for p, t in kernel.snapshot().items() if "sojourn-" in p and p.endswith(f"/{file}")
     ]
-    assert found == text
+    assert result == text
     assert "v2" in knob.by
-    assert knob.felt().verdict == "unknown"  # nothing can be felt on a fake
-    assert knob.felt().why.startswith("it reads back")
+    assert knob.verify().verdict == "unknown"  # nothing can be in force on a fake
+    assert knob.verify().why.startswith("it reads back")
     Path(path).write_text("7")
-    assert knob.felt().verdict == "violated"
+    assert knob.verify().verdict == "violated"
     knob.restore()
     assert kernel.snapshot() == before
     assert not book.open
 
 
-def test_fake_v2_what_the_kernel_refuses_is_told(fake: Fake, book: MemoryBook) -> None:
+def test_fake_v2_what_the_kernel_refuses_is_reported(fake: Fake, book: MemoryBook) -> None:
     kernel, on = fake()
     kernel.refuses.add("cpu.max")
     knob = KINDS["cpu_quota"].build(on)
@@ -238,8 +238,8 @@ def test_fake_v2_what_the_kernel_refuses_is_told(fake: Fake, book: MemoryBook) -
     assert not book.open
 
 
-def test_a_controller_that_is_nowhere_is_said_with_its_mend(tmp_path: Path) -> None:
+def test_a_controller_that_is_nowhere_is_reported_with_its_fix(tmp_path: Path) -> None:
     lack = KINDS["cpu_quota"].lacks(Asked(level="50%", tree=Tree(tmp_path)))
     assert lack is not None
     assert "controller cpu" in lack.missing
-    assert "mount" in lack.mend
+    assert "mount" in lack.fix

@@ -47,10 +47,10 @@ class Bucket:
 
         def work() -> Answer:
             with network.netlink() as route:
-                found = route.link_lookup(ifname=self.link)
-                if not found:
+                result = route.link_lookup(ifname=self.link)
+                if not result:
                     raise OSError(0, f"there is no link {self.link}")
-                return act(route, int(found[0]))
+                return act(route, int(result[0]))
 
         return network.inside(self.netns, work) if self.netns else work()
 

@@ -65,20 +65,20 @@ class IoLimit(Limit):
         """Each direction that is limited."""
         return "+".join(f"{way}:{bps / 1e6:.9g}MB/s" for way, bps in value.items()) or NONE
 
-    def found(self, group: Group) -> Mapping[str, int]:
+    def read_back(self, group: Group) -> Mapping[str, int]:
         """What the group's files say of this disk."""
         disk = self._disk()
         if group.version == 2:
             lines = (line.split() for line in group.text("io.max").splitlines())
-            told = next((words[1:] for words in lines if words[0] == disk), [])
-            limits = dict(word.split("=") for word in told)
+            report = next((words[1:] for words in lines if words[0] == disk), [])
+            limits = dict(word.split("=") for word in report)
             each = {READ: limits.get("rbps", "max"), WRITE: limits.get("wbps", "max")}
             return {way: int(bps) for way, bps in each.items() if bps != "max"}
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for way in (READ, WRITE):
             lines = (line.split() for line in group.text(_file(way)).splitlines())
-            found.update((way, int(words[1])) for words in lines if words[0] == disk)
-        return found
+            numbers.update((way, int(words[1])) for words in lines if words[0] == disk)
+        return numbers
 
     def files(self, value: Mapping[str, int], group: Group) -> Sequence[tuple[str, str]]:
         """Both directions, so that an earlier level leaves nothing."""
@@ -100,11 +100,11 @@ class IoLimit(Limit):
         """Let a probe read or write as fast as it can, outside and inside."""
         if not value:
             return Felt(holds=None, why="it reads back; without a limit there is nothing to feel")
-        felt = [self._one_way(way, bps, group) for way, bps in value.items()]
+        effect = [self._one_way(way, bps, group) for way, bps in value.items()]
         for holds in (False, None):
-            if worst := [one for one in felt if one.holds is holds]:
+            if worst := [one for one in effect if one.holds is holds]:
                 return worst[0]
-        return Felt(holds=True, why="; ".join(one.why for one in felt))
+        return Felt(holds=True, why="; ".join(one.why for one in effect))
 
     def _one_way(self, way: str, bps: int, group: Group) -> Felt:
         with tempfile.NamedTemporaryFile(dir=self._on.work) as file:

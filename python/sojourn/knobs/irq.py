@@ -1,8 +1,8 @@
 """The CPUs that handle the machine's interrupts (C23).
 
 All interrupts that can be moved; those that the kernel manages itself, or that belong to one CPU,
-stay and are not counted. It is felt by the interrupts that come: those of the disk are made to.
-Over loopback a request needs none: there it is `rps` that stands in for a card's queues.
+stay and are not counted. It is measured by the interrupts that come: those of the disk are made to.
+Over loopback a request needs none: there it is `rps` that replaces a card's queues.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Irq(Machine):
         """Make the disk interrupt, and see to which CPUs those came that came since."""
         if self._on.tree.is_live:
             _write_to_disk(str(self._on.work))
-        moved = {path.split("/")[3] for path in self._given if path not in self._spared}
+        moved = {path.split("/")[3] for path in self._inputs if path not in self._spared}
         came = {
             name: [after - before for after, before in zip(now, was, strict=True)]
             for name, now in counts(self._on.tree).items()
@@ -89,7 +89,7 @@ def counts(tree: Tree) -> dict[str, list[int]]:
     """How often each numbered interrupt has come to each CPU so far."""
     head, *lines = tables.lines(tree.text("/proc/interrupts") or "CPU0")
     cpus = [int(name.removeprefix("CPU")) for name in head.split()]
-    found = {}
+    numbers = {}
     for line in lines:
         name, _, rest = line.partition(":")
         words = rest.split()[: len(cpus)]
@@ -97,8 +97,8 @@ def counts(tree: Tree) -> dict[str, list[int]]:
             each = [0] * (max(cpus) + 1)
             for cpu, count in zip(cpus, words, strict=True):
                 each[cpu] = int(count)
-            found[name.strip()] = each
-    return found
+            numbers[name.strip()] = each
+    return numbers
 
 
 def _paths(tree: Tree) -> list[str]:
@@ -125,7 +125,7 @@ def lacks(asked: Asked) -> Lack | None:
     if _paths(asked.tree):
         files = _files(asked.tree, asked.level)
         return unwritable(asked, files, kind=settings.FILE, spares=True)
-    return Lack(missing="interrupts that can be moved", mend="run as root, outside of a container")
+    return Lack(missing="interrupts that can be moved", fix="run as root, outside of a container")
 
 
 KIND = KnobKind(

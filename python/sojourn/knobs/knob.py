@@ -25,7 +25,7 @@ class Felt:
     """Whether what was set is in force, by reading back and by measuring (M23).
 
     Attributes:
-        holds: None: it cannot be told.
+        holds: None: it cannot be reported.
         why: what was read back and measured, in words.
     """
 
@@ -55,10 +55,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
-    """What this machine lacks for a level, and what would mend that ("": nothing here)."""
+    """What this machine lacks for a level, and what would fix that ("": nothing here)."""
 
     missing: str
-    mend: str = ""
+    fix: str = ""
 
 
 def nothing(asked: Asked) -> Lack | None:
@@ -111,7 +111,7 @@ class Turned:
     shared: dict[str, Any] = field(default_factory=dict)
 
     def at(self, knob: str) -> str:
-        """Where a knob of this service stands in the study, for errors."""
+        """Where a knob of this service is in the study, for errors."""
         return f"services.{self.label}.knobs.{knob}"
 
 
@@ -136,7 +136,7 @@ class Knob(ABC):
         """
 
     @abstractmethod
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether the level that was applied last is in force, read back and measured.
 
         The first call after an `apply` takes up to about a second; later ones read back.
@@ -147,7 +147,7 @@ class Knob(ABC):
 
         Args:
             label: of its own service.
-            offered: by label; empty after a point, when nobody is offered anything.
+            offered: by label; empty after a point, when no one is offered anything.
 
         Raises:
             HostFault: the machine refuses what follows.

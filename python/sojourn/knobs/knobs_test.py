@@ -58,10 +58,10 @@ class Book:
 
     def note(self, kind: str, /, **facts: object) -> int:
         assert kind == "settings"
-        told = facts["settings"]
-        assert isinstance(told, list)
+        report = facts["settings"]
+        assert isinstance(report, list)
         self.count += 1
-        self.open[self.count] = [Setting.from_json(table) for table in told]
+        self.open[self.count] = [Setting.from_json(table) for table in report]
         return self.count
 
     def undone(self, entry: int) -> None:
@@ -122,7 +122,7 @@ def test_an_unknown_knob_is_answered_with_the_nearest() -> None:
 def test_null_changes_nothing(book: Book) -> None:
     knob = KINDS["null"].build(Turned(label="web", leader=os.getpid(), book=book))
     knob.apply("7")
-    assert (knob.read(), knob.felt().verdict, book.count) == ("7", "unknown", 0)
+    assert (knob.read(), knob.verify().verdict, book.count) == ("7", "unknown", 0)
     knob.restore()
     assert knob.read() == ""
 
@@ -136,7 +136,7 @@ def test_threads_are_left_the_level_and_have_their_own_back(
         *map(str, (CPUS[0], CPUS[-1])),
     )
     assert knob.read() == ALL
-    assert knob.felt().verdict == "unknown"
+    assert knob.verify().verdict == "unknown"
     knob.apply(first)
     assert allowed(server) == [first] * 4
     knob.apply(last)
@@ -180,7 +180,7 @@ def test_what_a_thread_had_and_gets_is_in_the_book_before_it_is_set(
     assert {setting.new for setting, _ in seen} == {str(CPUS[0])}
 
 
-def test_it_is_felt_where_threads_ran_and_not_where_one_may_leave(
+def test_it_is_measured_where_threads_ran_and_not_where_one_may_leave(
     server: subprocess.Popen[str], book: Book
 ) -> None:
     assert server.stdin is not None
@@ -190,25 +190,25 @@ def test_it_is_felt_where_threads_ran_and_not_where_one_may_leave(
     server.stdin.write("one more thread\n")
     server.stdin.flush()
     server.stdout.readline()
-    felt = knob.felt()
-    assert felt.verdict == "holds"
-    assert "all 5 threads" in felt.why
+    effect = knob.verify()
+    assert effect.verdict == "holds"
+    assert "all 5 threads" in effect.why
     stray = proc.tasks(server.pid)[-1].tid
     os.sched_setaffinity(stray, CPUS)
-    felt = knob.felt()
-    assert felt.verdict == "violated"
-    assert str(stray) in felt.why
+    effect = knob.verify()
+    assert effect.verdict == "violated"
+    assert str(stray) in effect.why
 
 
-def test_it_is_not_felt_where_a_thread_ran_elsewhere_last(
+def test_it_is_not_in_force_where_a_thread_ran_elsewhere_last(
     server: subprocess.Popen[str], book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     knob = cpuset(server, book)
     knob.apply(str(CPUS[0]))
     monkeypatch.setattr(knob, "_counted", lambda: {task.tid: -1 for task in proc.tasks(server.pid)})
     monkeypatch.setattr(knob, "_last_cpu", lambda task: CPUS[-1])
-    assert knob.felt().verdict == "violated"
-    assert "ran on other CPUs" in knob.felt().why
+    assert knob.verify().verdict == "violated"
+    assert "ran on other CPUs" in knob.verify().why
 
 
 def test_what_somebody_else_has_set_since_is_theirs(
@@ -223,7 +223,7 @@ def test_what_somebody_else_has_set_since_is_theirs(
     assert not book.open
 
 
-def test_a_refusal_is_told(
+def test_a_refusal_is_reported(
     server: subprocess.Popen[str], book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "change", lambda setting, level, tree: "Operation not permitted")

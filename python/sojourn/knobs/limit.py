@@ -2,7 +2,7 @@
 
 Several such knobs of a service share its group (`groups`). A file that was written reads back as
 the kernel took it, so levels are compared as values. Adding one is a subclass that says how a level
-is read and written, and how it is felt to bite.
+is read and written, and how it is measured to bite.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Limit(Knob):
         """A value as a level that `apply` takes."""
 
     @abstractmethod
-    def found(self, group: Group) -> Any:
+    def read_back(self, group: Group) -> Any:
         """The value that is in force in a group, read back."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Limit(Knob):
 
     @abstractmethod
     def bites(self, value: Any, group: Group) -> Felt:
-        """Whether it is felt by a probe in the service's group; about half a second."""
+        """Whether it is measured by a probe in the service's group; about half a second."""
 
     def refused(self, value: Any, group: Group) -> str:
         """Why a value must not be set on this service; "" if it may."""
@@ -87,7 +87,7 @@ class Limit(Knob):
 
     def read(self) -> str:
         """The level that is in force; "none" before it was turned."""
-        return self.level(self.found(self._group)) if self._group else NONE
+        return self.level(self.read_back(self._group)) if self._group else NONE
 
     def apply(self, level: str) -> None:
         """Move all of the service into its group, and set the level there."""
@@ -98,7 +98,7 @@ class Limit(Knob):
             value = self.value(level)
             group = groups.join(self._on, self.controller, self.name)
             if self._group is None:
-                self._group, self._old = group, self.found(group)
+                self._group, self._old = group, self.read_back(group)
             if why := self.refused(value, group):
                 raise OSError(0, why)  # noqa: TRY301  # told as what the kernel refuses
             for name, text in self.files(value, group):
@@ -112,7 +112,7 @@ class Limit(Knob):
             ) from None
         self._level, self._bites = level, None
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether all of it is in the group, the level reads back, and a probe felt it."""
         group = self._group
         if not self._level or group is None:
@@ -122,9 +122,9 @@ class Limit(Knob):
         if outside := group.outside(self._on.leader):
             pids = ", ".join(map(str, outside))
             return Felt(holds=False, why=f"processes {pids} are not in its control group")
-        found, wanted = self.found(group), self.value(self._level)
-        if found != wanted:
-            return Felt(holds=False, why=f"the kernel says {self.level(found)}")
+        result, wanted = self.read_back(group), self.value(self._level)
+        if result != wanted:
+            return Felt(holds=False, why=f"the kernel says {self.level(result)}")
         if self._bites is None:
             self._bites = self._probed(wanted, group)
         return self._bites

@@ -95,16 +95,16 @@ def applied(knob: Limit, level: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "level"), BITING)
-def test_a_limit_is_felt(make: Make, name: str, level: str) -> None:
+def test_a_limit_is_in_force(make: Make, name: str, level: str) -> None:
     knob = make(name, level)
-    assert knob.felt().verdict == "unknown"
+    assert knob.verify().verdict == "unknown"
     applied(knob, level)
-    felt = knob.felt()
+    effect = knob.verify()
     # On a machine that is busy a probe may get too little to tell; never less than that.
-    assert felt.verdict in {"holds", "unknown"}, felt.why
-    assert felt.verdict == "holds" or "reads back" in felt.why
+    assert effect.verdict in {"holds", "unknown"}, effect.why
+    assert effect.verdict == "holds" or "reads back" in effect.why
     assert knob.value(knob.read()) == knob.value(level)
-    assert knob.felt() is felt  # it is probed once, then read back
+    assert knob.verify() is effect  # it is probed once, then read back
 
 
 @pytest.mark.parametrize(("name", "level"), BITING)
@@ -114,14 +114,14 @@ def test_a_limit_that_writes_nothing_and_lies_about_it_is_caught(
     knob = make(name, level)
     monkeypatch.setattr(knob, "files", lambda value, group: ())
     knob.apply(level)
-    assert knob.felt().verdict == "violated"  # it does not even read back
-    monkeypatch.setattr(knob, "found", lambda group: knob.value(level))
-    felt = knob.felt()
-    assert felt.verdict in {"violated", "unknown"}, felt.why
-    if felt.verdict == "violated":
-        assert "the cap had no effect" in felt.why
+    assert knob.verify().verdict == "violated"  # it does not even read back
+    monkeypatch.setattr(knob, "read_back", lambda group: knob.value(level))
+    effect = knob.verify()
+    assert effect.verdict in {"violated", "unknown"}, effect.why
+    if effect.verdict == "violated":
+        assert "the cap had no effect" in effect.why
     elif name == "memory_limit":
-        pytest.fail(felt.why)  # it needs no CPU time and no fast disk to be told
+        pytest.fail(effect.why)  # it needs no CPU time and no fast disk to be reported
 
 
 def test_a_service_that_left_its_group_is_named(make: Make) -> None:
@@ -130,8 +130,8 @@ def test_a_service_that_left_its_group_is_named(make: Make) -> None:
     group = knob._group
     assert group is not None
     groups.put(group.tree, group.home, knob._on.leader)
-    assert knob.felt().verdict == "violated"
-    assert str(knob._on.leader) in knob.felt().why
+    assert knob.verify().verdict == "violated"
+    assert str(knob._on.leader) in knob.verify().why
 
 
 def test_two_knobs_share_a_group_and_each_takes_back_its_own(make: Make) -> None:
@@ -142,7 +142,7 @@ def test_two_knobs_share_a_group_and_each_takes_back_its_own(make: Make) -> None
     quota.restore()
     assert weight.read() == "200"
     assert weight._group is not None
-    assert quota.found(weight._group)[0] is None
+    assert quota.read_back(weight._group)[0] is None
 
 
 def test_a_group_that_a_containers_runtime_has_removed_is_no_fault(make: Make) -> None:
@@ -172,7 +172,7 @@ def test_memory_below_what_the_service_holds_is_refused(make: Make) -> None:
 
 @pytest.mark.parametrize("limit", [64 << 20, 1700 << 20, 8 << 30])
 @pytest.mark.parametrize("is_held", [True, False])
-def test_a_limit_of_memory_is_felt_however_large_it_is(
+def test_a_limit_of_memory_is_in_force_however_large_it_is(
     limit: int,
     is_held: bool,  # noqa: FBT001 - a parameter of the test
     monkeypatch: pytest.MonkeyPatch,
@@ -206,8 +206,8 @@ def test_a_limit_of_memory_is_felt_however_large_it_is(
     monkeypatch.setattr(memory_limit, "used_bytes", lambda _: used + sum(wants))
     monkeypatch.setattr(memory_limit.MemoryLimit, "_unfelt", lambda *_: "")
     knob = memory_limit.MemoryLimit(Turned(label="web", leader=1, book=MemoryBook()))
-    felt = knob.bites(limit, group)
-    assert felt.verdict == ("holds" if is_held else "violated"), felt.why
+    effect = knob.bites(limit, group)
+    assert effect.verdict == ("holds" if is_held else "violated"), effect.why
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_a_share_is_judged_by_its_ratio(
     [(4, 100, "holds"), (100, 100, "violated"), (4, 4, "unknown"), (1, 100, "unknown")],
 )
 def test_a_rate_is_judged_against_that_outside(inside: float, outside: float, verdict: str) -> None:
-    felt = io_limit.judge("read", 4 * MB, outside * MB, inside * MB, 0.4)
-    assert felt.verdict == verdict
+    effect = io_limit.judge("read", 4 * MB, outside * MB, inside * MB, 0.4)
+    assert effect.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_disk_is_found_behind_its_partition(tmp_path: Path) -> None:
     assert io_limit.disk_of(tree, 7 << 8) == ""
 
 
-def test_felt_says_what_has_no_effect() -> None:
+def test_a_probe_reports_what_has_no_effect() -> None:
     assert no_effect("x") == Felt(holds=False, why="the cap had no effect: x")
 
 
@@ -323,7 +323,7 @@ def test_a_budget_by_load_is_what_the_load_is_of_all(make: Make) -> None:
             pytest.skip(f"others on this machine hold its real-time budget: {fault.what}")
         group = knob.group
         assert group is not None
-        assert knob.found(group) == (round(share * 24_000), 24_000)
+        assert knob.read_back(group) == (round(share * 24_000), 24_000)
     knob.apply("none")
     assert knob.group is None
 
@@ -333,7 +333,7 @@ def test_a_budget_that_is_longer_than_its_period_is_refused(make: Make) -> None:
         make("rt_quota", "12ms/24ms").apply("48ms/24ms")
 
 
-def test_what_has_no_real_time_budget_is_said(tmp_path: Path) -> None:
+def test_what_has_no_real_time_budget_is_reported(tmp_path: Path) -> None:
     put(tmp_path, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
     put(tmp_path, "/sys/fs/cgroup/cgroup.controllers", "cpu")
     asked = Asked(level="50%/24ms", tree=Tree(tmp_path))

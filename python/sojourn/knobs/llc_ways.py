@@ -5,7 +5,7 @@
     "0xf0"    these, as a mask; with holes only where the CPU takes them (info/L3/sparse_masks)
 
 Intel takes contiguous masks only, with `min_cbm_bits` at least. A service keeps what it has in
-other ways until others push it out. It is felt by what the kernel counts as occupied
+other ways until others push it out. It is measured by what the kernel counts as occupied
 (`llc_occupancy`) while a probe in the group reads more than its ways hold; a CPU that does not
 count it is only read back.
 """
@@ -103,9 +103,9 @@ def _is_contiguous(bits: int) -> bool:
 
 def _takes_holes(tree: Tree) -> bool:
     """Since Linux 6.7 the kernel says; before, AMD took them and Intel did not."""
-    said = tree.number(f"{INFO}/sparse_masks")
+    text = tree.number(f"{INFO}/sparse_masks")
     vendor = tree.table("/proc/cpuinfo").get("vendor_id", "")
-    return said == 1 if said is not None else vendor == "AuthenticAMD"
+    return text == 1 if text is not None else vendor == "AuthenticAMD"
 
 
 def cache_bytes(tree: Tree) -> int:
@@ -124,7 +124,7 @@ def lacks(asked: Asked) -> Lack | None:
     try:
         mask(asked.tree, asked.level)
     except ValueError as error:
-        return Lack(missing=f"a cache for {asked.level} ({error})", mend="give another level")
+        return Lack(missing=f"a cache for {asked.level} ({error})", fix="give another level")
     return None
 
 

@@ -1,7 +1,7 @@
 """A knob that is some files of the kernel, for the whole machine or some of its CPUs and devices.
 
-What was in each file is noted before it is written, and put back where nobody has written it since.
-Adding one is a subclass that names the files of a level, and says how it is felt.
+What was in each file is noted before it is written, and put back where no one has written it since.
+Adding one is a subclass that names the files of a level, and says how it is in force.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Machine(Knob):
     def __init__(self, on: Turned) -> None:
         self._on = on
         self._level = ""
-        self._given: dict[str, Setting] = {}
+        self._inputs: dict[str, Setting] = {}
         self._entries: list[int] = []
         self._spared: list[str] = []
         self._effect: Felt | None = None
@@ -56,19 +56,19 @@ class Machine(Knob):
     def apply(self, level: str) -> None:
         """Note all files of the level, then write them."""
         try:
-            found = [s for path, text in self.wanted(level) if (s := self._setting(path, text))]
+            results = [s for path, text in self.wanted(level) if (s := self._setting(path, text))]
         except (ValueError, LookupError, OSError) as error:
             raise self._refused(level, str(error)) from None
-        if not found:
+        if not results:
             raise self._refused(level, "this machine has none of its files")
-        earlier, noted = dict(self._given), list(self._entries)
-        self._given |= {setting.path: setting for setting in found}
-        everything = list(self._given.values())
+        earlier, noted = dict(self._inputs), list(self._entries)
+        self._inputs |= {setting.path: setting for setting in results}
+        everything = list(self._inputs.values())
         self._entries.append(settings.note(self._on.book, everything, root=str(self._on.tree.root)))
         try:
-            self._write(level, found)
+            self._write(level, results)
         except HostFault:
-            self._given |= {path: s for path, s in earlier.items() if self._is_so(s)}
+            self._inputs |= {path: s for path, s in earlier.items() if self._is_so(s)}
             raise
         for entry in noted:  # it told what the files were until they were written
             self._entries.remove(entry)
@@ -76,14 +76,14 @@ class Machine(Knob):
         self._level, self._effect = level, None
         self.before()
 
-    def _write(self, level: str, found: Sequence[Setting]) -> None:
-        tried = [(s, settings.change(s, s.new, self._on.tree)) for s in found]
+    def _write(self, level: str, results: Sequence[Setting]) -> None:
+        tried = [(s, settings.change(s, s.new, self._on.tree)) for s in results]
         stuck = [(setting, why) for setting, why in tried if why]
         self._spared = [setting.path for setting, _ in stuck]
-        if stuck and not (self.spares and len(stuck) < len(found)):
+        if stuck and not (self.spares and len(stuck) < len(results)):
             path, why = stuck[0][0].path, stuck[0][1]
             no = writable.refusal(self._on.tree, path)
-            raise self._refused(level, f"{path}: {why}", mend=no.mend if no else "")
+            raise self._refused(level, f"{path}: {why}", fix=no.fix if no else "")
 
     def _is_so(self, setting: Setting) -> bool:
         return settings.read(setting, self._on.tree) == setting.new
@@ -94,26 +94,26 @@ class Machine(Knob):
         now = settings.read(asked, self._on.tree)
         if now is None:
             return None
-        earlier = self._given.get(path)
+        earlier = self._inputs.get(path)
         # What it was before the knob came, unless somebody has written something else since.
         old = earlier.old if earlier and earlier.new == now else now
         return Setting(kind=asked.kind, what=path, path=path, old=old, new=text)
 
-    def _refused(self, level: str, why: str, *, mend: str = "") -> HostFault:
+    def _refused(self, level: str, why: str, *, fix: str = "") -> HostFault:
         return HostFault(
             f"{self.name} {level} cannot be set: {why}",
             at=self._on.at(self.name),
-            fix=f"see docs/howto/knobs.md for what it needs; {mend or writable.AS_ROOT}",
+            fix=f"see docs/howto/knobs.md for what it needs; {fix or writable.AS_ROOT}",
         )
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether the files still say it, and it does what it should."""
         if not self._level:
             return Felt(holds=None, why="it was not turned")
-        now = {path: settings.read(s, self._on.tree) for path, s in self._given.items()}
+        now = {path: settings.read(s, self._on.tree) for path, s in self._inputs.items()}
         off = [
             f"{path} says {now[path]}"
-            for path, setting in self._given.items()
+            for path, setting in self._inputs.items()
             if now[path] not in (None, setting.new) and path not in self._spared
         ]
         if off:
@@ -132,12 +132,12 @@ class Machine(Knob):
     def restore(self) -> None:
         """Put every file back, the last first, unless somebody has written it since."""
         tree = self._on.tree
-        left = [s for s in reversed(self._given.values()) if settings.put_back(s, tree)]
+        left = [s for s in reversed(self._inputs.values()) if settings.put_back(s, tree)]
         if not left:
             for entry in self._entries:
                 self._on.book.undone(entry)
             self._entries.clear()
-            self._given.clear()
+            self._inputs.clear()
         self._level = ""
 
 
@@ -152,14 +152,14 @@ def unwritable(
         kind: how they are read, of `settings.WAYS`.
         spares: one that can be written is enough.
     """
-    found = [Setting(kind=kind, what=p, path=p, old="", new=text) for p, text in files]
-    to_write = [s for s in found if settings.read(s, asked.tree) not in {None, s.new}]
+    results = [Setting(kind=kind, what=p, path=p, old="", new=text) for p, text in files]
+    to_write = [s for s in results if settings.read(s, asked.tree) not in {None, s.new}]
     refused = [no for s in to_write if (no := writable.refusal(asked.tree, s.path))]
     if not refused or (spares and len(refused) < len(to_write)):
         return None
-    return Lack(missing=refused[0].missing, mend=refused[0].mend)
+    return Lack(missing=refused[0].missing, fix=refused[0].fix)
 
 
 def only_read(text: str) -> Felt:
-    """What reads back and cannot be felt here."""
+    """What reads back and cannot be in force here."""
     return Felt(holds=None, why=f"it reads back; {text}")

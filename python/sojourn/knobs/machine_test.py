@@ -138,8 +138,8 @@ def test_on_a_fake_a_file_that_somebody_else_wrote_since_is_seen(
     knob.apply(level)
     path = next(iter(wanted))
     put(tmp_path, path, {"irq": "3", "rps": "8"}.get(name, "7"))
-    assert knob.felt().verdict == "violated"
-    assert path in knob.felt().why
+    assert knob.verify().verdict == "violated"
+    assert path in knob.verify().why
     knob.restore()
     assert said(tmp_path)[path] in {"3", "7", "8"}  # it is theirs now
 
@@ -151,8 +151,8 @@ def test_on_a_fake_after_a_crash_everything_is_as_it_was(  # noqa: PLR0917  # it
     before = said(tmp_path)
     build(name).apply(level)
     ((_, facts),) = book.open.values()
-    told: Any = facts["settings"]
-    noted = [Setting.from_json(one) for one in told]
+    report: Any = facts["settings"]
+    noted = [Setting.from_json(one) for one in report]
     assert not [w for one in reversed(noted) if (w := settings.put_back(one, Tree(tmp_path)))]
     assert said(tmp_path) == {**before, **({thp.PATH: "madvise"} if name == "thp" else {})}
 
@@ -171,7 +171,7 @@ def test_on_a_fake_after_a_crash_everything_is_as_it_was(  # noqa: PLR0917  # it
         ("frequency", "turbo:off", "cpufreq"),
     ],
 )
-def test_what_a_bare_machine_lacks_is_said(
+def test_what_a_bare_machine_lacks_is_reported(
     tmp_path: Path, name: str, level: str, missing: str
 ) -> None:
     lack = KINDS[name].lacks(Asked(level=level, tree=Tree(tmp_path)))
@@ -192,7 +192,7 @@ def test_what_a_bare_machine_lacks_is_said(
         ("frequency", "turbo:off", "a switch for turbo"),
     ],
 )
-def test_what_part_of_a_level_lacks_is_said(
+def test_what_part_of_a_level_lacks_is_reported(
     build: Build, tmp_path: Path, name: str, level: str, missing: str
 ) -> None:
     build(name)
@@ -203,14 +203,14 @@ def test_what_part_of_a_level_lacks_is_said(
     assert missing in lack.missing
 
 
-def test_an_idle_governor_that_heeds_no_disabled_state_is_said(
+def test_an_idle_governor_that_heeds_no_disabled_state_is_reported(
     build: Build, tmp_path: Path
 ) -> None:
     build("cstates")
     put(tmp_path, cstates.GOVERNOR, "haltpoll")
     lack = cstates.lacks(Asked(level="20us", tree=Tree(tmp_path)))
     assert lack is not None
-    assert "pm_qos" in lack.mend
+    assert "pm_qos" in lack.fix
     put(tmp_path, cstates.DEVICE, "")
     assert cstates.lacks(Asked(level="pm_qos:20us", tree=Tree(tmp_path))) is None
 
@@ -268,7 +268,7 @@ def test_a_file_that_cannot_be_written_refuses_the_level(build: Build, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("felt", "verdict"),
+    ("effect", "verdict"),
     [
         (thp.judge("always", (True, True)), "holds"),
         (thp.judge("never", (True, True)), "violated"),
@@ -303,20 +303,20 @@ def test_a_file_that_cannot_be_written_refuses_the_level(build: Build, tmp_path:
         (frequency.judge({"epp": "power"}, {"now": 2, "most": 2}), "unknown"),
     ],
 )
-def test_an_effect_is_judged_both_ways(felt: Any, verdict: str) -> None:
-    assert felt.verdict == verdict
+def test_an_effect_is_judged_both_ways(effect: Any, verdict: str) -> None:
+    assert effect.verdict == verdict
 
 
-def test_on_a_fake_cores_with_one_thread_online_are_told_from_those_with_two(
+def test_on_a_fake_cores_with_one_thread_online_are_distinguished_from_those_with_two(
     build: Build, tmp_path: Path
 ) -> None:
     knob = build("smt")
     knob.apply("off")
-    assert knob.felt().verdict == "violated"  # a fake's CPUs stay online
+    assert knob.verify().verdict == "violated"  # a fake's CPUs stay online
     put(tmp_path, f"{CPU}/online", "0-1")
     knob.apply("on")
     knob.apply("off")
-    assert knob.felt().verdict == "holds"
+    assert knob.verify().verdict == "holds"
 
 
 def test_interrupts_of_cpus_that_are_offline_are_not_mixed_up(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ PRIVILEGED = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 @PRIVILEGED
 @pytest.mark.parametrize("name", ["thp", "rps", "cstates"])
-def test_on_this_machine_a_level_is_felt_and_one_that_is_not_written_is_caught(
+def test_on_this_machine_a_level_is_in_force_and_one_that_is_not_written_is_caught(
     name: str, book: MemoryBook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     level = {"thp": "never", "rps": "0", "cstates": "pm_qos:0us"}[name]
@@ -346,17 +346,17 @@ def test_on_this_machine_a_level_is_felt_and_one_that_is_not_written_is_caught(
     before = knob.read()
     try:
         knob.apply(level)
-        felt = knob.felt()
-        assert felt.verdict in {"holds", "unknown"}, felt.why
-        assert felt.verdict == "holds" or name != "thp", felt.why
+        effect = knob.verify()
+        assert effect.verdict in {"holds", "unknown"}, effect.why
+        assert effect.verdict == "holds" or name != "thp", effect.why
     finally:
         knob.restore()
     assert knob.read() == before
     assert not book.open
     monkeypatch.setattr(knob, "_level", level)  # it says that it was turned, and wrote nothing
     monkeypatch.setattr(knob, "_effect", None)
-    felt = knob.felt()
-    if name == "thp" and "not huge where it asked" in felt.why:
+    effect = knob.verify()
+    if name == "thp" and "not huge where it asked" in effect.why:
         return  # none is left on this machine: nothing to tell by
-    assert felt.verdict in {"violated", "unknown"}, felt.why
-    assert felt.verdict == "violated" or name != "thp"
+    assert effect.verdict in {"violated", "unknown"}, effect.why
+    assert effect.verdict == "violated" or name != "thp"

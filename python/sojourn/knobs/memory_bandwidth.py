@@ -123,7 +123,7 @@ def lacks(asked: Asked) -> Lack | None:
     try:
         number(asked.tree, asked.level)
     except ValueError as error:
-        return Lack(missing=f"a way to give {asked.level} ({error})", mend="give another level")
+        return Lack(missing=f"a way to give {asked.level} ({error})", fix="give another level")
     return None
 
 

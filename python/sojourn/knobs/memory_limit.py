@@ -46,7 +46,7 @@ class MemoryLimit(Limit):
         """Bytes as text, with their unit."""
         return NONE if value is None else f"{value}B"
 
-    def found(self, group: Group) -> int | None:
+    def read_back(self, group: Group) -> int | None:
         """The group's limit; None: none."""
         limit = as_int(group.text(_limit(group)))
         return None if limit is None or limit >= NO_LIMIT_BYTES else limit

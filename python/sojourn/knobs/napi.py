@@ -2,7 +2,7 @@
 
 With threads (`napi/DEVICE-N`) that work is scheduled, and can be seen and pinned like any other.
 For all cards of the machine; loopback and veth have none, so it says something only for clients on
-other hosts. It is felt by the threads: they are there, or are not.
+other hosts. It is measured by the threads: they are there, or are not.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Napi(Machine):
     def read(self) -> str:
         """What the first card has."""
         tree = self._on.tree
-        said = next((tree.text(path) for path in _paths(tree)), None)
-        return next((word for word, text in WORDS.items() if text == said), "")
+        message = next((tree.text(path) for path in _paths(tree)), None)
+        return next((word for word, text in WORDS.items() if text == message), "")
 
     def wanted(self, level: str) -> Sequence[tuple[str, str]]:
         """One file for each card."""
@@ -38,13 +38,13 @@ class Napi(Machine):
         """Look for the threads of each card."""
         tree = self._on.tree
         pids = (pid for pid in tree.names("/proc") if pid.isdigit())
-        found = [
+        results = [
             name
             for pid in pids
             if (name := tree.text(f"/proc/{pid}/comm") or "").startswith("napi/")
         ]
-        with_threads = {name.split("/")[1].rpartition("-")[0] for name in found}
-        return judge(self._level, [path.split("/")[4] for path in self._given], with_threads)
+        with_threads = {name.split("/")[1].rpartition("-")[0] for name in results}
+        return judge(self._level, [path.split("/")[4] for path in self._inputs], with_threads)
 
 
 def judge(level: str, devices: Sequence[str], with_threads: set[str]) -> Felt:
@@ -62,10 +62,10 @@ def _paths(tree: Tree) -> list[str]:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A card, and a kernel that can and may be told."""
+    """A card, and a kernel that can and may be reported."""
     if paths := _paths(asked.tree):
         return unwritable(asked, [(path, WORDS[asked.level]) for path in paths])
-    return Lack(missing="a network card with threaded NAPI", mend="Linux 5.12 or later, and a card")
+    return Lack(missing="a network card with threaded NAPI", fix="Linux 5.12 or later, and a card")
 
 
 KIND = KnobKind(

@@ -22,8 +22,8 @@ class Null(Knob):
         """Remember the level; nothing is changed."""
         self._level = level
 
-    def felt(self) -> Felt:
-        """Unknown: there is nothing that could be felt."""
+    def verify(self) -> Felt:
+        """Unknown: there is nothing that could be in force."""
         return Felt(holds=None, why="it changes nothing")
 
     def restore(self) -> None:

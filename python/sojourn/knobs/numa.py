@@ -1,7 +1,7 @@
 """The NUMA nodes that a service's memory comes from.
 
 By the controller cpuset: memory that it has is moved over, what it asks for comes from these nodes.
-Its CPUs stay as they are (`cpuset` says those). It is felt by a probe in the same group, whose
+Its CPUs stay as they are (`cpuset` says those). It is measured by a probe in the same group, whose
 pages must lie on these nodes; a machine with one node cannot tell.
 """
 
@@ -34,7 +34,7 @@ class Numa(Limit):
         """Nodes as a kernel list."""
         return cpu_text(value)
 
-    def found(self, group: Group) -> tuple[int, ...]:
+    def read_back(self, group: Group) -> tuple[int, ...]:
         """Nodes that the group may use."""
         return cpu_list(group.text("cpuset.mems") or group.text("cpuset.mems.effective"))
 
@@ -72,7 +72,7 @@ def lacks(asked: Asked) -> Lack | None:
     strays = {*cpu_list(asked.level)} - {*with_memory(asked.tree)}
     if asked.level != NONE and strays:
         known = cpu_text(with_memory(asked.tree))
-        return Lack(missing=f"node {cpu_text(tuple(strays))}", mend=f"give some of nodes {known}")
+        return Lack(missing=f"node {cpu_text(tuple(strays))}", fix=f"give some of nodes {known}")
     return groups.lacking(asked, CONTROLLER)
 
 

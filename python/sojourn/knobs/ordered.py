@@ -41,31 +41,31 @@ def effect(wanted: Attr, cpu: int, tree: Tree | None = None) -> Felt:
             holds=None, why="read back; it changes no share of a CPU that could be measured"
         )
     is_grouped = (tree or Tree()).number(GROUPED) == 1
-    with Apart(BURN, 1, WINDOW_S) as mine, Apart(BURN, 1, WINDOW_S) as theirs:
-        attr.put(theirs.on({cpu}).pid, Attr(attr.OTHER))  # whatever the lab itself runs under
-        attr.put(mine.on({cpu}).pid, wanted)
+    with Apart(BURN, 1, WINDOW_S) as apart, Apart(BURN, 1, WINDOW_S) as others:
+        attr.put(others.on({cpu}).pid, Attr(attr.OTHER))  # whatever the lab itself runs under
+        attr.put(apart.on({cpu}).pid, wanted)
         if is_grouped and wanted.nice:
-            Path(f"/proc/{mine.pid}/autogroup").write_text(str(wanted.nice), encoding="ascii")
-        felt = cpu_weight.judge(*cpu_weight.both(mine, theirs), ratio)
-    if felt.holds is False and is_grouped and wanted.policy not in (attr.FIFO, attr.RR):
-        why = f"{felt.why}; other sessions do not feel it: kernel.sched_autogroup_enabled = 1"
+            Path(f"/proc/{apart.pid}/autogroup").write_text(str(wanted.nice), encoding="ascii")
+        the_effect = cpu_weight.judge(*cpu_weight.both(apart, others), ratio)
+    if the_effect.holds is False and is_grouped and wanted.policy not in (attr.FIFO, attr.RR):
+        why = f"{the_effect.why}; other sessions do not feel it: kernel.sched_autogroup_enabled = 1"
         return Felt(holds=False, why=why)
-    return felt
+    return the_effect
 
 
 def _deadline(wanted: Attr) -> Felt:
     """Let one that has a deadline want all of a CPU, beside one that has none."""
-    with Probe(BURN, 1, WINDOW_S) as mine, Probe(BURN, 1, WINDOW_S) as free:
+    with Probe(BURN, 1, WINDOW_S) as own, Probe(BURN, 1, WINDOW_S) as free:
         attr.put(free.pid, Attr(attr.OTHER))
-        attr.put(mine.pid, wanted)
+        attr.put(own.pid, wanted)
         free.go()
-        shares = [used_share(probe.hear()) for probe in (mine.go(), free)]
+        shares = [used_share(probe.hear()) for probe in (own.go(), free)]
     return judge_deadline(wanted, *shares)
 
 
-def used_share(said: Mapping[str, float]) -> float:
-    """The share of a CPU that a burner had, by what it said."""
-    return said.get("cpu_s", 0.0) / said.get("wall_s", 1.0)
+def used_share(texts: Mapping[str, float]) -> float:
+    """The share of a CPU that a burner had, by what it reported."""
+    return texts.get("cpu_s", 0.0) / texts.get("wall_s", 1.0)
 
 
 def judge_deadline(wanted: Attr, share: float, free: float) -> Felt:

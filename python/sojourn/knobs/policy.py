@@ -1,6 +1,6 @@
 """How the kernel orders a service's threads among others (sched(7)).
 
-    other, batch, idle      fair, in the background, only where nobody else wants the CPU
+    other, batch, idle      fair, in the background, only where no one else wants the CPU
     nice:5                  fair, with 1.25 times less weight a step
     fifo:10, rr:10          real-time, with a priority
     fifo:rate, rr:rate      the same, rate-monotonic: who serves more requests a second goes first,
@@ -15,11 +15,11 @@ without. A deadline cannot be given to threads that are bound to some CPUs, nor 
 others then: the kernel refuses.
 
 Where the kernel groups by session (kernel.sched_autogroup_enabled), a thread's nice value and the
-idle policy order it among those of its own session and nobody else. So a nice value is given to the
+idle policy order it among those of its own session and no one else. So a nice value is given to the
 session as well; an idle session there is not. Nor do others feel it of a service that is in a
 control group of its own: there the group gets the weight of that nice value (`grouped`).
 
-How it is felt is in `ordered`.
+How it is measured is in `ordered`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Policy(Knob):
         self._on = on
         self._scheduler = Scheduler(on)
         self._level = self._asked = ""
-        self._given: dict[tuple[int, int], Setting] = {}
+        self._inputs: dict[tuple[int, int], Setting] = {}
         self._entries: list[int] = []
         self._effect: Felt | None = None
 
@@ -76,7 +76,7 @@ class Policy(Knob):
         if self._scheduler.level:
             return self._scheduler.level
         for task in proc.tasks(self._on.leader):
-            return said(attr.get(task.tid))
+            return level_text(attr.get(task.tid))
         return ""
 
     def apply(self, level: str) -> None:
@@ -102,12 +102,12 @@ class Policy(Knob):
         wanted = meant(level)
         noted = list(self._entries)
         for _ in range(PASSES_MAX):
-            if not (found := list(self._wishes(wanted))):
+            if not (results := list(self._wishes(wanted))):
                 break
-            self._change(level, found)
+            self._change(level, results)
         else:
             raise self._refused(level, "it starts threads faster than they can be listed")
-        if len(self._entries) > len(noted):  # what is left of the old ones stands in the new ones
+        if len(self._entries) > len(noted):  # what is left of the old ones is in the new ones
             for entry in noted:
                 self._entries.remove(entry)
                 self._on.book.undone(entry)
@@ -120,11 +120,11 @@ class Policy(Knob):
         if group := grouped.weight(self._on, wanted.nice):
             yield self._from_first(group)
 
-    def _from_first(self, found: Setting) -> Setting:
+    def _from_first(self, setting: Setting) -> Setting:
         """The same, to be put back to what it was before the knob came."""
-        before = self._given.get((found.tid, found.start_ticks))
-        old = before.old if before and before.new == found.old else found.old
-        return Setting.from_json({**found.as_json(), "old": old})
+        before = self._inputs.get((setting.tid, setting.start_ticks))
+        old = before.old if before and before.new == setting.old else setting.old
+        return Setting.from_json({**setting.as_json(), "old": old})
 
     def _session(self, wanted: Attr) -> Iterator[Setting]:
         if self._on.tree.number(GROUPED) != 1:
@@ -170,11 +170,11 @@ class Policy(Knob):
             if now not in (None, wanted.text):
                 yield Setting.from_json({**asked.as_json(), "old": now})
 
-    def _change(self, level: str, found: list[Setting]) -> None:
-        self._given |= {(setting.tid, setting.start_ticks): setting for setting in found}
-        turned = list(self._given.values())
+    def _change(self, level: str, results: list[Setting]) -> None:
+        self._inputs |= {(setting.tid, setting.start_ticks): setting for setting in results}
+        turned = list(self._inputs.values())
         self._entries.append(settings.note(self._on.book, turned, root=str(self._on.tree.root)))
-        for setting in found:
+        for setting in results:
             if why := settings.change(setting, setting.new, self._on.tree):
                 raise self._refused(level, f"{setting.what}: {why}")
 
@@ -186,19 +186,19 @@ class Policy(Knob):
             f"{self._on.label} cannot be scheduled by {level}: {why}", at=self._on.at(NAME), fix=fix
         )
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether every thread has it as the kernel tells, and a burner that has it felt it.
 
         Of a scheduler: whether the kernel says that it is in force.
         """
         if self._scheduler.level:
-            return self._scheduler.felt()
+            return self._scheduler.verify()
         if not self._level:
             return Felt(holds=None, why="it was not turned")
         tasks, wanted = proc.tasks(self._on.leader), meant(self._level)
         if not tasks:
             return Felt(holds=None, why="the service had ended")
-        without = [t for t in tasks if _found(t.tid) not in (None, wanted)]
+        without = [t for t in tasks if _read_attr(t.tid) not in (None, wanted)]
         if without:
             names = ", ".join(f"{task.name} ({task.tid})" for task in without[:NAMED_MAX])
             why = f"{len(without)} of {len(tasks)} threads are without it: {names}"
@@ -222,26 +222,26 @@ class Policy(Knob):
         self._put_back()
 
     def _put_back(self) -> None:
-        usual = next((s for s in self._given.values() if s.kind == POLICY), None)
+        usual = next((s for s in self._inputs.values() if s.kind == POLICY), None)
         if usual is not None and self._level:
             heirs = (s for s in self._heirs(usual) if s.start_ticks)
             for heir in heirs:
                 settings.put_back(heir, self._on.tree)
-        left = [s for s in self._given.values() if settings.put_back(s, self._on.tree)]
+        left = [s for s in self._inputs.values() if settings.put_back(s, self._on.tree)]
         if not left:
             for entry in self._entries:
                 self._on.book.undone(entry)
             self._entries.clear()
-            self._given.clear()
+            self._inputs.clear()
         self._level = self._asked = ""
 
     def _heirs(self, usual: Setting) -> Iterator[Setting]:
         """Threads that came with the policy, by inheritance."""
         for task in proc.tasks(self._on.leader):
             ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
-            if (task.tid, ticks) not in self._given:
-                whose = {"pid": task.pid, "tid": task.tid, "start_ticks": ticks}
-                yield Setting.from_json({**usual.as_json(), **whose})
+            if (task.tid, ticks) not in self._inputs:
+                owner = {"pid": task.pid, "tid": task.tid, "start_ticks": ticks}
+                yield Setting.from_json({**usual.as_json(), **owner})
 
 
 def meant(level: str) -> Attr:
@@ -274,23 +274,23 @@ def rank(label: str, offered: Mapping[str, Offered]) -> int:
     return LOWEST + sum(one.service_rps < own for one in offered.values())
 
 
-def said(found: Attr) -> str:
+def level_text(result: Attr) -> str:
     """Attributes as a level.
 
-    >>> said(meant("rr:3")), said(meant("nice:-5")), said(meant("slice:3ms"))
+    >>> level_text(meant("rr:3")), level_text(meant("nice:-5")), level_text(meant("slice:3ms"))
     ('rr:3', 'nice:-5', 'slice:3000us')
     """
-    word = next(word for word, policy in WORDS.items() if policy == found.policy)
-    if found.policy == attr.DEADLINE:
-        return f"{word}:{found.runtime // 1000}us/{found.period // 1000}us"
-    if found.policy in (attr.FIFO, attr.RR):
-        return f"{word}:{found.priority}"
-    if found.policy == attr.OTHER and found.nice:
-        return f"nice:{found.nice}"
-    return f"slice:{found.runtime // 1000}us" if found.runtime else word
+    word = next(word for word, policy in WORDS.items() if policy == result.policy)
+    if result.policy == attr.DEADLINE:
+        return f"{word}:{result.runtime // 1000}us/{result.period // 1000}us"
+    if result.policy in (attr.FIFO, attr.RR):
+        return f"{word}:{result.priority}"
+    if result.policy == attr.OTHER and result.nice:
+        return f"nice:{result.nice}"
+    return f"slice:{result.runtime // 1000}us" if result.runtime else word
 
 
-def _found(tid: int) -> Attr | None:
+def _read_attr(tid: int) -> Attr | None:
     try:
         return attr.get(tid)
     except OSError:
@@ -303,9 +303,9 @@ def lacks(asked: Asked) -> Lack | None:
         return scheduler.lacks(asked)
     release = (asked.tree.text("/proc/sys/kernel/osrelease") or "6.12").split(".")
     if asked.level.startswith("slice") and (int(release[0]), int(release[1])) < (6, 12):
-        return Lack(missing="slices of its own for a thread", mend="Linux 6.12 or later")
+        return Lack(missing="slices of its own for a thread", fix="Linux 6.12 or later")
     if not asked.level.startswith(("batch", "idle", "slice", "other")) and os.geteuid() != 0:
-        return Lack(missing="the right to order threads (CAP_SYS_NICE)", mend="run as root (sudo)")
+        return Lack(missing="the right to order threads (CAP_SYS_NICE)", fix="run as root (sudo)")
     if asked.level.startswith("deadline") and asked.tree.is_live:
         return _bound(meant(asked.level))
     return None
@@ -318,8 +318,8 @@ def _bound(wanted: Attr) -> Lack | None:
             attr.put(probe.on({min(os.sched_getaffinity(0))}).pid, wanted)
     except OSError as error:
         why = error.strerror or "refused"
-        mend = "a CPU set of its own for the service (cpuset.cpus.partition), made by hand"
-        return Lack(missing=f"a deadline for threads that are bound to a CPU ({why})", mend=mend)
+        fix = "a CPU set of its own for the service (cpuset.cpus.partition), made by hand"
+        return Lack(missing=f"a deadline for threads that are bound to a CPU ({why})", fix=fix)
     return None
 
 

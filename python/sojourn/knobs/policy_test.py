@@ -102,11 +102,11 @@ def test_a_nice_value_is_the_sessions_too_where_the_kernel_groups_by_it(
     knob.apply("nice:7")
     knob.apply("nice:5")
     assert group.read_text().split()[-1] == "5"
-    assert knob.felt().verdict in {"holds", "unknown"}
+    assert knob.verify().verdict in {"holds", "unknown"}
     ((_, facts),) = book.open.values()
     (noted,) = (one for one in facts["settings"] if one["kind"] == settings.AUTOGROUP)
     group.write_text("3")
-    assert "nice value 3" in knob.felt().why
+    assert "nice value 3" in knob.verify().why
     group.write_text("5")
     assert not knob._unordered(meant("nice:5"))
     for other in alive(THREADS):
@@ -139,56 +139,56 @@ def test_a_thread_that_lost_it_is_named(knob: Policy, server: subprocess.Popen[s
     knob.apply("batch")
     stray = proc.tasks(server.pid)[-1].tid
     attr.put(stray, Attr(attr.OTHER))
-    assert knob.felt().verdict == "violated"
-    assert str(stray) in knob.felt().why
-    assert "1 of 2 threads" in knob.felt().why
+    assert knob.verify().verdict == "violated"
+    assert str(stray) in knob.verify().why
+    assert "1 of 2 threads" in knob.verify().why
 
 
 @PRIVILEGED
 @pytest.mark.parametrize("level", ["nice:15", "nice:-15", "idle", "fifo:1"])
-def test_a_policy_is_felt_by_burners_and_one_that_does_nothing_is_caught(
+def test_a_policy_is_measured_by_burners_and_one_that_does_nothing_is_caught(
     level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cpu = min(os.sched_getaffinity(0))
-    felt = ordered.effect(policy.meant(level), cpu)
-    # Where the kernel groups by session, idle has no effect beyond it, and that is said.
-    is_mended = level == "idle" and "autogroup" in felt.why
-    assert felt.verdict in {"holds", "unknown"} or is_mended, felt.why
+    effect = ordered.effect(policy.meant(level), cpu)
+    # Where the kernel groups by session, idle has no effect beyond it, and that is reported.
+    is_mended = level == "idle" and "autogroup" in effect.why
+    assert effect.verdict in {"holds", "unknown"} or is_mended, effect.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
     monkeypatch.setattr(ordered, "GROUPED", "/proc/none")  # nor is anything given to the session
-    felt = ordered.effect(policy.meant(level), cpu)
-    assert felt.verdict in {"violated", "unknown"}, felt.why
+    effect = ordered.effect(policy.meant(level), cpu)
+    assert effect.verdict in {"violated", "unknown"}, effect.why
 
 
 @PRIVILEGED
-def test_a_deadline_is_felt_and_one_that_does_nothing_is_caught(
+def test_a_deadline_is_in_force_and_one_that_does_nothing_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     home = os.sched_getaffinity(0)
     try:
-        felt = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
+        effect = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
     except OSError as error:
         pytest.skip(f"no deadline can be had here: {error.strerror}")
-    assert felt.verdict in {"holds", "unknown"}, felt.why
+    assert effect.verdict in {"holds", "unknown"}, effect.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
-    felt = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
-    assert felt.verdict in {"violated", "unknown"}, felt.why
+    effect = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
+    assert effect.verdict in {"violated", "unknown"}, effect.why
 
 
 @pytest.mark.parametrize(
     ("share", "free", "verdict"),
     [(0.1, 0.9, "holds"), (0.9, 0.9, "violated"), (0.1, 0.1, "unknown"), (0.1, 0.0, "unknown")],
 )
-def test_a_deadline_is_felt_only_where_there_was_more_to_be_had(
+def test_a_deadline_is_measured_only_where_there_was_more_to_be_had(
     share: float, free: float, verdict: str
 ) -> None:
-    felt = ordered.judge_deadline(policy.meant("deadline:2ms/20ms"), share, free)
-    assert felt.verdict == verdict
-    assert ("not measured: one without it" in felt.why) == (verdict == "unknown")
+    effect = ordered.judge_deadline(policy.meant("deadline:2ms/20ms"), share, free)
+    assert effect.verdict == verdict
+    assert ("not measured: one without it" in effect.why) == (verdict == "unknown")
 
 
 @pytest.mark.parametrize("is_grouped", [True, False])
-def test_a_policy_is_felt_from_one_session_to_another(
+def test_a_policy_is_measured_from_one_session_to_another(
     is_grouped: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -196,24 +196,24 @@ def test_a_policy_is_felt_from_one_session_to_another(
     put(tmp_path, ordered.GROUPED, str(int(is_grouped)))
     sessions: list[set[int]] = []
 
-    def both(mine: Probe, theirs: Probe) -> tuple[float, float]:
-        sessions.append({os.getsid(0), os.getsid(mine.pid), os.getsid(theirs.pid)})
+    def both(probe: Probe, others: Probe) -> tuple[float, float]:
+        sessions.append({os.getsid(0), os.getsid(probe.pid), os.getsid(others.pid)})
         return 0.15, 0.15
 
     monkeypatch.setattr(cpu_weight, "both", both)
     cpu = min(os.sched_getaffinity(0))
-    felt = ordered.effect(policy.meant("idle"), cpu, Tree(tmp_path))
-    assert [len(found) for found in sessions] == [3]
-    assert felt.verdict == "violated"
-    assert ("other sessions do not feel it" in felt.why) is is_grouped
+    effect = ordered.effect(policy.meant("idle"), cpu, Tree(tmp_path))
+    assert [len(result) for result in sessions] == [3]
+    assert effect.verdict == "violated"
+    assert ("other sessions do not feel it" in effect.why) is is_grouped
 
 
 @pytest.mark.parametrize("level", ["batch", "slice:3ms", "other"])
-def test_what_changes_no_share_is_not_said_to_be_felt(level: str) -> None:
+def test_what_changes_no_share_is_not_reported_as_in_force(level: str) -> None:
     assert ordered.effect(policy.meant(level), 0).verdict == "unknown"
 
 
-def test_a_deadline_for_bound_threads_is_refused_with_its_mend(
+def test_a_deadline_for_bound_threads_is_refused_with_its_fix(
     knob: Policy, server: subprocess.Popen[str]
 ) -> None:
     cpus = sorted(os.sched_getaffinity(0))
@@ -241,8 +241,8 @@ def test_a_deadline_for_bound_threads_is_refused_with_its_mend(
         "slice:3ms",
     ],
 )
-def test_what_is_said_is_a_level_that_means_the_same(level: str) -> None:
-    again = policy.said(policy.meant(level))
+def test_what_is_reported_is_a_level_that_means_the_same(level: str) -> None:
+    again = policy.level_text(policy.meant(level))
     assert re.fullmatch(KINDS["policy"].pattern, again)
     assert policy.meant(again) == policy.meant(level)
 
@@ -252,11 +252,11 @@ def test_attributes_survive_the_journal() -> None:
     assert Attr.of(one.text) == one
 
 
-def test_a_kernel_without_slices_is_said(tmp_path: Path) -> None:
+def test_a_kernel_without_slices_is_reported(tmp_path: Path) -> None:
     put(tmp_path, "/proc/sys/kernel/osrelease", "6.1.0-9")
     lack = policy.lacks(Asked(level="slice:3ms", tree=Tree(tmp_path)))
     assert lack is not None
-    assert "6.12" in lack.mend
+    assert "6.12" in lack.fix
 
 
 @PRIVILEGED

@@ -72,10 +72,10 @@ def give(leader: int) -> int:
     """
     changed: list[tuple[Task, Rank]] = []
     for _ in range(PASSES_MAX):
-        found = without(leader)
-        if not found:
+        result = without(leader)
+        if not result:
             return len(proc.tasks(leader))
-        for task, has in found:
+        for task, has in result:
             try:
                 os.sched_setscheduler(task.tid, POLICY, os.sched_param(PRIORITY))
             except ProcessLookupError:

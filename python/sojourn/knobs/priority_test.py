@@ -81,18 +81,18 @@ def test_a_thread_that_lost_it_is_found_and_covered_again(
     give(server.pid)
     lost = proc.tasks(server.pid)[-1]
     os.sched_setscheduler(lost.tid, os.SCHED_OTHER, os.sched_param(0))
-    ((found, has),) = priority.without(server.pid)
-    assert found.tid == lost.tid
+    ((result, has),) = priority.without(server.pid)
+    assert result.tid == lost.tid
     assert priority.name(has.policy) == "SCHED_OTHER"
     give(server.pid)
     assert priority.without(server.pid) == ()
 
 
-def test_nobody_else_is_touched(server: subprocess.Popen[str], give: Give) -> None:
-    mine = Task(pid=os.getpid(), tid=os.getpid(), name="", command="")
-    before = priority.rank(mine)
+def test_no_one_else_is_touched(server: subprocess.Popen[str], give: Give) -> None:
+    task = Task(pid=os.getpid(), tid=os.getpid(), name="", command="")
+    before = priority.rank(task)
     give(server.pid)
-    assert priority.rank(mine) == before
+    assert priority.rank(task) == before
 
 
 def test_refused_midway_leaves_no_thread_changed(

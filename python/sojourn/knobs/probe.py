@@ -180,10 +180,10 @@ class Probe:
         os.sched_setaffinity(self.pid, set(cpus))
         return self
 
-    def go(self, told: object = "") -> Self:
+    def go(self, report: object = "") -> Self:
         """Let it go on, with a word that it may have a use for."""
         assert self._made.stdin is not None  # noqa: S101  # a pipe
-        self._made.stdin.write(f"{told}\n".encode("ascii"))
+        self._made.stdin.write(f"{report}\n".encode("ascii"))
         return self
 
     def hear(self, within_s: float | None = None) -> dict[str, Any]:

@@ -4,7 +4,7 @@
     → … → remove: the kernel puts its threads into the default group by itself
 
 Intel, AMD and Arm (MPAM) speak the same files and differ in what a line of `schemata` may say;
-`info` tells. What it does is felt by what the kernel counts for the group (`mon_data`), while a
+`info` tells. What it does is measured by what the kernel counts for the group (`mon_data`), while a
 probe in it reads as much as it can. No machine with any of this was at hand: it is tested on
 made-up trees.
 """
@@ -55,7 +55,7 @@ class Resource(Knob):
 
     @abstractmethod
     def effect(self, folder: str) -> Felt:
-        """Whether it is felt in a group; about half a second."""
+        """Whether it is measured in a group; about half a second."""
 
     @property
     def _folder(self) -> str:
@@ -63,8 +63,8 @@ class Resource(Knob):
 
     def read(self) -> str:
         """Its line as it is in force, the first domain's part; "" before it was turned."""
-        found = schemata(self._on.tree, self._folder or MOUNT)
-        lines = [found[name] for name in self.resources if name in found]
+        result = schemata(self._on.tree, self._folder or MOUNT)
+        lines = [result[name] for name in self.resources if name in result]
         return next(iter(lines[0].values()), "") if lines else ""
 
     def apply(self, level: str) -> None:
@@ -76,25 +76,25 @@ class Resource(Knob):
         try:
             text = self.text(level)
             folder = join(self._on, self.name)
-            found = schemata(tree, folder)
-            lines = {name: found[name] for name in self.resources if name in found}
+            result = schemata(tree, folder)
+            lines = {name: result[name] for name in self.resources if name in result}
             self._old = self._old or lines
             for name, domains in lines.items():
                 parts = ";".join(f"{domain}={text}" for domain in domains)
                 write(tree, f"{folder}/schemata", f"{name}:{parts}\n")
         except (OSError, ValueError) as error:
-            said = tree.text(f"{MOUNT}/info/last_cmd_status") or ""
+            message = tree.text(f"{MOUNT}/info/last_cmd_status") or ""
             why = getattr(error, "strerror", None) or str(error)
             raise HostFault(
                 f"{self._on.label} cannot be given {self.name} {level}: {why}",
                 at=self._on.at(self.name),
-                fix=f"the kernel says: {said}"
-                if said not in {"", "ok"}
+                fix=f"the kernel says: {message}"
+                if message not in {"", "ok"}
                 else "see `sojourn doctor`",
             ) from None
         self._level, self._effect = level, None
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether all threads are in the group, its line reads back, and a probe felt it."""
         tree, folder = self._on.tree, self._folder
         if not self._level or not folder:
@@ -104,9 +104,11 @@ class Resource(Knob):
         if strays:
             text = ", ".join(f"{task.name} ({task.tid})" for task in strays[:3])
             return Felt(holds=False, why=f"{len(strays)} threads are not in its group: {text}")
-        found, wanted = schemata(tree, folder), self.text(self._level)
+        result, wanted = schemata(tree, folder), self.text(self._level)
         for name in self.resources:
-            off = {d: part for d, part in found.get(name, {}).items() if not _is_same(part, wanted)}
+            off = {
+                d: part for d, part in result.get(name, {}).items() if not _is_same(part, wanted)
+            }
             if off:
                 return Felt(holds=False, why=f"the kernel says {name}:{off}, not {wanted}")
         if self._effect is None:
@@ -137,19 +139,19 @@ def _is_same(part: str, wanted: str) -> bool:
 
 def schemata(tree: Tree, folder: str) -> dict[str, dict[str, str]]:
     """A group's lines: resource → domain → part."""
-    found = {}
+    results = {}
     for line in (tree.text(f"{folder}/schemata") or "").splitlines():
         name, _, rest = line.strip().partition(":")
         pairs = (part.partition("=") for part in rest.split(";"))
-        found[name] = {domain.strip(): text.strip() for domain, _, text in pairs}
-    return found
+        results[name] = {domain.strip(): text.strip() for domain, _, text in pairs}
+    return results
 
 
 def counted(tree: Tree, folder: str, what: str) -> int | None:
     """A counter of a group's `mon_data`, summed over domains; None: the CPU has none."""
     base = f"{folder}/mon_data"
-    found = [as_int(tree.text(f"{base}/{domain}/{what}")) for domain in tree.names(base)]
-    known = [value for value in found if value is not None]
+    numbers = [as_int(tree.text(f"{base}/{domain}/{what}")) for domain in tree.names(base)]
+    known = [value for value in numbers if value is not None]
     return sum(known) if known else None
 
 
@@ -246,13 +248,13 @@ def lacking(asked: Asked, resource: str) -> Lack | None:
     if not tree.exists(f"{MOUNT}/schemata"):
         known = (tree.text("/proc/filesystems") or "").split()
         if "resctrl" in known:
-            return Lack(missing="the mount of resctrl", mend=MOUNT_IT)
-        mend = "bare metal with Intel RDT, AMD QoS or Arm MPAM, and a kernel with resctrl"
-        return Lack(missing="control of cache and memory bandwidth (resctrl)", mend=mend)
+            return Lack(missing="the mount of resctrl", fix=MOUNT_IT)
+        fix = "bare metal with Intel RDT, AMD QoS or Arm MPAM, and a kernel with resctrl"
+        return Lack(missing="control of cache and memory bandwidth (resctrl)", fix=fix)
     if not tree.exists(f"{MOUNT}/info/{resource}"):
-        return Lack(missing=f"control of {resource} in this CPU", mend="another CPU")
+        return Lack(missing=f"control of {resource} in this CPU", fix="another CPU")
     no = writable.refusal(tree, MOUNT)
-    return Lack(missing=no.missing, mend=no.mend) if no else None
+    return Lack(missing=no.missing, fix=no.fix) if no else None
 
 
 UNDO = {ENTRY: undo}

@@ -76,10 +76,10 @@ class Kernel:
         name, _, parts = text.strip().partition(":")
         lines = resctrl.schemata(tree, os.path.dirname(path))  # noqa: PTH120
         lines[name] = dict(part.split("=") for part in parts.split(";"))
-        said = [
+        texts = [
             f"{n}:" + ";".join(f"{d}={p}" for d, p in each.items()) for n, each in lines.items()
         ]
-        put(self.root, path, "\n".join(said))
+        put(self.root, path, "\n".join(texts))
 
     def files(self) -> dict[str, str]:
         return {str(p): p.read_text() for p in self.root.rglob("*") if p.is_file()}
@@ -167,7 +167,7 @@ def test_a_line_is_written_for_every_domain_and_all_is_as_before(  # noqa: PLR09
         ("amd", "memory_bandwidth", "50%", "bytes a second"),
     ],
 )
-def test_what_a_cpu_does_not_take_is_said_before_and_refused(  # noqa: PLR0917  # its cases
+def test_what_a_cpu_does_not_take_is_reported_before_and_refused(  # noqa: PLR0917  # its cases
     fake: Make, book: MemoryBook, vendor: str, name: str, level: str, why: str
 ) -> None:
     kernel, on = fake(vendor)
@@ -195,7 +195,7 @@ def test_none_needs_no_resctrl_and_leaves_the_group_where_there_is_one(
     knob.apply("none")
     assert kernel.files() == before
     assert not book.open
-    assert knob.felt().holds is None
+    assert knob.verify().holds is None
 
 
 def test_two_knobs_share_a_group(fake: Make, book: MemoryBook) -> None:
@@ -217,15 +217,15 @@ def test_after_a_crash_the_group_is_removed(fake: Make, book: MemoryBook) -> Non
     before = kernel.files()
     KINDS["llc_ways"].build(on).apply("4")
     ((_, facts),) = book.open.values()
-    told = resctrl.undo(facts)
-    assert told is not None
-    assert told.is_done
+    report = resctrl.undo(facts)
+    assert report is not None
+    assert report.is_done
     assert kernel.files() == before
     assert resctrl.undo(facts) is None
     assert resctrl.undo({**facts, "folder": f"{MOUNT}/info"}) is None
 
 
-def felt_with(fake: Make, occupied: int) -> Knob:
+def knob_with(fake: Make, occupied: int) -> Knob:
     kernel, on = fake("intel")
     knob = KINDS["llc_ways"].build(on)
     knob.apply("1")
@@ -237,9 +237,9 @@ def felt_with(fake: Make, occupied: int) -> Knob:
 @pytest.mark.parametrize(
     ("occupied", "verdict"), [(2 * MB, "holds"), (16 * MB, "violated"), (0, "unknown")]
 )
-def test_ways_are_felt_by_what_is_occupied(fake: Make, occupied: int, verdict: str) -> None:
-    knob = felt_with(fake, occupied)  # one of 11 ways of two caches of 16.5 MiB: 3 MiB
-    assert knob.felt().verdict == verdict, knob.felt().why
+def test_ways_are_measured_by_what_is_occupied(fake: Make, occupied: int, verdict: str) -> None:
+    knob = knob_with(fake, occupied)  # one of 11 ways of two caches of 16.5 MiB: 3 MiB
+    assert knob.verify().verdict == verdict, knob.verify().why
 
 
 def test_a_line_that_was_changed_since_and_a_thread_that_left_are_seen(fake: Make) -> None:
@@ -248,10 +248,10 @@ def test_a_line_that_was_changed_since_and_a_thread_that_left_are_seen(fake: Mak
     knob.apply("4")
     (name,) = [n for n in kernel.tree.names(MOUNT) if n.startswith("sojourn-")]
     kernel.write(kernel.tree, f"{MOUNT}/{name}/schemata", "L3:0=7ff;1=f\n")
-    assert "not f" in knob.felt().why
-    assert knob.felt().verdict == "violated"
+    assert "not f" in knob.verify().why
+    assert knob.verify().verdict == "violated"
     put(kernel.root, f"{MOUNT}/{name}/tasks", "")
-    assert "not in its group" in knob.felt().why
+    assert "not in its group" in knob.verify().why
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def test_a_line_that_was_changed_since_and_a_thread_that_left_are_seen(fake: Mak
 def test_bandwidth_is_judged_both_ways(
     level: str, outside: float, inside: float, counted: float | None, verdict: str
 ) -> None:
-    told = None if counted is None else counted * GB
-    felt = memory_bandwidth.judge(level, outside * GB, inside * GB, told)
-    assert felt.verdict == verdict
+    report = None if counted is None else counted * GB
+    effect = memory_bandwidth.judge(level, outside * GB, inside * GB, report)
+    assert effect.verdict == verdict
 
 
 def test_a_probe_outside_and_inside_is_compared(
@@ -283,20 +283,20 @@ def test_a_probe_outside_and_inside_is_compared(
     monkeypatch.setattr(
         memory_bandwidth, "streamed", lambda tree, folder: (9e9 if folder else 10e9, None)
     )
-    assert knob.felt().verdict == "violated"
-    assert "the cap had no effect" in knob.felt().why
+    assert knob.verify().verdict == "violated"
+    assert "the cap had no effect" in knob.verify().why
 
 
-def test_what_a_machine_lacks_is_said_with_its_mend(tmp_path: Path) -> None:
+def test_what_a_machine_lacks_is_reported_with_its_fix(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     for name, level in (("llc_ways", "4"), ("memory_bandwidth", "50%")):
         lack = KINDS[name].lacks(Asked(level=level, tree=tree))
         assert lack is not None
-        assert "bare metal" in lack.mend
+        assert "bare metal" in lack.fix
     put(tmp_path, "/proc/filesystems", "nodev\tresctrl")
     lack = KINDS["llc_ways"].lacks(Asked(level="4", tree=tree))
     assert lack is not None
-    assert "mount -t resctrl" in lack.mend
+    assert "mount -t resctrl" in lack.fix
     put(tmp_path, f"{MOUNT}/schemata", "MB:0=100")
     lack = KINDS["llc_ways"].lacks(Asked(level="4", tree=tree))
     assert lack is not None

@@ -5,7 +5,7 @@ to others: with it the softirq work of a service can be put beside its threads o
 the queues of a card would. Only on loopback: the receive queue of a service in a network namespace
 of its own is not seen from outside. (XPS needs several transmit queues, which loopback has not.)
 
-It is felt by datagrams that are sent from a CPU that is not among these.
+It is measured by datagrams that are sent from a CPU that is not among these.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class Rps(Machine):
         before = processed(self._on.tree)
         _send_from(others[0])
         until = time.monotonic() + TAKEN_S_MAX  # a CPU that is busy takes them in when it can
-        while (felt := self._judged(before, wanted, others[0])).holds is not True and (
+        while (the_effect := self._judged(before, wanted, others[0])).holds is not True and (
             time.monotonic() < until
         ):
             time.sleep(0.01)
-        return felt
+        return the_effect
 
     def _judged(self, before: Mapping[int, int], wanted: Sequence[int], sender: int) -> Felt:
         now = processed(self._on.tree)
@@ -77,7 +77,7 @@ def judge(wanted: Sequence[int], sender: int, taken: dict[int, int]) -> Felt:
     """Whether packets that were sent elsewhere were taken in by the CPUs that should.
 
     Not steered, all of them are taken in by the CPU that sent them: fewer there than were sent is
-    the proof that they were. With so much traffic of others beside them nothing can be told.
+    the proof that they were. With so much traffic of others beside them nothing can be reported.
 
     Args:
         wanted: CPUs.
@@ -123,9 +123,9 @@ def _online(tree: Tree) -> tuple[int, ...]:
 def lacks(asked: Asked) -> Lack | None:
     """A kernel that steers, and a place that it is seen from."""
     if asked.place != LOCAL:
-        return Lack(missing=f"a view of the queues of place {asked.place}", mend='place = "local"')
+        return Lack(missing=f"a view of the queues of place {asked.place}", fix='place = "local"')
     if not asked.tree.exists(PATH):
-        return Lack(missing="receive packet steering", mend="a kernel with CONFIG_RPS")
+        return Lack(missing="receive packet steering", fix="a kernel with CONFIG_RPS")
     return unwritable(asked, files(asked.level), kind=settings.FILE)
 
 

@@ -12,7 +12,7 @@ CONFIG_RT_GROUP_SCHED. There a group without a budget takes no real-time thread,
 before the policy. What all groups have together must fit into the kernel's own limit (950 of 1000
 ms), so what a service has by load is let go between two points.
 
-It is felt by a burner in the same group at the lowest real-time priority.
+It is measured by a burner in the same group at the lowest real-time priority.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RELEASED_S_MAX = 1.0  # a group that is gone counts until the kernel has let go 
 FLOOR = 0.005  # between two points: several that wait fit beside what is measured
 WINDOW_S = 0.5
 SLACK = 0.03  # of the window: what is charged a tick late
-TELLING = 0.85  # a share from which on nothing could be felt
+TELLING = 0.85  # a share from which on nothing could be in force
 TIME = r"\d+(\.\d+)?(us|ms|s)"
 
 #: Runtime and period, us.
@@ -59,11 +59,11 @@ class RtQuota(Limit):
 
     def value(self, level: str) -> Value:
         """Runtime and period of a level, us; ValueError if it is longer than its period."""
-        given, _, text = level.partition("/")
+        inputs, _, text = level.partition("/")
         period = _us(text)
-        if given == BY_LOAD:
+        if inputs == BY_LOAD:
             return round(self._share * period), period
-        runtime = round(float(given[:-1]) / 100 * period) if given.endswith("%") else _us(given)
+        runtime = round(float(inputs[:-1]) / 100 * period) if inputs.endswith("%") else _us(inputs)
         if not 0 < runtime <= period:
             raise ValueError("a runtime is more than 0 and no more than its period")
         return runtime, period
@@ -72,14 +72,14 @@ class RtQuota(Limit):
         """As it would be typed; "none" of a group that has no budget."""
         return f"{value[0]}us/{value[1]}us" if value[0] else NONE
 
-    def found(self, group: Group) -> Value:
+    def read_back(self, group: Group) -> Value:
         """What the group's files say."""
         return int(group.text(RUNTIME) or 0), int(group.text(PERIOD) or 0)
 
     def files(self, value: Value, group: Group) -> Sequence[tuple[str, str]]:
         """The period first where it changes, with no budget: every step must be allowed."""
         runtime, period = value
-        now, same = self.found(group)
+        now, same = self.read_back(group)
         steps = [(RUNTIME, "0")] if now and same != period else []
         steps += [(PERIOD, str(period))] if same != period else []
         return [*steps, (RUNTIME, str(runtime))]
@@ -145,12 +145,12 @@ def lacks(asked: Asked) -> Lack | None:
         return None
     if lack := groups.lacking(asked, CONTROLLER):
         return lack
-    found = groups.find(asked.tree, CONTROLLER)
-    text = asked.tree.text(f"{found.mount}/{RUNTIME}") if found and found.version == 1 else None
+    result = groups.find(asked.tree, CONTROLLER)
+    text = asked.tree.text(f"{result.mount}/{RUNTIME}") if result and result.version == 1 else None
     if text is None:
         return Lack(
             missing="a CPU budget for real-time threads (cpu.rt_runtime_us)",
-            mend="a kernel with CONFIG_RT_GROUP_SCHED, and the controller cpu in version 1",
+            fix="a kernel with CONFIG_RT_GROUP_SCHED, and the controller cpu in version 1",
         )
     return None
 

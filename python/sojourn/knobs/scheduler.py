@@ -1,4 +1,4 @@
-"""A scheduler of sched_ext: a program that stands in for the kernel's own as long as it runs.
+"""A scheduler of sched_ext: a program that replaces the kernel's own as long as it runs.
 
     bvt                       sojourn-sched, everybody equal: plain fair
     bvt,warp=5ms,weight=4     this service goes first, and has four times the share of others (L26)
@@ -36,7 +36,7 @@ SHARED = ("allowance", "credit")
 #: Of a class, as its job takes them.
 OWN = ("warp", "limit")
 WEIGHT_USUAL = 100
-#: What a public scheduler must be told before it schedules.
+#: What a public scheduler must be reported before it schedules.
 WORDS: Mapping[str, Sequence[str]] = {"scx_layered": ("--run-example",)}
 FORCE_S_MAX = 30.0  # all tasks of the machine are switched one by one
 LOOK_S = 0.02
@@ -57,8 +57,8 @@ class State:
 
 def state(tree: Tree) -> State | None:
     """What is in force; None where the kernel has no sched_ext."""
-    told = tree.text(f"{FOLDER}/state")
-    return None if told is None else State(told, tree.text(f"{FOLDER}/root/ops") or "")
+    report = tree.text(f"{FOLDER}/state")
+    return None if report is None else State(report, tree.text(f"{FOLDER}/root/ops") or "")
 
 
 def is_one(level: str) -> bool:
@@ -178,14 +178,14 @@ class Scheduler:
             _REIGN.again()
             raise
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether its program runs and the kernel says that it is in force."""
         now, level = state(self._on.tree), self.level
         ended = _REIGN.process.poll() if _REIGN.process else None
-        said = now.text if now else "the kernel has no sched_ext"
+        text = now.text if now else "the kernel has no sched_ext"
         if ended is not None:
-            return Felt(holds=False, why=f"{program_of(level)} {ended.text}; {said}")
-        return Felt(holds=is_in_force(level, self._on.tree), why=said)
+            return Felt(holds=False, why=f"{program_of(level)} {ended.text}; {text}")
+        return Felt(holds=is_in_force(level, self._on.tree), why=text)
 
     def restore(self) -> None:
         """Leave it; with the last service it goes out of force."""
@@ -196,15 +196,15 @@ class Scheduler:
         _REIGN.again()
 
 
-def differ(mine: str, other: str) -> str:
+def differ(own: str, other: str) -> str:
     """Why two services cannot have these levels at once; "" if they can.
 
     >>> differ("bvt,warp=5ms", "bvt"), differ("bvt", "scx_lavd")
     ('', 'there can be one scheduler on a machine')
     """
-    if program_of(mine) != program_of(other):
+    if program_of(own) != program_of(other):
         return "there can be one scheduler on a machine"
-    off = [key for key in SHARED if options(mine).get(key) != options(other).get(key)]
+    off = [key for key in SHARED if options(own).get(key) != options(other).get(key)]
     return f"both must have the same {off[0]}" if off else ""
 
 
@@ -216,7 +216,7 @@ def command(wanted: Sequence[tuple[str, int, str]]) -> tuple[str, ...]:
     """
     level = wanted[0][2]
     name = program_of(level)
-    path = str(programs.find(name, fix=mend(name)))
+    path = str(programs.find(name, fix=fix_for(name)))
     if name != PROGRAM:
         return (path, *WORDS.get(name, ()))
     shared = {key: value for key, value in options(level).items() if key in SHARED}
@@ -226,14 +226,14 @@ def command(wanted: Sequence[tuple[str, int, str]]) -> tuple[str, ...]:
 
 def a_class(label: str, leader: int, level: str) -> dict[str, Any]:
     """A service as a class of `sojourn-sched`'s job: all processes of its session."""
-    told = options(level)
-    own = {key: value for key, value in told.items() if key in OWN}
-    weight = float(told.get("weight", 1)) * WEIGHT_USUAL
+    report = options(level)
+    own = {key: value for key, value in report.items() if key in OWN}
+    weight = float(report.get("weight", 1)) * WEIGHT_USUAL
     pids = [member.pid for member in proc.session(leader)]
     return {"name": label, "pids": pids, "weight": weight, **own}
 
 
-def mend(name: str) -> str:
+def fix_for(name: str) -> str:
     """What installs the program of a scheduler."""
     if name == PROGRAM:
         return "install what `scripts/setup --bpf` names, and run `make build`"
@@ -241,21 +241,21 @@ def mend(name: str) -> str:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A kernel with sched_ext where nobody else's scheduler is in force, rights, its program."""
+    """A kernel with sched_ext where no one else's scheduler is in force, rights, its program."""
     now, name = state(asked.tree), program_of(asked.level)
     if now is None:
         mended = (
             "boot a kernel with CONFIG_SCHED_CLASS_EXT=y, 6.13 or later (Debian's cloud kernels "
             'have it from 6.18 on), or give a level that needs none, such as "slice:3ms"'
         )
-        return Lack(missing=f"sched_ext in this kernel ({FOLDER})", mend=mended)
+        return Lack(missing=f"sched_ext in this kernel ({FOLDER})", fix=mended)
     if now.state != "disabled" and not _REIGN.wanted:
         who = now.name or "a scheduler"
-        return Lack(missing=f"room for a scheduler ({who} is in force)", mend=f"end {who}")
+        return Lack(missing=f"room for a scheduler ({who} is in force)", fix=f"end {who}")
     if os.geteuid() != 0:
-        return Lack(missing="the right to load a scheduler", mend="run as root (sudo)")
+        return Lack(missing="the right to load a scheduler", fix="run as root (sudo)")
     if programs.maybe(name) is None:
-        return Lack(missing=f"the program {name}", mend=mend(name))
+        return Lack(missing=f"the program {name}", fix=fix_for(name))
     return None
 
 

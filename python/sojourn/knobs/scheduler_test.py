@@ -66,8 +66,8 @@ def test_it_is_in_force_until_it_is_put_back(machine: Path) -> None:
     (web,) = job["classes"]
     assert (web["name"], web["weight"], web["warp"]) == ("web", 400.0, "5ms")
     assert set(web["pids"]) <= {member.pid for member in proc.session(os.getsid(0))}
-    assert knob.felt().verdict == "holds"
-    assert "sojourn_bvt" in knob.felt().why
+    assert knob.verify().verdict == "holds"
+    assert "sojourn_bvt" in knob.verify().why
     assert (knob.by, knob.read()) == (
         "sched_ext (sojourn-sched)",
         "bvt,warp=5ms,weight=4,credit=12ms",
@@ -90,10 +90,10 @@ def test_services_share_it_and_must_agree(machine: Path) -> None:
     db.apply("bvt,warp=5ms")
     names = [[one["name"] for one in job["classes"]] for job in asked(machine)]
     assert names == [["web"], ["web", "db"]]
-    assert (web.felt().verdict, db.felt().verdict) == ("holds", "holds")
+    assert (web.verify().verdict, db.verify().verdict) == ("holds", "holds")
     web.restore()
     assert [one["name"] for one in asked(machine)[-1]["classes"]] == ["db"]
-    assert db.felt().verdict == "holds"
+    assert db.verify().verdict == "holds"
     db.restore()
     assert not book.open
 
@@ -106,12 +106,12 @@ def test_one_that_was_killed_is_no_longer_in_force(machine: Path) -> None:
     os.kill(running.pid, signal.SIGKILL)
     assert running.poll(10) is not None
     put(machine, f"{scheduler.FOLDER}/state", "disabled")  # as the kernel does
-    assert knob.felt().verdict == "violated"
-    assert "was killed by SIGKILL" in knob.felt().why
+    assert knob.verify().verdict == "violated"
+    assert "was killed by SIGKILL" in knob.verify().why
     knob.restore()
 
 
-def test_one_that_refuses_is_told_with_its_words(machine: Path) -> None:
+def test_one_that_refuses_is_reported_with_its_words(machine: Path) -> None:
     (machine / "refuses").touch()
     knob = a_knob(machine, "web", MemoryBook())
     with pytest.raises(HostFault, match="exit status 2, saying: error: not today"):
@@ -122,10 +122,10 @@ def test_one_that_refuses_is_told_with_its_words(machine: Path) -> None:
         knob.apply("bvt")
 
 
-def test_what_a_machine_lacks_is_said(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_machine_lacks_is_reported(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lack(level: str, tree: Path) -> str:
-        found = KINDS["policy"].lacks(Asked(level=level, tree=Tree(tree)))
-        return f"{found.missing}; {found.mend}" if found else ""
+        result = KINDS["policy"].lacks(Asked(level=level, tree=Tree(tree)))
+        return f"{result.missing}; {result.fix}" if result else ""
 
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "CONFIG_SCHED_CLASS_EXT" in lack("bvt", machine / "another")

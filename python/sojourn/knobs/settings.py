@@ -1,6 +1,6 @@
 """Settings of the machine that the lab changes on request, each as text before and after.
 
-A setting knows how it is read, where it stands, what it was and what the lab made of it, and so it
+A setting knows how it is read, where it is, what it was and what the lab made of it, and so it
 can be put back by whoever finds it in a journal. It is put back only where it still is what the lab
 made of it: what somebody else has set since is theirs.
 
@@ -52,7 +52,7 @@ class Setting:
     start_ticks: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """As it stands in the journal."""
+        """As it is written in the journal."""
         return asdict(self)
 
     @classmethod
@@ -74,12 +74,12 @@ class Way(NamedTuple):
     write: Callable[[Setting, str, Tree], None]
 
 
-def note(book: Book, found: Sequence[Setting], *, at_ticks: int = 0, root: str = "/") -> int:
+def note(book: Book, settings: Sequence[Setting], *, at_ticks: int = 0, root: str = "/") -> int:
     """Write settings into the book, before they are changed.
 
     Args:
         book: of what must be undone.
-        found: what is about to be set.
+        settings: what is about to be set.
         at_ticks: when, clock ticks after boot: what the threads among them start from then on
             inherits their CPUs, and is put back with them; 0: it ends with them.
         root: below which files lie.
@@ -87,8 +87,8 @@ def note(book: Book, found: Sequence[Setting], *, at_ticks: int = 0, root: str =
     Returns:
         Number of the entry.
     """
-    told = [setting.as_json() for setting in found]
-    return book.note("settings", settings=told, at_ticks=at_ticks, root=root)
+    reports = [setting.as_json() for setting in settings]
+    return book.note("settings", settings=reports, at_ticks=at_ticks, root=root)
 
 
 def read(setting: Setting, tree: Tree) -> str | None:
@@ -111,14 +111,14 @@ def change(setting: Setting, level: str, tree: Tree) -> str:
         WAYS[setting.kind].write(setting, level, tree)
     except OSError as error:
         return error.strerror or "refused"
-    found = read(setting, tree)
-    if found in (None, level):
+    text = read(setting, tree)
+    if text in (None, level):
         return ""
-    if found == now:
+    if text == now:
         return "without effect"
     with contextlib.suppress(OSError):
         WAYS[setting.kind].write(setting, now, tree)
-    return f"the kernel made {found} of it"
+    return f"the kernel made {text} of it"
 
 
 def put_back(setting: Setting, tree: Tree) -> str:

@@ -2,7 +2,7 @@
 
 For the whole machine: switched off, every second hyper-thread goes offline, and what was pinned to
 it runs elsewhere; switched on again, such pins are not remembered by the kernel. To place threads
-on siblings, or apart, use `cpuset`. It is felt by what is online: no core has a second thread.
+on siblings, or apart, use `cpuset`. It is measured by what is online: no core has a second thread.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def siblings_max(tree: Tree) -> int:
 
 def lacks(asked: Asked) -> Lack | None:
     """Hyper-threads that can be switched, and the right to do it."""
-    said = asked.tree.text(PATH)
-    if said in SWITCHES:
+    text = asked.tree.text(PATH)
+    if text in SWITCHES:
         return unwritable(asked, [(PATH, asked.level)])
-    mend = "" if said in ("notsupported", None) else "boot without nosmt=force"
-    return Lack(missing="hyper-threads that can be switched", mend=mend)
+    fix = "" if text in ("notsupported", None) else "boot without nosmt=force"
+    return Lack(missing="hyper-threads that can be switched", fix=fix)
 
 
 KIND = KnobKind(

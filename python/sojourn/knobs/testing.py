@@ -1,4 +1,4 @@
-"""For tests of knobs: a book in memory, and made-up kernels of which files are kept in a folder.
+"""For tests of knobs: a book in memory, and made-up kernels of which files are stored in a folder.
 
 What a kernel of control groups version 2 or of resctrl does when its files are written is modelled
 after its documentation (cgroup-v2.rst, resctrl.rst): no machine with them was at hand.
@@ -102,7 +102,7 @@ class FakeV2:
         self._fill(folder, tree.text(f"{os.path.dirname(folder)}/cgroup.subtree_control") or "")  # noqa: PTH120
 
     def rmdir(self, tree: Tree, folder: str) -> None:
-        """A group goes only when nobody and nothing is in it."""
+        """A group goes only when no one and nothing is in it."""
         path = tree.path(folder)
         if not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -120,9 +120,9 @@ class FakeV2:
         elif name == "cgroup.subtree_control":
             self._hand_on(tree, folder, text)
         else:
-            put(self.root, path, self._kept(tree, path, text))
+            put(self.root, path, self._stored(tree, path, text))
 
-    def _kept(self, tree: Tree, path: str, text: str) -> str:
+    def _stored(self, tree: Tree, path: str, text: str) -> str:
         """The file's own form of what was written."""
         if path.endswith("io.max"):
             disk, *limits = text.split()

@@ -1,6 +1,6 @@
 """Transparent huge pages: always, where a program asks for them (madvise), or never.
 
-For the whole machine: a process can only refuse them for itself (prctl), and nobody can do that for
+For the whole machine: a process can only refuse them for itself (prctl), and no one can do that for
 it from outside. What a service holds in huge pages already stays there. It is felt by a probe that
 touches memory with and without asking for huge pages.
 """
@@ -62,7 +62,7 @@ def lacks(asked: Asked) -> Lack | None:
     """A kernel that has them, and lets them be set."""
     if asked.tree.exists(PATH):
         return unwritable(asked, [(PATH, asked.level)], kind=CHOICE)
-    return Lack(missing="transparent huge pages", mend="a kernel with CONFIG_TRANSPARENT_HUGEPAGE")
+    return Lack(missing="transparent huge pages", fix="a kernel with CONFIG_TRANSPARENT_HUGEPAGE")
 
 
 KIND = KnobKind(

@@ -76,25 +76,25 @@ def test_a_knob_says_before_the_run_which_mount_is_read_only(name: str, tmp_path
     lack = KINDS[name].lacks(Asked(level=level, tree=tree(tmp_path / "b", name, is_closed=True)))
     assert lack is not None
     assert "is mounted read-only" in lack.missing
-    assert any(f"remount,rw {path}" in lack.mend for path in CLOSED)
-    assert "as root" not in lack.mend
+    assert any(f"remount,rw {path}" in lack.fix for path in CLOSED)
+    assert "as root" not in lack.fix
 
 
 @pytest.mark.parametrize(
     ("name", "level"), [("thp", "madvise"), ("busy_poll", "0us"), ("smt", "on"), ("rps", "none")]
 )
 def test_a_level_that_is_in_force_already_can_be_had(name: str, level: str, tmp_path: Path) -> None:
-    found = tree(tmp_path, name, is_closed=True)
-    assert KINDS[name].lacks(Asked(level=level, tree=found)) is None
+    result = tree(tmp_path, name, is_closed=True)
+    assert KINDS[name].lacks(Asked(level=level, tree=result)) is None
 
 
 def test_one_interrupt_that_can_be_moved_is_enough(tmp_path: Path) -> None:
-    found = tree(tmp_path, "irq", is_closed=False)
+    result = tree(tmp_path, "irq", is_closed=False)
     text = (tmp_path / "proc/self/mountinfo").read_text()
     one = "8 0 0:8 / /proc/irq/9 ro - x x rw\n"
     (tmp_path / "proc/self/mountinfo").write_text(text + one)
-    assert writable.read_only(found, "/proc/irq/9/smp_affinity_list") == "/proc/irq/9"
-    assert KINDS["irq"].lacks(Asked(level="0", tree=found)) is None
+    assert writable.read_only(result, "/proc/irq/9/smp_affinity_list") == "/proc/irq/9"
+    assert KINDS["irq"].lacks(Asked(level="0", tree=result)) is None
 
 
 def test_the_innermost_and_latest_mount_decides(tmp_path: Path) -> None:
@@ -132,16 +132,16 @@ def test_groups_of_version_1_are_closed_where_each_of_their_mounts_is(tmp_path: 
 def test_an_ability_names_the_mount_also_to_root(ability: str, tmp_path: Path) -> None:
     facts = host.read(testing.write(MACHINES["container"], tmp_path))
     assert facts.rights.is_root
-    found = {one.name: one for one in host.doctor(facts).abilities}[ability]
-    assert "/sys/fs/cgroup (it is mounted read-only)" in found.missing
-    assert found.mend == writable.ON_HOST
+    result = {one.name: one for one in host.doctor(facts).abilities}[ability]
+    assert "/sys/fs/cgroup (it is mounted read-only)" in result.missing
+    assert result.mend == writable.ON_HOST
 
 
 INSIDE = """
 from sojourn.knobs import KINDS, Asked
 for name, level in (("thp", "{thp}"), ("busy_poll", "7us"), ("cpu_quota", "50%")):
     lack = KINDS[name].lacks(Asked(level=level))
-    print(name, "|", lack.missing if lack else "", "|", lack.mend if lack else "")
+    print(name, "|", lack.missing if lack else "", "|", lack.fix if lack else "")
 """
 
 
@@ -168,12 +168,12 @@ def test_on_this_machine_with_its_mounts_made_read_only(tmp_path: Path) -> None:
     if done.returncode == 77:
         pytest.skip(f"mounts cannot be made read-only here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
-    told = [line.split(" | ") for line in done.stdout.splitlines()]
-    seen = [line for line in told if Tree().exists(FILE_OF[line[0]])]
+    reports = [line.split(" | ") for line in done.stdout.splitlines()]
+    seen = [line for line in reports if Tree().exists(FILE_OF[line[0]])]
     assert seen, done.stdout
-    for _, missing, mend in seen:
+    for _, missing, fix in seen:
         assert "is mounted read-only" in missing, done.stdout
-        assert "as root" not in mend, done.stdout
+        assert "as root" not in fix, done.stdout
 
 
 FILE_OF = {"thp": thp.PATH, "busy_poll": busy_poll.READ, "cpu_quota": "/sys/fs/cgroup"}

@@ -35,10 +35,10 @@ def read(folder: Path, text: str) -> configs.Config:
 
 
 def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
-    found = read(tmp_path, GOOD)
-    assert (found.every_ms, found.constants["rest_s"], found.service()) == (50, 60.0, "web")
-    assert found.groups["web"].target_ns == 1e6
-    assert found.groups["batch"].pid == 4711
+    text = read(tmp_path, GOOD)
+    assert (text.every_ms, text.constants["rest_s"], text.service()) == (50, 60.0, "web")
+    assert text.groups["web"].target_ns == 1e6
+    assert text.groups["batch"].pid == 4711
 
 
 @pytest.mark.parametrize(

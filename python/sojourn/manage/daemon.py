@@ -271,7 +271,7 @@ class Manager:
         return f"it used {use:.2f} CPUs for {BITES_S:g} s where {quota:.2f} are allowed"
 
     def _fail_safe(self, why: str) -> None:
-        """Safe caps for all best-effort groups; said once."""
+        """Safe caps for all best-effort groups; reported once."""
         if self.book is not None:
             refused = {name: one.cap() for name, one in self.groups.items()}
         else:

@@ -196,8 +196,8 @@ def test_a_quota_that_does_not_bite_is_noticed(here: Stand) -> None:
     one = Managed("batch", config.groups["batch"], (0, 1), testing.TREE)
     one.allocation = Allocation(quota=0.3)
     uses = [(10.0, 0.9), (11.0, 0.2), (12.0, 0.9), (13.0, 0.9), (14.5, 0.9)]
-    found = [manager._exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses]
-    assert found == ["", "", "", "", "it used 0.90 CPUs for 2 s where 0.30 are allowed"]
+    results = [manager._exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses]
+    assert results == ["", "", "", "", "it used 0.90 CPUs for 2 s where 0.30 are allowed"]
 
 
 def test_a_second_manager_of_a_group_is_refused_and_the_first_is_not_disturbed(
@@ -249,8 +249,8 @@ def alone(
         assert {*quotas} == {SAFE}, "best-effort groups are capped while it measures"
         assert {*after} <= {None}, "then they have what they had"
     (line,) = [line for line in here.events() if line["event"] == "alone"]
-    found: dict[str, Any] = line["services"]["web"]
-    return found
+    results: dict[str, Any] = line["services"]["web"]
+    return results
 
 
 def noting(real: Callable[..., Any], note: Callable[[], object]) -> Callable[..., Any]:
@@ -340,7 +340,7 @@ def test_a_reload_changes_the_rule_and_the_safe_cap_and_leaves_levels(
         ("audit.jsonl", "audit2.jsonl", "audit cannot change"),
     ],
 )
-def test_a_reload_that_is_wrong_leaves_the_old_one_in_force_and_is_said(
+def test_a_reload_that_is_wrong_leaves_the_old_one_in_force_and_is_reported(
     here: Stand, old: str, new: str, says: str
 ) -> None:
     before = here.snapshot()

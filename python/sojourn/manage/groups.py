@@ -73,15 +73,15 @@ class Managed:
         """Whether the group, or the process, still is."""
         if self.spec.pid:
             return bool(proc.family(self.spec.pid))
-        found = self.cpu or self.cpuset
-        return found is not None and self.tree.exists(found.folder)
+        cpu = self.cpu or self.cpuset
+        return cpu is not None and self.tree.exists(cpu.folder)
 
     def pids(self) -> tuple[int, ...]:
         """Numbers of the processes in it."""
         if self.spec.pid:
             return tuple(one.pid for one in proc.family(self.spec.pid))
-        found = self.cpu or self.cpuset
-        text = found.text("cgroup.procs") if found else ""
+        cpu = self.cpu or self.cpuset
+        text = cpu.text("cgroup.procs") if cpu else ""
         return tuple(int(word) for word in text.split() if word.isdigit())
 
     def find(self) -> None:
@@ -93,7 +93,7 @@ class Managed:
         self.cpu, self.cpuset = self._named("cpu"), self._named("cpuset")
         if self.cpu is None and self.cpuset is None:
             raise self._absent(f"there is no control group {self.spec.cgroup}")
-        if self.cpu is not None and self._limit(CpuQuota).found(self.cpu)[2]:
+        if self.cpu is not None and self._limit(CpuQuota).read_back(self.cpu)[2]:
             raise self._absent("its quota has a burst, which is not supported")
         self.allocation = self.read()
 
@@ -102,18 +102,18 @@ class Managed:
         return HostFault(what, at=f"groups.{self.name}", fix=fix)
 
     def _named(self, controller: str) -> knob_groups.Group | None:
-        found = knob_groups.find(self.tree, controller)
-        if found is None:
+        result = knob_groups.find(self.tree, controller)
+        if result is None:
             return None
-        folder = posixpath.join(found.mount, self.spec.cgroup.lstrip("/"))
+        folder = posixpath.join(result.mount, self.spec.cgroup.lstrip("/"))
         if not self.tree.exists(f"{folder}/cgroup.procs"):
             return None
-        if found.version == 2 and controller not in (
+        if result.version == 2 and controller not in (
             (self.tree.text(f"{folder}/cgroup.controllers") or "").split()
         ):
             return None
         return knob_groups.Group(
-            tree=self.tree, hierarchy=found, folder=folder, home=folder, entry=0
+            tree=self.tree, hierarchy=result, folder=folder, home=folder, entry=0
         )
 
     def can(self) -> set[str]:
@@ -166,10 +166,10 @@ class Managed:
         """What is in force, read back."""
         quota, weight, idle, cores = None, 100, False, None
         if self.cpu is not None:
-            quota_us, period_us, _ = self._limit(CpuQuota).found(self.cpu)
+            quota_us, period_us, _ = self._limit(CpuQuota).read_back(self.cpu)
             quota = None if quota_us is None else quota_us / period_us
-            idle = bool(self._limit(CpuIdle).found(self.cpu))
-            weight = 100 if idle else max(1, self._limit(CpuWeight).found(self.cpu))
+            idle = bool(self._limit(CpuIdle).read_back(self.cpu))
+            weight = 100 if idle else max(1, self._limit(CpuWeight).read_back(self.cpu))
         if self.cpuset is not None:
             own = cpu_list(self.cpuset.text(CPUSET))
             cores = None if not own or {*own} >= {*self.cpus} else len({*own} & {*self.cpus})
@@ -205,19 +205,23 @@ class Managed:
 
     def lies(self) -> str:
         """Where what was set does not read back; "": all of it does."""
-        found, told = self.read(), self.allocation
+        text, allocation = self.read(), self.allocation
         if self.cpu is not None:
-            period = self._limit(CpuQuota).found(self.cpu)[1]
-            wanted = self._quota_us(self._quota_of(told), period)
-            now = self._quota_us(found.quota, period)
+            period = self._limit(CpuQuota).read_back(self.cpu)[1]
+            wanted = self._quota_us(self._quota_of(allocation), period)
+            now = self._quota_us(text.quota, period)
             if wanted != now:
                 return f"quota was set to {_text(wanted)} us and reads {_text(now)} us"
-            if told.idle != found.idle:
-                return f"cpu.idle was set to {told.idle:d} and reads {found.idle:d}"
-            if not told.idle and told.weight != found.weight:
-                return f"weight was set to {told.weight} and reads {found.weight}"
-        if self.cpuset is not None and told.cores and told.cores != (found.cores or len(self.cpus)):
-            return f"{told.cores} cores were set, and cpuset.cpus has {found.cores}"
+            if allocation.idle != text.idle:
+                return f"cpu.idle was set to {allocation.idle:d} and reads {text.idle:d}"
+            if not allocation.idle and allocation.weight != text.weight:
+                return f"weight was set to {allocation.weight} and reads {text.weight}"
+        if (
+            self.cpuset is not None
+            and allocation.cores
+            and allocation.cores != (text.cores or len(self.cpus))
+        ):
+            return f"{allocation.cores} cores were set, and cpuset.cpus has {text.cores}"
         return ""
 
     def restore(self) -> list[str]:
@@ -267,8 +271,8 @@ class Managed:
         if wanted.cores == 0:
             return []  # no CPU at all: by its quota
         count = len(self.cpus) if wanted.cores is None else min(wanted.cores, len(self.cpus))
-        mine = self.cpus[-count:] if self.is_best_effort else self.cpus[:count]
-        return [(f"{self.cpuset.folder}/{CPUSET}", cpu_text(mine))]
+        own = self.cpus[-count:] if self.is_best_effort else self.cpus[:count]
+        return [(f"{self.cpuset.folder}/{CPUSET}", cpu_text(own))]
 
     def _quota_of(self, wanted: Allocation) -> float | None:
         return OFF_CPUS if wanted.cores == 0 else wanted.quota
@@ -276,9 +280,9 @@ class Managed:
     def _quota_steps(self, quota: float | None, *, is_forced: bool = False) -> list[Step]:
         if self.cpu is None:
             return []
-        found, period, _ = self._limit(CpuQuota).found(self.cpu)
+        result, period, _ = self._limit(CpuQuota).read_back(self.cpu)
         wanted = self._quota_us(quota, period)
-        if found == wanted and not is_forced:
+        if result == wanted and not is_forced:
             return []
         if self.cpu.version == 1:  # the period stays, so there is one file to write
             return [(f"{self.cpu.folder}/cpu.cfs_quota_us", str(-1 if wanted is None else wanted))]
@@ -290,8 +294,8 @@ class Managed:
 
     def _files(self, kind: type[Limit], value: Any) -> list[Step]:
         assert self.cpu is not None  # noqa: S101  # asked before
-        found: Sequence[Step] = self._limit(kind).files(value, self.cpu)
-        return [(f"{self.cpu.folder}/{name}", text) for name, text in found]
+        steps: Sequence[Step] = self._limit(kind).files(value, self.cpu)
+        return [(f"{self.cpu.folder}/{name}", text) for name, text in steps]
 
     def _write(self, knob: str, step: Step) -> None:
         path, text = step
@@ -308,21 +312,21 @@ class Managed:
         """
         name, usual = ("cpu.shares", "1024") if group.version == 1 else ("cpu.weight", "100")
         path = f"{group.folder}/{name}"
-        if path not in self._entries and not self._limit(CpuIdle).found(group):
+        if path not in self._entries and not self._limit(CpuIdle).read_back(group):
             self._note(path, [(path, usual)])
 
     def _note(self, key: str, steps: Sequence[Step]) -> None:
         """Note what is about to be written; the note before, of the same file, is crossed out."""
         if self._book is None:
             raise ValueError("it was not taken")
-        found = []
+        results = []
         for path, text in steps:
             old = self._old.setdefault(path, self.tree.text(path) or "")
             self._made.setdefault(path, set()).add(text)
             what = f"{posixpath.basename(path)} of {self.name}"
-            found.append(Setting(kind=TEXT, what=what, path=path, old=old, new=text))
+            results.append(Setting(kind=TEXT, what=what, path=path, old=old, new=text))
         before = self._entries.pop(key, None)
-        self._entries[key] = settings.note(self._book, found, root=str(self.tree.root))
+        self._entries[key] = settings.note(self._book, results, root=str(self.tree.root))
         if before is not None:
             self._book.undone(before)
 

@@ -22,11 +22,11 @@ class Guard:
 
     def __init__(self, caps: Sequence[Step], paused_s: float) -> None:
         """Start it; RunFault if it does not answer."""
-        self._mine, theirs = socket.socketpair()
-        with theirs:
+        self._mine, others = socket.socketpair()
+        with others:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-I", "-S", str(SCRIPT), str(others.fileno())],
+                pass_fds=[others.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )

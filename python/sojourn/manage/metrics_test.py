@@ -103,7 +103,7 @@ def test_a_client_that_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
             assert mute.recv(100) == b""
 
 
-def test_clients_that_say_nothing_keep_nobody_waiting_and_the_oldest_go(
+def test_clients_that_say_nothing_keep_no_one_waiting_and_the_oldest_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(metrics, "REQUEST_S", 60.0)
@@ -123,7 +123,7 @@ def test_clients_that_say_nothing_keep_nobody_waiting_and_the_oldest_go(
 
 
 @pytest.mark.parametrize("address", ["\udcff:9123", "a\0:1", "::1:0"])
-def test_where_it_cannot_listen_is_said(address: str) -> None:
+def test_where_it_cannot_listen_is_reported(address: str) -> None:
     with pytest.raises(HostFault, match="cannot be offered"):
         Listener(address, filled())
 

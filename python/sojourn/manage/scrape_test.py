@@ -57,7 +57,7 @@ def test_a_window_holds_what_the_requests_themselves_say(seed: int, n: int) -> N
     assert (got.hi_ns is None) == is_beyond
 
 
-def test_a_target_between_two_edges_counts_nobody() -> None:
+def test_a_target_between_two_edges_counts_no_one() -> None:
     counts = cumulated([0.0008] * 99 + [0.0012])
     assert window(dict.fromkeys(EDGES, 0.0), counts, 1000, 1.5e6).above is None
     assert window(counts, counts, 1000, 1e6).n == 0

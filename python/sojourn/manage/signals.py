@@ -41,17 +41,17 @@ class Signals:
 
     def of_group(self, group: Managed, t_s: float) -> dict[str, Signal]:
         """What a group did since the last reading."""
-        found: dict[str, float | None] = {}
+        results: dict[str, float | None] = {}
         used_s, is_service = self._used_s(group), not group.is_best_effort
         if used_s is None or is_service:
             threads = _schedstats(group.pids(), self.tree)
             used_s = sum(s.ran_ns for s in threads.values()) / 1e9 if used_s is None else used_s
             if is_service:
-                found["runq_delay_ms"] = self._delay_ms(group.name, threads)
-        found["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
+                results["runq_delay_ms"] = self._delay_ms(group.name, threads)
+        results["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
         if is_service and (throttled := _throttled(group)) is not None:
-            found["throttled"] = self._step(f"{group.name} throttled", throttled)
-        return {name: Signal(value=value) for name, value in found.items() if value is not None}
+            results["throttled"] = self._step(f"{group.name} throttled", throttled)
+        return {name: Signal(value=value) for name, value in results.items() if value is not None}
 
     def of_host(self, t_s: float) -> dict[str, Signal]:
         """What the machine did since the last reading, which is at most `HOST_S` old.
@@ -63,13 +63,13 @@ class Signals:
             return {
                 name: Signal(value=one.value, age_ms=age_ms) for name, one in self._host.items()
             }
-        found = {
+        results = {
             "cpu": self._rate("host cpu", _host_s(self.tree), t_s),
             "psi_cpu": self._rate("host psi", _pressure_s(self.tree), t_s),
         }
         self._host_s = t_s
         self._host = {
-            name: Signal(value=value) for name, value in found.items() if value is not None
+            name: Signal(value=value) for name, value in results.items() if value is not None
         }
         return self._host
 
@@ -116,20 +116,20 @@ class Signals:
 
 def _schedstats(pids: tuple[int, ...], tree: Tree) -> dict[int, Schedstat]:
     """What the scheduler counts, by thread."""
-    found = {}
+    schedstats = {}
     for pid in pids:
         for tid in tree.names(f"/proc/{pid}/task"):
             if known := schedstat.parse(tree.text(schedstat.path(pid, tid))):
-                found[int(tid)] = known
-    return found
+                schedstats[int(tid)] = known
+    return schedstats
 
 
 def _account(group: Managed, tree: Tree) -> str:
     """The file of version 1 that counts its CPU time; "": there is none."""
-    found = knob_groups.find(tree, "cpuacct")
-    if found is None or group.spec.pid:
+    result = knob_groups.find(tree, "cpuacct")
+    if result is None or group.spec.pid:
         return ""
-    return posixpath.join(found.mount, group.spec.cgroup.lstrip("/"), "cpuacct.usage")
+    return posixpath.join(result.mount, group.spec.cgroup.lstrip("/"), "cpuacct.usage")
 
 
 def _throttled(group: Managed) -> int | None:

@@ -36,10 +36,10 @@ def test_a_burner_uses_cpu_and_a_sleeper_none_and_what_is_not_known_is_absent(
             used_s = schedstat_s(here.programs["batch"].pid)
         signals.of_group(groups["web"], time.monotonic())  # by now it has started, and sleeps
         time.sleep(0.1)
-        found = signals.of_group(groups["batch"], time.monotonic())
+        result = signals.of_group(groups["batch"], time.monotonic())
         web = signals.of_group(groups["web"], time.monotonic())
-        assert 0 < found["cpu"].value <= len(cpus)
-        assert web["cpu"].value < found["cpu"].value
+        assert 0 < result["cpu"].value <= len(cpus)
+        assert web["cpu"].value < result["cpu"].value
         assert web["runq_delay_ms"].value == 0, "it asked for no CPU"
         assert web["throttled"].value == 0
 

@@ -32,13 +32,13 @@ def came(source: Source, t_s: float, *lines: object) -> None:
 def test_a_longer_window_has_all_requests_and_no_percentile(source: Source) -> None:
     for i in range(20):
         came(source, 1 + i / 10, LINE)
-    found = source.windows("web", 3.0)
-    assert [(w.length_ms, w.n, w.above, w.p99_ns) for w in found] == [
+    result = source.windows("web", 3.0)
+    assert [(w.length_ms, w.n, w.above, w.p99_ns) for w in result] == [
         (100, 500, 2, 3e5),
         (500, 2500, 10, None),
         (1000, 5000, 20, None),
     ]
-    assert found[0].age_ms == 100
+    assert result[0].age_ms == 100
     assert source.windows("db", 3.0) == ()
     source.close()
 
@@ -149,10 +149,10 @@ def test_a_line_of_the_generator_as_it_writes_it() -> None:
         '"errors":0,"p50_ns":100,"p99_ns":200,"ended":false,"window":{"length_ms":100,"n":10,'
         '"p99_ns":200,"lo_ns":null,"hi_ns":null,"above":0}}'
     )
-    found = parsed(text.encode(), "web")
-    assert found == ("web", Window(length_ms=100, n=10, p99_ns=200.0, above=0))
+    result = parsed(text.encode(), "web")
+    assert result == ("web", Window(length_ms=100, n=10, p99_ns=200.0, above=0))
 
 
 def test_a_generator_line_is_parsed_for_the_given_service() -> None:
-    found = parsed(json.dumps({"done_rps": 1, "window": LINE}).encode(), "db")
-    assert found == ("db", Window(**LINE))  # type: ignore[arg-type]
+    result = parsed(json.dumps({"done_rps": 1, "window": LINE}).encode(), "db")
+    assert result == ("db", Window(**LINE))  # type: ignore[arg-type]

@@ -60,8 +60,8 @@ def test_systemd_reads_it(tmp_path: Path) -> None:
     path.write_text(unit(tmp_path))
     verify = ["systemd-analyze", "verify", "--man=no", str(path)]
     done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
-    mine = [line for line in done.stderr.splitlines() if systemd.NAME in line]
-    assert not mine
+    own = [line for line in done.stderr.splitlines() if systemd.NAME in line]
+    assert not own
     path.write_text(unit(tmp_path).replace("KillMode=process", "KillMode=proces"))
     done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
     assert "kill mode" in done.stderr, "it would have said so"

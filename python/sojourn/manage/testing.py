@@ -51,9 +51,9 @@ class Stand:
 
     def file(self, group: str, name: str, controller: str = "cpu") -> Path:
         """A file of a group."""
-        found = groups.find(TREE, controller)
-        assert found is not None  # noqa: S101  # of tests
-        return Path(found.mount, self.paths[group].lstrip("/"), name)
+        result = groups.find(TREE, controller)
+        assert result is not None  # noqa: S101  # of tests
+        return Path(result.mount, self.paths[group].lstrip("/"), name)
 
     def quota(self, group: str = "batch") -> float | None:
         """A group's quota as the kernel says it, CPUs."""
@@ -70,11 +70,11 @@ class Stand:
     def snapshot(self) -> dict[str, str]:
         """Every setting of both groups."""
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares", "cpu.max", "cpu.weight")
-        found = [(g, n, "cpu") for g in self.paths for n in (*names, "cpu.idle")]
-        found += [(g, "cpuset.cpus", "cpuset") for g in self.paths]
+        results = [(g, n, "cpu") for g in self.paths for n in (*names, "cpu.idle")]
+        results += [(g, "cpuset.cpus", "cpuset") for g in self.paths]
         return {
             f"{group} {name}": path.read_text()
-            for group, name, controller in found
+            for group, name, controller in results
             if groups.find(TREE, controller)
             and (path := self.file(group, name, controller)).exists()
         }
@@ -132,9 +132,9 @@ def stand(folder: Path, batch: str = SLEEP) -> Iterator[Stand]:
 
 def lack() -> str:
     """Why there can be no such groups here; "": there can."""
-    found = groups.lacking(Asked(level="", tree=TREE), "cpu")
-    if found:
-        return found.missing
+    result = groups.lacking(Asked(level="", tree=TREE), "cpu")
+    if result:
+        return result.missing
     hierarchy = groups.find(TREE, "cpu")
     if hierarchy and hierarchy.version == 2:
         handed = TREE.text(f"{hierarchy.mount}/cgroup.subtree_control") or ""
@@ -153,7 +153,7 @@ def _toml(value: Any) -> str:
 
 def _made(path: str) -> list[Path]:
     """The group in every hierarchy that the manager uses, each once."""
-    mounts = {found.mount for name in CONTROLLERS if (found := groups.find(TREE, name))}
+    mounts = {result.mount for name in CONTROLLERS if (result := groups.find(TREE, name))}
     made = []
     for mount in sorted(mounts):
         group = Path(mount, path.lstrip("/"))

@@ -62,8 +62,8 @@ def asked(manager: socket.socket) -> dict[str, Any] | None:
             return None
         line += part
     manager.sendall(b"r")
-    found: dict[str, Any] = json.loads(line)
-    return found
+    results: dict[str, Any] = json.loads(line)
+    return results
 
 
 def hear(manager: socket.socket) -> bytes:

@@ -20,7 +20,7 @@ class Watch:
     """Looks at groups.
 
     Attributes:
-        groups: that are there, by name; one that vanished is taken out, and that is said.
+        groups: that are there, by name; one that vanished is taken out, and that is reported.
     """
 
     groups: dict[str, Managed]

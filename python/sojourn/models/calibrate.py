@@ -250,8 +250,8 @@ class _Model:
 def _sum(outside: NDArray[np.float64], queue: NDArray[np.float64]) -> dict[str, float]:
     """Quantiles of the sum of two independent times."""
     both = np.add.outer(outside, queue).ravel()
-    found = np.quantile(both, (0.5, 0.95, 0.99))
-    times = [float(both.mean()), *(float(value) for value in found)]
+    result = np.quantile(both, (0.5, 0.95, 0.99))
+    times = [float(both.mean()), *(float(value) for value in result)]
     return dict(zip(QUANTITIES, times, strict=True))
 
 
@@ -294,7 +294,7 @@ def _profile(
 
 
 def _unidentified(ranges: Sequence[Range]) -> list[str]:
-    return [f"the data do not identify {found}" for found in ranges if not found.is_identified]
+    return [f"the data do not identify {result}" for result in ranges if not result.is_identified]
 
 
 def _costs(values: NDArray[np.float64], line: tuple[float, float] | None) -> Costs:

@@ -40,8 +40,8 @@ def _truth(*, knows_cpu: bool) -> list[Measured]:
            "discipline": f"epoll:64,0us,{WAKE_US}us"}
     # fmt: on
     rates = [k * 10_000.0 for k in range(1, 10)]
-    found = Simulator.find().runs("queue", [{**job, "rate": str(rate)} for rate in rates])
-    spans = [result["sojourn_ns"] for result in found]
+    outcome = Simulator.find().runs("queue", [{**job, "rate": str(rate)} for rate in rates])
+    spans = [result["sojourn_ns"] for result in outcome]
     return [
         Measured(
             rate_rps=rate,
@@ -55,18 +55,18 @@ def _truth(*, knows_cpu: bool) -> list[Measured]:
 @needs_sim
 @pytest.mark.parametrize("knows_cpu", [True, False])
 def test_a_service_of_the_models_own_kind_is_predicted_within_the_bound(*, knows_cpu: bool) -> None:
-    found = calibrate(Simulator.find(), _truth(knows_cpu=knows_cpu), QUICK)
-    assert found.verdict == "holds", found
+    calibration = calibrate(Simulator.find(), _truth(knows_cpu=knows_cpu), QUICK)
+    assert calibration.verdict == "holds", calibration
     # Latencies at low loads say little about capacity; CPU time says it at once.
-    assert found.parameters["service_us"] == pytest.approx(10, rel=0.01 if knows_cpu else 0.1)
-    ranges = {r.name: r for r in found.ranges}
+    assert calibration.parameters["service_us"] == pytest.approx(10, rel=0.01 if knows_cpu else 0.1)
+    ranges = {r.name: r for r in calibration.ranges}
     assert ranges["service_us"].low * 0.95 <= 10 <= ranges["service_us"].high * 1.05
     assert set(ranges) >= {"service_us", "halt_us", "cv"}
     # The truth halts nothing; the fit prints a number, and says that it means nothing.
     assert (ranges["halt_us"].low, ranges["halt_us"].is_identified) == (0, False)
     assert ranges["cv"].is_identified
-    assert any("wake_us apart" in note for note in found.notes) is (not knows_cpu)
-    held = [p for p in found.predictions if not p.is_fitted]
+    assert any("wake_us apart" in note for note in calibration.notes) is (not knows_cpu)
+    held = [p for p in calibration.predictions if not p.is_fitted]
     assert {round(p.share, 1) for p in held} == {0.8, 0.9, 1.0}
 
 
@@ -75,24 +75,24 @@ def test_a_parameter_that_the_data_do_not_show_is_named_with_what_fits_equally()
     """Medians at low loads hardly know the service times' variation; CPU time knows their mean."""
     points = _truth(knows_cpu=True)[:4]
     medians = replace(QUICK, quantities=("p50",), fit_up_to=1.0)
-    found = calibrate(Simulator.find(), points, medians)
-    ranges = {r.name: r for r in found.ranges}
+    calibration = calibrate(Simulator.find(), points, medians)
+    ranges = {r.name: r for r in calibration.ranges}
     assert ranges["service_us"].low <= 10.0 * (1 + 1e-6)
     assert ranges["service_us"].high >= 10.0 * (1 - 1e-6)
     assert ranges["service_us"].is_identified
     assert not ranges["cv"].is_identified
     assert ranges["cv"].low < 0.5 < ranges["cv"].high
-    assert any("do not identify cv" in note for note in found.notes)
+    assert any("do not identify cv" in note for note in calibration.notes)
 
 
 @needs_sim
 def test_a_model_that_misses_says_so() -> None:
     points = _truth(knows_cpu=True)
     slow = [p if p.rate_rps < 65_000 else replace(p, p95=5 * (p.p95 or 0)) for p in points]
-    found = calibrate(Simulator.find(), slow, QUICK)
-    assert found.verdict == "violated"
-    assert found.worst_held_out is not None
-    assert found.worst_held_out > QUICK.bound
+    calibration = calibrate(Simulator.find(), slow, QUICK)
+    assert calibration.verdict == "violated"
+    assert calibration.worst_held_out is not None
+    assert calibration.worst_held_out > QUICK.bound
 
 
 def test_too_few_points_and_wrong_settings_are_refused() -> None:
@@ -177,8 +177,8 @@ def test_a_load_is_what_lies_outside_plus_the_queue() -> None:
 def test_a_load_beyond_995_thousandths_has_no_steady_state() -> None:
     of = model(point(1e4), workers=2)
     costs = Costs(10.0, 0.0, 0.0, 0.5)
-    found = of.times([point(1.98e5), point(1.995e5), point(1e5)], costs)
-    assert [times is None for times in found] == [False, True, False]
+    result = of.times([point(1.98e5), point(1.995e5), point(1e5)], costs)
+    assert [times is None for times in result] == [False, True, False]
     assert model(point(2e5), workers=2).times([point(1e4)], costs) == [None]
 
 
@@ -231,29 +231,31 @@ def closed_points() -> list[Measured]:
 
 def test_a_fit_on_the_lower_loads_is_held_against_the_higher_ones() -> None:
     points = closed_points()
-    found = calibrate(
+    calibration = calibrate(
         Closed("unused", 1), points[::-1], replace(FEW, peak_rps=1e5, steps=24, fit_up_to=0.6)
     )
-    assert found.verdict == "holds"
-    assert found.parameters["service_us"] == pytest.approx(10.0)
-    assert found.parameters["wake_us"] == pytest.approx(3.0)
-    assert found.capacity_rps == pytest.approx(1e5)
-    assert found.axis == "the closed-loop peak"
-    assert [p.rate_rps for p in found.predictions[::4]] == [p.rate_rps for p in points]
-    assert [p.is_fitted for p in found.predictions[::4]] == [True] * 6 + [False] * 3
-    assert [p.share for p in found.predictions[::4]] == pytest.approx(
+    assert calibration.verdict == "holds"
+    assert calibration.parameters["service_us"] == pytest.approx(10.0)
+    assert calibration.parameters["wake_us"] == pytest.approx(3.0)
+    assert calibration.capacity_rps == pytest.approx(1e5)
+    assert calibration.axis == "the closed-loop peak"
+    assert [p.rate_rps for p in calibration.predictions[::4]] == [p.rate_rps for p in points]
+    assert [p.is_fitted for p in calibration.predictions[::4]] == [True] * 6 + [False] * 3
+    assert [p.share for p in calibration.predictions[::4]] == pytest.approx(
         [k / 10 for k in range(1, 10)]
     )
     # fmt: off
-    judged = [abs(p.error or 0) for p in found.predictions
+    judged = [abs(p.error or 0) for p in calibration.predictions
               if not p.is_fitted and p.quantity in QUICK.quantities]
     # fmt: on
-    assert found.worst_held_out == max(judged)
-    for p in found.predictions:
+    assert calibration.worst_held_out == max(judged)
+    for p in calibration.predictions:
         assert p.predicted_ns is not None
         assert p.error == pytest.approx(p.predicted_ns / p.measured_ns - 1)
         assert (p.lo_ns, p.hi_ns) == (None, None)
-    assert found.notes[0] == "service time from the closed-loop peak: full at 100,000 requests/s"
+    assert (
+        calibration.notes[0] == "service time from the closed-loop peak: full at 100,000 requests/s"
+    )
 
 
 def test_nothing_held_out_is_unknown_and_what_is_unstable_is_violated() -> None:

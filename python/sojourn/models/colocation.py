@@ -3,7 +3,7 @@
 Provisioning and cost read this table, whether it was measured (`measured`), simulated or typed from
 a paper. Columns are those of Tables 2 and 3 of the EuroSys paper (L28, L33).
 
-A number that was measured stands there with the ends of its 95 % interval. `surely` and `at_best`
+A number that was measured is there with the ends of its 95 % interval. `surely` and `at_best`
 are the same table with each number at its worse and at its better end: whatever is computed from a
 table is computed from these two by the same path, which is interval arithmetic. Each end is that of
 one number by itself, so all of them hold at once less often than 95 times of 100.
@@ -143,8 +143,8 @@ class Table(BaseModel):
     def throughputs(self, neighbour: str) -> tuple[tuple[float, float], ...]:
         """(load, throughput) where it is known, by load."""
         rows = [row for row in self.rows if row.neighbour == neighbour]
-        found = ((row.load, row.throughput) for row in rows if row.throughput is not None)
-        return tuple(sorted(found))
+        results = ((row.load, row.throughput) for row in rows if row.throughput is not None)
+        return tuple(sorted(results))
 
     def lacks(self, neighbour: str) -> SpecFault:
         """Why nothing can be computed from this neighbour's throughput: to be raised."""
@@ -290,13 +290,13 @@ L33 = Table(
 BUILT_IN = {"L28": L28, "L33": L33}
 
 
-def chosen(found: Sequence[Table], setting: str) -> Table:
+def chosen(tables: Sequence[Table], setting: str) -> Table:
     """The table of a setting, which may be named by a part that tells it from the others."""
-    exact = [table for table in found if table.setting == setting]
-    fits = exact or [table for table in found if setting in table.setting]
+    exact = [table for table in tables if table.setting == setting]
+    fits = exact or [table for table in tables if setting in table.setting]
     if len(fits) == 1 or (fits and not setting):
         return fits[0]
-    known = [table.setting for table in found]
+    known = [table.setting for table in tables]
     meant = near(setting, known)
     hint = f"did you mean '{meant[0]}'? " if meant else ""
     what = f"{len(fits)} settings have" if fits else "there is no setting with"

@@ -98,9 +98,9 @@ def test_an_interval_reaches_a_bin_beyond_either_end() -> None:
 
 def test_the_width_is_half_the_interval_over_what_the_scatter_asks_for() -> None:
     """Middles 990, 1,000, 1,010 have a deviation of 10; halves of 5, 10 and 15 a mean of 10."""
-    found = covered("p99", rows((985, 995), (990, 1_010), (995, 1_025)))
-    assert found.width == pytest.approx(1 / 2.04)
-    assert (found.runs, found.known, found.hits) == (3, 3, 2)
+    coverage = covered("p99", rows((985, 995), (990, 1_010), (995, 1_025)))
+    assert coverage.width == pytest.approx(1 / 2.04)
+    assert (coverage.runs, coverage.known, coverage.hits) == (3, 3, 2)
     two = covered("p99", rows((985, 995), (990, 1_010)))
     assert math.isnan(two.width)
     assert math.isnan(covered("p99", rows((990, 1_010), (990, 1_010), (990, 1_010))).width)

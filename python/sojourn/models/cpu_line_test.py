@@ -31,7 +31,7 @@ def test_cpu_time_gives_service_and_wake_up_and_one_bad_point_does_not_decide() 
     assert cpu_line(points[:2], 1, None) is None
 
 
-def test_points_at_nearly_one_load_do_not_tell_a_wake_up_from_a_service_time() -> None:
+def test_points_at_nearly_one_load_do_not_separate_wake_up_and_service_time() -> None:
     """One per cent of noise on CPU time: a line over all loads has both ends, one over 3 % none."""
     signs = (1, -1, 1, 1, -1, -1, 1, -1, 1)
 
@@ -41,8 +41,8 @@ def test_points_at_nearly_one_load_do_not_tell_a_wake_up_from_a_service_time() -
             replace(p, cpu_share=(p.cpu_share or 0) * (1 + 0.01 * sign))
             for p, sign in zip(exact, signs, strict=False)
         ]
-        found = line_ranges(noisy, cpu_line(noisy, 1, None), 1, None)
-        return {r.name: r.is_identified for r in found}
+        result = line_ranges(noisy, cpu_line(noisy, 1, None), 1, None)
+        return {r.name: r.is_identified for r in result}
 
     assert ranges(*(k * 1e4 for k in range(1, 10))) == {"service_us": True, "wake_us": True}
     assert ranges(*(3e4 + k * 1e2 for k in range(9)))["wake_us"] is False
@@ -89,9 +89,9 @@ def test_the_range_of_a_wake_up_is_what_the_points_differ_by() -> None:
     wakes = [
         (s / p.rate_rps * 1e6 - SERVICE_US) / (1 - s) for p, s in zip(exact, shares, strict=True)
     ]
-    (found,) = line_ranges(points, (SERVICE_US, 3.0), 1, 1e5)
-    assert found.name == "wake_us"
-    assert (found.low, found.high) == pytest.approx((min(wakes), max(wakes)))
+    (result,) = line_ranges(points, (SERVICE_US, 3.0), 1, 1e5)
+    assert result.name == "wake_us"
+    assert (result.low, result.high) == pytest.approx((min(wakes), max(wakes)))
 
 
 def test_the_line_s_end_is_known_to_what_its_slope_leaves() -> None:

@@ -6,7 +6,7 @@ work apart.
 
 What neighbours achieve is Table 2's unless the job says else, or a table that was measured (`fed`),
 and every such table has a price: the tail beside them. So a neighbour whose slowdown of the service
-nobody stated is refused. A table does not say it: a tail beside a neighbour is mostly waiting for
+no one stated is refused. A table does not say it: a tail beside a neighbour is mostly waiting for
 the CPU, and what is slowed down here is the service's own time.
 """
 
@@ -40,7 +40,7 @@ class Fleet:
         tco_usd: shared fleet.
         tco_apart_usd: service alone, and a second cluster for the neighbours' work.
         gain: the second over the first, minus one; gain_lo, gain_hi: with the least and the most
-            that neighbours can have achieved at every load; None: that was not told.
+            that neighbours can have achieved at every load; None: that was not reported.
         verdict, reasons: the simulation's own.
         shared, apart: its full results.
     """
@@ -148,11 +148,11 @@ def fed(
     if not curves[0]:
         raise table.lacks(neighbour)
     jobs = [{**job, CURVE: [list(point) for point in curve]} for curve in curves]
-    found = compare(simulator, jobs[0], costs, harmless=harmless)
+    fleet = compare(simulator, jobs[0], costs, harmless=harmless)
     if not table.has_intervals:
-        return found
+        return fleet
     low, high = (compare(simulator, one, costs, harmless=harmless).gain for one in jobs[1:])
-    return replace(found, gain_lo=low, gain_hi=high)
+    return replace(fleet, gain_lo=low, gain_hi=high)
 
 
 def fleet_usd(result: Result, costs: Costs) -> float:

@@ -16,7 +16,7 @@ from sojourn.models.tco import Costs
 JOB = {"placement": "all", "neighbour_slowdown": 1.31}
 
 
-class Given(Simulator):
+class Platforms(Simulator):
     """Two platforms; apart they are half as busy and their root tail half as long."""
 
     asked: Mapping[str, Any]
@@ -49,8 +49,8 @@ class Given(Simulator):
         }
 
 
-def found(**job: Any) -> Fleet:
-    return compare(Given("unused", 1), {**JOB, **job}, Costs())
+def fleet_result(**job: Any) -> Fleet:
+    return compare(Platforms("unused", 1), {**JOB, **job}, Costs())
 
 
 def test_a_shared_fleet_is_priced_beside_the_service_and_a_cluster_for_the_rest() -> None:
@@ -58,7 +58,7 @@ def test_a_shared_fleet_is_priced_beside_the_service_and_a_cluster_for_the_rest(
     small, large = (Costs(price_usd=usd) for usd in (1_000.0, 2_000.0))
     shared = 10 * small.server_usd(0.8) + 30 * large.server_usd(0.4)
     alone = 10 * small.server_usd(0.4) + 30 * large.server_usd(0.2)
-    fleet = found()
+    fleet = fleet_result()
     assert fleet.tco_usd == pytest.approx(shared)
     assert fleet.tco_apart_usd == pytest.approx(alone + 18 * small.server_usd(1.0))
     assert fleet.gain == pytest.approx(fleet.tco_apart_usd / shared - 1)
@@ -72,17 +72,17 @@ def test_a_shared_fleet_is_priced_beside_the_service_and_a_cluster_for_the_rest(
 
 @pytest.mark.parametrize("job", [{"said": "unknown"}, {"says": "unknown"}])
 def test_one_unknown_simulation_leaves_the_comparison_unknown(job: dict[str, Any]) -> None:
-    assert found(**job).verdict == "unknown"
+    assert fleet_result(**job).verdict == "unknown"
 
 
 def test_a_fleet_without_neighbours_needs_no_slowdown_and_a_harmless_one_has_none() -> None:
-    nobody = Given("unused", 1)
-    assert compare(nobody, {"placement": "null"}, Costs()).placement == "null"
+    no_one = Platforms("unused", 1)
+    assert compare(no_one, {"placement": "null"}, Costs()).placement == "null"
     with pytest.raises(SpecFault, match="effect of a neighbour on the service"):
-        compare(nobody, {"placement": "all"}, Costs())
-    harmless = compare(nobody, {"placement": "all"}, Costs(), harmless=True)
+        compare(no_one, {"placement": "all"}, Costs())
+    harmless = compare(no_one, {"placement": "all"}, Costs(), harmless=True)
     assert harmless.slowdown == 1.0
-    same = compare(nobody, {"placement": "all", "neighbour_slowdown": 1.0}, Costs(), harmless=True)
+    same = compare(no_one, {"placement": "all", "neighbour_slowdown": 1.0}, Costs(), harmless=True)
     assert same.slowdown == 1.0
     with pytest.raises(SpecFault, match="harmless"):
-        compare(nobody, {"placement": "all", "neighbour_slowdown": 0.9}, Costs(), harmless=True)
+        compare(no_one, {"placement": "all", "neighbour_slowdown": 0.9}, Costs(), harmless=True)

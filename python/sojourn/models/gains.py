@@ -8,7 +8,7 @@ Numbers that were measured have intervals, and so have the gains, by interval ar
 L32 rises with the throughput, so its ends are the gains at the ends of that. The load of L34 lies
 between the one that is admitted surely (every interval within its bound) and the one that cannot be
 excluded (a part of every interval is), and the gain between the least and the most over all loads
-of the table from the one to the other; where nothing is admitted surely nobody need be co-located,
+of the table from the one to the other; where nothing is admitted surely no one need be co-located,
 which gains nothing.
 
 >>> from sojourn.models.colocation import L28, L33

@@ -10,7 +10,7 @@ from sojourn.errors import SpecFault
 from sojourn.models import gains, tco
 from sojourn.models.colocation import L28, L33, MEAN, Beside, Table
 from sojourn.models.fleet import CURVE, fed
-from sojourn.models.fleet_test import Given
+from sojourn.models.fleet_test import Platforms
 from sojourn.models.simulator import Command, Result
 from sojourn.models.tco import Costs
 
@@ -26,22 +26,22 @@ EVEN = Costs(
 )
 
 
-def row(name: str, load: float, tail: float, kept: float | None = None, **ends: float) -> Beside:
-    return Beside(neighbour=name, load=load, tail_ns=tail, throughput=kept, **ends)
+def row(name: str, load: float, tail: float, value: float | None = None, **ends: float) -> Beside:
+    return Beside(neighbour=name, load=load, tail_ns=tail, throughput=value, **ends)
 
 
 def planted(*, core_share: float = 1.0, noise: float = 0.0) -> Table:
     """Keeps 0.8 and 0.5 at 20 % and 40 % load; the tail is 1 µs, and 2 µs at 40 %."""
     rows = []
-    for load, tail, kept in ((0.2, 1e3, 0.8), (0.4, 2e3, 0.5)):
+    for load, tail, retained in ((0.2, 1e3, 0.8), (0.4, 2e3, 0.5)):
         ends = {
             "tail_lo_ns": tail * (1 - noise),
             "tail_hi_ns": tail * (1 + noise),
-            "throughput_lo": kept - noise / 10,
-            "throughput_hi": kept + noise / 10,
+            "throughput_lo": retained - noise / 10,
+            "throughput_hi": retained + noise / 10,
         }
         rows.append(row("none", load, 1e3))
-        rows += [row(name, load, tail, kept, **(ends if noise else {})) for name in ("x", MEAN)]
+        rows += [row(name, load, tail, retained, **(ends if noise else {})) for name in ("x", MEAN)]
     return Table(
         name="planted",
         label="measured",
@@ -59,11 +59,11 @@ def test_the_papers_tables_give_the_papers_numbers_by_the_path_of_measured_ones(
     assert all(abs(one.gain - gains.PAPER_L32[one.load]) < 0.01 for one in rows)
     assert {one.gain_lo for one in rows} == {None}
     bound_ns, loss_max, load, gained = gains.PAPER_L34
-    found = gains.admitted(L33, Costs(), bound_ns=bound_ns, loss_max=loss_max)
-    assert (found.load, found.load_lo, found.load_hi) == (load, load, load)
-    assert found.gain is not None
-    assert round(found.gain, 2) == gained
-    assert found.gain_lo == found.gain_hi == found.gain
+    admitted_load = gains.admitted(L33, Costs(), bound_ns=bound_ns, loss_max=loss_max)
+    assert (admitted_load.load, admitted_load.load_lo, admitted_load.load_hi) == (load, load, load)
+    assert admitted_load.gain is not None
+    assert round(admitted_load.gain, 2) == gained
+    assert admitted_load.gain_lo == admitted_load.gain_hi == admitted_load.gain
 
 
 def test_planted_gains_and_their_ends_come_out() -> None:
@@ -76,8 +76,8 @@ def test_planted_gains_and_their_ends_come_out() -> None:
     assert gains.of_loads(L28, Costs(), "lbm")[0].gain == tco.gain(Costs(), 0.1, share)
 
 
-def test_on_cores_of_its_own_the_share_of_them_is_gained_and_the_loss_stands_apart() -> None:
-    """(TCO(.5) + .5·load·TCO(1)) / TCO(1) − 1 = (1.5 + load) / 2 − 1, whatever is kept."""
+def test_on_cores_of_its_own_the_share_of_them_is_gained_and_the_loss_is_apart() -> None:
+    """(TCO(.5) + .5·load·TCO(1)) / TCO(1) − 1 = (1.5 + load) / 2 − 1, whatever is stored."""
     low, _ = gains.of_loads(planted(core_share=0.5, noise=0.1), EVEN)
     assert low.gain == pytest.approx(-0.15)
     assert low.gain_lo is None
@@ -91,21 +91,21 @@ def test_on_cores_of_its_own_the_share_of_them_is_gained_and_the_loss_stands_apa
         (3e3, 1.0, (0.4, 0.4, 0.4), (0.19, 0.21)),  # everything fits
         (2e3, 1.0, (0.2, 0.4, 0.4), (0.19, 0.41)),  # 1.8 to 2.2 µs against 2 µs
         (1.5e3, 1.0, (0.2, 0.2, 0.2), (0.39, 0.41)),
-        (3e3, 0.2, (None, 0.2, 0.2), (0.0, 0.41)),  # 0.79 to 0.81 against 0.8: perhaps nobody
+        (3e3, 0.2, (None, 0.2, 0.2), (0.0, 0.41)),  # 0.79 to 0.81 against 0.8: perhaps no one
         (3e3, 0.1, (None, None, None), (0.0, 0.0)),
     ],
 )
-def test_what_is_not_told_from_a_bound_widens_load_and_gain(
+def test_what_is_not_distinguished_from_a_bound_widens_load_and_gain(
     bound_ns: float, loss_max: float, loads: tuple[Any, ...], ends: tuple[float, float]
 ) -> None:
-    found = gains.admitted(planted(noise=0.1), EVEN, bound_ns=bound_ns, loss_max=loss_max)
-    assert (found.load_lo, found.load, found.load_hi) == loads
-    assert (found.gain_lo, found.gain_hi) == pytest.approx(ends)
-    if found.load is not None:
-        assert found.gain_lo is not None
-        assert found.gain is not None
-        assert found.gain_hi is not None
-        assert found.gain_lo <= found.gain <= found.gain_hi
+    admitted_load = gains.admitted(planted(noise=0.1), EVEN, bound_ns=bound_ns, loss_max=loss_max)
+    assert (admitted_load.load_lo, admitted_load.load, admitted_load.load_hi) == loads
+    assert (admitted_load.gain_lo, admitted_load.gain_hi) == pytest.approx(ends)
+    if admitted_load.load is not None:
+        assert admitted_load.gain_lo is not None
+        assert admitted_load.gain is not None
+        assert admitted_load.gain_hi is not None
+        assert admitted_load.gain_lo <= admitted_load.gain <= admitted_load.gain_hi
 
 
 def test_without_a_throughput_there_is_no_gain_and_the_known_ones_are_named() -> None:
@@ -120,28 +120,28 @@ def test_without_a_throughput_there_is_no_gain_and_the_known_ones_are_named() ->
         q=0.9,
         rows=(row("none", 0.1, 1.0), row("x", 0.1, 1.0)),
     )
-    found = gains.admitted(bare, EVEN, bound_ns=2.0)
-    assert (found.load, found.gain, found.gain_lo) == (0.1, None, None)
+    admitted_load = gains.admitted(bare, EVEN, bound_ns=2.0)
+    assert (admitted_load.load, admitted_load.gain, admitted_load.gain_lo) == (0.1, None, None)
 
 
-class Recording(Given):
+class Recording(Platforms):
     """Keeps the curves; neighbours achieve what the first point of theirs says."""
 
     def run(self, command: Command, job: Any, *options: str) -> Result:
-        found = dict(super().run(command, job, *options))
+        result = dict(super().run(command, job, *options))
         if job["placement"] != "null" and CURVE in job:
             worth = job[CURVE][0][1]
-            found["platforms"] = [p | {"neighbour_throughput": worth} for p in found["platforms"]]
-        return found
+            result["platforms"] = [p | {"neighbour_throughput": worth} for p in result["platforms"]]
+        return result
 
 
 def test_a_fleet_is_fed_with_a_table_and_the_ends_of_its_gain_are_those_of_the_table() -> None:
     job = {"placement": "all", "neighbour_slowdown": 1.31}
-    found = fed(Recording("unused", 1), job, Costs(), planted(noise=0.1))
-    assert found.neighbour_servers == pytest.approx(40 * 0.8)
-    one = Costs(price_usd=1_000.0).server_usd(1.0) / found.tco_usd
-    assert found.gain_lo == pytest.approx(found.gain - 40 * 0.01 * one)
-    assert found.gain_hi == pytest.approx(found.gain + 40 * 0.01 * one)
+    fleet = fed(Recording("unused", 1), job, Costs(), planted(noise=0.1))
+    assert fleet.neighbour_servers == pytest.approx(40 * 0.8)
+    one = Costs(price_usd=1_000.0).server_usd(1.0) / fleet.tco_usd
+    assert fleet.gain_lo == pytest.approx(fleet.gain - 40 * 0.01 * one)
+    assert fleet.gain_hi == pytest.approx(fleet.gain + 40 * 0.01 * one)
     paper = fed(Recording("unused", 1), job, Costs(), L28)
     assert paper.neighbour_servers == pytest.approx(40 * 0.75)
     assert paper.gain_lo is None

@@ -71,11 +71,11 @@ def profile(
     [(0.0, inf), (0.0, inf)]
     """
     budget = _Budget(misfit(best) + slack, steps)
-    found = []
+    results = []
     for at, name in enumerate(names):
         ends = [_walk(misfit, best, (at, sign), budget) for sign in (-1, 1)]
-        found.append(Range(name=name, low=ends[0], high=ends[1]))
-    return tuple(found)
+        results.append(Range(name=name, low=ends[0], high=ends[1]))
+    return tuple(results)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,11 @@ def test_a_sum_of_which_only_the_total_is_known_leaves_both_open_downward() -> N
     def misfit(logs: NDArray[np.float64]) -> float:
         return float(abs(np.log(np.exp(logs).sum() / 2)))
 
-    for found in profile(misfit, np.zeros(2), NAMES, slack=0.01, steps=200):
-        assert found.low == 0
-        assert 1.5 <= found.high <= 2.0
-        assert not found.is_identified
-        assert "fits equally" in str(found)
+    for result in profile(misfit, np.zeros(2), NAMES, slack=0.01, steps=200):
+        assert result.low == 0
+        assert 1.5 <= result.high <= 2.0
+        assert not result.is_identified
+        assert "fits equally" in str(result)
 
 
 def test_what_does_not_matter_at_all_is_any_value() -> None:
@@ -42,7 +42,7 @@ def test_what_does_not_matter_at_all_is_any_value() -> None:
     assert b.is_identified
 
 
-def test_the_steps_can_tell_a_range_that_is_identified() -> None:
+def test_the_steps_can_show_that_a_range_is_identified() -> None:
     assert Range(name="x", low=1 / FACTORS[2], high=FACTORS[2]).is_identified
     assert not Range(name="x", low=1 / FACTORS[3], high=FACTORS[3]).is_identified
 
@@ -60,8 +60,8 @@ def test_the_steps_can_tell_a_range_that_is_identified() -> None:
 def test_a_range_of_a_factor_of_two_is_known(
     low: float, high: float, words: str, *, is_identified: bool
 ) -> None:
-    found = Range(name="x", low=low, high=high)
-    assert (found.is_identified, str(found)) == (is_identified, words)
+    result = Range(name="x", low=low, high=high)
+    assert (result.is_identified, str(result)) == (is_identified, words)
 
 
 def test_a_walk_ends_at_the_last_value_that_fits_on_either_side() -> None:
@@ -71,5 +71,5 @@ def test_a_walk_ends_at_the_last_value_that_fits_on_either_side() -> None:
         off = float(logs[0]) - 1.0
         return off / math.log(1.4) if off > 0 else -off / math.log(3.1)
 
-    (found,) = profile(misfit, np.ones(1), ("x",), slack=1.0, steps=10)
-    assert (found.low, found.high) == pytest.approx((math.e / 3, 1.35 * math.e))
+    (result,) = profile(misfit, np.ones(1), ("x",), slack=1.0, steps=10)
+    assert (result.low, result.high) == pytest.approx((math.e / 3, 1.35 * math.e))

@@ -75,15 +75,15 @@ def read_points(path: Path, *, quiet: float = 1.0) -> list[Measured]:
     """
     try:
         if path.is_dir():
-            found = [of_result(disk.read_json(file)) for file in sorted(path.glob("*.json"))]
+            measured = [of_result(disk.read_json(file)) for file in sorted(path.glob("*.json"))]
         else:
             text = io.StringIO(disk.read_named(path).decode(), newline="")
-            found = [_of_row(row) for row in csv.DictReader(text)]
+            measured = [_of_row(row) for row in csv.DictReader(text)]
     except (*DAMAGE, OSError, csv.Error, StoreFault) as error:
         raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
-    if not found:
+    if not measured:
         raise SpecFault("there are no points", at=str(path), fix=_FIX)
-    return together(found, quiet=quiet)
+    return together(measured, quiet=quiet)
 
 
 def together(points: Sequence[Measured], *, quiet: float = 1.0) -> list[Measured]:
@@ -118,10 +118,10 @@ def _one(group: Sequence[Measured]) -> Measured:
         ]
         for name in (*QUANTITIES, "cpu_share")
     }
-    middle = {name: median_low(found) for name, found in values.items()}
-    known = {name: found for name, found in values.items() if middle[name] < math.inf}
+    middle = {name: median_low(result) for name, result in values.items()}
+    known = {name: outcome for name, outcome in values.items() if middle[name] < math.inf}
     shapes = [point.shape for point in group if point.shape]
-    # The shape of the run in the middle: a mean of quantiles would be nobody's distribution.
+    # The shape of the run in the middle: a mean of quantiles would be no one's distribution.
     order = sorted(shapes, key=lambda shape: shape[len(shape) // 2])
     best = {name: middle[name] if name in known else None for name in values}
     return Measured(
@@ -134,7 +134,7 @@ def _one(group: Sequence[Measured]) -> Measured:
         is_believed=group[0].is_believed,
         shape=order[(len(order) - 1) // 2] if order else (),
         runs=len(group),
-        spread={name: (min(found), max(found)) for name, found in known.items()},
+        spread={name: (min(answer), max(answer)) for name, answer in known.items()},
     )
 
 
@@ -156,11 +156,11 @@ def of_result(result: Mapping[str, Any]) -> Measured:
 
 def shape_of(hdr: str) -> NDArray[np.float64]:
     """A histogram as `GRID` equally likely places, ns, ascending; empty if it is."""
-    found = decode(hdr, at="sojourn_ns.hdr")
-    if not found.total:
+    text = decode(hdr, at="sojourn_ns.hdr")
+    if not text.total:
         return np.empty(0)
-    middles = (found.lo_ns + found.hi_ns) / 2
-    edges = np.cumsum(found.count) / found.total
+    middles = (text.lo_ns + text.hi_ns) / 2
+    edges = np.cumsum(text.count) / text.total
     wanted = (np.arange(GRID) + 0.5) / GRID
     places = np.searchsorted(edges, wanted).clip(max=len(middles) - 1)
     return np.asarray(middles[places], dtype=np.float64)

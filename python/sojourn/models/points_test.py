@@ -60,7 +60,7 @@ def test_the_shape_of_a_record_is_its_histograms_unless_some_are_infinite(
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("nothing.csv", None, "cannot read"),
         ("empty.csv", "rate_rps,mean_ns\n", "no points"),
@@ -68,18 +68,18 @@ def test_the_shape_of_a_record_is_its_histograms_unless_some_are_infinite(
     ],
 )
 def test_what_is_no_table_of_points_is_refused(
-    tmp_path: Path, name: str, text: str | None, said: str
+    tmp_path: Path, name: str, text: str | None, message: str
 ) -> None:
     if text is not None:
         (tmp_path / name).write_text(text)
-    with pytest.raises(SpecFault, match=said):
+    with pytest.raises(SpecFault, match=message):
         read_points(tmp_path / name)
 
 
 def test_loads_up_to_4_percent_above_the_lowest_of_them_are_one() -> None:
     rates = (1000, 1039, 1041, 1082, 1083.5)
-    found = together([_run(rate, 5) for rate in rates])
-    assert [(p.runs, p.rate_rps) for p in found] == [(2, 1019.5), (2, 1061.5), (1, 1083.5)]
+    measured = together([_run(rate, 5) for rate in rates])
+    assert [(p.runs, p.rate_rps) for p in measured] == [(2, 1019.5), (2, 1061.5), (1, 1083.5)]
 
 
 def test_the_lower_of_the_two_in_the_middle_counts_and_a_missing_number_is_infinite() -> None:
@@ -131,9 +131,9 @@ def test_a_histogram_s_places_are_the_middles_of_equal_parts() -> None:
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     histogram.record_value(1_000, 100)
     histogram.record_value(2_000, 300)
-    found = shape_of(histogram.encode().decode())
-    assert len(found) == GRID == 400
-    assert (found[99], found[100]) == (
+    ndarray = shape_of(histogram.encode().decode())
+    assert len(ndarray) == GRID == 400
+    assert (ndarray[99], ndarray[100]) == (
         pytest.approx(1_000, rel=1e-3),
         pytest.approx(2_000, rel=1e-3),
     )

@@ -109,29 +109,29 @@ def provision(
     fitting = [limit for limit in limits if limit.load is not None]
     load = min((limit.load for limit in fitting if limit.load is not None), default=None)
     load = load if limits else alone.load
-    kept = 1 - headroom
+    retained = 1 - headroom
     peak = table.peak_rps if peak_rps is None else peak_rps
     served = None if peak is None else peak * table.core_share
     return Plan(
         verdict=_verdict(alone, limits),
         label=table.label,
-        load=_times(load, kept),
-        alone=_times(alone.load, kept),
+        load=_times(load, retained),
+        alone=_times(alone.load, retained),
         limits=tuple(limits),
         forbidden=tuple(limit.neighbour for limit in limits if limit.verdict == "violated"),
         unknown=tuple(limit.neighbour for limit in limits if limit.verdict == "unknown"),
-        would_allow=_ladder(fitting, kept),
-        servers=_servers(demand_rps, served, _times(load, kept)),
-        servers_alone=_servers(demand_rps, served, _times(alone.load, kept)),
+        would_allow=_ladder(fitting, retained),
+        servers=_servers(demand_rps, served, _times(load, retained)),
+        servers_alone=_servers(demand_rps, served, _times(alone.load, retained)),
         headroom=headroom,
     )
 
 
 def _verdict(alone: Limit, limits: Sequence[Limit]) -> Word:
     """Nothing that fits is violated, unless it is only not known."""
-    found = {limit.verdict for limit in limits} or {alone.verdict}
+    verdicts = {limit.verdict for limit in limits} or {alone.verdict}
     order: tuple[Word, ...] = ("holds", "unknown", "violated")
-    return next(word for word in order if word in found)
+    return next(word for word in order if word in verdicts)
 
 
 def diurnal(mean_rps: float, amplitude_rps: float, hours: int = 24) -> tuple[float, ...]:
@@ -197,8 +197,8 @@ def _span_us(least_ns: float | None, most_ns: float | None) -> str:
 
 
 def _span_share(most: float | None, least: float | None) -> str:
-    """What is lost, from the most and the least that is kept."""
-    ends = [f"{1 - kept:.0%}" for kept in (most, least) if kept is not None]
+    """What is lost, from the most and the least that is stored."""
+    ends = [f"{1 - retained:.0%}" for retained in (most, least) if retained is not None]
     return " to ".join(dict.fromkeys(ends))
 
 
@@ -213,13 +213,13 @@ def _capped(limit: Limit, alone: Limit) -> Limit:
     )
 
 
-def _ladder(fitting: Sequence[Limit], kept: float) -> tuple[tuple[float, tuple[str, ...]], ...]:
+def _ladder(fitting: Sequence[Limit], value: float) -> tuple[tuple[float, tuple[str, ...]], ...]:
     """Load that fits if all neighbours tighter than it are forbidden, step by step."""
     steps: list[tuple[float, tuple[str, ...]]] = []
     for load in sorted({limit.load for limit in fitting if limit.load is not None}):
         out = tuple(limit.neighbour for limit in fitting if (limit.load or 0) < load)
         if out:
-            steps.append((load * kept, out))
+            steps.append((load * value, out))
     return tuple(steps)
 
 

@@ -47,9 +47,9 @@ def test_no_neighbour_fits_where_the_service_alone_does_not(table: Table) -> Non
 
 
 def _table(*rows: tuple[str, float, float | None], core_share: float = 1.0) -> Table:
-    found = tuple(Beside(neighbour=n, load=load, tail_ns=tail) for n, load, tail in rows)
+    cases = tuple(Beside(neighbour=n, load=load, tail_ns=tail) for n, load, tail in rows)
     # fmt: off
-    return Table(name="t", label="measured", source="x", service="s", q=0.99, rows=found,
+    return Table(name="t", label="measured", source="x", service="s", q=0.99, rows=cases,
                  core_share=core_share)
     # fmt: on
 
@@ -306,12 +306,12 @@ def test_a_row_is_refused_beyond_its_limits(change: dict[str, Any], *, is_right:
             Beside(**known)
 
 
-def test_a_row_stands_there_once() -> None:
+def test_a_row_is_there_once() -> None:
     with pytest.raises(ValidationError, match="is there twice"):
         _table(("x", 0.1, 1.0), ("y", 0.1, 1.0), ("x", 0.1, 2.0))
 
 
-def test_what_is_wrong_with_a_table_s_file_is_said_by_its_key(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_table_s_file_is_reported_by_its_key(tmp_path: Path) -> None:
     with pytest.raises(SpecFault) as caught:
         load("L3")
     assert caught.value.fix.startswith("did you mean L")

@@ -67,7 +67,7 @@ def read(path: Path, *, quiet: float = 1.0) -> tuple[Loads, ...]:
         every = list(_points(path))
         called = names(sorted({key for point, _ in every for key in _levels(point)}))
         sweeps = _grouped(every, called, Phase.SWEEP, of_result)
-        peaks = _grouped(every, called, Phase.PEAK, lambda found: float(found["achieved_rps"]))
+        peaks = _grouped(every, called, Phase.PEAK, lambda result: float(result["achieved_rps"]))
     except (*DAMAGE, OSError, StoreFault) as error:
         raise SpecFault(f"cannot read points: {error!r}", at=str(path), fix=_FIX) from None
     if not sweeps:
@@ -89,14 +89,14 @@ def chosen(every: Sequence[Loads], at: str, *, service: str = "", setting: str =
     Raises:
         SpecFault: several remain, or none; it names all that there are.
     """
-    found = [one for one in every if not service or one.service == service]
-    found = [one for one in found if not setting or one.setting == setting]
-    if len(found) == 1:
-        return found[0]
-    known = "\n    ".join(_options(one) for one in found or every)
+    selected = [one for one in every if not service or one.service == service]
+    selected = [one for one in selected if not setting or one.setting == setting]
+    if len(selected) == 1:
+        return selected[0]
+    known = "\n    ".join(_options(one) for one in selected or every)
     what = (
-        f"the record has {len(found)} sweeps, and a fit describes one service and setting"
-        if found
+        f"the record has {len(selected)} sweeps, and a fit describes one service and setting"
+        if selected
         else "the record has no sweep of that service and setting"
     )
     raise SpecFault(what, at=at, fix=f"choose one with\n    {known}")
@@ -124,10 +124,10 @@ def _grouped(
     phase: Phase,
     read_as: Callable[[Mapping[str, Any]], T],
 ) -> dict[Key, list[T]]:
-    found: dict[Key, list[T]] = defaultdict(list)
+    results: dict[Key, list[T]] = defaultdict(list)
     for point, folder in every:
         if point.phase == phase:
             levels = _levels(point)
             text = ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in levels)
-            found[point.service, text].append(read_as(disk.read_json(folder / "load.json")))
-    return dict(found)
+            results[point.service, text].append(read_as(disk.read_json(folder / "load.json")))
+    return dict(results)

@@ -58,14 +58,14 @@ def test_each_service_and_setting_has_its_own_loads_and_peak(tmp_path: Path) -> 
     put(tmp_path, "sweep", 70, service="nginx", load=0.7)
     put(tmp_path, "sweep", 1, threads=1, load=0.9, is_whole=False)
     assert is_record(tmp_path)
-    found = {(one.service, one.setting): one for one in read(tmp_path)}
-    rates = {key: [point.rate_rps for point in one.points] for key, one in found.items()}
+    results = {(one.service, one.setting): one for one in read(tmp_path)}
+    rates = {key: [point.rate_rps for point in one.points] for key, one in results.items()}
     assert rates == {
         ("memcached", "threads = 1"): [2_000, 5_000],
         ("memcached", "threads = 2"): [4_000, 10_000],
         ("nginx", ""): [70],
     }
-    assert [one.peak_rps for one in found.values()] == [10_000, 20_000, None]
+    assert [one.peak_rps for one in results.values()] == [10_000, 20_000, None]
 
 
 def test_a_mixture_is_refused_with_the_options_that_choose(tmp_path: Path) -> None:

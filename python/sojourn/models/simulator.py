@@ -49,8 +49,8 @@ class Simulator:
             jobs: simulations at once; by default as many as there are CPUs for this process.
             on_done: see the class.
         """
-        found = str(programs.find("sojourn-sim"))
-        return cls(found, jobs or len(os.sched_getaffinity(0)), on_done)
+        result = str(programs.find("sojourn-sim"))
+        return cls(result, jobs or len(os.sched_getaffinity(0)), on_done)
 
     def run(self, command: Command, job: Job, *options: str) -> Result:
         """Run one job.
@@ -93,13 +93,13 @@ class Simulator:
             return list(pool.map(one, jobs))
 
 
-def _fault(said: str, program: str, code: int) -> SpecFault | RunFault:
+def _fault(text: str, program: str, code: int) -> SpecFault | RunFault:
     """The program's own three lines, as a fault of ours."""
     parts = {"error": "", "at": "", "fix": ""}
-    for line in said.splitlines():
+    for line in text.splitlines():
         key, _, rest = line.strip().partition(": ")
         if key in parts and not parts[key]:
             parts[key] = rest
     kind = SpecFault if code == Exit.USAGE else RunFault
-    what = parts["error"] or f"{program} ended with {code}: {said.strip()[:200]}"
+    what = parts["error"] or f"{program} ended with {code}: {text.strip()[:200]}"
     return kind(what, at=parts["at"] or program, fix=parts["fix"] or "see sojourn-sim --describe")

@@ -37,13 +37,13 @@ def test_an_unstable_job_is_a_fault_in_the_programs_own_words(sim: Simulator) ->
 
 
 def test_a_neighbour_without_a_known_slowdown_is_refused() -> None:
-    nobody = Simulator("unused", 1)
+    simulator = Simulator("unused", 1)
     with pytest.raises(SpecFault, match="effect of a neighbour on the service") as caught:
-        compare(nobody, {"placement": "all"}, Costs())
+        compare(simulator, {"placement": "all"}, Costs())
     assert "--slowdown" in caught.value.fix
     job = {"placement": "all", "neighbour_slowdown": 1.3}
     with pytest.raises(SpecFault, match="harmless"):
-        compare(nobody, job, Costs(), harmless=True)
+        compare(simulator, job, Costs(), harmless=True)
 
 
 @needs_sim
@@ -66,11 +66,11 @@ def test_a_shared_fleet_costs_less_than_two_clusters_and_the_sum_is_the_papers(
 ) -> None:
     """At a steady 50 % with a neighbour everywhere this is L32's formula: 17.19 %."""
     job = {"servers": 300, "load_by_hour": [0.5], "roots": 500, "placement": "all"}
-    found = compare(sim, job, Costs(), harmless=True)
-    assert math.isclose(found.gain, 0.1719, abs_tol=5e-5)
-    assert found.utilisation == pytest.approx(1.0)
-    assert found.utilisation_apart == pytest.approx(0.5)
-    assert found.neighbour_servers == pytest.approx(300 * 0.30)
+    fleet = compare(sim, job, Costs(), harmless=True)
+    assert math.isclose(fleet.gain, 0.1719, abs_tol=5e-5)
+    assert fleet.utilisation == pytest.approx(1.0)
+    assert fleet.utilisation_apart == pytest.approx(0.5)
+    assert fleet.neighbour_servers == pytest.approx(300 * 0.30)
 
 
 def program(folder: Path, script: str) -> Simulator:
@@ -102,12 +102,12 @@ def test_an_answer_that_is_not_known_is_one_too(
 
 
 def test_the_program_s_own_words_are_the_fault(tmp_path: Path) -> None:
-    said = 'printf "error: too fast\\n  at: rate\\n  fix: ask for less\\n  fix: no\\n" >&2'
+    text = 'printf "error: too fast\\n  at: rate\\n  fix: ask for less\\n  fix: no\\n" >&2'
     with pytest.raises(SpecFault, match="too fast") as caught:
-        program(tmp_path, f"{said}; exit {int(Exit.USAGE)}").run("queue", {})
+        program(tmp_path, f"{text}; exit {int(Exit.USAGE)}").run("queue", {})
     assert (caught.value.at, caught.value.fix) == ("rate", "ask for less")
     with pytest.raises(RunFault, match="too fast"):
-        program(tmp_path, f"{said}; exit 9").run("queue", {})
+        program(tmp_path, f"{text}; exit 9").run("queue", {})
     sim = program(tmp_path, "echo boom >&2; exit 0")
     with pytest.raises(RunFault, match="ended with 0: boom") as dumb:
         sim.run("queue", {})
@@ -117,11 +117,11 @@ def test_the_program_s_own_words_are_the_fault(tmp_path: Path) -> None:
 
 
 def test_jobs_side_by_side_are_counted_and_keep_their_order(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    numbers: list[tuple[int, int]] = []
     sim = program(tmp_path, "cat")
-    counting = Simulator(sim.program, 0, lambda done, of: told.append((done, of)))
+    counting = Simulator(sim.program, 0, lambda done, of: numbers.append((done, of)))
     assert counting.runs("queue", [{"k": k} for k in range(5)]) == [{"k": k} for k in range(5)]
-    assert told == [(k, 5) for k in range(1, 6)]
+    assert numbers == [(k, 5) for k in range(1, 6)]
 
 
 def test_as_many_run_at_once_as_are_asked_for_or_as_there_are_cpus(

@@ -35,7 +35,7 @@ class Costs:
         peak_kw: power at full utilisation.
         idle_ratio: power when idle, over that.
         energy_usd_per_kwh: price of grid power.
-        years: how long a server is kept.
+        years: how long a server is stored.
         delivery_burden: K1, cost of power delivery per $ of grid power.
         cooling_load: L1, cooling power per power of the servers.
         cooling_burden: K2, cost of cooling equipment per $ of cooling power.

@@ -17,7 +17,7 @@ def test_row_of_table_2_and_what_rounding_hides() -> None:
     got = [round(100 * tco.gain(Costs(), load, s), 2) for load, s in GOLDEN_L32]
     assert got == [51.95, 29.07, 17.19, 10.32, 17.44]
     paper = [52, 29, 18, 11, 18]
-    assert all(abs(ours - theirs) < 1 for ours, theirs in zip(got, paper, strict=True))
+    assert all(abs(ours - others) < 1 for ours, others in zip(got, paper, strict=True))
 
 
 def test_a_share_of_the_cores_is_no_whole_cluster() -> None:
@@ -102,8 +102,8 @@ def test_a_tornado_s_bars_are_gains_at_a_fifth_more_and_less() -> None:
     swings = {swing.name: swing for swing in tco.tornado(Costs(), 0.3, 0.47)}
     price = swings["price_usd"]
     assert (price.low, price.high) == pytest.approx((1_600, 2_400))
-    for value, found in ((1_600, price.gain_low), (2_400, price.gain_high)):
-        assert found == pytest.approx(tco.gain(Costs(price_usd=value), 0.3, 0.47))
+    for value, result in ((1_600, price.gain_low), (2_400, price.gain_high)):
+        assert result == pytest.approx(tco.gain(Costs(price_usd=value), 0.3, 0.47))
     assert price.width == pytest.approx(abs(price.gain_high - price.gain_low))
     assert price.gain_low != pytest.approx(price.gain_high)
     through = swings["throughput"]

@@ -98,10 +98,10 @@ def _of_neighbours(levels: Sequence[str]) -> str:
     return _BATCH if any(level.startswith("batch") for level in levels) else ""
 
 
-def said(kind: str, key: str, levels: Sequence[object]) -> str:
+def statements_on(kind: str, key: str, levels: Sequence[object]) -> str:
     """What they say of a factor of a kind of service; "" if nothing.
 
-    >>> said("memcached", "services.memcached.params.key_bytes", (8, 240))
+    >>> statements_on("memcached", "services.memcached.params.key_bytes", (8, 240))
     'C12: flat from 4 to 240 B, with a slight rise above 200 B.'
     """
     if short(key) == "cores" and (known := paper_tailbench.OF.get(kind)):

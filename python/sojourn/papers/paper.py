@@ -63,32 +63,32 @@ RULES = {
 }
 
 
-def rows(found: ServiceFinding, workers: int | None, parts_at: float | None) -> tuple[Row, ...]:
+def rows(server: ServiceFinding, workers: int | None, parts_at: float | None) -> tuple[Row, ...]:
     """All rows that apply to this service; `parts_at` is where its tail leaves M/M/n."""
-    figure = _FIGURES.get(found.kind)
-    rule = RULES.get(found.max_rps_rule, found.max_rps_rule)
+    figure = _FIGURES.get(server.kind)
+    rule = RULES.get(server.max_rps_rule, server.max_rps_rule)
     table: list[Row] = []
-    if figure and found.qos:
-        is_same = found.qos.q == figure.q and found.qos.bound_ns == figure.bound_ns
-        ours = f"{percentile(found.qos.q)} ≤ {show_ns(found.qos.bound_ns)}"
+    if figure and server.qos:
+        is_same = server.qos.q == figure.q and server.qos.bound_ns == figure.bound_ns
+        ours = f"{percentile(server.qos.q)} ≤ {show_ns(server.qos.bound_ns)}"
         target = "the same target" if is_same else f"another target: {ours}"
         table.append(
             (
                 "load within QoS",
                 f"{figure.within}; max RPS: highest rate without drops",
-                f"{load_range(found.points, found.section(MaxLoad))}; {target}; max RPS: {rule}",
+                f"{load_range(server.points, server.section(MaxLoad))}; {target}; max RPS: {rule}",
                 "C1, C7",
             )
         )
-    if figure and found.max_rps:
+    if figure and server.max_rps:
         on = "" if workers is None else f"{workers} here, client on the same machine; "
         table.append(
-            ("max RPS", figure.peak, f"{show_count(found.max_rps)} ({on}{rule})", "C5, D8")
+            ("max RPS", figure.peak, f"{show_count(server.max_rps)} ({on}{rule})", "C5, D8")
         )
-    if ratio := _tail_over_mean(found.points):
+    if ratio := _tail_over_mean(server.points):
         ours = f"{ratio[1]:.1f} at {percent(ratio[0])} load"
         table.append(("p95 over mean", "ln 20 ≈ 3.0 at every load (M/M/1)", ours, "L5"))
-    if any(line.name.startswith("M/M/") for line in found.lines):
+    if any(line.name.startswith("M/M/") for line in server.lines):
         ours = "not in the loads measured"
         if parts_at is not None:
             ours = f"from {percent(parts_at)} load up"

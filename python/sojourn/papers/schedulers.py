@@ -14,7 +14,7 @@ DEFAULT, SHARES, REALTIME, QUOTA, BVT = "default", "shares", "real-time", "quota
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SchedulerStatement:
     """One kind of scheduler: its properties by name, and what its matrix came to."""
 
     name: str
@@ -22,28 +22,28 @@ class Said:
     matrix: str
 
 
-PAPER: Mapping[str, Said] = {
-    DEFAULT: Said(
+PAPER: Mapping[str, SchedulerStatement] = {
+    DEFAULT: SchedulerStatement(
         "CFS",
         {RESERVES: None, CONSERVES: None, PREEMPTS: NO},
         "fits only while memcached's load is below the other's (L19)",
     ),
-    SHARES: Said(
+    SHARES: SchedulerStatement(
         "CFS with huge shares",
         {RESERVES: None, CONSERVES: None, PREEMPTS: NO},
         "couples who waits and who gets the CPU; may starve the other (L24)",
     ),
-    REALTIME: Said(
+    REALTIME: SchedulerStatement(
         "FIFO or RR, rate-monotonic",
         {RESERVES: None, CONSERVES: None, PREEMPTS: YES},
         "safe up to about 70 % of both together (L24)",
     ),
-    QUOTA: Said(
+    QUOTA: SchedulerStatement(
         "real-time with a quota",
         {RESERVES: YES, CONSERVES: NO, PREEMPTS: YES},
         "degrades above 70 % of both together (L25)",
     ),
-    BVT: Said(
+    BVT: SchedulerStatement(
         "BVT",
         {RESERVES: YES, CONSERVES: None, PREEMPTS: YES},
         "good up to 80 to 90 % of both together (L25)",

@@ -43,9 +43,9 @@ class Column(Protocol):
 Row = tuple[str, str, str, str]
 Under = tuple[str, str, bool]  # for people; neighbour; whether there is one request at a time
 
-UNLOADED: Under = ("unloaded", traced.NOBODY, True)
+UNLOADED: Under = ("unloaded", traced.NO_NEIGHBOUR, True)
 CONTEXT_SWITCH: Under = ("context switch", traced.SPIN, True)
-LOADED: Under = ("loaded", traced.NOBODY, False)
+LOADED: Under = ("loaded", traced.NO_NEIGHBOUR, False)
 INTERFERENCE: Under = ("interference", traced.STREAM, False)
 
 # Each paper's stages as sums of ours.
@@ -100,18 +100,18 @@ TABLES: tuple[tuple[str, str, Mapping[str, tuple[str, ...]], Under, float | None
 
 def rows(kind: str, columns: Sequence[Column]) -> tuple[Row, ...]:
     """A row per column of the papers that was measured here too, at the nearest load."""
-    found: list[Row] = []
+    results: list[Row] = []
     for service, source, names, under, load, values in TABLES:
         column = _nearest(columns, under, load)
         if service != kind or column is None:
             continue
         at = "" if load is None else f" at {100 * load:.0f} %"
         ours = " · ".join(f"{name} {_us(_sum(column, parts))}" for name, parts in names.items())
-        theirs = " · ".join(f"{n} {v:g}" for n, v in zip(names, values, strict=False))
+        others = " · ".join(f"{n} {v:g}" for n, v in zip(names, values, strict=False))
         what = f"stages {under[0]}{at}, mean µs"
         sums = f"residual {_us(column.residual_ns)} · total {_us(column.mean_ns)} ({column.name})"
-        found.append((what, f"{theirs} · total {values[-1]:g}", f"{ours} · {sums}", source))
-    return tuple(found)
+        results.append((what, f"{others} · total {values[-1]:g}", f"{ours} · {sums}", source))
+    return tuple(results)
 
 
 def _nearest(columns: Sequence[Column], under: Under, load: float | None) -> Column | None:

@@ -138,24 +138,24 @@ SHOWN = (
 )
 
 
-def rows(found: ServiceFinding, spec: ServiceSpec) -> tuple[Row, ...]:
+def rows(finding: ServiceFinding, spec: ServiceSpec) -> tuple[Row, ...]:
     """All rows that apply to this service, under the levels that `spec` has."""
-    known = OF.get(found.kind)
-    if known is None or found.qos is None or found.qos.q != Q:
+    known = OF.get(finding.kind)
+    if known is None or finding.qos is None or finding.qos.q != Q:
         return ()
     where = f" in {name}" if (name := scenario(spec)) else ""
     bound = f"{percentile(Q)} ≤ {show_ns(known.lqos_ms * 1e6)}"
-    ours = f"{percentile(found.qos.q)} ≤ {show_ns(found.qos.bound_ns)}; {found.qos.rule}"
+    ours = f"{percentile(finding.qos.q)} ≤ {show_ns(finding.qos.bound_ns)}; {finding.qos.rule}"
     table: list[Row] = [
         (f"QoS target of {known.name}", f"{bound} (LQoS)", ours, "P8"),
         (
             "load within QoS",
             f"{known.one} in 1-ST; {known.scaling}",
-            f"{_within(found)}{where}{_sessions(found)}",
+            f"{_within(finding)}{where}{_sessions(finding)}",
             "P8, P10",
         ),
     ]
-    sides = found.resources.sides if found.resources else ()
+    sides = finding.resources.sides if finding.resources else ()
     if sides and (used := _used(sides[0])):
         paper = f"{known.use}; {known.class_of}"
         table.append(("use at the QoS crossing", paper, f"{used}{where}", "P14 to P17"))
@@ -170,20 +170,20 @@ def scenario(spec: ServiceSpec) -> str:
     return f"{layout.cpus}-{'SMT' if layout.cpus > layout.cores else 'ST'}"
 
 
-def _within(found: ServiceFinding) -> str:
+def _within(finding: ServiceFinding) -> str:
     """The highest load within QoS: requests/s with its interval, or what the sweep says."""
-    best = found.section(MaxLoad)
+    best = finding.section(MaxLoad)
     border = best.border if best else None
     if border is None or not math.isfinite(border.interval_rps.hi):
-        return f"{load_range(found.points, best)} of max RPS"
+        return f"{load_range(finding.points, best)} of max RPS"
     lo, hi = (show_count(end) for end in (border.interval_rps.lo, border.interval_rps.hi))
     return f"{show_count(border.estimate_rps)} requests/s ({lo} to {hi})"
 
 
-def _sessions(found: ServiceFinding) -> str:
+def _sessions(finding: ServiceFinding) -> str:
     """How many sessions are under way at the highest load within QoS, by Little's law."""
-    best = found.section(MaxLoad)
-    if found.kind != films.NAME or best is None or best.border is None:
+    best = finding.section(MaxLoad)
+    if finding.kind != films.NAME or best is None or best.border is None:
         return ""
     begun_per_s = best.border.estimate_rps / (films.CHUNKS + 1)
     under_way = begun_per_s * films.SESSION_S

@@ -97,15 +97,17 @@ def _number(path: Path) -> int:
 
 def pids(name: str) -> frozenset[int]:
     """Numbers of the processes in these groups."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for group in named(name):
         with contextlib.suppress(OSError):
-            found |= {int(n) for n in (group / "cgroup.procs").read_text(encoding="ascii").split()}
-    return frozenset(found)
+            numbers |= {
+                int(n) for n in (group / "cgroup.procs").read_text(encoding="ascii").split()
+            }
+    return frozenset(numbers)
 
 
 def remove(name: str) -> bool:
-    """Remove these groups, which nobody is in any more; whether none is left."""
+    """Remove these groups, which no one is in any more; whether none is left."""
     end = time.monotonic() + REMOVE_S_MAX
     while groups := named(name):
         for group in groups:

@@ -24,11 +24,11 @@ def hierarchies(at: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> tuple
 def test_a_group_is_made_in_every_hierarchy_and_all_are_removed(
     names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = hierarchies(tmp_path, monkeypatch, *names)
+    paths = hierarchies(tmp_path, monkeypatch, *names)
     made = cgroups.make(NAME)
-    assert made == tuple(one / NAME for one in found)
-    (found[-1] / NAME / "payload").mkdir()  # as nspawn does, in version 2
-    others = found[0] / "another"
+    assert made == tuple(one / NAME for one in paths)
+    (paths[-1] / NAME / "payload").mkdir()  # as nspawn does, in version 2
+    others = paths[0] / "another"
     others.mkdir()
     assert cgroups.remove(NAME)
     assert not any(one.exists() for one in made)
@@ -54,10 +54,10 @@ def test_a_group_of_the_cpuset_has_the_cpus_and_memory_of_the_top(
 def test_where_one_hierarchy_cannot_be_written_the_others_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = hierarchies(tmp_path, monkeypatch, "cpu", "memory")
-    found[0].rmdir()
-    assert cgroups.make(NAME) == (found[1] / NAME,)
-    for gone in (found[1] / NAME, found[1]):
+    paths = hierarchies(tmp_path, monkeypatch, "cpu", "memory")
+    paths[0].rmdir()
+    assert cgroups.make(NAME) == (paths[1] / NAME,)
+    for gone in (paths[1] / NAME, paths[1]):
         gone.rmdir()
     with pytest.raises(FileNotFoundError):
         cgroups.make(NAME)
@@ -78,5 +78,5 @@ def test_a_container_gets_the_real_time_budget_that_others_leave(
         (group / "cgroup.procs").write_text("7\n" if group == ours else "")
     (at / NAME / "monitor" / "cgroup.procs").write_text("")
     cgroups.allow_realtime(NAME, 7)
-    given = {path.parent.name: path.read_text().strip() for path in at.rglob(cgroups.BUDGET)}
-    assert given == {"cpu": "950", NAME: "750", "payload": "750", "another": "200"}
+    inputs = {path.parent.name: path.read_text().strip() for path in at.rglob(cgroups.BUDGET)}
+    assert inputs == {"cpu": "950", NAME: "750", "payload": "750", "another": "200"}

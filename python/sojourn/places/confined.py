@@ -109,8 +109,8 @@ def confined(config: Mapping[str, Any]) -> dict[str, Any]:
     linux["maskedPaths"], linux["readonlyPaths"] = list(MASKED), list(READ_ONLY)
     linux["seccomp"] = calls()
     linux["resources"] = {**(linux.get("resources") or {}), "devices": devices()}
-    kept = {key: value for key, value in config.items() if key != "annotations"}
-    return {**kept, "process": process, "linux": linux}
+    selected = {key: value for key, value in config.items() if key != "annotations"}
+    return {**selected, "process": process, "linux": linux}
 
 
 def beyond(config: Mapping[str, Any], bundle: Path) -> tuple[str, ...]:
@@ -178,8 +178,8 @@ def _is_closed(path: Path) -> bool:
 
     What a container's superuser writes is the machine's superuser's: a setuid file, say.
     """
-    found = (part.stat() for part in (path, *path.parents))
-    return any(one.st_uid == os.geteuid() and not one.st_mode & _CLOSED for one in found)
+    results = (part.stat() for part in (path, *path.parents))
+    return any(one.st_uid == os.geteuid() and not one.st_mode & _CLOSED for one in results)
 
 
 def _of_mount(mount: Mapping[str, Any], bundle: Path) -> Iterator[str]:

@@ -55,24 +55,24 @@ def asked(bundle: Path, change: Change) -> tuple[str, ...]:
     return confined.beyond(config, bundle)
 
 
-def mount(**given: object) -> Change:
-    return lambda config: config["mounts"].append(given)
+def mount(**inputs: object) -> Change:
+    return lambda config: config["mounts"].append(inputs)
 
 
-def space(**given: object) -> Change:
-    return lambda config: config["linux"]["namespaces"].append(given)
+def space(**inputs: object) -> Change:
+    return lambda config: config["linux"]["namespaces"].append(inputs)
 
 
-def linux(**given: object) -> Change:
-    return lambda config: config["linux"].update(given)
+def linux(**inputs: object) -> Change:
+    return lambda config: config["linux"].update(inputs)
 
 
-def process(**given: object) -> Change:
-    return lambda config: config["process"].update(given)
+def process(**inputs: object) -> Change:
+    return lambda config: config["process"].update(inputs)
 
 
-def root(**given: object) -> Change:
-    return lambda config: config["root"].update(given)
+def root(**inputs: object) -> Change:
+    return lambda config: config["root"].update(inputs)
 
 
 def lacks(kind: str) -> Change:
@@ -134,8 +134,8 @@ BEYOND: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize("name", BEYOND)
 def test_what_reaches_out_of_a_container_is_refused_by_name(name: str, bundle: Path) -> None:
-    change, said = BEYOND[name]
-    assert any(said in one for one in asked(bundle, change)), asked(bundle, change)
+    change, text = BEYOND[name]
+    assert any(text in one for one in asked(bundle, change)), asked(bundle, change)
 
 
 def test_a_usual_bundle_asks_for_nothing(bundle: Path) -> None:
@@ -204,8 +204,8 @@ def test_a_link_for_a_root_does_not_lead_out(bundle: Path) -> None:
 
 def test_a_container_has_what_docker_leaves_it(bundle: Path) -> None:
     made = image.Image(bundle=bundle, config=plain())
-    told = made.told(name="x", words=["/app"], environment={})
-    process, linux = told["process"], told["linux"]
+    report = made.runtime_config(name="x", words=["/app"], environment={})
+    process, linux = report["process"], report["linux"]
     assert process["noNewPrivileges"]
     assert {"/proc/sys", "/proc/sysrq-trigger"} <= {*linux["readonlyPaths"]}
     assert {"/proc/kcore", "/sys/firmware"} <= {*linux["maskedPaths"]}
@@ -222,8 +222,10 @@ def test_what_is_trusted_is_run_as_it_is_written(bundle: Path) -> None:
     config = {**plain(), "hooks": {"prestart": [{"path": "/bin/true"}]}}
     (bundle / "config.json").write_text(json.dumps(config))
     with pytest.raises(SpecFault, match="hooks") as caught:
-        image.read(bundle).told(name="x", words=["/app"], environment={})
+        image.read(bundle).runtime_config(name="x", words=["/app"], environment={})
     assert "trust_bundle = true" in caught.value.fix
-    told = image.read(bundle, is_trusted=True).told(name="x", words=["/app"], environment={})
-    assert told["hooks"] == config["hooks"]
-    assert "seccomp" not in told["linux"]
+    report = image.read(bundle, is_trusted=True).runtime_config(
+        name="x", words=["/app"], environment={}
+    )
+    assert report["hooks"] == config["hooks"]
+    assert "seccomp" not in report["linux"]

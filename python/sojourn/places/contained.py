@@ -201,8 +201,8 @@ class Contained(Place):
     @property
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Which runtime, and whose network."""
-        said = programs.says(programs.find(self.program), "--version").partition("\n")[0]
-        runtime = said if self.program in said else f"{self.program} ({said})"
+        text = programs.says(programs.find(self.program), "--version").partition("\n")[0]
+        runtime = text if self.program in text else f"{self.program} ({text})"
         if self._within.netns is None:
             return (("place", f"container by {runtime}, in the machine's own network"),)
         return (("place", f"container by {runtime}"), *self._within.notes)

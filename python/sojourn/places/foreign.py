@@ -58,7 +58,9 @@ class Foreign:
             self._is_over = bool(select.select([self._handle], [], [], within_s)[0])
         if not self._is_over:
             return None
-        return Ended(status=0, cpu_s=0.0, rss_kb_max=0, is_clean=True, told="has ended by itself")
+        return Ended(
+            status=0, cpu_s=0.0, rss_kb_max=0, is_clean=True, message="has ended by itself"
+        )
 
     def send(self, number: signal.Signals) -> None:
         """Send nothing: it is not the lab's."""
@@ -75,33 +77,33 @@ class Foreign:
         """Its processes that live now; the lab and what came of it are none."""
         if self.group is not None:
             every = (proc.stat(pid) for pid in _pids(self.group))
-            found = tuple(s for s in every if s is not None and s.state != "Z")
+            results = tuple(s for s in every if s is not None and s.state != "Z")
         else:
-            found = proc.family(self.pid)
-        return _without_lab(found, self.pid)
+            results = proc.family(self.pid)
+        return _without_lab(results, self.pid)
 
     def cpus(self) -> tuple[int, ...]:
         """CPUs on which any of them may run, ascending."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         for member in self.members():
             with contextlib.suppress(OSError):
-                found |= os.sched_getaffinity(member.pid)
-        return tuple(sorted(found))
+                numbers |= os.sched_getaffinity(member.pid)
+        return tuple(sorted(numbers))
 
 
-def _without_lab(found: tuple[Stat, ...], first: int) -> tuple[Stat, ...]:
+def _without_lab(stats: tuple[Stat, ...], first: int) -> tuple[Stat, ...]:
     """Processes of a service without the lab and all that came of it, where it is among them.
 
     Whoever started the lab, as a supervisor or a test does, is an ancestor of all that it starts.
     """
-    of = {one.pid: one for one in found}
+    of = {one.pid: one for one in stats}
     top = os.getpid()
     if top not in of or top == first:
-        return found
+        return stats
     while (above := of[top].parent) in of and above != first:
         top = above
     lab = {one.pid for one in proc.family(top)}
-    return tuple(one for one in found if one.pid not in lab) or found
+    return tuple(one for one in stats if one.pid not in lab) or stats
 
 
 def of_process(pid: int) -> Foreign | None:
@@ -127,12 +129,12 @@ def of_group(name: str) -> Foreign | None:
 
 
 def _pids(folder: Path) -> list[int]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for below, _ in disk.tree.walk(folder):
         with contextlib.suppress(OSError):
             text = Path(below, "cgroup.procs").read_text(encoding="ascii")
-            found |= {int(word) for word in text.split()}
-    return sorted(found - {0})  # 0: in another namespace of processes
+            numbers |= {int(word) for word in text.split()}
+    return sorted(numbers - {0})  # 0: in another namespace of processes
 
 
 def listening(
@@ -149,14 +151,14 @@ def listening(
         serving.AmbiguousError: several processes hold the socket, and it is not seen who serves.
     """
     inodes = ports.unix_listeners(path) if path else ports.listeners(port)
-    found = serving.find(
+    result = serving.find(
         inodes,
         connect or (lambda: _connected(port, path)),
         lambda: set(ports.unix_accepted(path) if path else ports.accepted(port)),
     )
-    handle = of_process(found.pid) if found else None
-    if handle is not None and found is not None:
-        handle.idle = found.idle
+    handle = of_process(result.pid) if result else None
+    if handle is not None and result is not None:
+        handle.idle = result.idle
     return handle
 
 

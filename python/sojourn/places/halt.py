@@ -1,4 +1,4 @@
-"""Stops processes for a while (SIGSTOP) and lets them go on, so that nobody stays stopped.
+"""Stops processes for a while (SIGSTOP) and lets them go on, so that no one stays stopped.
 
     held = Held(book, "pid:4711")
     held.note(members)      in the book, before any of them is stopped for the first time
@@ -46,8 +46,8 @@ class Held:
 
     def look(self) -> None:
         """Find who is meant now; who is new is in the book before anything is done to it."""
-        found = [s for s in members(self.name) if s.state not in STOPPED]
-        fresh = [s for s in found if self._members.get(s.pid) != _same(s)]
+        selected = [s for s in members(self.name) if s.state not in STOPPED]
+        fresh = [s for s in selected if self._members.get(s.pid) != _same(s)]
         if fresh:
             table = [{"pid": s.pid, "start_ticks": s.start_ticks} for s in fresh]
             self._entries.append(self._book.note(ENTRY, what=self.name, members=table))
@@ -75,16 +75,16 @@ class Held:
             self._book.undone(self._entries.pop())
 
 
-def _same(found: Stat) -> Stat:
+def _same(stat: Stat) -> Stat:
     """What names a process for good, and no more: its state and CPU time change."""
     return Stat(
-        pid=found.pid,
+        pid=stat.pid,
         name="",
         state="",
         parent=0,
         session=0,
         cpu_ns=0,
-        start_ticks=found.start_ticks,
+        start_ticks=stat.start_ticks,
     )
 
 
@@ -100,14 +100,14 @@ def members(name: str) -> tuple[Stat, ...]:
     return tuple(s for s in every.values() if int(what) in _line(s, every))
 
 
-def _is_ordinary(found: Stat) -> bool:
-    return KERNEL_THREADS not in (found.pid, found.parent)
+def _is_ordinary(stat: Stat) -> bool:
+    return KERNEL_THREADS not in (stat.pid, stat.parent)
 
 
-def _line(found: Stat, every: Mapping[int, Stat]) -> set[int]:
+def _line(stat: Stat, every: Mapping[int, Stat]) -> set[int]:
     """A process and all that it comes of."""
     line: set[int] = set()
-    now: Stat | None = found
+    now: Stat | None = stat
     while now is not None and now.pid not in line:
         line.add(now.pid)
         now = every.get(now.parent)
@@ -116,14 +116,14 @@ def _line(found: Stat, every: Mapping[int, Stat]) -> set[int]:
 
 def _of_group(path: str) -> set[int]:
     """Processes of a control group and those below it, in whichever hierarchy it is."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for mount in cgroups.mounts():
         top = mount / path.strip("/")
         if not path.strip("/") or not top.is_dir():
             continue
         for folder, _ in disk.tree.walk(top):
-            found |= _pids(Path(folder, "cgroup.procs"))
-    return found
+            numbers |= _pids(Path(folder, "cgroup.procs"))
+    return numbers
 
 
 def _pids(file: Path) -> set[int]:
@@ -142,21 +142,21 @@ def check(names: Iterable[str], *, at: str) -> None:
 
     Raises:
         SpecFault: the lab itself is among them, what it was started by, or the machine's own.
-        HostFault: nobody of that name runs, or they are another user's.
+        HostFault: no one of that name runs, or they are another user's.
     """
     for name in names:
-        found = members(name)
-        if not found:
+        stats = members(name)
+        if not stats:
             raise HostFault(
                 f"suspect '{name}' is not running", at=at, fix="see `ps -e`, or leave it out"
             )
-        if bad := _must_run(found):
+        if bad := _must_run(stats):
             raise SpecFault(
                 f"suspect '{name}' must not be stopped: {bad}",
                 at=at,
                 fix="name the processes that are meant more closely, such as pid:4711",
             )
-        for member in found:
+        for member in stats:
             if not _may_signal(member.pid):
                 raise HostFault(
                     f"suspect '{name}': process {member.pid} ({member.name}) is another user's",
@@ -165,12 +165,12 @@ def check(names: Iterable[str], *, at: str) -> None:
                 )
 
 
-def _must_run(found: Sequence[Stat]) -> str:
-    """Who among them is needed for somebody to let them go again; "" if nobody."""
+def _must_run(stats: Sequence[Stat]) -> str:
+    """Who among them is needed for somebody to let them go again; "" if no one."""
     every = {s.pid: s for s in map(proc.stat, proc.pids()) if s is not None}
     me = every.get(os.getpid())
     needed = _line(me, every) if me else {os.getpid()}
-    for member in found:
+    for member in stats:
         if member.pid in needed:
             return f"process {member.pid} ({member.name}) is the lab, or has started it"
         if member.pid == 1 or not _is_ordinary(member):
@@ -189,7 +189,7 @@ def _may_signal(pid: int) -> bool:
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
-    """Let go whom a dead lab left stopped; None where nobody of them is."""
+    """Let go whom a dead lab left stopped; None where no one of them is."""
     left = []
     for table in facts["members"]:
         now = proc.stat(int(table["pid"]))

@@ -1,6 +1,6 @@
 """A container's own root folder, and what its maker says about the program in it.
 
-What `config.json` of an OCI bundle says is kept, but for what is the place's: its network, its
+What `config.json` of an OCI bundle says is stored, but for what is the place's: its network, its
 control group, and the words that are started. Unless it is trusted it may do no more than
 `confined` allows.
 """
@@ -41,7 +41,7 @@ class Image:
         """The program and its arguments."""
         return tuple(map(str, _part(self.config, PROCESS).get("args") or ()))
 
-    def told(
+    def runtime_config(
         self, *, name: str, words: Sequence[str], environment: Mapping[str, str]
     ) -> dict[str, Any]:
         """The configuration for one run.
@@ -56,16 +56,16 @@ class Image:
         """
         self.check()
         process = {**_part(self.config, PROCESS), "args": list(words), "terminal": False}
-        told = process.get("env") or ()
-        own = [one for one in told if str(one).partition("=")[0] not in environment]
-        given = [f"{variable}={value}" for variable, value in environment.items()]
+        report = process.get("env") or ()
+        own = [one for one in report if str(one).partition("=")[0] not in environment]
+        inputs = [f"{variable}={value}" for variable, value in environment.items()]
         root = dict(_part(self.config, "root"))
         root["path"] = str(self.bundle / str(root.get("path", ROOTFS)))
         linux = dict(_part(self.config, "linux"))
         spaces = [one for one in linux.get("namespaces") or () if one.get("type") != NETWORK]
         made = {
             **self.config,
-            "process": {**process, "env": [*own, *given]},
+            "process": {**process, "env": [*own, *inputs]},
             "root": root,
             "linux": {**linux, "namespaces": spaces, "cgroupsPath": name},
         }
@@ -101,12 +101,12 @@ def read(bundle: Path, *, is_trusted: bool = False) -> Image:
         OSError: it has no configuration or no root folder.
         ValueError: its configuration is not that of a program.
     """
-    found = disk.parsed(disk.read_bytes(bundle / CONFIG, most=CONFIG_BYTES))
-    words = _part(found, PROCESS).get("args") if isinstance(found, dict) else None
+    result = disk.parsed(disk.read_bytes(bundle / CONFIG, most=CONFIG_BYTES))
+    words = _part(result, PROCESS).get("args") if isinstance(result, dict) else None
     if not isinstance(words, list) or not words:
         raise ValueError("it starts no program (process.args)")
-    made = Image(bundle=bundle, config=found, is_trusted=is_trusted)
-    root = bundle / str(_part(found, "root").get("path", ROOTFS))
+    made = Image(bundle=bundle, config=result, is_trusted=is_trusted)
+    root = bundle / str(_part(result, "root").get("path", ROOTFS))
     if not root.is_dir():
         raise FileNotFoundError(2, "No root folder", str(root))
     return made
@@ -114,7 +114,7 @@ def read(bundle: Path, *, is_trusted: bool = False) -> Image:
 
 def _part(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """One part of a configuration; ValueError if it is no table."""
-    found = config.get(name) or {}
-    if not isinstance(found, Mapping):
+    result = config.get(name) or {}
+    if not isinstance(result, Mapping):
         raise ValueError(f"its {name} is no table")  # noqa: TRY004 - as what JSON raises
-    return found
+    return result

@@ -111,11 +111,11 @@ def _is_runtime(pid: int, outer: int) -> bool:
     It runs the runtime's own file, or a copy of it (runc), or drops its rights (`starter`).
     """
     try:
-        mine, its = (Path(f"/proc/{number}/exe") for number in (pid, outer))
+        own, its = (Path(f"/proc/{number}/exe") for number in (pid, outer))
         name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace")
         return (
-            mine.samefile(its)
-            or str(mine.readlink()).startswith("/memfd:")
+            own.samefile(its)
+            or str(own.readlink()).startswith("/memfd:")
             or name.startswith("runc:[")
             or starter.is_one(_command(pid))
         )

@@ -2,7 +2,7 @@
 
     entry = book.note("link", name=…)  →  do it  →  …  →  undo it  →  book.undone(entry)
 
-An entry stands before the deed, so it may tell of something that was never done: to undo it then
+An entry is before the deed, so it may report something that was never done: to undo it then
 finds nothing, and says so. It tells enough to know for certain what is the lab's own.
 """
 

@@ -35,10 +35,10 @@ class Lxc(Contained):
 
     def command(self, job: Job) -> Sequence[str | Path]:
         """`lxc-start` in the foreground, its streams those of the lab's log."""
-        told, mount = job.at / "config", job.at / "mount"
+        path, mount = job.at / "config", job.at / "mount"
         mount.mkdir()
-        told.write_text("".join(f"{key} = {value}\n" for key, value in config(job, mount)))
-        words = ("--foreground", "--lxcpath", job.at, "--rcfile", told, "--name", job.name, "--")
+        path.write_text("".join(f"{key} = {value}\n" for key, value in config(job, mount)))
+        words = ("--foreground", "--lxcpath", job.at, "--rcfile", path, "--name", job.name, "--")
         return (*words, *starter.words(job.user, job.environment), *job.argv)
 
 
@@ -70,7 +70,7 @@ GROUPS = (("monitor", "monitor"), ("monitor.pivot", "pivot"), ("container", "pay
 
 
 def _entry(bind: Bind) -> str:
-    """A line as of fstab(5): where to is told from the container's root."""
+    """A line as of fstab(5): where to is distinguished from the container's root."""
     path = str(bind.path)
     for sign in ("\\", " ", "\t"):
         path = path.replace(sign, f"\\{ord(sign):03o}")

@@ -30,7 +30,7 @@ NAME = "netns"
 PREFIX = "sojourn-"  # `restore` removes no namespace and no link without it
 TAG_BYTES = 3  # names of links have 15 letters at most
 INNER = "eth0"
-UNKNOWN = "0.0.0.0"  # noqa: S104  # nobody listens there: it is not known yet
+UNKNOWN = "0.0.0.0"  # noqa: S104  # nothing listens there: it is not known yet
 
 Answer = TypeVar("Answer")
 
@@ -103,7 +103,7 @@ class Netns(Place):
         return self._ask(partial(ports.free, self.host))
 
     def is_free(self, port: int) -> bool:
-        """Whether a server could listen there; before it is entered nobody can be in its way."""
+        """Whether a server could listen there; before it is entered no one can be in its way."""
         return self._path is None or self._ask(partial(ports.is_free, port, self.host))
 
     def holder(self, port: int) -> str:

@@ -51,12 +51,12 @@ class Link:
 
 def in_thread(act: Callable[[], Answer]) -> Answer:
     """Do something in a thread of its own, whose network namespace may differ from the lab's."""
-    told: list[Answer] = []
+    answers: list[Answer] = []
     failed: list[BaseException] = []
 
     def work() -> None:
         try:
-            told.append(act())
+            answers.append(act())
         except BaseException as error:  # noqa: BLE001  # handed on to who asked
             failed.append(error)
 
@@ -65,7 +65,7 @@ def in_thread(act: Callable[[], Answer]) -> Answer:
     thread.join()
     if failed:
         raise failed[0]
-    return told[0]
+    return answers[0]
 
 
 def inside(path: Path, act: Callable[[], Answer]) -> Answer:
@@ -182,17 +182,17 @@ def bring_up(name: str, address: str = "") -> None:
 def is_there(link: Link) -> bool:
     """Whether there is a link with this name and this hardware address."""
     with netlink() as route:
-        return bool(_found(route, link))
+        return bool(_own_addresses(route, link))
 
 
 def delete(link: Link) -> None:
     """Delete a link, if it is there and is the one that is meant; OSError if refused."""
     with netlink() as route:
-        for index in _found(route, link):
+        for index in _own_addresses(route, link):
             route.link("del", index=index)
 
 
-def _found(route: Any, link: Link) -> list[int]:
+def _own_addresses(route: Any, link: Link) -> list[int]:
     seen = (one for one in route.get_links() if one.get_attr("IFLA_IFNAME") == link.name)
     return [one["index"] for one in seen if one.get_attr("IFLA_ADDRESS") == link.mac]
 

@@ -38,17 +38,17 @@ class Book:
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """What was done, in order, on a machine that is only told about."""
-    told: list[str] = []
+    reports: list[str] = []
 
     def act(name: str, *about: object) -> None:
-        told.append(name)
+        reports.append(name)
 
     for name in ("make", "add_bridge", "add_pair", "join", "bring_up", "delete", "remove"):
         monkeypatch.setattr(network, name, partial(act, name))
     monkeypatch.setattr(network, "inside", lambda path, ask: ask())
     monkeypatch.setattr(network, "routed", lambda: (IPv4Network("10.0.0.0/8"),))
     monkeypatch.setattr(network, "RUN", tmp_path)
-    return told
+    return reports
 
 
 def test_a_block_overlaps_with_nothing_that_is_routed() -> None:
@@ -146,7 +146,7 @@ def test_a_link_is_deleted_only_if_its_hardware_address_is_the_noted_one(
     assert netns.undo_link(LINK) is None
 
 
-def test_what_fails_in_a_thread_is_told_to_who_asked(tmp_path: Path) -> None:
+def test_what_fails_in_a_thread_is_reported_to_the_caller(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         network.inside(tmp_path / "none", lambda: None)
     assert network.in_thread(lambda: 7) == 7

@@ -21,7 +21,7 @@ class Null(Place):
 
     @property
     def host(self) -> str:
-        """Loopback: an address is asked for where a job is written, and nobody listens there."""
+        """Loopback: an address is asked for where a job is written, and nothing listens there."""
         return ports.HOST
 
     def start(self, launch: Launch) -> NoReturn:

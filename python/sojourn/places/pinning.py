@@ -36,22 +36,22 @@ class Pinned:
 
 
 def one_each(workers: Workers, tasks: Sequence[Task], cpus: Sequence[int]) -> Pinned:
-    """Put each worker among `tasks` on a CPU; all stay where they are if not all are told apart.
+    """Put each worker among `tasks` on a CPU; all stay where they are if not all are distinguished.
 
     Raises:
         RunFault: the kernel refuses.
     """
-    found = workers.choose(tasks)
-    if len(found) < workers.count:
-        told = f"{len(found)} of {workers.count} workers can be recognised by name"
-        return Pinned(text=f"as a whole to the server's CPUs: {told}")
-    pins = dict(put(workers.label, found, cpus))
+    listed = workers.choose(tasks)
+    if len(listed) < workers.count:
+        report = f"{len(listed)} of {workers.count} workers can be recognised by name"
+        return Pinned(text=f"as a whole to the server's CPUs: {report}")
+    pins = dict(put(workers.label, listed, cpus))
     crew = workers.crew(tasks)
     for worker, others in crew.items():
         pins |= put(workers.label, others, (pins[worker],))
-    each = f", each with a crew of {len(pins) // len(found) - 1}" if crew else ""
+    each = f", each with a crew of {len(pins) // len(listed) - 1}" if crew else ""
     return Pinned(
-        pins=pins, text=f"{len(found)} workers{each}, one to a CPU in turn, read back (L23)"
+        pins=pins, text=f"{len(listed)} workers{each}, one to a CPU in turn, read back (L23)"
     )
 
 

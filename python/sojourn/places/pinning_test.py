@@ -35,7 +35,7 @@ def test_a_crew_is_pinned_with_its_worker(pids: list[int]) -> None:
     assert pinned.text.startswith("2 workers, each with a crew of 1, one to a CPU")
 
 
-def test_nobody_is_pinned_where_workers_cannot_be_told_apart(pids: list[int]) -> None:
+def test_no_one_is_pinned_where_workers_cannot_be_distinguished(pids: list[int]) -> None:
     before = [os.sched_getaffinity(pid) for pid in pids]
     crew = {pids[0]: (pids[1],)}
     workers = Workers(label="w", count=2, choose=lambda _: (pids[0],), crew=lambda _: crew)

@@ -12,7 +12,7 @@ from sojourn.errors import RunFault, SpecFault
 from sojourn.places import KINDS, Address, Launch, Place, ports
 
 NO_KIND = {
-    *("__init__", "ledger", "place", "ports", "proc", "process", "task", "theirs", "users"),
+    *("__init__", "ledger", "place", "ports", "proc", "process", "task", "server_files", "users"),
     *("cgroups", "contained", "inside", "network", "pinning", "remains", "rootfs", "starter"),
     *("confined", "foreign", "halt", "image", "launch", "serving", "warden"),
 }

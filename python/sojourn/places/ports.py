@@ -75,7 +75,7 @@ def _sockets(state: str) -> Iterator[tuple[int, int]]:
 
 
 def accepted(port: int) -> frozenset[int]:
-    """Inodes of the server's ends of connections to a port; one that nobody accepted has none."""
+    """Inodes of the server's ends of connections to a port; one that no one accepted has none."""
     return frozenset(inode for at, inode in _sockets(ESTABLISHED) if at == port and inode)
 
 
@@ -85,7 +85,7 @@ def unix_listeners(path: Path) -> frozenset[int]:
 
 
 def unix_accepted(path: Path) -> frozenset[int]:
-    """Inodes of the server's ends of connections to `path`; one that nobody accepted has none."""
+    """Inodes of the server's ends of connections to `path`; one that no one accepted has none."""
     return frozenset(i for state, i in _unix(path) if state == int(ESTABLISHED, 16) and i)
 
 
@@ -103,10 +103,10 @@ def _unix(path: Path) -> list[tuple[int, int]]:
         here = path.stat().st_ino
         with DiagSocket() as asked:
             asked.bind()
-            found = [*asked.get_sock_stats(family=socket.AF_UNIX)]
+            results = [*asked.get_sock_stats(family=socket.AF_UNIX)]
     except (OSError, NetlinkError):
         return []
-    named = [one for one in found if one.get("UNIX_DIAG_NAME") == str(path)]
+    named = [one for one in results if one.get("UNIX_DIAG_NAME") == str(path)]
     same = [one for one in named if (one.get("UNIX_DIAG_VFS") or {}).get("udiag_vfs_ino") == here]
     return [(one["udiag_state"], one["udiag_ino"]) for one in same or named]
 

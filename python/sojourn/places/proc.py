@@ -80,17 +80,17 @@ def family(first: int) -> tuple[Stat, ...]:
 
 def _every() -> dict[int, Stat]:
     """All processes that can be seen, by number."""
-    return {found.pid: found for pid in pids() if (found := stat(pid)) is not None}
+    return {result.pid: result for pid in pids() if (result := stat(pid)) is not None}
 
 
-def _with_descendants(mine: set[int], every: Mapping[int, Stat]) -> tuple[Stat, ...]:
+def _with_descendants(numbers: set[int], every: Mapping[int, Stat]) -> tuple[Stat, ...]:
     """Some processes and all that came of them, in order, dead ones left out."""
-    grew = bool(mine)
+    grew = bool(numbers)
     while grew:
-        fresh = {pid for pid, one in every.items() if one.parent in mine} - mine
-        mine |= fresh
+        fresh = {pid for pid, one in every.items() if one.parent in numbers} - numbers
+        numbers |= fresh
         grew = bool(fresh)
-    return tuple(every[pid] for pid in sorted(mine) if every[pid].state != "Z")
+    return tuple(every[pid] for pid in sorted(numbers) if every[pid].state != "Z")
 
 
 def tasks(leader: int) -> tuple[Task, ...]:
@@ -120,23 +120,23 @@ def used_ns(leader: int) -> int:
 def thread_ns(pid: int, tid: int) -> int:
     """CPU time of one thread, ns; 0 if it is gone."""
     with contextlib.suppress(OSError, ValueError):
-        found = schedstat.parse(Path(schedstat.path(pid, tid)).read_text(encoding="ascii"))
-        return found.ran_ns if found else 0
+        result = schedstat.parse(Path(schedstat.path(pid, tid)).read_text(encoding="ascii"))
+        return result.ran_ns if result else 0
     return 0
 
 
 def threads(pid: int) -> list[tuple[int, str]]:
     """Number and name of each thread of a process; none of one that is gone."""
-    found: list[tuple[int, str]] = []
+    results: list[tuple[int, str]] = []
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
-        return found
+        return results
     for thread in threads:
         with contextlib.suppress(OSError):
             name = (thread / "comm").read_text("utf-8", "replace").strip()  # any bytes may be in it
-            found.append((int(thread.name), name))
-    return found
+            results.append((int(thread.name), name))
+    return results
 
 
 def _command(pid: int) -> str:
@@ -183,12 +183,12 @@ def is_alive(member: Stat) -> bool:
     return now is not None and now.start_ticks == member.start_ticks and now.state != "Z"
 
 
-def end(found: Sequence[Stat], *, within_s: float) -> bool:
+def end(stats: Sequence[Stat], *, within_s: float) -> bool:
     """Kill processes; whether all of them are gone within the time."""
-    for member in found:
+    for member in stats:
         kill(member)
     until = time.monotonic() + within_s
-    while any(is_alive(member) for member in found):
+    while any(is_alive(member) for member in stats):
         if time.monotonic() > until:
             return False
         time.sleep(0.005)

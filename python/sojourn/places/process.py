@@ -22,14 +22,14 @@ from types import MappingProxyType
 from typing import IO, Protocol
 
 from sojourn.errors import RunFault
-from sojourn.places import proc, theirs
+from sojourn.places import proc, server_files
 from sojourn.places.users import User
 
 WARDEN = Path(__file__).with_name("warden.py")
 START_S_MAX = 20.0  # for an interpreter and a fork on a machine that is very busy
 KILL_S_MAX = 8.0
 LAST_WORDS_BYTES = 2000
-KEPT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 NO_MORE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -51,20 +51,20 @@ class Ended:
         status: exit status; negative: the signal that killed it.
         cpu_s: CPU time of it and the children it waited for, s.
         is_clean: whether nothing of its session is left.
-        told: how it ended, where a status does not say it.
+        message: how it ended, where a status does not say it.
     """
 
     status: int
     cpu_s: float
     rss_kb_max: int
     is_clean: bool
-    told: str = ""
+    message: str = ""
 
     @property
     def text(self) -> str:
         """How it ended, in words: its status or its signal."""
-        if self.told:
-            return self.told
+        if self.message:
+            return self.message
         if self.status >= 0:
             return f"ended with exit status {self.status}"
         return f"was killed by {signal_name(-self.status)}"
@@ -258,7 +258,7 @@ def start(
         "environment": {**environment(), **variables},
     }
     with _appended(log) as out, (stdin or Path(os.devnull)).open("rb") as into:
-        mine, its = socket.socketpair()
+        own, its = socket.socketpair()
         with its:
             warden = subprocess.Popen(
                 # By its folder the remains of a container are found; the rest is for no eyes.
@@ -270,8 +270,8 @@ def start(
                 pass_fds=[its.fileno()],
                 start_new_session=True,  # ^C on the terminal is the lab's to answer
             )
-    _hand_over(spec, mine)
-    process = Process(what, warden, mine, ledger)
+    _hand_over(spec, own)
+    process = Process(what, warden, own, ledger)
     process.await_start()
     return process
 
@@ -290,7 +290,7 @@ def _hand_over(spec: Mapping[str, object], to: socket.socket) -> None:
 def _appended(log: Path) -> IO[bytes]:
     """The log, to be written at its end; it may lie in a folder of the server's user."""
     try:
-        return os.fdopen(theirs.opened(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
+        return os.fdopen(server_files.opened(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
     except OSError as error:
         raise RunFault(
             f"the log cannot be opened: {error.strerror}",
@@ -304,10 +304,10 @@ def environment() -> dict[str, str]:
 
     The size of the environment moves the stack and with it the speed of a program (Mytkowicz et
     al., Producing Wrong Data Without Doing Anything Obviously Wrong!, ASPLOS 2009). And what else
-    stands there is none of a server's business.
+    is there is none of a server's business.
     """
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {"LANG": "C.UTF-8", "PATH": os.defpath, **kept}
+    selected = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {"LANG": "C.UTF-8", "PATH": os.defpath, **selected}
 
 
 def _ended(words: Mapping[str, object]) -> Ended:
@@ -322,7 +322,7 @@ def _ended(words: Mapping[str, object]) -> Ended:
 def last_words(log: Path, *, lines: int = 4) -> str:
     """The end of a log, for an error message; "" if it is empty."""
     try:
-        with os.fdopen(theirs.opened(log, os.O_RDONLY), "rb") as file:
+        with os.fdopen(server_files.opened(log, os.O_RDONLY), "rb") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - LAST_WORDS_BYTES))
             text = file.read().decode("utf-8", "replace")

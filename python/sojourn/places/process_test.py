@@ -280,7 +280,7 @@ def test_it_is_put_on_its_cpus(start: Callable[..., Process]) -> None:
 def test_it_is_put_into_its_groups_before_it_is_the_program(
     start: Callable[..., Process], tmp_path: Path
 ) -> None:
-    """The group is a folder that stands for the kernel's (a fake)."""
+    """The group is a folder that represents the kernel's (a fake)."""
     group = tmp_path / "group"
     group.mkdir()
     made = start("pass", groups=[group])
@@ -291,7 +291,7 @@ def test_it_is_put_into_its_groups_before_it_is_the_program(
     assert f"cannot enter the control group {tmp_path / 'none'}" in caught.value.what
 
 
-def test_root_gives_servers_to_nobody(notes: Notes, tmp_path: Path) -> None:
+def test_root_runs_servers_as_the_user_nobody(notes: Notes, tmp_path: Path) -> None:
     user = users.server_user()
     if user is None:
         pytest.skip("needs root and the right to change users")

@@ -70,8 +70,8 @@ class Remains:
     def clear(self) -> None:
         """Kill what runs in it or for it, remove groups, mounts and files; OSError if refused."""
         end = time.monotonic() + GONE_S_MAX
-        while found := tuple(self._members()):
-            if not proc.end(found, within_s=max(0.0, end - time.monotonic())):
+        while stats := tuple(self._members()):
+            if not proc.end(stats, within_s=max(0.0, end - time.monotonic())):
                 raise OSError(errno.EBUSY, "its processes cannot be killed")
         if not cgroups.remove(self.name):
             raise OSError(errno.EBUSY, "its control groups are in use")
@@ -87,7 +87,7 @@ class Remains:
             disk.tree.remove(folder(self.name))
 
     def _leave_shared(self) -> None:
-        """Remove what it has made for all its containers, where nothing and nobody else uses it."""
+        """Remove what it has made for all its containers, where nothing and no one else uses it."""
         everybody = (proc.stat(pid) for pid in (proc.pids() if self.shared else ()))
         if any(one is not None and one.name == self.program for one in everybody):
             return
@@ -105,12 +105,12 @@ class Remains:
         """Processes in its groups; before there are any, wardens and runtimes told its name."""
         wanted = cgroups.pids(self.name)
         for pid in proc.pids():
-            if pid != os.getpid() and (pid in wanted or self._is_told(pid)):
+            if pid != os.getpid() and (pid in wanted or self._is_addressed(pid)):
                 member = proc.stat(pid)
                 if member is not None and member.state != "Z":
                     yield member
 
-    def _is_told(self, pid: int) -> bool:
+    def _is_addressed(self, pid: int) -> bool:
         """Whether it is a warden or the runtime, by its program, and was told the folder."""
         try:
             words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").split("\0")

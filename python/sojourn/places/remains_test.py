@@ -28,8 +28,8 @@ def left_in(run: Path) -> Remains:
     root = run / NAME / "1" / "root"
     for made in (root, at / "propagate" / f"{NAME}-1", at / "locks"):
         made.mkdir(parents=True)
-    told = root.stat()
-    (at / "locks" / f"inode-{told.st_dev}:{told.st_ino}").touch()
+    report = root.stat()
+    (at / "locks" / f"inode-{report.st_dev}:{report.st_ino}").touch()
     traces = (at / "propagate", at / "locks")
     return Remains(NAME, PROGRAM, traces, (*traces, at))
 
@@ -44,10 +44,10 @@ def test_files_are_found_by_name_and_by_the_number_of_the_root(run: Path) -> Non
 
 def test_what_others_have_there_stays(run: Path) -> None:
     left = left_in(run)
-    theirs = run / "runtime" / "locks" / "inode-1:2"
-    theirs.touch()
+    others = run / "runtime" / "locks" / "inode-1:2"
+    others.touch()
     left.clear()
-    assert [path for path in run.rglob("*") if path.is_file()] == [theirs]
+    assert [path for path in run.rglob("*") if path.is_file()] == [others]
     assert not (run / "runtime" / "propagate").exists()
 
 

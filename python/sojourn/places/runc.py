@@ -33,8 +33,8 @@ class Runc(Contained):
 
     def command(self, job: Job) -> Sequence[str | Path]:
         """`runc run` in the foreground, its state in the job's folder."""
-        told = os.open(job.at / "config.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(told, "w", encoding="utf-8") as file:  # it has the service's environment
+        report = os.open(job.at / "config.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(report, "w", encoding="utf-8") as file:  # it has the service's environment
             json.dump(config(job), file)
         pivot = () if _can_pivot() else ("--no-pivot",)
         return ("--root", job.at / "state", "run", *pivot, "--bundle", job.at, job.name)
@@ -44,15 +44,15 @@ def config(job: Job) -> Mapping[str, Any]:
     """What `config.json` of the bundle says, as the OCI specification has it."""
     if job.image is not None:
         words = job.argv[1:]
-        return job.image.told(name=job.name, words=words, environment=job.environment)
+        return job.image.runtime_config(name=job.name, words=words, environment=job.environment)
     user = {"uid": job.user.uid, "gid": job.user.gid} if job.user else {"uid": 0, "gid": 0}
-    given = {**process.environment(), **job.environment}
+    inputs = {**process.environment(), **job.environment}
     return {
         "ociVersion": SPEC,
         "process": {
             "user": {**user, "umask": UMASK},
             "args": list(job.argv),
-            "env": [f"{name}={value}" for name, value in given.items()],
+            "env": [f"{name}={value}" for name, value in inputs.items()],
             "cwd": str(job.cwd),
             "noNewPrivileges": True,
         },

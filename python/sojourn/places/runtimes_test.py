@@ -1,4 +1,4 @@
-"""What the runtimes of containers are told."""
+"""What the runtimes of containers are reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sojourn.places.rootfs import Bind
 from sojourn.places.runc import Runc
 from sojourn.places.users import User
 
-NOBODY = User("nobody", 65534, 65533)
+NOBODY_USER = User("nobody", 65534, 65533)
 FAKE = Path("/usr/bin/fake")
 
 
@@ -34,7 +34,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
         binds=(Bind(Path("/usr")), Bind(Path("/srv/a b:c"), is_writable=True)),
         argv=("/usr/bin/memcached", "-t", "4"),
         cwd=Path("/srv/a b:c"),
-        user=NOBODY,
+        user=NOBODY_USER,
         open_files=64,
     )
 
@@ -43,8 +43,8 @@ def test_a_starter_becomes_user_and_program_with_few_words_of_environment(job: J
     words = starter.words(job.user)
     assert words[:2] == ("/bin/sh", "-c")
     assert {"--reuid=65534", "--regid=65533", "--clear-groups", *starter.NO_RIGHTS} <= {*words}
-    told = words[words.index("-i") + 1 :]
-    assert dict(one.split("=", 1) for one in told) == process.environment()
+    report = words[words.index("-i") + 1 :]
+    assert dict(one.split("=", 1) for one in report) == process.environment()
     assert not any(word.startswith(("--reuid", "--regid")) for word in starter.words(None))
 
 
@@ -58,7 +58,7 @@ def test_a_process_is_a_starter_until_it_is_the_program(job: Job) -> None:
         assert not starter.is_one(other)
 
 
-def test_nspawn_needs_no_service_manager_and_is_told_all_on_its_command_line(job: Job) -> None:
+def test_nspawn_needs_no_service_manager_and_gets_all_on_its_command_line(job: Job) -> None:
     words = [str(word) for word in Nspawn().command(job)]
     assert {"--register=no", "--keep-unit", "--read-only", "--console=pipe"} <= {*words}
     assert f"--machine={job.name}" in words
@@ -77,8 +77,8 @@ def test_nspawn_may_open_as_many_files_as_the_lab(monkeypatch: pytest.MonkeyPatc
 
 
 def test_lxc_makes_no_group_whose_name_is_not_the_containers(job: Job) -> None:
-    told = list(lxc.config(job, job.at / "mount"))
-    groups = {key: value for key, value in told if key.startswith("lxc.cgroup.dir.")}
+    reports = list(lxc.config(job, job.at / "mount"))
+    groups = {key: value for key, value in reports if key.startswith("lxc.cgroup.dir.")}
     assert {
         "lxc.cgroup.dir.monitor",
         "lxc.cgroup.dir.monitor.pivot",
@@ -86,10 +86,10 @@ def test_lxc_makes_no_group_whose_name_is_not_the_containers(job: Job) -> None:
     } == {*groups}
     assert all(value.startswith(f"{job.name}/") for value in groups.values())
     assert len({*groups.values()}) == len(groups)
-    assert dict(told)["lxc.net.0.type"] == "none"
+    assert dict(reports)["lxc.net.0.type"] == "none"
 
 
-def test_lxc_is_told_paths_as_in_fstab(job: Job) -> None:
+def test_lxc_gets_paths_as_in_fstab(job: Job) -> None:
     entries = [value for key, value in lxc.config(job, job.at) if key == "lxc.mount.entry"]
     assert entries == [
         "/usr usr none rbind,ro 0 0",
@@ -99,24 +99,24 @@ def test_lxc_is_told_paths_as_in_fstab(job: Job) -> None:
 
 def test_lxc_reads_its_configuration_from_the_jobs_folder(job: Job) -> None:
     words = list(Lxc().command(job))
-    told = words[words.index("--rcfile") + 1]
-    assert Path(told).read_text().splitlines()[0] == f"lxc.uts.name = {job.name}"
+    report = words[words.index("--rcfile") + 1]
+    assert Path(report).read_text().splitlines()[0] == f"lxc.uts.name = {job.name}"
     assert (job.at / "mount").is_dir()
     assert words[-3:] == list(job.argv)
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "shown"),
     [
         ("runc version 1.1.5\ncommit: 1", "container by runc version 1.1.5"),
         ("1.1.5", "container by runc (1.1.5)"),
     ],
 )
 def test_a_runtime_is_shown_with_its_version(
-    said: str, shown: str, monkeypatch: pytest.MonkeyPatch
+    text: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "find", lambda _: FAKE)
-    monkeypatch.setattr(programs, "says", lambda *_: said)
+    monkeypatch.setattr(programs, "says", lambda *_: text)
     assert Runc(Local()).notes == (("place", f"{shown}, in the machine's own network"),)
 
 

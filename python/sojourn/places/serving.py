@@ -7,7 +7,7 @@ server started. So somebody connects, and whoever has the other end afterwards i
     holders → connect some times → who accepted → up to the first process of that program
 
 A first process whose workers accept is found by its workers: they are its forks, or several that
-were started alike. PID 1, service managers and those who started the lab are climbed to by nobody.
+were started alike. PID 1, service managers and those who started the lab are climbed to by no one.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def find(
     barred = _barred(holders)
     serving = frozenset({*holders} - barred)
     if len(holders) == 1 and not _managers(holders):
-        return Serving(next(iter(holders)))  # nobody else can accept
+        return Serving(next(iter(holders)))  # no one else can accept
     takers = _takers(holders, connect, accepted) if len(holders) > 1 else frozenset()
     chosen = _first_ones(takers or serving, holders, barred)
     if len(chosen) != 1 or _managers(chosen):
-        raise AmbiguousError(_said(takers or serving or holders))
+        raise AmbiguousError(_process_names(takers or serving or holders))
     first = next(iter(chosen))
     own = {member.pid for member in proc.family(first)}
     return Serving(first, tuple(sorted(holders - own)))
@@ -78,23 +78,25 @@ def find(
 def _takers(
     holders: frozenset[int], connect: Connect, accepted: Callable[[], set[int]]
 ) -> frozenset[int]:
-    """Which of the holders take connections, by making some; none if nobody does in time."""
+    """Which of the holders take connections, by making some; none if no one does in time."""
     before = accepted()
     until = time.monotonic() + ACCEPT_S_MAX
-    found: set[int] = set()
+    numbers: set[int] = set()
     with ExitStack() as open_ones:
         for _ in range(PROBES):
             with contextlib.suppress(OSError):
                 open_ones.enter_context(connect())
         while True:
             ends = accepted() - before
-            found |= _owners(ends, holders)
-            if len(ends) >= PROBES or time.monotonic() > until or (found and not ends):
+            numbers |= _owners(ends, holders)
+            if len(ends) >= PROBES or time.monotonic() > until or (numbers and not ends):
                 break
             time.sleep(0.01)
-    above = {one for taker in found for one in _ancestors(taker)}  # forks have their words as well
-    twins = {pid for pid in holders - above for taker in found if _is_twin(pid, taker)}
-    return frozenset(found | twins)
+    above = {
+        one for taker in numbers for one in _ancestors(taker)
+    }  # forks have their words as well
+    twins = {pid for pid in holders - above for taker in numbers if _is_twin(pid, taker)}
+    return frozenset(numbers | twins)
 
 
 def _owners(ends: set[int], holders: frozenset[int]) -> set[int]:
@@ -112,13 +114,13 @@ def _first_ones(
     pids: Collection[int], holders: frozenset[int], barred: frozenset[int]
 ) -> frozenset[int]:
     """The first processes of the programs that some processes are of."""
-    found = {_first(pid, holders, barred) for pid in pids}
-    above = {_parent(pid) for pid in found}
-    if len(found) > 1 and len(above) == 1 and not above & barred:
+    numbers = {_first(pid, holders, barred) for pid in pids}
+    above = {_parent(pid) for pid in numbers}
+    if len(numbers) > 1 and len(above) == 1 and not above & barred:
         (parent,) = above
-        if parent > 1 and all(_is_fork(parent, pid) for pid in found):
+        if parent > 1 and all(_is_fork(parent, pid) for pid in numbers):
             return frozenset(above)  # its workers opened a socket each (SO_REUSEPORT)
-    return frozenset(found)
+    return frozenset(numbers)
 
 
 def _first(pid: int, holders: frozenset[int], barred: frozenset[int]) -> int:
@@ -136,10 +138,10 @@ def _is_fork(above: int, pid: int) -> bool:
     Addresses are drawn anew with each program. Where they are not told or not drawn, the same
     program and words have to do.
     """
-    mine, its = (_fields(one)[START_CODE : START_STACK + 1] for one in (pid, above))
-    is_told = len(mine) == 3 and all(int(word) > 1 for word in (*mine, *its))
-    if is_told and _are_drawn():
-        return mine == its
+    own, its = (_fields(one)[START_CODE : START_STACK + 1] for one in (pid, above))
+    is_reported = len(own) == 3 and all(int(word) > 1 for word in (*own, *its))
+    if is_reported and _are_drawn():
+        return own == its
     return _is_twin(above, pid)
 
 
@@ -170,7 +172,7 @@ def _are_drawn() -> bool:
 
 
 def _barred(holders: frozenset[int]) -> frozenset[int]:
-    """Holders to whom nobody climbs: the first process, managers, and those who started the lab."""
+    """Holders to whom no one climbs: the first process, managers, and those who started the lab."""
     return holders & frozenset({1, os.getpid(), *_ancestors(os.getpid()), *_managers(holders)})
 
 
@@ -199,7 +201,7 @@ def _fields(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def _said(pids: Collection[int]) -> str:
+def _process_names(pids: Collection[int]) -> str:
     """Processes by name and number."""
     named = [f"{stat.name} ({pid})" for pid in sorted(pids) if (stat := proc.stat(pid))]
     more = f" and {len(named) - NAMED_MAX} more" if len(named) > NAMED_MAX else ""

@@ -35,8 +35,10 @@ def words(user: User | None, environment: Mapping[str, str] = process.NO_MORE) -
     setpriv = programs.find(SETPRIV, fix="apt install util-linux")
     env = programs.find(ENV, fix="apt install coreutils")
     who = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups") if user else ()
-    told = (f"{name}={value}" for name, value in {**process.environment(), **environment}.items())
-    return (*SHELL, str(setpriv), *who, *NO_RIGHTS, str(env), "-i", *told)
+    reports = (
+        f"{name}={value}" for name, value in {**process.environment(), **environment}.items()
+    )
+    return (*SHELL, str(setpriv), *who, *NO_RIGHTS, str(env), "-i", *reports)
 
 
 def is_one(command: Sequence[str]) -> bool:

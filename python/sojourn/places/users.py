@@ -15,7 +15,7 @@ from sojourn.disk import tables
 from sojourn.errors import HostFault
 
 UID = "SOJOURN_UID"
-#: What systemd gives to services without an account (`DynamicUser=`), and Debian to nobody.
+#: What systemd gives to services without an account (`DynamicUser=`), and Debian to no one.
 FREE = range(61_184, 65_520)
 DYNAMIC = Path("/run/systemd/dynamic-uid")  # those that it has given
 OVERFLOW_UID = 65_534
@@ -51,10 +51,10 @@ def server_user(*, has_account: bool = False) -> User | None:
     if os.geteuid() != 0 or not (_has(CAP_SETUID) and _has(CAP_SETGID)):
         return None
     uid = None if has_account else _own_uid()
-    found = User(f"uid-{uid}", uid, uid) if uid is not None else _nobody()
+    user = User(f"uid-{uid}", uid, uid) if uid is not None else _nobody_user()
     # In a user namespace, root may lack the number: setuid would fail.
-    is_mapped = found and _is_mapped("uid", found.uid) and _is_mapped("gid", found.gid)
-    return found if is_mapped else None
+    is_mapped = user and _is_mapped("uid", user.uid) and _is_mapped("gid", user.gid)
+    return user if is_mapped else None
 
 
 def is_open(path: Path, mode: int) -> bool:
@@ -84,12 +84,12 @@ def client_user() -> User | None:
 
 def _other(nth: int) -> User | None:
     """One of those that are not the servers'."""
-    found = server_user()
-    others = [uid for uid in _free_uids() if found is not None and uid != found.uid]
+    user = server_user()
+    others = [uid for uid in _free_uids() if user is not None and uid != user.uid]
     return User(f"uid-{others[nth]}", others[nth], others[nth]) if nth < len(others) else None
 
 
-def _nobody() -> User | None:
+def _nobody_user() -> User | None:
     try:
         entry = pwd.getpwnam("nobody")
     except KeyError:
@@ -98,7 +98,7 @@ def _nobody() -> User | None:
 
 
 def _own_uid() -> int | None:
-    """A number that is nobody else's; None: there is none, or root lacks them here."""
+    """A number that is no one else's; None: there is none, or root lacks them here."""
     text = os.environ.get(UID, "")
     if not text:
         return next(iter(_free_uids()), None)
@@ -114,15 +114,15 @@ def _own_uid() -> int | None:
 @cache
 def _free_uids() -> tuple[int, ...]:
     """The first free ones; the same as long as the lab runs, since files of them are about."""
-    taken, found = set(_uids()), []
+    taken, results = set(_uids()), []
     for uid in FREE:
         is_systemds = (DYNAMIC / str(uid)).exists()
         if uid not in taken and not is_systemds and not _is_account(uid):
-            found.append(uid)
-        if len(found) == WANTED:
+            results.append(uid)
+        if len(results) == WANTED:
             break
-    are_mapped = all(_is_mapped("uid", uid) and _is_mapped("gid", uid) for uid in found)
-    return tuple(found) if are_mapped else ()
+    are_mapped = all(_is_mapped("uid", uid) and _is_mapped("gid", uid) for uid in results)
+    return tuple(results) if are_mapped else ()
 
 
 def _uids() -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Whom servers run as: somebody who is nobody else on this machine."""
+"""Whom servers run as: somebody who is no one else on this machine."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def _anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     users._free_uids.cache_clear()
 
 
-def test_a_number_that_nobody_has_is_taken_and_kept() -> None:
-    found = users.server_user()
-    assert found is not None
-    assert found.uid in users.FREE
-    assert found.uid == found.gid
-    assert found == users.server_user()
+def test_a_number_that_no_one_has_is_taken_and_kept() -> None:
+    user = users.server_user()
+    assert user is not None
+    assert user.uid in users.FREE
+    assert user.uid == user.gid
+    assert user == users.server_user()
     with pytest.raises(KeyError):
-        pwd.getpwuid(found.uid)
+        pwd.getpwuid(user.uid)
     in_use = {path.stat().st_uid for path in Path("/proc").glob("[1-9]*") if path.exists()}
-    assert found.uid not in in_use
+    assert user.uid not in in_use
 
 
 def test_numbers_of_accounts_of_processes_and_of_systemd_are_left_alone(
@@ -45,9 +45,9 @@ def test_numbers_of_accounts_of_processes_and_of_systemd_are_left_alone(
     monkeypatch.setattr(users, "_is_account", lambda uid: uid == second)
     monkeypatch.setattr(users, "DYNAMIC", tmp_path)
     (tmp_path / str(third)).touch()
-    found = users.server_user()
-    assert found is not None
-    assert found.uid == fourth
+    user = users.server_user()
+    assert user is not None
+    assert user.uid == fourth
 
 
 def test_what_is_beside_a_server_is_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +64,9 @@ def test_what_is_beside_a_server_is_somebody_else(monkeypatch: pytest.MonkeyPatc
 
 def test_one_may_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(users.UID, "61999")
-    found = users.server_user()
-    assert found is not None
-    assert (found.uid, found.gid) == (61_999, 61_999)
+    user = users.server_user()
+    assert user is not None
+    assert (user.uid, user.gid) == (61_999, 61_999)
 
 
 @pytest.mark.parametrize("text", ["0", "root", "-1", "65534", "4294967295", "1.5", "٣"])
@@ -76,20 +76,22 @@ def test_what_is_no_ordinary_user_is_refused(text: str, monkeypatch: pytest.Monk
         users.server_user()
 
 
-def test_who_must_have_an_account_is_nobody() -> None:
-    found = users.server_user(has_account=True)
-    assert found is not None
-    assert found.name == "nobody"
+def test_who_must_have_an_account_is_the_user_nobody() -> None:
+    user = users.server_user(has_account=True)
+    assert user is not None
+    assert user.name == "nobody"
 
 
-def test_where_root_has_no_such_numbers_it_is_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_root_has_no_such_numbers_it_is_the_user_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As in a container with a user namespace of 65,536 numbers, less the upper ones."""
     monkeypatch.setattr(users, "_is_mapped", lambda _, number: number not in users.FREE)
-    found = users.server_user()
-    assert found is not None
-    assert found.name == "nobody"
+    user = users.server_user()
+    assert user is not None
+    assert user.name == "nobody"
 
 
-def test_an_ordinary_user_becomes_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_becomes_no_other_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert users.server_user() is None

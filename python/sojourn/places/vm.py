@@ -128,17 +128,17 @@ class Vm(Place):
         self._host = netns.UNKNOWN
 
     def free_port(self) -> int:
-        """Any: nobody else is in the guest, which is not there yet."""
+        """Any: no one else is in the guest, which is not there yet."""
         first, last = PORTS
         return first + secrets.randbelow(last - first)
 
     def is_free(self, port: int) -> bool:
-        """Always: nobody else is in the guest."""
+        """Always: no one else is in the guest."""
         del port
         return True
 
     def holder(self, port: int) -> str:
-        """Who listens on `port` inside: nobody but the service can."""
+        """Who listens on `port` inside: no one but the service can."""
         del port
         return "the service"
 
@@ -220,16 +220,16 @@ class Vm(Place):
         pins = put(workers.label, tids, cpus)
         outside = f"{len(pins)} CPUs of the guest, one to a CPU, read back"
         tasks = self._guest.tasks()
-        found, crew = workers.choose(tasks), workers.crew(tasks)
-        if len(found) < workers.count or not tids:
-            told = f"{len(found)} of {workers.count} workers can be recognised by name"
-            return Pinned(pins=pins, text=f"{outside}; inside as the guest schedules: {told}")
-        where = [(tid, n % len(tids)) for n, tid in enumerate(found)]
+        listed, crew = workers.choose(tasks), workers.crew(tasks)
+        if len(listed) < workers.count or not tids:
+            report = f"{len(listed)} of {workers.count} workers can be recognised by name"
+            return Pinned(pins=pins, text=f"{outside}; inside as the guest schedules: {report}")
+        where = [(tid, n % len(tids)) for n, tid in enumerate(listed)]
         done = sum(
             all(self._guest.pin(each, vcpu) for each in (tid, *crew.get(tid, ())))
             for tid, vcpu in where
         )
-        inside = f"inside {done} of {len(found)} workers, one to a CPU of the guest in turn"
+        inside = f"inside {done} of {len(listed)} workers, one to a CPU of the guest in turn"
         return Pinned(pins=pins, text=f"{outside}; {inside}, read back (L23)")
 
     @property
@@ -258,26 +258,26 @@ def memory_mb(image_bytes: int, need_bytes: int) -> int:
 
 def vcpus(leader: int) -> tuple[int, ...]:
     """Threads of QEMU that run its guest's CPUs, in order."""
-    found = ((VCPU.match(task.name), task.tid) for task in proc.tasks(leader))
-    return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in found if m))
+    results = ((VCPU.match(task.name), task.tid) for task in proc.tasks(leader))
+    return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in results if m))
 
 
 def _settings() -> Mapping[str, str]:
     """Settings of this machine that the guest is to have as well."""
-    found = {}
+    results = {}
     for name in SETTINGS:
         path = Path("/proc/sys", *name.split("."))
         if path.is_file():
-            found[name] = path.read_text(encoding="ascii").strip()
-    return found
+            results[name] = path.read_text(encoding="ascii").strip()
+    return results
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
     """Remove a virtual machine that a lab noted, if there is anything of it."""
-    found = remains.undo(facts)
-    if found is None:
+    result = remains.undo(facts)
+    if result is None:
         return None
-    return Undone(what=f"virtual machine {facts['name']}", how=found.how, is_done=found.is_done)
+    return Undone(what=f"virtual machine {facts['name']}", how=result.how, is_done=result.is_done)
 
 
 KIND = PlaceKind(

@@ -27,10 +27,10 @@ EMULATED = Verdict(TCG, "/dev/kvm is not there")
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """What was done, in order."""
-    told: list[str] = []
+    reports: list[str] = []
 
     def act(name: str, *about: object) -> None:
-        told.append(name)
+        reports.append(name)
 
     for name in ("add_bridge", "add_tap", "join", "bring_up", "delete"):
         monkeypatch.setattr(network, name, partial(act, name))
@@ -38,7 +38,7 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(remains, "RUN", tmp_path)
     monkeypatch.setattr(Part, "ready", lambda _: testing.made(tmp_path / "made"))
     monkeypatch.setattr(trial, "verdict", lambda *_: EMULATED)
-    return told
+    return reports
 
 
 def test_every_step_is_noted_before_it_is_done_and_crossed_out_after_it_is_undone(
@@ -76,16 +76,16 @@ def test_what_is_refused_on_the_way_unmakes_what_was_made(
     assert not list(tmp_path.glob("sojourn-*"))
 
 
-def test_without_a_guest_kernel_nothing_is_made_and_the_command_is_said(
+def test_without_a_guest_kernel_nothing_is_made_and_the_command_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
-    told: list[str] = []
+    reports: list[str] = []
     with pytest.raises(HostFault) as caught:
-        Vm().enter(Book(told))
+        Vm().enter(Book(reports))
     assert caught.value.what == "vm: not installed"
     assert caught.value.fix == "sojourn install vm"
-    assert not told
+    assert not reports
 
 
 def test_an_emulated_guest_says_so_and_why(
@@ -124,14 +124,14 @@ def test_cpus_of_the_guest_are_pinned_outside_and_workers_inside(
     fake: Any = SimpleNamespace(tasks=tuple, pin=pin, stop=lambda **_: None)
     place, outer = Vm(), testing.FakeQemu()
     place._guest = fake
-    found = place.pin(outer, Workers(label="w", count=3, choose=lambda _: (71, 72, 73)), (4, 5))
-    assert found.pins == {12: 4, 13: 5}
+    result = place.pin(outer, Workers(label="w", count=3, choose=lambda _: (71, 72, 73)), (4, 5))
+    assert result.pins == {12: 4, 13: 5}
     assert inside == [(71, 0), (72, 1), (73, 0)]
-    assert "2 CPUs of the guest" in found.text
-    assert "inside 3 of 3 workers" in found.text
-    found = place.pin(outer, Workers(label="w", count=3, choose=lambda _: ()), (4, 5))
-    assert found.pins == {12: 4, 13: 5}
-    assert "0 of 3 workers can be recognised by name" in found.text
+    assert "2 CPUs of the guest" in result.text
+    assert "inside 3 of 3 workers" in result.text
+    result = place.pin(outer, Workers(label="w", count=3, choose=lambda _: ()), (4, 5))
+    assert result.pins == {12: 4, 13: 5}
+    assert "0 of 3 workers can be recognised by name" in result.text
 
 
 def test_a_guest_has_room_for_its_files_twice_and_for_what_its_service_says() -> None:

@@ -92,14 +92,14 @@ def asked(lab: socket.socket) -> dict[str, Any] | None:
 
 def start(spec: dict[str, Any]) -> tuple[int, str, list[str]]:
     """Fork and exec; return the process, why it could not be started, and how it is grouped."""
-    told_r, told_w = os.pipe2(os.O_CLOEXEC)
+    reported_r, reported_w = os.pipe2(os.O_CLOEXEC)
     warden = os.getpid()
     pid = os.fork()
     if pid == 0:
-        become(spec, warden, told_w)
-    os.close(told_w)
-    with os.fdopen(told_r, encoding="utf-8") as told:
-        grouped, _, error = told.read().rpartition("\n")  # no error: the pipe closed on exec
+        become(spec, warden, reported_w)
+    os.close(reported_w)
+    with os.fdopen(reported_r, encoding="utf-8") as stream:
+        grouped, _, error = stream.read().rpartition("\n")  # no error: the pipe closed on exec
     if error:
         os.waitpid(pid, 0)
     return pid, error, json.loads(grouped or "[]")
@@ -111,7 +111,7 @@ def start_ticks(pid: int) -> int:
         return int(stat.read().rpartition(b")")[2].split()[19])
 
 
-def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
+def become(spec: dict[str, Any], warden: int, reported_w: int) -> NoReturn:
     """In the child: give up what the server must not have, then become it."""
     step = "start"
     try:
@@ -146,31 +146,31 @@ def become(spec: dict[str, Any], warden: int, told_w: int) -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         # Said before it runs: afterwards it may keep the lab from its CPU until it has ended.
-        os.write(told_w, json.dumps([own("cgroup"), own("autogroup")]).encode() + b"\n")
+        os.write(reported_w, json.dumps([own("cgroup"), own("autogroup")]).encode() + b"\n")
         step = f"run {spec['argv'][0]}"
         os.execve(spec["argv"][0], spec["argv"], spec["environment"])  # noqa: S606
     except OSError as error:
-        os.write(told_w, f"cannot {step}: {error.strerror}".encode())
+        os.write(reported_w, f"cannot {step}: {error.strerror}".encode())
     os._exit(127)
 
 
 def become_user(uid: int, gid: int, keeps: list[int]) -> None:
     """Become somebody with these rights alone, who can gain none: by no setuid program either."""
-    mine = permitted()
-    kept = [number for number in keeps if mine >> number & 1]
+    ours = permitted()
+    selected = [number for number in keeps if ours >> number & 1]
     for number in range(CAPABILITIES_MAX):  # while this process may; those that there are not fail
-        if number not in kept:
+        if number not in selected:
             LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
     checked(LIBC.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
-    mask = sum(1 << number for number in kept)
+    mask = sum(1 << number for number in selected)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     # Effective, permitted and inheritable, first the lower halves of all, then the upper ones.
     low, high = mask & 0xFFFF_FFFF, mask >> 32
     checked(LIBC.capset(header, (ctypes.c_uint32 * 6)(low, low, low, high, high, high)))
-    for number in kept:
+    for number in selected:
         checked(LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0))
     checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
@@ -279,13 +279,13 @@ def bury() -> bool:
 
 def children() -> list[int]:
     """Processes whose parent is the warden."""
-    mine = []
+    numbers = []
     for name in os.listdir("/proc"):  # noqa: PTH208  # pathlib would double the start-up time
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
                 if int(stat.read().rpartition(b")")[2].split()[1]) == os.getpid():
-                    mine.append(int(name))
-    return mine
+                    numbers.append(int(name))
+    return numbers
 
 
 def say(lab: socket.socket, **words: object) -> None:

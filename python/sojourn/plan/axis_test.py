@@ -34,9 +34,9 @@ def peak(rps: float, *, lost: float = 0.0, verdict: Verdict = Verdict.HOLDS, n: 
         seed=1,
         repeat=n,
     )
-    found = imagine(point, capacity_rps=rps)
+    outcome = imagine(point, capacity_rps=rps)
     return replace(
-        found,
+        outcome,
         requests=10_000,
         lost=round(lost * 10_000),
         verdict=verdict,
@@ -45,10 +45,10 @@ def peak(rps: float, *, lost: float = 0.0, verdict: Verdict = Verdict.HOLDS, n: 
 
 
 def test_the_axis_is_the_median_and_keeps_both_ends() -> None:
-    found = axis.peak(SERVICE, [peak(100e3), peak(130e3), peak(101_234)])
-    assert found is not None
-    assert (found.rps, found.lo_rps, found.hi_rps, found.runs) == (101_200, 100e3, 130e3, 3)
-    assert (found.is_valid, found.reasons) == (True, ())
+    result = axis.peak(SERVICE, [peak(100e3), peak(130e3), peak(101_234)])
+    assert result is not None
+    assert (result.rps, result.lo_rps, result.hi_rps, result.runs) == (101_200, 100e3, 130e3, 3)
+    assert (result.is_valid, result.reasons) == (True, ())
 
 
 def test_a_peak_that_failed_counts_only_where_there_is_no_other() -> None:
@@ -95,8 +95,8 @@ def base(verdict: Verdict = Verdict.HOLDS) -> Outcome:
     assert point is not None
     assert point.offered_rps == 20e3
     assert point.fraction == 0.2
-    found = imagine(point, capacity_rps=100e3)
-    return replace(found, verdict=verdict, p95_ns=1e4, p99_ns=9e4, mean_ns=3e3)
+    outcome = imagine(point, capacity_rps=100e3)
+    return replace(outcome, verdict=verdict, p95_ns=1e4, p99_ns=9e4, mean_ns=3e3)
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_bound_is_the_multiple_of_the_last_run_at_low_load_that_can_be_believe
         "services.memcached.cores=1",
     )
     service = of.service("memcached")
-    found = axis.target(service, [base(Verdict.UNKNOWN), base()])
-    assert found is not None
-    assert (found.q, found.rule) == (0.95, QosRule(rule))
-    assert found.bound_ns == pytest.approx(wanted)
-    assert found.overrides == (("qos_quantile", 0.95), ("qos_bound", f"{wanted:.0f}ns"))
+    result = axis.target(service, [base(Verdict.UNKNOWN), base()])
+    assert result is not None
+    assert (result.q, result.rule) == (0.95, QosRule(rule))
+    assert result.bound_ns == pytest.approx(wanted)
+    assert result.overrides == (("qos_quantile", 0.95), ("qos_bound", f"{wanted:.0f}ns"))
     assert axis.target(service, [base(Verdict.UNKNOWN)]) is None
     assert axis.target(service, []) is None
 

@@ -1,4 +1,4 @@
-"""`Point` ↔ JSON, as it stands in `point.json` beside every measurement and in the store."""
+"""`Point` ↔ JSON, as it is written in `point.json` beside every measurement and in the store."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ def dumps(point: Point) -> str:
 
 def from_json(table: Mapping[str, Any]) -> Point:
     """The point that `to_json` wrote; KeyError, TypeError or ValueError if it is none."""
-    given = {key: value for key, value in _pairs(table, "a point") if key in _FIELDS}
-    given["phase"] = phase = Phase(given["phase"])
-    given["overrides"] = tuple(dict(given["overrides"]).items())
-    given["rules"] = rules_of(given.get("rules") or {})
-    given["beside"] = tuple(from_json(other) for other in given.get("beside", ()))
-    if "setting" in given:
-        given["setting"] = older.renamed(dict(given["setting"]))
+    inputs = {key: value for key, value in _pairs(table, "a point") if key in _FIELDS}
+    inputs["phase"] = phase = Phase(inputs["phase"])
+    inputs["overrides"] = tuple(dict(inputs["overrides"]).items())
+    inputs["rules"] = rules_of(inputs.get("rules") or {})
+    inputs["beside"] = tuple(from_json(other) for other in inputs.get("beside", ()))
+    if "setting" in inputs:
+        inputs["setting"] = older.renamed(dict(inputs["setting"]))
     else:
-        of = (str(given["key"]), phase, given.get("fraction"), given["offered_rps"])
-        given["setting"] = older.setting_of(*of)
-    return Point(**given)
+        of = (str(inputs["key"]), phase, inputs.get("fraction"), inputs["offered_rps"])
+        inputs["setting"] = older.setting_of(*of)
+    return Point(**inputs)
 
 
 def _pairs(table: object, what: str) -> ItemsView[str, Any]:
-    """What stands in a table; TypeError if it is none, as where a stranger changed the file."""
+    """What is in a table; TypeError if it is none, as where a stranger changed the file."""
     if not isinstance(table, Mapping):
         raise TypeError(f"{what}: {type(table).__name__} in place of a table")
     return table.items()

@@ -85,7 +85,7 @@ def smallest_sample(k: int, q: float, *, confidence: float) -> int:
     return high
 
 
-KEPT_UP = 0.99  # a server that completes less than this share of what is offered is overrun
+KEEPING_UP = 0.99  # a server that completes less than this share of what is offered is overrun
 
 
 def drops_nothing(outcomes: Sequence[Outcome]) -> Decision:
@@ -101,5 +101,5 @@ def drops_nothing(outcomes: Sequence[Outcome]) -> Decision:
 
 
 def _answered(outcome: Outcome) -> bool:
-    slack = max(1 - KEPT_UP, 4 / math.sqrt(max(outcome.requests, 1)))
+    slack = max(1 - KEEPING_UP, 4 / math.sqrt(max(outcome.requests, 1)))
     return outcome.lost == 0 and outcome.achieved_rps >= outcome.offered_rps * (1 - slack)

@@ -23,7 +23,7 @@ from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions import Questions
 from sojourn.plan.setting import NEIGHBOUR, Level, Setting
-from sojourn.plan.traced import NOBODY
+from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.spec import MaxRps, Study
 
 LOCAL = "local"  # the place and the axis
@@ -60,10 +60,10 @@ class Group:
 
 def groups(study: Study, label: str, outcomes: Iterable[Outcome]) -> tuple[Group, ...]:
     """One service's combinations in the design's order, each with its outcomes."""
-    found = Groups(study, label)
+    result = Groups(study, label)
     for outcome in outcomes:
-        found.add(outcome)
-    return found.all
+        result.add(outcome)
+    return result.all
 
 
 class Groups:
@@ -132,8 +132,8 @@ def base_of(study: Study, label: str, levels: Setting) -> Setting:
     """The combination whose run at low load gives the QoS bound, if it is measured."""
     qos = study.service(label).qos
     under = qos.under if qos else {}
-    told = {name: _level(under.get(name, level)) for name, level in levels.items()}
-    return axis_of(study, Setting.of(told))
+    reports = {name: _level(under.get(name, level)) for name, level in levels.items()}
+    return axis_of(study, Setting.of(reports))
 
 
 def _level(value: object) -> Level:
@@ -144,7 +144,7 @@ def _level(value: object) -> Level:
 def axis_of(study: Study, levels: Setting) -> Setting:
     """The combination whose load axis is that of `levels`, if it is measured: itself, or alone."""
     lent = {f"services.{spec.label}.place": LOCAL for spec in study.services if spec.axis == LOCAL}
-    other = {NEIGHBOUR: NOBODY, **lent}
+    other = {NEIGHBOUR: NO_NEIGHBOUR, **lent}
     return Setting.of({name: other.get(name, level) for name, level in levels.items()})
 
 
@@ -156,12 +156,12 @@ def group_of(study: Study, point: Point, outcomes: Iterable[Outcome]) -> Group:
     levels = own_levels(study, point)
     axis, base = axis_of(study, levels), base_of(study, point.service, levels)
     near = {levels.text, axis.text, base.text}
-    mine = (
+    own = (
         outcome
         for outcome in outcomes
         if outcome.point.service == point.service and own_levels(study, outcome.point).text in near
     )
-    return next(g for g in groups(study, point.service, mine) if g.levels == levels)
+    return next(g for g in groups(study, point.service, own) if g.levels == levels)
 
 
 def study_of(study: Study, point: Point) -> Study:
@@ -189,10 +189,10 @@ def levels_of(study: Study, point: Point) -> Setting:
 
 def own_levels(study: Study, point: Point) -> Setting:
     """Those of them that the point's own service feels."""
-    return felt(study, point.service, point.setting)
+    return factor_levels(study, point.service, point.setting)
 
 
-def felt(study: Study, label: str, setting: Setting) -> Setting:
+def factor_levels(study: Study, label: str, setting: Setting) -> Setting:
     """The levels of the factors that a service feels, in a setting."""
     return _restricted(setting, study.factors_of(label)) if study.factors else _NOTHING
 
@@ -234,7 +234,7 @@ def turn(study: Study, group: Group, point: Point, questions: Questions) -> Turn
 
 
 def _rank(group: Group, phase: Phase, questions: Questions) -> tuple[int, bool]:
-    """Where a phase stands in the order of a service's: by question, an open number first."""
+    """Where a phase is in the order of a service's: by question, an open number first."""
     question = questions.of_phase(phase)
     if question is None:
         return -2, False  # the load axis

@@ -161,24 +161,24 @@ def test_each_combination_searches_for_its_own_highest_load() -> None:
     alone = study(name="latency_vs_load")
     one, two = rehearse(alone, PLANS), rehearse(asked, PLANS)
     assert len(two.walls_s) == len(two.points)
-    mine = [w for p, w in zip(two.points, two.walls_s, strict=True) if p.service == "memcached"]
+    own = [w for p, w in zip(two.points, two.walls_s, strict=True) if p.service == "memcached"]
     once = [w for p, w in zip(one.points, one.walls_s, strict=True) if p.service == "memcached"]
-    assert sum(mine) == pytest.approx(2 * sum(once), rel=0.1)
+    assert sum(own) == pytest.approx(2 * sum(once), rel=0.1)
     both = {1: Simulated(capacity_rps=5e4), 2: Simulated(capacity_rps=1e5)}
 
     def measure(point: Point) -> Outcome:
         return both[int(point.setting.get(THREADS, 1))].measure(point)
 
     groups = design.groups(asked, "memcached", play(asked, measure, PLANS))
-    found = {}
+    results = {}
     for group in groups:
-        stands = progress(group.study, group.study.service("memcached"), group.outcomes, PLANS)
-        kept = PLANS.search_of(stands)
-        assert kept is not None
-        found[group.levels[THREADS]] = kept.estimate_rps
-        lo, hi = kept.interval_rps or (0, 0)
+        state = progress(group.study, group.study.service("memcached"), group.outcomes, PLANS)
+        stored = PLANS.search_of(state)
+        assert stored is not None
+        results[group.levels[THREADS]] = stored.estimate_rps
+        lo, hi = stored.interval_rps or (0, 0)
         assert lo <= both[int(group.levels[THREADS])].border_rps(1e6, 0.99) <= hi
-    assert found[2] == pytest.approx(2 * (found[1] or 0), rel=0.2)
+    assert results[2] == pytest.approx(2 * (results[1] or 0), rel=0.2)
 
 
 def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
@@ -196,16 +196,16 @@ def test_beside_a_neighbour_a_load_is_the_same_rate_as_alone() -> None:
     for point in sweep(played):
         assert point.offered_rps is not None
         rates[point.setting[THREADS], point.setting["load"]].add(point.offered_rps)
-    assert all(len(found) == 1 for found in rates.values())
+    assert all(len(outcome) == 1 for outcome in rates.values())
     assert rates[2, 0.7].pop() == pytest.approx(2 * rates[1, 0.7].pop(), rel=1e-3)
     assert len(sweep(played)) == 4 * len(LOADS) * 2 * 2
     beside = design.groups(asked, "memcached", played)[0]
     assert (beside.levels["neighbour"], beside.has_axis) == ("spin", False)
     own = beside.study.service("memcached")
-    found = progress(beside.study, own, beside.outcomes, PLANS)
-    assert found.next is None
-    assert found.axis is not None  # a report of this combination alone has it, too
-    assert found.axis.rps == pytest.approx(1e5)
+    result = progress(beside.study, own, beside.outcomes, PLANS)
+    assert result.next is None
+    assert result.axis is not None  # a report of this combination alone has it, too
+    assert result.axis.rps == pytest.approx(1e5)
 
 
 def test_a_bound_that_is_measured_under_some_levels_holds_under_all() -> None:
@@ -222,10 +222,10 @@ def test_a_bound_that_is_measured_under_some_levels_holds_under_all() -> None:
     for point in sweep(played):
         assert dict(point.overrides)["qos_bound"] == "500000ns"  # 5 x 1 / (10 k requests/s)
     for group in design.groups(asked, "memcached", played):
-        found = progress(group.study, group.study.service("memcached"), group.outcomes, PLANS)
-        assert found.next is None
-        assert found.axis is not None
-        assert found.axis.rps == pytest.approx(1e4 * int(group.levels[THREADS]))
+        result = progress(group.study, group.study.service("memcached"), group.outcomes, PLANS)
+        assert result.next is None
+        assert result.axis is not None
+        assert result.axis.rps == pytest.approx(1e4 * int(group.levels[THREADS]))
     assert [g.has_base for g in design.groups(asked, "memcached", played)] == [False, True]
 
 
@@ -242,16 +242,16 @@ def test_places_are_loaded_at_shares_of_local_where_the_study_says_so(
     rates = defaultdict(set)
     for point in sweep(played):
         rates[point.setting["load"]].add(point.offered_rps)
-    assert all(len(found) == len(peaks) for found in rates.values())
+    assert all(len(result) == len(peaks) for result in rates.values())
 
 
-def test_where_nobody_is_measured_alone_each_neighbour_has_its_own_load_axis() -> None:
+def test_where_no_one_is_measured_alone_each_neighbour_has_its_own_load_axis() -> None:
     played = play(study("neighbour=spin,stream"), imagine, PLANS)
     axis = [o.point.setting["neighbour"] for o in played if o.point.phase is Phase.PEAK]
     assert {*axis} == {"spin", "stream"}
 
 
-def test_a_neighbour_that_is_varied_stands_in_traced_points_once() -> None:
+def test_a_neighbour_that_is_varied_is_in_traced_points_once() -> None:
     asked = study("neighbour=none,spin", sets=("trace=true",))
     played = play(asked, imagine, PLANS)
     traced = Counter(

@@ -78,8 +78,8 @@ def spread_of(study: Study, outcomes: Iterable[Outcome]) -> float | None:
     cells: dict[str, dict[tuple[str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in outcomes:
         point = one.point
-        is_told = point.phase is Phase.SWEEP and one.is_believed
-        if is_told and one.p99_ns and TWIN not in point.setting:
+        is_reported = point.phase is Phase.SWEEP and one.is_believed
+        if is_reported and one.p99_ns and TWIN not in point.setting:
             cell = f"{own_levels(study, point).text} {point.fraction}"
             cells[point.service][cell, point.repeat].append(math.log(one.p99_ns))
     squares = freedom = 0.0
@@ -111,7 +111,7 @@ class Shown:
         wall_s: of the whole study, s.
         blocks: of each level; pairs: of combinations that a block compares, of the factor that has
             the fewest.
-        ratio: the least factor that is told from 1; infinite of one block.
+        ratio: the least factor that is distinguished from 1; infinite of one block.
         wanted: a smaller one, that is usually asked for; wanted_blocks, wanted_s: what it takes.
     """
 
@@ -142,9 +142,9 @@ class Shown:
 def shown(study: Study, ahead: Rehearsal, spread: float = SPREAD) -> tuple[Shown, ...]:
     """What the planned time can show, for every service of which levels are compared by blocks."""
     return tuple(
-        found
+        result
         for service in study.services
-        if (found := _shown(study, service.label, ahead, spread)) is not None
+        if (result := _shown(study, service.label, ahead, spread)) is not None
     )
 
 

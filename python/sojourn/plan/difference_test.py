@@ -38,12 +38,12 @@ def test_half_of_the_interval_is_what_simulated_blocks_come_to(blocks: int, pair
     rng = np.random.default_rng(blocks)
     t = difference.half(1.0, blocks) / math.sqrt(2 / blocks)
     each = [simulated(rng, blocks, pairs, 0.0).std(ddof=1) for _ in range(4000)]
-    found = t * math.sqrt(float(np.mean(np.square(each))) / blocks)
-    assert difference.half(SCATTER, blocks, pairs) == pytest.approx(found, rel=0.04)
+    result = t * math.sqrt(float(np.mean(np.square(each))) / blocks)
+    assert difference.half(SCATTER, blocks, pairs) == pytest.approx(result, rel=0.04)
 
 
 @pytest.mark.parametrize(("blocks", "pairs"), [(6, 1), (4, 4)])
-def test_a_difference_of_that_size_is_told_from_none_about_every_second_time(
+def test_a_difference_of_that_size_is_distinguished_from_none_about_every_second_time(
     blocks: int, pairs: int
 ) -> None:
     """That is what "can show" means; none at all is told in one of twenty, by chance."""
@@ -83,22 +83,22 @@ def varied(*sets: str) -> Study:
 
 def test_a_plan_says_what_it_shows_and_what_a_fifth_would_take() -> None:
     of = varied()
-    (found,) = difference.shown(of, rehearse(of, PLANS))
-    assert (found.blocks, found.pairs) == (3, 1)
-    assert found.ratio == pytest.approx(math.exp(difference.half(difference.SPREAD, 3)))
-    assert found.text.startswith("memcached: 3 blocks in ")
-    assert "show a factor of 2.6; ± 20 % takes " in found.text
-    more = varied(f"run.repeats={found.wanted_blocks}")
-    assert rehearse(more, PLANS).wall_s == pytest.approx(found.wanted_s, rel=0.02)
+    (result,) = difference.shown(of, rehearse(of, PLANS))
+    assert (result.blocks, result.pairs) == (3, 1)
+    assert result.ratio == pytest.approx(math.exp(difference.half(difference.SPREAD, 3)))
+    assert result.text.startswith("memcached: 3 blocks in ")
+    assert "show a factor of 2.6; ± 20 % takes " in result.text
+    more = varied(f"run.repeats={result.wanted_blocks}")
+    assert rehearse(more, PLANS).wall_s == pytest.approx(result.wanted_s, rel=0.02)
     (enough,) = difference.shown(more, rehearse(more, PLANS))
     assert enough.ratio <= 1.2
 
 
-def test_one_block_is_said_to_show_none() -> None:
+def test_one_block_shows_none_and_the_text_says_so() -> None:
     of = varied("run.repeats=1")
-    (found,) = difference.shown(of, rehearse(of, PLANS))
-    assert "1 block in " in found.text
-    assert "show no difference between levels" in found.text
+    (result,) = difference.shown(of, rehearse(of, PLANS))
+    assert "1 block in " in result.text
+    assert "show no difference between levels" in result.text
 
 
 def test_a_study_without_factors_compares_nothing() -> None:

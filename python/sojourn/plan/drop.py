@@ -47,14 +47,14 @@ def no_drop(
         time=time_budget.after(spent_s, late_s=spec.budget_s, over_s=BEYOND * spec.budget_s),
     )
     probe = probe_of(study, service.label, Phase.PEAK, rounds, probes, axis=top)
-    found = bracket(rounds)
-    if probe or found is None or not found.lo or not found.hi:
+    result = bracket(rounds)
+    if probe or result is None or not result.lo or not result.hi:
         return probe, None
     return None, Axis(
-        rps=found.lo,
-        lo_rps=found.lo,
-        hi_rps=found.hi,
+        rps=result.lo,
+        lo_rps=result.lo,
+        hi_rps=result.hi,
         rule=MaxRps.NO_DROP,
-        runs=found.rounds,
+        runs=result.rounds,
         is_valid=True,
     )

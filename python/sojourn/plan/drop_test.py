@@ -30,9 +30,9 @@ def search(
     service = of.service("memcached")
     outcomes: list[Outcome] = []
     while True:
-        point, found = no_drop(of, service, outcomes, PEAK)
+        point, result = no_drop(of, service, outcomes, PEAK)
         if point is None:
-            return [o.point for o in outcomes], found
+            return [o.point for o in outcomes], result
         outcome = replace(measure(point), wall_s=wall_s)
         outcomes.append(replace(outcome, verdict=Verdict.UNKNOWN) if lost else outcome)
         assert len(outcomes) < 200
@@ -41,16 +41,16 @@ def search(
 def test_the_axis_is_the_rate_that_the_server_just_answers() -> None:
     """Completed within 1 % of offered counts as answered: the border is at capacity / 0.99."""
     of = study("services.memcached.max_rps=no_drop")
-    points, found = search(of)
-    assert found is not None
+    points, result = search(of)
+    assert result is not None
     resolution = of.run.search.resolution
     border = CAPACITY / 0.99
-    assert found.rps == found.lo_rps
-    assert found.lo_rps <= border * 1.001
-    assert found.hi_rps >= border * 0.999
+    assert result.rps == result.lo_rps
+    assert result.lo_rps <= border * 1.001
+    assert result.hi_rps >= border * 0.999
     # The hull of three brackets that all hold the border: at most two of them end to end.
-    assert found.hi_rps / found.lo_rps <= (1 + resolution) ** 2 * 1.001
-    assert (found.rule, found.runs, found.is_valid) == (
+    assert result.hi_rps / result.lo_rps <= (1 + resolution) ** 2 * 1.001
+    assert (result.rule, result.runs, result.is_valid) == (
         MaxRps.NO_DROP,
         of.run.peak_repeats,
         True,
@@ -74,13 +74,13 @@ def test_later_rounds_start_at_the_border_of_those_before() -> None:
 def test_out_of_time_two_rounds_with_any_bracket_are_enough() -> None:
     """With the budget spent after two runs a round ends as soon as pass and fail are known."""
     of = study("services.memcached.max_rps=no_drop", "run.search.budget_s=10")
-    points, found = search(of, wall_s=6.0)
+    points, result = search(of, wall_s=6.0)
     assert len(points) < 8
-    assert found is None or found.runs == 2
+    assert result is None or result.runs == 2
 
 
 def test_where_nothing_can_be_believed_there_is_no_axis_and_it_ends() -> None:
     of = study("services.memcached.max_rps=no_drop", "run.search.budget_s=86400")
-    points, found = search(of, lost=True)
-    assert found is None
+    points, result = search(of, lost=True)
+    assert result is None
     assert {p.repeat for p in points} == {0, 1, 2}  # three rounds in vain are enough

@@ -19,7 +19,7 @@ EXCURSION = 5.0  # bounds; what an excursion above the bound lasts where none wa
 MOSTLY = 0.5  # of the requests; above it it was no single stall
 EXCURSIONS_MAX = 5  # that an overloaded run counts as, at the most
 
-TOLD = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
+LOAD_PHASES = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)  # phases that say how much load fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Trial:
 
 
 def trials(
-    outcomes: Iterable[Outcome], phases: Sequence[Phase] = TOLD, *, undisturbed: bool = False
+    outcomes: Iterable[Outcome], phases: Sequence[Phase] = LOAD_PHASES, *, undisturbed: bool = False
 ) -> tuple[Trial, ...]:
     """The open-loop runs of these phases that say something, in order.
 
@@ -77,7 +77,7 @@ def trials(
         phases: those that count.
         undisturbed: leave out the windows that the log of the server's CPUs marks (M29).
     """
-    found: list[Trial] = []
+    results: list[Trial] = []
     for outcome in outcomes:
         point = outcome.point
         if point.phase not in phases or not point.offered_rps:
@@ -90,8 +90,8 @@ def trials(
         if undisturbed and outcome.undisturbed is not None:
             seen = outcome.undisturbed
         if seen.requests:
-            found.append(_trial(outcome, seen))
-    return tuple(found)
+            results.append(_trial(outcome, seen))
+    return tuple(results)
 
 
 def _trial(outcome: Outcome, seen: Misses) -> Trial:
@@ -150,10 +150,10 @@ class Sizes:
         return max(1.0, (squares + largest) / sum_), count
 
 
-def sizes(found: Sequence[Trial], bound_s: float) -> Sizes:
+def sizes(results: Sequence[Trial], bound_s: float) -> Sizes:
     """The sizes of all clusters of these runs."""
-    kept = [t for t in found if t.over and not t.is_overloaded]
-    return Sizes(tuple((math.log(t.rps), *_moments(t.clusters)) for t in kept), bound_s)
+    selected = [t for t in results if t.over and not t.is_overloaded]
+    return Sizes(tuple((math.log(t.rps), *_moments(t.clusters)) for t in selected), bound_s)
 
 
 def _moments(clusters: Sequence[float]) -> tuple[float, float, float, int]:

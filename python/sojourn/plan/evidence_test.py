@@ -112,16 +112,16 @@ def test_a_run_is_overloaded_from_a_tenth_and_late_throughout_from_half() -> Non
 
 
 def test_only_believable_open_loop_runs_of_the_asked_phases_count() -> None:
-    kept = outcome()
+    stored = outcome()
     others = (
-        replace(kept, verdict=Verdict.UNKNOWN),
-        replace(kept, over_bound=None),
+        replace(stored, verdict=Verdict.UNKNOWN),
+        replace(stored, over_bound=None),
         outcome(Phase.PEAK, None),
         outcome(Phase.SCHEDULED),
-        replace(kept, requests=0),
+        replace(stored, requests=0),
     )
-    assert len(trials([kept, *others])) == 1
-    assert len(trials([kept, *others], (Phase.SCHEDULED,))) == 1
+    assert len(trials([stored, *others])) == 1
+    assert len(trials([stored, *others], (Phase.SCHEDULED,))) == 1
 
 
 def test_undisturbed_windows_replace_the_whole_run_only_when_asked() -> None:
@@ -157,6 +157,6 @@ def test_sizes_are_those_of_every_cluster_weighted_by_its_load() -> None:
 def test_a_run_that_is_void_but_for_its_side_is_evidence_from_that_side() -> None:
     late = replace(outcome(), verdict=Verdict.UNKNOWN, over_surely=0)
     void = replace(outcome(), verdict=Verdict.UNKNOWN)
-    [found] = trials([late, void])
-    assert found.surely == 0
+    [result] = trials([late, void])
+    assert result.surely == 0
     assert trials([outcome()])[0].surely is None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sojourn.plan import design
-from sojourn.plan.left_out import GIVEN_UP, LeftOut
+from sojourn.plan.left_out import ABANDONED, LeftOut
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
@@ -33,7 +33,7 @@ class Ledger:
         self._study = study
         self._count: dict[str, int] = {}
         self._last: dict[str, Outcome] = {}
-        self._given_up: set[str] = set()
+        self._abandoned: set[str] = set()
         self._worked: set[str] = set()
 
     def add(self, outcome: Outcome) -> None:
@@ -46,15 +46,15 @@ class Ledger:
             return
         self._count[home] = self._count.get(home, 0) + 1
         if self._worked and self._count[home] >= FAILURES_MAX:  # before that it may be the machine
-            self._given_up.add(home)
+            self._abandoned.add(home)
 
     def is_late(self, home: str) -> bool:
         """Whether it has failed so often that the others are tried first."""
         return bool(self._study.factors) and self._count.get(home, 0) >= FAILURES_MAX
 
-    def is_given_up(self, home: str) -> bool:
+    def is_abandoned(self, home: str) -> bool:
         """Whether no more of its points are wanted: it failed while others were measured."""
-        return bool(self._study.factors) and home in self._given_up
+        return bool(self._study.factors) and home in self._abandoned
 
     def failed(self, home: str) -> tuple[int, str] | None:
         """How often in a row, and why the last time, where that leaves it without an answer.
@@ -82,29 +82,29 @@ def home_of_all(phase: str, label: str, levels: Setting) -> str:
     return f"{phase}: {label}/{levels.text}"
 
 
-def given_up(study: Study, outcomes: Iterable[Outcome]) -> tuple[LeftOut, ...]:
+def abandoned(study: Study, outcomes: Iterable[Outcome]) -> tuple[LeftOut, ...]:
     """The combinations that failed and have no answer, in order; () without factors."""
     if not study.factors:
         return ()
     ledger = Ledger(study)
     for outcome in outcomes:
         ledger.add(outcome)
-    found = []
+    results = []
     for label, levels, _ in design.studies(study):
         if failed := ledger.failed(design.home(label, levels)):
             count, reason = failed
             often = f", {count} times in a row" if count > 1 else ""
-            mend = "fix the service or leave the level out, then run with --new"
-            found.append(
+            fix = "fix the service or leave the level out, then run with --new"
+            results.append(
                 LeftOut(
-                    state=GIVEN_UP,
+                    state=ABANDONED,
                     service=label,
                     levels=levels,
                     reason=f"{reason}{often}",
-                    mend=mend,
+                    mend=fix,
                 )
             )
-    return tuple(found)
+    return tuple(results)
 
 
 class Streak:

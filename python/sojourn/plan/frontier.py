@@ -5,7 +5,7 @@ less of the neighbour's. So the cells in which it does form a staircase: for eac
 the number of the neighbour's loads beside which it holds, which never rises. Before anything is
 measured each staircase is as likely as any other; what runs tell multiplies in, and a sum forwards
 and one backwards give the probability of each cell exactly, in time of the number of cells times
-the number of levels. One run so tells of many cells, which is why the grid need not be filled.
+the number of levels. One run so reports many cells, which is why the grid need not be filled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MISLED = 0.05
 
 
 def chances(weights: Floats) -> Floats:
-    """The probability that each cell meets the target, from what runs tell of each.
+    """The probability that each cell meets the target, from what runs report each.
 
     Args:
         weights: (own loads, neighbour's loads), rising; the logarithm of how much likelier the
@@ -44,8 +44,8 @@ def chances(weights: Floats) -> Floats:
     shares = np.exp(joint - joint.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     above = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1]  # height of at least 0, 1, … other
-    found: Floats = np.clip(above[:, 1 : other + 1], 0.0, 1.0)
-    return found
+    values: Floats = np.clip(above[:, 1 : other + 1], 0.0, 1.0)
+    return values
 
 
 def _sums(logs: Floats) -> Floats:

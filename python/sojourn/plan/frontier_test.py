@@ -17,7 +17,7 @@ from sojourn.plan.curve import Floats
 def counted(weights: Floats) -> Floats:
     """The same by writing every staircase down."""
     own, other = weights.shape
-    found, whole = np.zeros_like(weights), 0.0
+    result, whole = np.zeros_like(weights), 0.0
     heights = [
         h
         for h in itertools.product(range(other + 1), repeat=own)
@@ -27,9 +27,9 @@ def counted(weights: Floats) -> Floats:
     for each in heights:
         holds = np.arange(other)[None, :] < np.array(each)[:, None]
         chance = math.exp(float((weights * holds).sum()))
-        found += chance * holds
+        result += chance * holds
         whole += chance
-    return found / whole
+    return result / whole
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 5), (4, 3)])
@@ -41,25 +41,25 @@ def test_it_is_the_sum_over_every_staircase(shape: tuple[int, int]) -> None:
 
 
 def test_before_anything_is_measured_no_side_is_preferred() -> None:
-    found = frontier.chances(np.zeros((7, 7)))
-    np.testing.assert_allclose(found, 1 - found[::-1, ::-1], atol=1e-12)
-    np.testing.assert_allclose(found, found.T, atol=1e-12)
+    values = frontier.chances(np.zeros((7, 7)))
+    np.testing.assert_allclose(values, 1 - values[::-1, ::-1], atol=1e-12)
+    np.testing.assert_allclose(values, values.T, atol=1e-12)
 
 
 def test_it_never_rises_with_either_load_and_stays_finite_with_much_evidence() -> None:
     weights = np.random.default_rng(3).normal(0, 300, (7, 7))
-    found = frontier.chances(weights)
-    assert np.isfinite(found).all()
-    assert (np.diff(found, axis=0) <= 1e-12).all()
-    assert (np.diff(found, axis=1) <= 1e-12).all()
+    values = frontier.chances(weights)
+    assert np.isfinite(values).all()
+    assert (np.diff(values, axis=0) <= 1e-12).all()
+    assert (np.diff(values, axis=1) <= 1e-12).all()
 
 
-def test_a_run_tells_of_cells_that_nobody_measured() -> None:
+def test_a_run_reports_cells_that_no_one_measured() -> None:
     weights = np.zeros((7, 7))
     weights[3, 3] = 50.0
-    found = frontier.chances(weights)
-    assert (found[:4, :4] > 0.999).all()
-    assert found[6, 6] < 0.5
+    values = frontier.chances(weights)
+    assert (values[:4, :4] > 0.999).all()
+    assert values[6, 6] < 0.5
     weights[3, 3] = -50.0
     assert (frontier.chances(weights)[3:, 3:] < 0.001).all()
 

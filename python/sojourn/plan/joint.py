@@ -26,7 +26,7 @@ class Joint:
 
     Attributes:
         question: that is asked.
-        number: where it stands among all questions.
+        number: where it is among all questions.
         labels: of the services that take part, in the study's order.
         levels: of the factors that one of them feels.
         study: of this combination, without factors.

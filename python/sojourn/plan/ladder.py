@@ -58,7 +58,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One load of a round and what its runs said."""
+    """One load of a round and what its runs reported."""
 
     rps: float
     decision: Decision
@@ -109,7 +109,7 @@ class Round:
 
 
 def climb(start_rps: float, outcomes: Sequence[Outcome], rules: Rules) -> Round:
-    """Where a round stands that began at `start_rps` and has these outcomes so far."""
+    """Where a round is that began at `start_rps` and has these outcomes so far."""
     rungs = _rungs(outcomes, rules)
     failed = [rung.rps for rung in rungs if rung.decision is Decision.FAIL]
     hi = min(failed, default=None)

@@ -19,7 +19,7 @@ Say = Callable[[float], Decision]
 
 
 def outcome(rps: float, decision: Decision) -> Outcome:
-    """A run whose reasons carry what is to be said of it."""
+    """A run whose reasons carry what is to be reported about it."""
     point = Point(
         key="s/drop/r0/p00",
         service="s",
@@ -34,13 +34,13 @@ def outcome(rps: float, decision: Decision) -> Outcome:
     return replace(imagine(point), verdict=verdict, reasons=(decision.value,))
 
 
-def said(runs: Sequence[Outcome]) -> Decision:
+def decision(runs: Sequence[Outcome]) -> Decision:
     believed = [run for run in runs if run.verdict is not Verdict.UNKNOWN]
     return Decision(believed[-1].reasons[0]) if believed else Decision.UNKNOWN
 
 
 RULES = Rules(
-    decide=said,
+    decide=decision,
     climb=1.5,
     step=1.1,
     resolution=0.02,

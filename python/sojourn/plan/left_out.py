@@ -10,7 +10,7 @@ from sojourn.plan.setting import Setting, level_text
 from sojourn.spec import Study
 from sojourn.spec.levels import short
 
-SKIPPED, GIVEN_UP, BY_DESIGN = "skipped", "given up", "left out"
+SKIPPED, ABANDONED, BY_DESIGN = "skipped", "given up", "left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,8 @@ class LeftOut:
     @property
     def who(self) -> str:
         """Service and levels in words, such as `memcached, place = runc`."""
-        said = (f"{short(key)} = {level_text(level)}" for key, level in self.levels.items())
-        return ", ".join(filter(None, (self.service, *said)))
+        texts = (f"{short(key)} = {level_text(level)}" for key, level in self.levels.items())
+        return ", ".join(filter(None, (self.service, *texts)))
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> LeftOut:
-        """The combination that a `table` tells of."""
+        """The combination that a `table` reports."""
         return cls(
             state=str(table["state"]),
             service=str(table["service"]),

@@ -84,9 +84,9 @@ class Planner:
         self._add(outcomes)
         for groups in self._groups.values():
             wanted = [self._candidate(group) for group in groups.all]
-            open_ = [found for found in wanted if found.point is not None]
+            open_ = [result for result in wanted if result.point is not None]
             if open_:
-                return min(open_, key=lambda found: found.turn).point
+                return min(open_, key=lambda outcome: outcome.turn).point
         return self._of_all()
 
     def group(self, point: Point) -> design.Group:
@@ -97,28 +97,31 @@ class Planner:
     def _of_all(self) -> Point | None:
         """The next point of a question about several services; their own are answered."""
         wanted = [self._joint_candidate(one) for one in self._joints]
-        open_ = [found for found in wanted if found.point is not None]
-        return min(open_, key=lambda found: found.turn).point if open_ else None
+        open_ = [result for result in wanted if result.point is not None]
+        return min(open_, key=lambda outcome: outcome.turn).point if open_ else None
 
     def _joint_candidate(self, one: joint.Joint) -> _Candidate:
-        homes = [(label, design.felt(self._study, label, one.levels).text) for label in one.labels]
+        homes = [
+            (label, design.factor_levels(self._study, label, one.levels).text)
+            for label in one.labels
+        ]
         known = {home[0]: self._known[home] for home in homes}
         count = len(one.outcomes) + sum(member.count for member in known.values())
-        kept = self._known.get(one.name)
-        if kept is None or kept.count != count:
+        candidate = self._known.get(one.name)
+        if candidate is None or candidate.count != count:
             point = one.next({label: member.known for label, member in known.items()})
             point = point and self._questions.stated(point)
             phases = [kind.name for kind in one.question.phases]
-            theirs = (
+            others = (
                 failures.home_of_all(phase, label, one.levels)
                 for phase in phases
                 for label in one.labels
             )
-            if any(map(self._failures.is_given_up, theirs)):
+            if any(map(self._failures.is_abandoned, others)):
                 point = None
             turn = one.turn(self._study, point) if point else _LAST
-            kept = self._known[one.name] = _Candidate(count, point, turn, _NOBODY)
-        return kept
+            candidate = self._known[one.name] = _Candidate(count, point, turn, _UNPLANNED)
+        return candidate
 
     def _add(self, outcomes: Sequence[Outcome]) -> None:
         """Put what is new to its combination; begin anew if it is not only more than before."""
@@ -143,15 +146,15 @@ class Planner:
         name, count = (group.service, group.levels.text), len(group.outcomes)
         known = self._known.get(name)
         if known is None or known.count != count:
-            known = self._known[name] = self._found(group)
+            known = self._known[name] = self._results(group)
         home = design.home(group.service, group.levels)
-        if self._failures.is_given_up(home):
+        if self._failures.is_abandoned(home):
             return replace(known, point=None)
         if self._failures.is_late(home):
             return replace(known, turn=(_AFTER_ALL, *known.turn[1:]))
         return known
 
-    def _found(self, group: design.Group) -> _Candidate:
+    def _results(self, group: design.Group) -> _Candidate:
         own, count = group.study.service(group.service), len(group.outcomes)
         known = progress(group.study, own, group.outcomes, self._questions)
         # what it shares with another combination, that one measures
@@ -174,15 +177,15 @@ def progress(
         questions: all that may be asked.
     """
     own = (questions.known(o) for o in outcomes if o.point.service == service.label)
-    mine = [o for o in own if not o.point.rules.is_of_all]
-    found = _progress(study, service, mine, questions)
-    return found if found.next is None else replace(found, next=questions.stated(found.next))
+    ours = [o for o in own if not o.point.rules.is_of_all]
+    result = _progress(study, service, ours, questions)
+    return result if result.next is None else replace(result, next=questions.stated(result.next))
 
 
 def _progress(
-    study: Study, service: ServiceSpec, mine: Sequence[Outcome], questions: Questions
+    study: Study, service: ServiceSpec, outcomes: Sequence[Outcome], questions: Questions
 ) -> Progress:
-    left_s = study.run.budget_s - sum(o.wall_s for o in mine)
+    left_s = study.run.budget_s - sum(o.wall_s for o in outcomes)
     asked = questions.asked(study, service)
     now = Progress()
     for number, question in enumerate(asked):
@@ -190,49 +193,51 @@ def _progress(
             has_peak = study.peaks(service)
             before = now.found
             if has_peak:
-                now = _axis(study, service, mine, questions.axis_search)
+                now = _axis(study, service, outcomes, questions.axis_search)
             else:
-                now = _asked(study, service, mine)
+                now = _asked(study, service, outcomes)
             now = replace(now, found={**before, **now.found})
             if now.next or now.reasons:
                 return now
-        kept_s = sum(later.kept_s(study, service, now) for later in asked[number + 1 :])
-        now = replace(now, is_late=left_s < kept_s)
-        if (found := question.finds(study, service, now, mine)) is not None:
-            now = replace(now, found={**now.found, question.name: found})
-        if point := question.next_point(study, service, now, mine):
+        retained_s = sum(later.reserved_s(study, service, now) for later in asked[number + 1 :])
+        now = replace(now, is_late=left_s < retained_s)
+        if (result := question.finds(study, service, now, outcomes)) is not None:
+            now = replace(now, found={**now.found, question.name: result})
+        if point := question.next_point(study, service, now, outcomes):
             return replace(now, next=point)
     return now
 
 
-def _asked(study: Study, service: ServiceSpec, mine: Sequence[Outcome]) -> Progress:
+def _asked(study: Study, service: ServiceSpec, outcomes: Sequence[Outcome]) -> Progress:
     """The same where the study's loads are rates, and nothing needs the highest there is."""
-    return Progress(axis=axes.asked(study), target=axes.target(service, mine))
+    return Progress(axis=axes.asked(study), target=axes.target(service, outcomes))
 
 
-def _axis(study: Study, service: ServiceSpec, mine: Sequence[Outcome], by_search: str) -> Progress:
+def _axis(
+    study: Study, service: ServiceSpec, outcomes: Sequence[Outcome], by_search: str
+) -> Progress:
     """What 100 % load means and the QoS target; until both are known, `next` or `reasons`."""
-    top = axes.peak(service, mine)
-    if (point := axes.next_peak(study, service, mine)) or top is None:
-        return Progress(axis=top, next=point, reasons=() if point else _because(_NO_PEAK, mine))
-    if point := axes.next_base(study, service, mine, top):
+    top = axes.peak(service, outcomes)
+    if (point := axes.next_peak(study, service, outcomes)) or top is None:
+        return Progress(axis=top, next=point, reasons=() if point else _because(_NO_PEAK, outcomes))
+    if point := axes.next_base(study, service, outcomes, top):
         return Progress(axis=top, next=point)
-    target = axes.target(service, mine)
+    target = axes.target(service, outcomes)
     if service.qos and target is None:
-        return Progress(axis=top, reasons=_because(_NO_BOUND, mine))
+        return Progress(axis=top, reasons=_because(_NO_BOUND, outcomes))
     if service.max_rps is MaxRps.NO_DROP:
-        point, found = no_drop(study, service, mine, top)
-        reasons = () if point or found else (_NO_DROP,)
-        return Progress(axis=found or top, target=target, next=point, reasons=reasons)
+        point, result = no_drop(study, service, outcomes, top)
+        reasons = () if point or result else (_NO_DROP,)
+        return Progress(axis=result or top, target=target, next=point, reasons=reasons)
     if target and service.max_rps is MaxRps.QOS:
-        return _searched(study, service, mine, top, target, name=by_search)
+        return _searched(study, service, outcomes, top, target, name=by_search)
     return Progress(axis=top, target=target)
 
 
 def _searched(
     study: Study,
     service: ServiceSpec,
-    mine: Sequence[Outcome],
+    outcomes: Sequence[Outcome],
     top: Axis,
     target: Target,
     *,
@@ -244,21 +249,21 @@ def _searched(
     """
     if not name:
         return Progress(axis=top, target=target, reasons=(_NO_SEARCH,))
-    found = search(study, service, mine, top, target)
-    now = Progress(axis=top, target=target, found={name: found}, next=found.next)
-    interval = found.interval_rps
-    if found.next:
+    result = search(study, service, outcomes, top, target)
+    now = Progress(axis=top, target=target, found={name: result}, next=result.next)
+    interval = result.interval_rps
+    if result.next:
         return now
-    if found.estimate_rps is None or interval is None or not interval[0]:
+    if result.estimate_rps is None or interval is None or not interval[0]:
         return replace(now, reasons=(_NO_LOAD,))
     return replace(
         now,
         axis=Axis(
-            rps=make.rounded(found.estimate_rps),
+            rps=make.rounded(result.estimate_rps),
             lo_rps=interval[0],
             hi_rps=min(interval[1], top.rps),
             rule=MaxRps.QOS,
-            runs=found.starts,
+            runs=result.starts,
             is_valid=True,
         ),
     )
@@ -270,7 +275,7 @@ def _because(what: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return (f"{what}: {why[0]}",) if why else (what,)
 
 
-_NOBODY = Known()  # of a joint plan, which nobody asks for it
+_UNPLANNED = Known()  # of a joint plan, which no one asks for it
 _AFTER_ALL = (1_000, True)  # in the place of a phase: of what fails, while others are tried
 _LAST: design.Turn = ((0, False), 0, 0, 0)  # of a combination that is complete: never compared
 _NO_PEAK = "nothing was answered in any closed-loop run: there is no load axis"

@@ -24,9 +24,9 @@ def test_quick_study_of_two_services_measures_less_than_three_minutes() -> None:
 def test_a_budget_that_cannot_answer_says_so_before_anything_is_measured() -> None:
     assert rehearse(study(name="latency_vs_load", profile="quick"), PLANS).shortfalls == ()
     slow = study("services.memcached.qos.bound=100ms", profile="quick")
-    (said,) = rehearse(slow, PLANS).shortfalls
-    assert "150 s can" in said  # three excursions of five bounds each fill 1 % of 1500 bounds
-    budget = said.rpartition("--set ")[2]
+    (text,) = rehearse(slow, PLANS).shortfalls
+    assert "150 s can" in text  # three excursions of five bounds each fill 1 % of 1500 bounds
+    budget = text.rpartition("--set ")[2]
     enough = study("services.memcached.qos.bound=100ms", budget, profile="quick")
     assert rehearse(enough, PLANS).shortfalls == ()
 
@@ -147,9 +147,9 @@ def test_a_machine_that_spoils_most_runs_cannot_hold_a_quick_study_up(share: flo
         played = play(of, Simulated(unknown_share=share, correlation=20, seed=seed).measure, PLANS)
         assert sum(o.point.measure_s for o in played) < 180
         for label in ("memcached", "nginx"):
-            found = search_of(played, of, PLANS, label)
-            assert found.next is None
-            assert found.interval_rps is not None or not found.trials
+            result = search_of(played, of, PLANS, label)
+            assert result.next is None
+            assert result.interval_rps is not None or not result.trials
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])

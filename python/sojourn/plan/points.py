@@ -89,7 +89,7 @@ LEVELS = WithJsonSchema(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What makes a point the one it is: all attempts at it share a cell, and nobody else does.
+    """What makes a point the one it is: all attempts at it share a cell, and no one else does.
 
     Attributes:
         service: label of the service in the study.

@@ -110,10 +110,10 @@ def _solve(
 
     One pass over the grid solves all sizes of clusters: to it they are so many habits more.
     """
-    each = [_said(prior, trials, at, seen, size) for size in larger]
-    said = {j: np.concatenate([likely[j] for likely, _ in each], axis=1) for j in set(at)}
+    each = [_state_likelihoods(prior, trials, at, seen, size) for size in larger]
+    texts = {j: np.concatenate([likely[j] for likely, _ in each], axis=1) for j in set(at)}
     count = len(prior.weights)
-    states, evidences = _forward_backward(prior, said, habits=count * len(each))
+    states, evidences = _forward_backward(prior, texts, habits=count * len(each))
     return [
         _holds(prior, states[:, :, first : first + count], evidences[first : first + count] + scale)
         for first, (_, scale) in zip(range(0, len(evidences), count), each, strict=True)
@@ -130,7 +130,7 @@ def _holds(prior: Curve, states: Floats, evidences: Floats) -> Floats:
     return np.array([np.interp(-floor, prior.edges, row) for floor, row in rows])
 
 
-def _said(
+def _state_likelihoods(
     prior: Curve, trials: Sequence[Trial], at: Sequence[int], seen: Sizes, larger: float
 ) -> tuple[dict[int, Floats], Floats]:
     """Likelihood of every state at each load that was run, and the logarithm of the scale.
@@ -172,8 +172,8 @@ def _likelihoods(
         1 / (1 + np.exp(-logit)), (least / requests)[:, None], (most / requests)[:, None]
     )
     over = share * requests[:, None]  # the number of misses that explains the run best
-    missed, met = np.logaddexp(0.0, -logit), np.logaddexp(0.0, logit)
-    log = -(over * missed + (requests[:, None] - over) * met) / size[:, None]
+    missed, satisfied = np.logaddexp(0.0, -logit), np.logaddexp(0.0, logit)
+    log = -(over * missed + (requests[:, None] - over) * satisfied) / size[:, None]
     log -= _best(over, requests[:, None]) / size[:, None]
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)), np.float64)
 
@@ -193,7 +193,7 @@ def _size(trial: Trial, size: float) -> float:
 
 
 def _forward_backward(
-    prior: Curve, said: Mapping[int, Floats], *, habits: int
+    prior: Curve, values: Mapping[int, Floats], *, habits: int
 ) -> tuple[Floats, Floats]:
     """Probability of every state at every load, and the logarithm of each habit's evidence.
 
@@ -202,7 +202,7 @@ def _forward_backward(
 
     Args:
         prior: of the curve.
-        said: likelihoods by load, shape (slopes, habits, levels).
+        values: likelihoods by load, shape (slopes, habits, levels).
         habits: how many.
 
     Source: Rabiner, A tutorial on hidden Markov models (1989), III.A and V.A (scaling).
@@ -216,16 +216,16 @@ def _forward_backward(
     for j in range(loads):
         if j:
             now = _turned(prior.turns.T, np.matmul(now, prior.rises))
-        if j in said:
-            now = now * said[j]
+        if j in values:
+            now = now * values[j]
             total = now.sum(axis=(0, 2)) + _TINY
             now = now / total[:, None]
             evidences += np.log(total)
         ahead[j] = now
     for j in range(loads - 2, -1, -1):
         later = back[j + 1]
-        if j + 1 in said:
-            later = later * said[j + 1]
+        if j + 1 in values:
+            later = later * values[j + 1]
             later = later / (later.max(axis=(0, 2))[:, None] + _TINY)
         back[j] = np.matmul(_turned(prior.turns, later), fallen)
     states = ahead * back

@@ -19,13 +19,13 @@ from sojourn.plan.posterior import Posterior, border
 PEAK = 100_000.0
 
 
-def said(*runs: tuple[float, tuple[float, ...]]) -> Posterior:
+def posterior_of(*runs: tuple[float, tuple[float, ...]]) -> Posterior:
     """Runs at (share of the peak, clusters), each from a start of its own."""
-    found = tuple(
+    trials = tuple(
         trial(share * PEAK, requests=round(2 * share * PEAK), clusters=clusters, life=str(n))
         for n, (share, clusters) in enumerate(runs)
     )
-    return border(found, peak_rps=PEAK, bound_s=1e-3, q=0.99)
+    return border(trials, peak_rps=PEAK, bound_s=1e-3, q=0.99)
 
 
 def clean(share: float) -> tuple[float, tuple[float, ...]]:
@@ -58,8 +58,8 @@ def test_forward_backward_agrees_with_summing_over_every_path() -> None:
     )
     likely = rng.random((loads, slopes, habits, levels))
     likely[2] = 1.0
-    said = {j: likely[j] for j in range(loads) if j != 2}  # of that load no run says anything
-    states, evidences = posterior._forward_backward(prior, said, habits=habits)
+    texts = {j: likely[j] for j in range(loads) if j != 2}  # of that load no run says anything
+    states, evidences = posterior._forward_backward(prior, texts, habits=habits)
     for habit in range(habits):
         total = np.zeros((loads, slopes, levels))
         each = list(itertools.product(range(slopes), range(levels)))
@@ -87,69 +87,69 @@ def test_rows_of_chances_add_to_one() -> None:
 
 
 def test_the_probability_never_rises_with_load() -> None:
-    found = said(clean(0.5), over(0.9), (0.7, (300.0, 900.0)), (0.6, (2_000.0,)))
-    assert all(a >= b for a, b in itertools.pairwise(found.holds))
-    assert all(0 <= p <= 1 for p in found.holds)
+    result = posterior_of(clean(0.5), over(0.9), (0.7, (300.0, 900.0)), (0.6, (2_000.0,)))
+    assert all(a >= b for a, b in itertools.pairwise(result.holds))
+    assert all(0 <= p <= 1 for p in result.holds)
 
 
 def test_clean_runs_below_and_overloaded_ones_above_enclose_the_border() -> None:
-    found = said(*[clean(0.7)] * 8, *[over(0.8)] * 4)
-    lo, hi = found.interval()
+    result = posterior_of(*[clean(0.7)] * 8, *[over(0.8)] * 4)
+    lo, hi = result.interval()
     assert 0.66 * PEAK < lo < hi < 0.84 * PEAK
-    assert lo < found.load_at(0.5) < hi
+    assert lo < result.load_at(0.5) < hi
 
 
 def test_the_order_of_runs_does_not_matter() -> None:
     runs = [clean(0.5), over(0.9), (0.7, (300.0, 900.0)), clean(0.65)]
-    assert said(*runs).holds == pytest.approx(said(*reversed(runs)).holds)
+    assert posterior_of(*runs).holds == pytest.approx(posterior_of(*reversed(runs)).holds)
 
 
 def test_the_answer_scales_with_the_peak() -> None:
-    once = said(clean(0.5), over(0.9), (0.7, (300.0,)))
+    once = posterior_of(clean(0.5), over(0.9), (0.7, (300.0,)))
     tenfold = tuple(
         trial(10 * share * PEAK, requests=round(2 * share * PEAK), clusters=clusters)
         for share, clusters in (clean(0.5), over(0.9), (0.7, (300.0,)))
     )
     # Ten times the load within a tenth of the bound: an excursion holds as many requests.
-    found = border(tenfold, peak_rps=10 * PEAK, bound_s=1e-4, q=0.99)
-    assert found.load_at(0.5) == pytest.approx(10 * once.load_at(0.5))
+    result = border(tenfold, peak_rps=10 * PEAK, bound_s=1e-4, q=0.99)
+    assert result.load_at(0.5) == pytest.approx(10 * once.load_at(0.5))
 
 
 def test_where_nothing_failed_the_top_is_open_and_where_nothing_held_the_bottom() -> None:
-    assert said(*[clean(1.2)] * 12).interval()[1] == math.inf
-    low = said(*[over(0.13)] * 6).interval()
+    assert posterior_of(*[clean(1.2)] * 12).interval()[1] == math.inf
+    low = posterior_of(*[over(0.13)] * 6).interval()
     assert low[0] == 0
     assert low[1] < 0.2 * PEAK
 
 
 def test_where_the_highest_load_surely_holds_it_is_the_end_that_is_known() -> None:
-    found = Posterior(rps=(1_000.0, 2_000.0), holds=(0.99, 0.96))
-    assert found.interval() == (2_000, math.inf)
+    result = Posterior(rps=(1_000.0, 2_000.0), holds=(0.99, 0.96))
+    assert result.interval() == (2_000, math.inf)
     assert Posterior(rps=(1_000.0, 2_000.0), holds=(0.04, 0.01)).interval() == (0, 0)
 
 
 def test_one_short_run_without_a_miss_decides_nothing() -> None:
-    found = said(clean(0.7))
-    assert found.holds_at(0.7 * PEAK) < 0.95
+    result = posterior_of(clean(0.7))
+    assert result.holds_at(0.7 * PEAK) < 0.95
 
 
 def test_the_same_misses_in_fewer_clusters_decide_less() -> None:
-    together = said(*[(0.5, (350.0, 350.0))] * 6, *[over(0.9)] * 3)
-    apart = said(*[(0.5, (7.0,) * 100)] * 6, *[over(0.9)] * 3)
+    together = posterior_of(*[(0.5, (350.0, 350.0))] * 6, *[over(0.9)] * 3)
+    apart = posterior_of(*[(0.5, (7.0,) * 100)] * 6, *[over(0.9)] * 3)
     assert apart.holds_at(0.5 * PEAK) > together.holds_at(0.5 * PEAK)
 
 
 def test_restarts_that_contradict_each_other_widen_the_interval() -> None:
-    agreed = said(*[clean(0.7)] * 6, *[over(0.8)] * 6).interval()
-    torn = said(*[clean(0.7), over(0.7), clean(0.8), over(0.8)] * 3).interval()
+    agreed = posterior_of(*[clean(0.7)] * 6, *[over(0.8)] * 6).interval()
+    torn = posterior_of(*[clean(0.7), over(0.7), clean(0.8), over(0.8)] * 3).interval()
     assert torn[1] / torn[0] > agreed[1] / agreed[0]
 
 
 def test_a_probe_is_kept_on_the_grid_where_an_end_is_open() -> None:
-    found = said(*[clean(1.2)] * 12)
-    assert found.load_at(0.99) == math.inf
-    assert found.within(0.99) == found.rps[-1]
-    assert said(*[over(0.13)] * 6).within(0.01) >= found.rps[0]
+    result = posterior_of(*[clean(1.2)] * 12)
+    assert result.load_at(0.99) == math.inf
+    assert result.within(0.99) == result.rps[-1]
+    assert posterior_of(*[over(0.13)] * 6).within(0.01) >= result.rps[0]
 
 
 def test_a_higher_floor_leaves_fewer_levels_that_hold_exactly_as_many_as_it_takes() -> None:
@@ -180,8 +180,8 @@ def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None
             now = prior.turns.T @ risen
         below = np.concatenate([[0.0], np.cumsum(now.sum(axis=0))])
         wanted.append(np.interp(-prior.floor[j], prior.edges, below))
-    found = posterior._solve(prior, (), (), seen, [1.0])[0]
-    assert found == pytest.approx(np.array(wanted), abs=1e-9)
+    result = posterior._solve(prior, (), (), seen, [1.0])[0]
+    assert result == pytest.approx(np.array(wanted), abs=1e-9)
     assert levels == 56
 
 
@@ -189,21 +189,21 @@ def test_before_anything_is_seen_levels_rise_by_the_chain_of_the_prior() -> None
 def test_the_load_at_a_probability_lies_between_two_of_the_grid_in_the_logarithm(p: float) -> None:
     """Below the border with probability (ln x − ln 1000)/ln 4: at p it is 1000 · 4^p."""
     grid = tuple(1_000.0 * 4 ** (k / 4) for k in range(5))
-    found = Posterior(rps=grid, holds=(1.0, 0.75, 0.5, 0.25, 0.0))
-    assert found.load_at(p) == pytest.approx(1_000 * 4**p)
-    assert found.within(p) == pytest.approx(1_000 * 4**p)
-    assert found.holds_at(1_000 * 4**p) == pytest.approx(1 - p)
-    assert found.interval() == pytest.approx((1_000 * 4**0.05, 1_000 * 4**0.95))
-    assert found.interval(0.5) == pytest.approx((1_000 * 4**0.25, 1_000 * 4**0.75))
+    result = Posterior(rps=grid, holds=(1.0, 0.75, 0.5, 0.25, 0.0))
+    assert result.load_at(p) == pytest.approx(1_000 * 4**p)
+    assert result.within(p) == pytest.approx(1_000 * 4**p)
+    assert result.holds_at(1_000 * 4**p) == pytest.approx(1 - p)
+    assert result.interval() == pytest.approx((1_000 * 4**0.05, 1_000 * 4**0.95))
+    assert result.interval(0.5) == pytest.approx((1_000 * 4**0.25, 1_000 * 4**0.75))
 
 
 def test_open_ends_begin_exactly_where_the_grid_says_no_more() -> None:
-    found = Posterior(rps=(1_000.0, 2_000.0), holds=(0.75, 0.25))
-    assert found.load_at(0.25) == 0
-    assert found.load_at(0.25 + 1e-9) == pytest.approx(1_000)
-    assert found.load_at(0.75) == pytest.approx(2_000)
-    assert found.load_at(0.75 + 1e-9) == math.inf
-    assert (found.within(0.05), found.within(0.95)) == (1_000, 2_000)
+    result = Posterior(rps=(1_000.0, 2_000.0), holds=(0.75, 0.25))
+    assert result.load_at(0.25) == 0
+    assert result.load_at(0.25 + 1e-9) == pytest.approx(1_000)
+    assert result.load_at(0.75) == pytest.approx(2_000)
+    assert result.load_at(0.75 + 1e-9) == math.inf
+    assert (result.within(0.05), result.within(0.95)) == (1_000, 2_000)
 
 
 def test_misses_are_a_binomial_count_of_clusters() -> None:
@@ -215,14 +215,14 @@ def test_misses_are_a_binomial_count_of_clusters() -> None:
     def likelihood(logit: Floats, run: Trial, size: float) -> Floats:
         prior = SimpleNamespace(logit=logit, floor=np.zeros(1))
         sizes = SimpleNamespace(at=lambda _: (size, 0.0))
-        found = posterior._likelihoods(prior, [run, run], [0, 0], sizes, 1.0)  # type: ignore[arg-type]
-        assert (found[0] == found[1]).all()
-        return np.asarray(found[0], np.float64)
+        result = posterior._likelihoods(prior, [run, run], [0, 0], sizes, 1.0)  # type: ignore[arg-type]
+        assert (result[0] == result[1]).all()
+        return np.asarray(result[0], np.float64)
 
     for size in (1.0, 30.0):
         log = 300 / size * np.log(share) + 9_700 / size * np.log(1 - share)
-        found = likelihood(logit, run, size)
-        assert found == pytest.approx(np.exp(log - log.max()), rel=1e-9)
+        values = likelihood(logit, run, size)
+        assert values == pytest.approx(np.exp(log - log.max()), rel=1e-9)
     # A size is no more than the run holds; an overloaded run counts as its excursions.
     whole = likelihood(logit, run, 1e9)
     assert whole == pytest.approx(likelihood(logit, run, 10_000.0))
@@ -240,9 +240,9 @@ def test_runs_lie_at_the_nearest_load_of_the_grid() -> None:
     assert np.diff(np.log(prior.grid)) == pytest.approx(np.log(1.025))
 
 
-def one_sided(found: tuple[Trial, ...], surely: float = 0.0) -> Posterior:
+def one_sided(trials: tuple[Trial, ...], surely: float = 0.0) -> Posterior:
     """Of the misses a share `surely` is the service's own whatever the client did."""
-    upper = tuple(replace(one, surely=round(surely * one.over)) for one in found)
+    upper = tuple(replace(one, surely=round(surely * one.over)) for one in trials)
     return border(upper, peak_rps=PEAK, bound_s=1e-3, q=0.99)
 
 

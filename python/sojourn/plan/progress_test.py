@@ -57,10 +57,10 @@ def test_without_a_bound_nothing_is_searched_and_the_reason_is_the_run_s() -> No
     service = of.service("memcached")
     made: list[Outcome] = []
     while point := progress(of, service, made, PLANS).next:
-        found = imagine(point, capacity_rps=CAPACITY)
+        outcome = imagine(point, capacity_rps=CAPACITY)
         is_base = point.offered_rps is not None
         made.append(
-            replace(found, verdict=Verdict.UNKNOWN, reasons=("late",)) if is_base else found
+            replace(outcome, verdict=Verdict.UNKNOWN, reasons=("late",)) if is_base else outcome
         )
     end = progress(of, service, made, PLANS)
     assert end.reasons == ("the run at low load is not valid: there is no QoS bound: late",)
@@ -68,7 +68,7 @@ def test_without_a_bound_nothing_is_searched_and_the_reason_is_the_run_s() -> No
 
 
 @pytest.mark.parametrize(
-    ("key", "phase", "fraction", "rate", "said"),
+    ("key", "phase", "fraction", "rate", "text"),
     [
         ("memcached/sweep/b0/0.5", Phase.SWEEP, 0.5, 50e3, "load=0.5"),
         ("memcached/peak/b0/base", Phase.PEAK, 0.1, 10e3, "load=0.1"),
@@ -78,6 +78,6 @@ def test_without_a_bound_nothing_is_searched_and_the_reason_is_the_run_s() -> No
     ],
 )
 def test_points_of_version_1_are_measured_under_a_load_or_a_rate(
-    key: str, phase: Phase, fraction: float | None, rate: float, said: str
+    key: str, phase: Phase, fraction: float | None, rate: float, text: str
 ) -> None:
-    assert older.setting_of(key, phase, fraction, rate).text == said
+    assert older.setting_of(key, phase, fraction, rate).text == text

@@ -41,7 +41,7 @@ class PhaseKind(Rules):
     """Why some of a question's points are measured, and what is to be known of each of them.
 
     Attributes:
-        name: of the phase, as it stands in points and records.
+        name: of the phase, as it is written in points and records.
         about: in a few words, for `sojourn plan`.
         is_about: how many points there are depends on what they show.
     """
@@ -60,7 +60,7 @@ class Question(ABC):
     """Something that is asked of a service: `measure` in a study names it.
 
     Attributes:
-        name: as it stands in a study.
+        name: as it is written in a study.
         about: in one line.
         phases: of its points; no other question has one of these.
         needs_axis: its loads are shares of max RPS, which is measured first.
@@ -149,7 +149,7 @@ class Question(ABC):
         del service
         return ()
 
-    def kept_s(self, study: Study, service: ServiceSpec, known: Known) -> float:
+    def reserved_s(self, study: Study, service: ServiceSpec, known: Known) -> float:
         """Time that questions before it may not use up with repetitions, s."""
         del study, service, known
         return 0.0

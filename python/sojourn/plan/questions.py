@@ -61,7 +61,7 @@ class Questions(Mapping[str, Question]):
         return self._of_phase.get(phase)
 
     def number(self, phase: Phase) -> int:
-        """Where the question of a phase stands in the order of asking; -1: none has it."""
+        """Where the question of a phase is in the order of asking; -1: none has it."""
         return self._number.get(phase, -1)
 
     @property
@@ -71,8 +71,8 @@ class Questions(Mapping[str, Question]):
 
     def kind_of(self, phase: Phase) -> PhaseKind:
         """What is known of a phase; of one that is no longer asked for, its name."""
-        found = AXIS if phase == AXIS.name else self._phases.get(phase)
-        return found or PhaseKind(name=phase, about="")
+        result = AXIS if phase == AXIS.name else self._phases.get(phase)
+        return result or PhaseKind(name=phase, about="")
 
     def stated(self, point: Point) -> Point:
         """The point with the rules of its phase, where it has none of its own."""

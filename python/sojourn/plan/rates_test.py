@@ -90,7 +90,7 @@ def test_rates_are_varied_by_name(study: Load) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "measure", "said"),
+    ("run", "measure", "text"),
     [
         ('rates = ["1k"]\nfractions = [0.5]', '["sweep"]', "leave one of them out"),
         ("fractions = []", '["sweep"]', "give fractions"),
@@ -100,13 +100,13 @@ def test_rates_are_varied_by_name(study: Load) -> None:
         ('rates = ["1k"]', '["breakdown"]', "needs shares of max RPS"),
     ],
 )
-def test_loads_that_cannot_be_are_refused(study: Load, run: str, measure: str, said: str) -> None:
+def test_loads_that_cannot_be_are_refused(study: Load, run: str, measure: str, text: str) -> None:
     with pytest.raises(SpecFault) as caught:
         study(run=run, measure=measure)
-    assert said in str(caught.value)
+    assert text in str(caught.value)
 
 
-def test_an_axis_that_nobody_asks_for_is_refused(study: Load, tmp_path: Path) -> None:
+def test_an_axis_that_no_one_asks_for_is_refused(study: Load, tmp_path: Path) -> None:
     with pytest.raises(SpecFault, match="asks for no load"):
         study(run="fractions = [0.5]", overrides=["services.null.max_rps=asked"])
     with pytest.raises(SpecFault, match="its own max RPS"):

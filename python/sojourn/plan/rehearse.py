@@ -55,7 +55,7 @@ def rehearse(study: Study, questions: Questions, outcomes: Sequence[Outcome] = (
     shield = "none" if study.run.shield == "none" else "priority"
     planner, capacities = Planner(study, questions), _capacities(study, outcomes)
     while (point := planner.next(played)) and len(points) < POINTS_MAX:
-        for one in _for_which_it_stands(planner, questions, point, around_s + restart_s):
+        for one in _represented_points(planner, questions, point, around_s + restart_s):
             before = played[-1].point.life if played else ""
             more_s = around_s + (0.0 if one.life == before else restart_s)
             took_s = one.measure_s + one.warmup_s + more_s + _beside_s(one, questions)
@@ -80,15 +80,15 @@ def _in_pieces(outcome: Outcome) -> Outcome:
     return replace(outcome, correlation=max(1.0, (outcome.over_bound or 0) / PIECES_MAX))
 
 
-def _for_which_it_stands(
+def _represented_points(
     planner: Planner, questions: Questions, point: Point, fresh_s: float
 ) -> Sequence[Point]:
     """The points that its question counts for one."""
     question = questions.of_phase(point.phase)
     if question is None or question.is_of_all:
         return [point]
-    mine = planner.group(point)
-    return question.rehearsed(mine.study, point, mine.outcomes, fresh_s)
+    own = planner.group(point)
+    return question.rehearsed(own.study, point, own.outcomes, fresh_s)
 
 
 def _beside_s(point: Point, questions: Questions) -> float:
@@ -99,24 +99,24 @@ def _beside_s(point: Point, questions: Questions) -> float:
 def _shortfalls(study: Study, points: Sequence[Point], questions: Questions) -> Iterator[str]:
     """What cannot be answered, whatever the points will show."""
     for label, levels, under in design.studies(study):
-        mine = [p for p in points if p.service == label and design.levels_of(study, p) == levels]
+        own = [p for p in points if p.service == label and design.levels_of(study, p) == levels]
         service = under.service(label)
         for question in questions.asked(under, service):
-            for text in question.shortfalls(under, service, mine):
+            for text in question.shortfalls(under, service, own):
                 yield f"{text} (under {levels.text})" if levels else text
 
 
 def _overheads(outcomes: Sequence[Outcome]) -> tuple[float, float]:
     """Time around a point and time of a restart, s: as they were so far, else as is usual."""
-    kept: list[float] = []
+    values: list[float] = []
     fresh: list[float] = []
     life = ""
     for outcome in outcomes:
         point = outcome.point
         more_s = outcome.wall_s - point.measure_s - point.warmup_s
-        (kept if point.life == life else fresh).append(more_s)
+        (values if point.life == life else fresh).append(more_s)
         life = point.life
-    around_s = median(kept) if kept else AROUND_S
+    around_s = median(values) if values else AROUND_S
     return around_s, max(0.0, median(fresh) - around_s) if fresh else RESTART_S
 
 

@@ -13,7 +13,7 @@ from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
-from sojourn.plan.rehearse import PIECES_MAX, _for_which_it_stands, imagine, rehearse
+from sojourn.plan.rehearse import PIECES_MAX, _represented_points, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
@@ -33,16 +33,16 @@ POINT = Point(
 
 def test_the_imagined_queue_has_the_times_of_mm1() -> None:
     """T ~ Exp(μ − λ): mean 1/(μ − λ) and quantiles −ln(1 − q) of it."""
-    found = imagine(POINT, capacity_rps=100_000.0, bound_ns=40e3)
-    assert found.mean_ns == pytest.approx(20e3)
-    assert found.p50_ns == pytest.approx(-20e3 * math.log(0.5))
-    assert found.p95_ns == pytest.approx(-20e3 * math.log(0.05))
-    assert found.p99_ns == pytest.approx(-20e3 * math.log(0.01))
-    assert (found.offered_rps, found.achieved_rps, found.requests) == (50e3, 50e3, 100_000)
-    assert found.over_bound == round(100_000 * math.exp(-2))
+    outcome = imagine(POINT, capacity_rps=100_000.0, bound_ns=40e3)
+    assert outcome.mean_ns == pytest.approx(20e3)
+    assert outcome.p50_ns == pytest.approx(-20e3 * math.log(0.5))
+    assert outcome.p95_ns == pytest.approx(-20e3 * math.log(0.05))
+    assert outcome.p99_ns == pytest.approx(-20e3 * math.log(0.01))
+    assert (outcome.offered_rps, outcome.achieved_rps, outcome.requests) == (50e3, 50e3, 100_000)
+    assert outcome.over_bound == round(100_000 * math.exp(-2))
     assert imagine(POINT).over_bound is None
-    told = replace(POINT, overrides=(("qos_bound", "40000ns"),))
-    assert imagine(told, capacity_rps=100_000.0).over_bound == found.over_bound
+    report = replace(POINT, overrides=(("qos_bound", "40000ns"),))
+    assert imagine(report, capacity_rps=100_000.0).over_bound == outcome.over_bound
 
 
 def test_above_its_capacity_the_backlog_grows_over_the_run() -> None:
@@ -56,8 +56,8 @@ def test_above_its_capacity_the_backlog_grows_over_the_run() -> None:
 
 
 def test_a_new_life_costs_a_restart() -> None:
-    fresh, kept = imagine(POINT), imagine(POINT, last_life=POINT.life)
-    assert kept.wall_s == pytest.approx(2.5 + AROUND_S)
+    fresh, outcome = imagine(POINT), imagine(POINT, last_life=POINT.life)
+    assert outcome.wall_s == pytest.approx(2.5 + AROUND_S)
     assert fresh.wall_s == pytest.approx(2.5 + AROUND_S + RESTART_S)
 
 
@@ -101,23 +101,23 @@ def test_loads_that_are_imagined_follow_the_peak_that_was_measured() -> None:
         assert point.offered_rps == pytest.approx(7_000 * (point.fraction or 0), rel=1e-3)
 
 
-def test_a_probe_stands_for_those_that_its_search_still_has_the_time_for() -> None:
+def test_a_probe_represents_those_that_its_search_still_has_the_time_for() -> None:
     """40 s at 4 s a probe are ten; three that took 4 s each are made: seven are left."""
     of = study("run.search.budget_s=40")
     probe = replace(POINT, key="s/search/p03", phase=Phase.SEARCH, repeat=3)
     made = [replace(imagine(replace(probe, repeat=n)), wall_s=4.0) for n in range(3)]
     other = replace(imagine(POINT), wall_s=99.0)  # no probe
-    found = _stands_for(of, probe, [*made, other])
-    assert [p.key for p in found] == [f"memcached/search/b{n}" for n in range(3, 10)]
-    assert [p.repeat for p in found] == list(range(3, 10))
-    assert len(_stands_for(of, probe, [replace(made[0], wall_s=500.0)])) == 1
-    assert _stands_for(of, POINT, made) == [POINT]
+    points = _represented_by(of, probe, [*made, other])
+    assert [p.key for p in points] == [f"memcached/search/b{n}" for n in range(3, 10)]
+    assert [p.repeat for p in points] == list(range(3, 10))
+    assert len(_represented_by(of, probe, [replace(made[0], wall_s=500.0)])) == 1
+    assert _represented_by(of, POINT, made) == [POINT]
 
 
-def _stands_for(of: Study, point: Point, made: Sequence[Outcome]) -> Sequence[Point]:
+def _represented_by(of: Study, point: Point, made: Sequence[Outcome]) -> Sequence[Point]:
     planner = Planner(of, PLANS)
     planner.next(made)
-    return _for_which_it_stands(planner, PLANS, point, 1.5)
+    return _represented_points(planner, PLANS, point, 1.5)
 
 
 def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +127,9 @@ def test_a_long_run_s_misses_come_in_few_pieces(monkeypatch: pytest.MonkeyPatch)
     trial = evidence._trial
 
     def counted(outcome: Outcome, seen: Misses) -> evidence.Trial:
-        found = trial(outcome, seen)
-        sizes.append(len(found.clusters))
-        return found
+        result = trial(outcome, seen)
+        sizes.append(len(result.clusters))
+        return result
 
     monkeypatch.setattr(evidence, "_trial", counted)
     assert rehearse(asked, PLANS).points

@@ -67,39 +67,39 @@ def rounds_of(
         time: LATE: no round beyond the least number is begun, and each ends as soon as it has any
             bracket, however wide. OVER: the last round ends where it is.
     """
-    found: list[Round] = []
-    while _wants_another(found, wanted):
-        mine = [o for o in outcomes if o.point.repeat == len(found)]
-        if not mine and (time is TimeBudget.OVER or (time and _borders(found) >= LEAST)):
+    rounds: list[Round] = []
+    while _wants_another(rounds, wanted):
+        own = [o for o in outcomes if o.point.repeat == len(rounds)]
+        if not own and (time is TimeBudget.OVER or (time and _borders(rounds) >= LEAST)):
             break
-        middles = [r.middle for r in found if r.middle is not None]
+        middles = [r.middle for r in rounds if r.middle is not None]
         start, rules = (median(middles), later) if middles else first
-        now = climb(make.rounded(start), mine, replace(rules, is_hurried=time > TimeBudget.IN_TIME))
+        now = climb(make.rounded(start), own, replace(rules, is_hurried=time > TimeBudget.IN_TIME))
         if time is TimeBudget.OVER and not now.is_over:
             now = replace(now, next_rps=None, next_s=None, ended=TIME)
-        found.append(now)
+        rounds.append(now)
         if not now.is_over:
             break
-    return tuple(found)
+    return tuple(rounds)
 
 
-def _borders(found: Sequence[Round]) -> int:
-    return sum(r.has_border for r in found)
+def _borders(rounds: Sequence[Round]) -> int:
+    return sum(r.has_border for r in rounds)
 
 
-def _wants_another(found: Sequence[Round], wanted: int) -> bool:
-    if found and found[-1].ended == "ceiling":
+def _wants_another(rounds: Sequence[Round], wanted: int) -> bool:
+    if rounds and rounds[-1].ended == "ceiling":
         return False
-    if len(found) >= GIVE_UP and all(r.ended == "unknown" for r in found[-GIVE_UP:]):
+    if len(rounds) >= GIVE_UP and all(r.ended == "unknown" for r in rounds[-GIVE_UP:]):
         return False
-    return _borders(found) < wanted and len(found) < wanted + EXTRA
+    return _borders(rounds) < wanted and len(rounds) < wanted + EXTRA
 
 
 def probe_of(
     study: Study,
     label: str,
     phase: Phase,
-    found: Sequence[Round],
+    rounds: Sequence[Round],
     outcomes: Sequence[Outcome],
     *,
     axis: Axis,
@@ -109,27 +109,27 @@ def probe_of(
 
     `label` is that of the service, `outcomes` are those of this search.
     """
-    if not found or found[-1].next_rps is None or found[-1].next_s is None:
+    if not rounds or rounds[-1].next_rps is None or rounds[-1].next_s is None:
         return None
-    rate = make.rounded(found[-1].next_rps)
-    number, setting = len(found) - 1, Setting.of({RATE: rate})
+    rate = make.rounded(rounds[-1].next_rps)
+    number, setting = len(rounds) - 1, Setting.of({RATE: rate})
     return make.point(
         study,
         Cell(label, phase, number, setting),
         len(make.Tried(outcomes, phase).at(number, setting)),
-        measure_s=found[-1].next_s,
-        offered_rps=found[-1].next_rps,
-        fraction=round(found[-1].next_rps / axis.rps, 4),
+        measure_s=rounds[-1].next_s,
+        offered_rps=rounds[-1].next_rps,
+        fraction=round(rounds[-1].next_rps / axis.rps, 4),
         overrides=overrides,
     )
 
 
-def bracket(found: Sequence[Round]) -> Bracket | None:
+def bracket(rounds: Sequence[Round]) -> Bracket | None:
     """The interval of the border from all rounds that are over; None without any.
 
     A round that no load passed counts with 0. One that no load failed leaves the top open.
     """
-    over = [r for r in found if r.has_border or r.ended == "ceiling"]
+    over = [r for r in rounds if r.has_border or r.ended == "ceiling"]
     if not over:
         return None
     aside = _aside(len(over))

@@ -11,12 +11,12 @@ from sojourn.plan.rounds import bracket
 
 def round_of(ended: str, **decisions: Decision) -> Round:
     """A round that is over, from loads (`r90` is 90 requests/s) and what was said of them."""
-    said = {float(name[1:]): decision for name, decision in decisions.items()}
-    failed = [rps for rps, decision in said.items() if decision is Decision.FAIL]
+    texts = {float(name[1:]): decision for name, decision in decisions.items()}
+    failed = [rps for rps, decision in texts.items() if decision is Decision.FAIL]
     hi = min(failed)
-    passed = [rps for rps, d in said.items() if d is Decision.PASS and rps < hi]
+    passed = [rps for rps, d in texts.items() if d is Decision.PASS and rps < hi]
     return Round(
-        rungs=tuple(Rung(rps=rps, decision=d, runs=1, believed=1) for rps, d in said.items()),
+        rungs=tuple(Rung(rps=rps, decision=d, runs=1, believed=1) for rps, d in texts.items()),
         lo=max(passed, default=None),
         hi=hi,
         next_rps=None,

@@ -22,7 +22,7 @@ POINT = Point(
 )
 
 
-class Mine(Question):
+class OwnRules(Question):
     name = "mine"
     about = "a question of this test"
     phases = (PhaseKind(name=Phase("mine"), about="it", is_bare=True, keeps="mine"),)
@@ -37,7 +37,7 @@ class Ours(OfAll):
     phases = (PhaseKind(name=Phase("ours"), about="them"),)
 
 
-ASKED = Questions(Mine(), Ours())
+ASKED = Questions(OwnRules(), Ours())
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_phases_of_a_question_about_several_services_say_so() -> None:
     assert not ASKED.kind_of(Phase("mine")).rules.is_of_all
 
 
-def test_a_phase_that_nobody_asks_for_any_more_has_the_usual_rules() -> None:
+def test_a_phase_that_no_one_asks_for_any_more_has_the_usual_rules() -> None:
     assert ASKED.kind_of(Phase("gone")).rules == Rules()
     assert ASKED.of_phase(Phase("gone")) is None
     assert ASKED.number(Phase("gone")) == -1

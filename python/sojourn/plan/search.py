@@ -93,17 +93,17 @@ def search(
     if before is None:
         return Search(posterior=None, trials=probed, at_rps=None, next=None)
     at_rps = make.rounded(before.within(LOWER))
-    told = trials(outcomes, (*swept, Phase.SEARCH, Phase.CONFIRM))
+    report = trials(outcomes, (*swept, Phase.SEARCH, Phase.CONFIRM))
     return Search(
-        posterior=asked.border(told),
-        trials=told,
+        posterior=asked.border(report),
+        trials=report,
         at_rps=at_rps,
         next=_last_runs(asked, at_rps),
     )
 
 
 def needs_s(q: float, bound_s: float) -> float:
-    """Load without which nobody can know, s: a few excursions at the share that is allowed.
+    """Load without which no one can know, s: a few excursions at the share that is allowed.
 
     >>> round(needs_s(0.99, 1e-3)), round(needs_s(0.99, 20e-3))
     (22, 30)
@@ -132,8 +132,8 @@ class _Asked:
     def made(self, phase: Phase) -> list[Outcome]:
         return [o for o in self.outcomes if o.point.phase is phase]
 
-    def border(self, found: tuple[Trial, ...]) -> Posterior | None:
-        return border_of(found, self.axis, self.target)
+    def border(self, results: tuple[Trial, ...]) -> Posterior | None:
+        return border_of(results, self.axis, self.target)
 
     def point(self, phase: Phase, rps: float, measure_s: float) -> Point:
         """The next run of a phase, from a fresh start of the service."""
@@ -148,11 +148,11 @@ class _Asked:
         )
 
 
-def border_of(found: tuple[Trial, ...], axis: Axis, target: Target) -> Posterior | None:
+def border_of(results: tuple[Trial, ...], axis: Axis, target: Target) -> Posterior | None:
     """What these runs say about the border of a service; None without a run."""
-    if not found:
+    if not results:
         return None
-    return border(found, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
+    return border(results, peak_rps=axis.rps, bound_s=target.bound_ns / 1e9, q=target.q)
 
 
 Known = tuple[Posterior | None, Sequence[Trial]]

@@ -47,9 +47,9 @@ def of_phase(outcomes: list[Outcome], phase: Phase) -> list[Outcome]:
 
 @pytest.mark.parametrize("profile", ["quick", "standard"])
 def test_the_interval_holds_the_border_of_mm1(profile: str) -> None:
-    _, _, found = played(profile=profile)
-    assert found.interval_rps is not None
-    lo, hi = found.interval_rps
+    _, _, result = played(profile=profile)
+    assert result.interval_rps is not None
+    lo, hi = result.interval_rps
     # One search of a 90 % interval; restarts of 3 %: an end may pass the truth by one of them.
     assert lo / 1.03 <= BORDER_RPS <= hi * 1.03
     assert hi / lo < 1.25
@@ -67,21 +67,21 @@ def test_probes_are_made_at_quantiles_of_the_border_as_known_before_them() -> No
     service = of.service("memcached")
     for number, probe in enumerate(of_phase(outcomes, Phase.SEARCH)):
         before = outcomes[: outcomes.index(probe)]
-        stands = progress(of, service, before, PLANS)
-        assert stands.axis
-        assert stands.target
-        now = search(of, service, before, stands.axis, stands.target)
+        state = progress(of, service, before, PLANS)
+        assert state.axis
+        assert state.target
+        now = search(of, service, before, state.axis, state.target)
         if now.posterior is not None:
             wanted = now.posterior.within(QUANTILES[number % len(QUANTILES)])
             assert probe.point.offered_rps == pytest.approx(wanted, rel=1e-3)
 
 
 def test_a_narrow_interval_ends_the_search_before_its_time_is_spent() -> None:
-    _, outcomes, found = played(imagine, "run.search.budget_s=600", "run.budget_s=2000")
+    _, outcomes, result = played(imagine, "run.search.budget_s=600", "run.budget_s=2000")
     probes = of_phase(outcomes, Phase.SEARCH)
     assert STARTS_MIN <= len(probes) < 60
-    assert found.interval_rps is not None
-    assert found.interval_rps[1] <= found.interval_rps[0] * 1.1
+    assert result.interval_rps is not None
+    assert result.interval_rps[1] <= result.interval_rps[0] * 1.1
 
 
 def test_the_time_of_the_search_is_kept_whatever_it_found() -> None:
@@ -146,19 +146,19 @@ def test_narrow_is_twice_the_resolution_and_rests_on_enough_load(
     """A border that is certainly between the ends, resolution 5 %, p99 of 1 ms: 22 s."""
     of = study(profile="quick")
     lo, hi = ends
-    said = Posterior(rps=(lo / 2, lo, hi, 2 * hi), holds=(1.0, 0.951, 0.049, 0.0))
+    posterior = Posterior(rps=(lo / 2, lo, hi, 2 * hi), holds=(1.0, 0.951, 0.049, 0.0))
     trials = tuple(replace(TRIAL, seconds=seconds / 2) for _ in range(2))
     asked = _Asked(study=of, label="memcached", outcomes=(), axis=AXIS, target=TARGET)
     assert of.run.search.resolution == 0.05
-    assert _is_narrow(asked, said, trials) is is_narrow
+    assert _is_narrow(asked, posterior, trials) is is_narrow
     assert not _is_narrow(asked, None, trials)
 
 
 def test_runs_that_cannot_be_believed_are_left_out_and_not_repeated() -> None:
-    _, outcomes, found = played(Simulated(unknown_share=0.5, seed=4).measure)
+    _, outcomes, result = played(Simulated(unknown_share=0.5, seed=4).measure)
     lost = [o for o in of_phase(outcomes, Phase.SEARCH) if o.verdict is Verdict.UNKNOWN]
     assert lost
-    assert len(found.trials) == sum(
+    assert len(result.trials) == sum(
         o.verdict is not Verdict.UNKNOWN and o.point.phase in (Phase.SEARCH, Phase.CONFIRM)
         for o in outcomes
     )
@@ -169,24 +169,24 @@ def test_a_search_of_which_nothing_can_be_believed_ends_without_a_number() -> No
     def lost(point: Point) -> Outcome:
         return replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("client stopped",))
 
-    _, outcomes, found = played(lost)
-    assert found.posterior is None
-    assert found.interval_rps is None
-    assert found.next is None
+    _, outcomes, result = played(lost)
+    assert result.posterior is None
+    assert result.interval_rps is None
+    assert result.next is None
     assert not of_phase(outcomes, Phase.CONFIRM)
 
 
 @pytest.mark.parametrize(("bound_ns", "q", "wanted_s"), [(1e6, 0.99, LEAST_S), (20e6, 0.99, 30.0)])
-def test_the_load_without_which_nobody_can_know(bound_ns: float, q: float, wanted_s: float) -> None:
+def test_the_load_without_which_no_one_can_know(bound_ns: float, q: float, wanted_s: float) -> None:
     # Three excursions of five bounds each fill 1 % of 1500 bounds.
     assert needs_s(q, bound_ns / 1e9) == pytest.approx(wanted_s)
 
 
 def test_without_a_shield_the_last_runs_are_confirmations_alone() -> None:
-    of, outcomes, found = played()
+    of, outcomes, result = played()
     last = of_phase(outcomes, Phase.CONFIRM)
     assert len(last) == of.run.search.confirm_repeats
-    assert {o.point.offered_rps for o in last} == {found.at_rps}
+    assert {o.point.offered_rps for o in last} == {result.at_rps}
     assert not of_phase(outcomes, Phase.SCHEDULED)
 
 
@@ -202,19 +202,19 @@ def shielded(capacity_rps: float) -> Callable[[Point], Outcome]:
 
 
 def test_with_a_shield_the_last_runs_take_turns_with_runs_without_it() -> None:
-    of, outcomes, found = played(shielded(100_000))
+    of, outcomes, result = played(shielded(100_000))
     last = [o.point for o in outcomes if o.point.phase in (Phase.CONFIRM, Phase.SCHEDULED)]
     assert [p.phase for p in last] == [Phase.SCHEDULED, Phase.CONFIRM] * 2
-    assert {p.offered_rps for p in last} == {found.at_rps}
+    assert {p.offered_rps for p in last} == {result.at_rps}
     assert of.run.search.confirm_repeats == 2
 
 
 def test_where_the_machine_decides_runs_without_the_shield_look_for_its_border() -> None:
-    _, outcomes, found = played(shielded(50_000))
+    _, outcomes, result = played(shielded(50_000))
     bare = [o.point.offered_rps or 0 for o in of_phase(outcomes, Phase.SCHEDULED)]
     assert len(bare) == 4
-    assert found.at_rps is not None
-    assert max(bare[2:]) < found.at_rps
+    assert result.at_rps is not None
+    assert max(bare[2:]) < result.at_rps
 
 
 def test_runs_without_the_shield_never_move_the_answer_with_it() -> None:
@@ -239,9 +239,9 @@ def stalled(point: Point) -> Outcome:
 
 
 def test_where_the_machine_decides_both_borders_are_probed() -> None:
-    of, outcomes, found = played(stalled)
-    assert found.interval_rps is not None
-    assert found.interval_rps[1] < 0.5 * BORDER_RPS, "as experienced hardly any load fits"
+    of, outcomes, result = played(stalled)
+    assert result.interval_rps is not None
+    assert result.interval_rps[1] < 0.5 * BORDER_RPS, "as experienced hardly any load fits"
     [service] = of.services
     known = progress(of, service, outcomes, PLANS)
     assert known.axis is not None

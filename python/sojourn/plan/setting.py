@@ -2,7 +2,7 @@
 
 A factor is anything that a study varies: the load, a parameter of a service, the tracer beside it.
 Its level is a scalar. Two settings are the same if their texts are, and the text has every digit of
-every level: nothing that was asked for is rounded together with something else. The text stands in
+every level: nothing that was asked for is rounded together with something else. The text is in
 a point's key, for people and for the seeds; who wants to know a level asks the setting.
 """
 
@@ -19,7 +19,7 @@ LOAD = "load"  # a share of max RPS
 TWIN = "twin"  # the second of two points that are the same but for this word (A/A, M16)
 WHOLE_PLOT = ("services.", "run.", "groups")  # of the factors that take a fresh start
 RATE = "rate"  # requests/s, where the plan itself looks for the load, or the study gives it
-NEIGHBOUR = "neighbour"  # who runs beside the service; "none": nobody
+NEIGHBOUR = "neighbour"  # who runs beside the service; "none": no one
 CONNECTIONS = "connections"  # of the client; 1: one request at a time
 TRACER = "tracer"  # whether it is traced, or the twin that is not
 

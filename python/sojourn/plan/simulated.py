@@ -105,7 +105,7 @@ def search_of(
     played: Sequence[Outcome], of: Study, questions: Questions, label: str = "memcached"
 ) -> Any:
     """The `Search` of a service; a test asks for parts that may lack, and fails if they do."""
-    found = questions.search_of(progress(of, of.service(label), played, questions))
-    if found is None:
+    result = questions.search_of(progress(of, of.service(label), played, questions))
+    if result is None:
         raise AssertionError(f"the search of {label} was not begun")
-    return found
+    return result

@@ -21,7 +21,7 @@ from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.setting import CONNECTIONS, LOAD, NEIGHBOUR, TRACER, Level, Setting
 from sojourn.spec import ServiceSpec, Study
 
-NOBODY, SPIN, STREAM = "none", "spin", "stream"  # neighbours
+NO_NEIGHBOUR, SPIN, STREAM = "none", "spin", "stream"  # neighbours
 UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two requests at once
 
 # The tracer's windows at its default cost of 2 %, culprits included: one in every SLOT_S, WINDOW_S
@@ -30,7 +30,7 @@ UNLOADED_SHARE = 0.01  # of max RPS, on one connection: next to never two reques
 # journal's entry on culprits). It believes no result of fewer than five windows.
 SLOT_S, WINDOW_S = 1.6, 0.02
 WINDOWS = 10
-# p99 of so many requests has a tail of twenty, with fewer nobody is named
+# p99 of so many requests has a tail of twenty, with fewer no one is named
 # (`crates/trace/src/culprit/rule.rs`); p99 itself needs half of them.
 IN_WINDOWS = 2000
 # Whoever is named must show in more than one piece of half a second, of which there are twenty
@@ -51,7 +51,7 @@ def settings(study: Study, service: ServiceSpec) -> tuple[Setting, ...]:
     if not is_full:
         return loaded
     alone = _setting(UNLOADED_SHARE, beside, is_alone=True)
-    if beside != NOBODY:
+    if beside != NO_NEIGHBOUR:
         return (alone, *loaded)
     return (
         alone,
@@ -111,12 +111,12 @@ def of(point: Point) -> tuple[Setting, bool]:
 
 def is_disturbed(point: Point) -> bool:
     """Whether its setting has a neighbour, who disturbs the server on purpose."""
-    return point.setting.get(NEIGHBOUR, NOBODY) != NOBODY
+    return point.setting.get(NEIGHBOUR, NO_NEIGHBOUR) != NO_NEIGHBOUR
 
 
 def disturbs(study: Study, service: ServiceSpec) -> bool:
     """Whether somebody disturbs the server in some of its traced points."""
-    return any(setting[NEIGHBOUR] != NOBODY for setting in settings(study, service))
+    return any(setting[NEIGHBOUR] != NO_NEIGHBOUR for setting in settings(study, service))
 
 
 def next_run(
@@ -155,9 +155,9 @@ def order(study: Study, service: ServiceSpec, block: int) -> list[tuple[Setting,
     drawn = random.Random(make.seed_of(study, name))  # noqa: S311 - not a secret
     wanted = list(settings(study, service))
     drawn.shuffle(wanted)
-    found: list[tuple[Setting, bool]] = []
+    results: list[tuple[Setting, bool]] = []
     for setting in wanted:
         pair = [True, False]
         drawn.shuffle(pair)
-        found += [(setting, is_traced) for is_traced in pair]
-    return found
+        results += [(setting, is_traced) for is_traced in pair]
+    return results

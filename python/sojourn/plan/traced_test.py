@@ -25,9 +25,9 @@ def study(name: str = "breakdown", *sets: str) -> Study:
 def test_every_setting_is_measured_with_and_without_in_every_block() -> None:
     of = study("breakdown", "run.fractions=[0.5, 0.9]")
     points = [o.point for o in play(of, Simulated().measure, PLANS) if o.point.phase is Phase.TRACE]
-    found = Counter((p.service, p.repeat, *traced.of(p)) for p in points)
-    assert set(found.values()) == {1}
-    assert len(found) == 2 * of.run.repeats * 5 * 2  # services, blocks, settings, with or without
+    counts = Counter((p.service, p.repeat, *traced.of(p)) for p in points)
+    assert set(counts.values()) == {1}
+    assert len(counts) == 2 * of.run.repeats * 5 * 2  # services, blocks, settings, with or without
     for with_it, without in zip(points[::2], points[1::2], strict=True):
         assert traced.of(with_it)[0] == traced.of(without)[0]  # neighbours in time
         assert with_it.life == without.life

@@ -84,8 +84,8 @@ def catalogue() -> Catalogue:
 @cache
 def readers() -> Mapping[str, Reader]:
     """Of the files that questions keep beside the load's, by name."""
-    found = ((kind.name, kind.reader()) for kind in KINDS.values())
-    return {name: reader for name, reader in found if reader is not None}
+    results = ((kind.name, kind.reader()) for kind in KINDS.values())
+    return {name: reader for name, reader in results if reader is not None}
 
 
 @cache
@@ -127,8 +127,8 @@ def tables(findings: Findings, source: str) -> tuple[Table, ...]:
     return tuple(table for kind in KINDS.values() for table in kind.tables(findings, source))
 
 
-def flat(found: Findings) -> dict[str, object]:
+def flat(findings: Findings) -> dict[str, object]:
     """Findings as their JSON has them: each question's part beside what is common."""
     from sojourn.report.writers import json
 
-    return json.table(found, answers())
+    return json.table(findings, answers())

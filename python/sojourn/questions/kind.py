@@ -51,7 +51,7 @@ class Kind(ABC):
         """How its answer is shown."""
 
     def probe(self) -> ProbeKind | None:
-        """Who works while its points are measured; None: nobody of its own."""
+        """Who works while its points are measured; None: no one of its own."""
         return None
 
     def reader(self) -> Reader | None:

@@ -23,7 +23,7 @@ from sojourn.stats import log_ratio_contrasts
 from sojourn.stats.interval import Interval
 
 
-def given(name: str = "key_size", command: str = "") -> StudyData:
+def study_data(name: str = "key_size", command: str = "") -> StudyData:
     of = spec.load(name, profile="quick")
     return StudyData(
         study=of,
@@ -53,11 +53,11 @@ def test_effects_ask_for_blocks_peaks_or_a_longer_search_each_by_what_it_rests_o
     wide = effect(0.1, 10)
     search = replace(effect(0.1, 10, "the highest load within QoS"), is_time=False, blocks=0)
     peak = replace(effect(0.1, 10, "max RPS"), is_time=False)
-    asked = more.settle(given(), study(factor(wide)), ())
+    asked = more.settle(study_data(), study(factor(wide)), ())
     assert asked is not None
     assert asked.command.startswith("sojourn run key_size --profile quick --set run.repeats=")
     assert asked.why == "bring 1 interval within a factor of 3"
-    every_ = more.settle(given(), study(factor(wide, search, peak)), ())
+    every_ = more.settle(study_data(), study(factor(wide, search, peak)), ())
     assert every_ is not None
     for key in ("run.repeats", "run.peak_repeats", "run.search.budget_s"):
         assert every_.command.count(f"--set {key}=") == 1
@@ -65,7 +65,7 @@ def test_effects_ask_for_blocks_peaks_or_a_longer_search_each_by_what_it_rests_o
 
 def test_where_every_reply_length_differs_it_asks_for_any_length_and_not_for_more_runs() -> None:
     why = "10% of the replies were not 191 bytes long, as the first ones were; take any"
-    data = given()
+    data = study_data()
     failed = [replace(one, outcome=replace(one.outcome, reasons=(why,))) for one in data.measured]
     asked = more.settle(replace(data, measured=tuple(failed)), study(), ())
     assert asked is not None
@@ -78,7 +78,7 @@ def test_where_every_reply_length_differs_it_asks_for_any_length_and_not_for_mor
 
 
 def test_a_value_of_ones_own_is_put_in_the_place_of_the_one_that_was_typed() -> None:
-    typed = given(command="sojourn run key_size --set run.repeats=3 --set run.measure_s=2")
+    typed = study_data(command="sojourn run key_size --set run.repeats=3 --set run.measure_s=2")
     asked = more.settle(typed, study(factor(effect(0.1, 10))), ())
     assert asked is not None
     assert asked.command.count("run.repeats=") == 1
@@ -87,14 +87,14 @@ def test_a_value_of_ones_own_is_put_in_the_place_of_the_one_that_was_typed() -> 
 
 def test_levels_under_unlike_shields_are_asked_for_without_any() -> None:
     unlike = replace(effect(0.1, 10), interval=None, reason="the shield was not the same (a and b)")
-    asked = more.settle(given(), study(factor(unlike)), ())
+    asked = more.settle(study_data(), study(factor(unlike)), ())
     assert asked is not None
     assert asked.command.endswith(" --set run.shield=none")
 
 
 def test_its_time_is_that_of_the_phases_that_grow() -> None:
     """Twice the blocks take twice the sweep; the load axis takes what it took."""
-    known = given()
+    known = study_data()
     ahead = known.study.run.repeats
     wide = effect(0.1, 10)
     asked = more.settle(known, study(factor(wide)), ())
@@ -109,19 +109,19 @@ def test_its_time_is_that_of_the_phases_that_grow() -> None:
 def test_blocks_that_were_lost_are_asked_for_again() -> None:
     """Of six blocks three were believed: twice as many are planned as are wanted."""
     half = replace(effect(0.3, 3.0), blocks=3)
-    asked = more.settle(given(), study(factor(half)), ())
+    asked = more.settle(study_data(), study(factor(half)), ())
     assert asked is not None
     blocks = int(asked.command.rpartition("=")[2])
-    assert given().study.run.repeats == 6
+    assert study_data().study.run.repeats == 6
     assert blocks == max(7, math.ceil(2 * more.blocks_wanted(half)))
 
 
 @pytest.mark.parametrize("name", sorted(set(answers()) - {"max_load", "blame", "null"}))
 def test_every_other_question_asks_for_four_times_as_much_of_a_key_that_there_is(name: str) -> None:
-    found = every()[name].found
-    who, _ = state.leading(found, answers())
-    known = given()
-    asked = more.settle(known, found, who)
+    result = every()[name].found
+    who, _ = state.leading(result, answers())
+    known = study_data()
+    asked = more.settle(known, result, who)
     assert asked is not None
     assert [kind.name for kind in who] == [name]
     assert all(name in PLANS for name in (kind.name for kind in who))
@@ -132,17 +132,17 @@ def test_every_other_question_asks_for_four_times_as_much_of_a_key_that_there_is
 
 
 def test_a_question_with_a_command_of_its_own_gives_that() -> None:
-    found = every()["max_load"].found
-    most = found.services[1].section(MaxLoad)
+    result = every()["max_load"].found
+    most = result.services[1].section(MaxLoad)
     assert most is not None
     own = Settle(command="sojourn run x --set run.search.budget_s=60", seconds=9.0, why="")
-    service = replace(found.services[1], sections={"max_load": replace(most, settle=own)})
-    found = replace(found, services=(*found.services[:1], service, *found.services[2:]))
-    assert more.settle(given(), found, state.leading(found, answers())[0]) == own
+    service = replace(result.services[1], sections={"max_load": replace(most, settle=own)})
+    result = replace(result, services=(*result.services[:1], service, *result.services[2:]))
+    assert more.settle(study_data(), result, state.leading(result, answers())[0]) == own
 
 
 def test_without_a_point_there_is_nothing_to_settle() -> None:
-    bare = replace(given(), measured=())
+    bare = replace(study_data(), measured=())
     assert more.settle(bare, study(factor(effect(0.1, 10))), ()) is None
 
 

@@ -17,7 +17,7 @@ from sojourn.report.openings import testing_openings
 from sojourn.report.openings.opening import HEADLINE_MAX, SENTENCES_MAX, WORDS_MAX, words
 from sojourn.report.page_test import Parsed
 
-#: A level as a study has it, which nobody but a study should have to read.
+#: A level as a study has it, which no one but a study should have to read.
 RAW = re.compile(r'="|\w+:\w+[,@=]\w|where=|policy=|(?<!\w)(nice|fifo|rr|slice|noise|batch):')
 PLAIN = {"demo": testing.findings(), **testing.degenerate(), **testing.answers()}
 #: What each question finds where it goes well, and where little is known, as the tests play it.
@@ -31,17 +31,17 @@ CASES = (*PLAIN, *PLAYED)
 
 def problems(findings: Findings, width: int = 80) -> list[str]:
     """What of an opening no reader should meet."""
-    found = openings.of(findings, width)
-    said = [found.headline, *found.sentences]
-    bad = [f"raw level: {one}" for one in (*said, *found.text) if RAW.search(one)]
-    bad += [f"long: {one}" for one in found.sentences if words(one) > WORDS_MAX]
-    bad += [f"two in one: {one}" for one in found.sentences if re.search(r"[.!?] [A-Z]", one)]
-    bad += [f"no end: {one}" for one in found.sentences if not one.endswith(".")]
-    bad += [f"wide: {line}" for line in found.text if len(line) > width]
-    if not 0 < len(found.headline) <= HEADLINE_MAX:
-        bad.append(f"headline: {found.headline}")
-    if len(found.sentences) > SENTENCES_MAX:
-        bad.append(f"{len(found.sentences)} sentences")
+    result = openings.of(findings, width)
+    texts = [result.headline, *result.sentences]
+    bad = [f"raw level: {one}" for one in (*texts, *result.text) if RAW.search(one)]
+    bad += [f"long: {one}" for one in result.sentences if words(one) > WORDS_MAX]
+    bad += [f"two in one: {one}" for one in result.sentences if re.search(r"[.!?] [A-Z]", one)]
+    bad += [f"no end: {one}" for one in result.sentences if not one.endswith(".")]
+    bad += [f"wide: {line}" for line in result.text if len(line) > width]
+    if not 0 < len(result.headline) <= HEADLINE_MAX:
+        bad.append(f"headline: {result.headline}")
+    if len(result.sentences) > SENTENCES_MAX:
+        bad.append(f"{len(result.sentences)} sentences")
     return bad
 
 
@@ -60,16 +60,16 @@ def drawn(case: str) -> tuple[dict[str, list[Figure]], list[Figure]]:
 
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_said_first_is_short_and_plain(case: str, width: int) -> None:
+def test_what_is_reported_first_is_short_and_plain(case: str, width: int) -> None:
     assert problems(findings_of(case), width) == []
 
 
 @pytest.mark.parametrize("case", PLAYED)
 def test_each_question_opens_with_its_own(case: str) -> None:
-    found = findings_of(case)
-    kind = next(kind for kind in openings.every() if kind.applies(found))
+    findings = findings_of(case)
+    kind = next(kind for kind in openings.every() if kind.applies(findings))
     assert kind.name == case.partition(",")[0]
-    opening = kind.opening(found, 80)
+    opening = kind.opening(findings, 80)
     assert opening.sentences
     assert opening.text
     assert not opening.has_tiles
@@ -77,28 +77,28 @@ def test_each_question_opens_with_its_own(case: str) -> None:
 
 @pytest.mark.parametrize("case", PLAYED)
 def test_lists_of_records_show_the_same_words_in_one_line(case: str) -> None:
-    found = findings_of(case)
-    opening, line = openings.of(found), answer(found, parts())
+    findings = findings_of(case)
+    opening, line = openings.of(findings), answer(findings, parts())
     assert line == " ".join([f"{opening.headline}.", *opening.sentences])
     assert not RAW.search(line)
 
 
 def test_where_tiles_open_lists_show_the_answers_of_the_services() -> None:
-    found = findings_of("demo")
-    assert openings.of(found).has_tiles
-    assert answer(found, parts()) == found.answer
+    findings = findings_of("demo")
+    assert openings.of(findings).has_tiles
+    assert answer(findings, parts()) == findings.answer
 
 
 @pytest.mark.parametrize("case", PLAYED)
 def test_the_page_shows_headline_sentences_and_figures_before_anything_else(case: str) -> None:
-    found, opening = findings_of(case), openings.of(findings_of(case))
+    findings, opening = findings_of(case), openings.of(findings_of(case))
     of_services, of_study = drawn(case)
-    html = page.html(found, of_services=of_services, of_study=of_study)
+    html = page.html(findings, of_services=of_services, of_study=of_study)
     body = html[html.index("<main>") : html.index('id="figures"')]
     first = body[: body.index("In words")]
-    said = " ".join(Parsed(first + "<p>").text.split())
+    message = " ".join(Parsed(first + "<p>").text.split())
     for sentence in (opening.headline, *opening.sentences):
-        assert " ".join(sentence.split()) in said
+        assert " ".join(sentence.split()) in message
     for name in opening.figures:
         assert f'data-figure="{name}"' in first
         assert body.count(f'data-figure="{name}"') == 1  # and nowhere else again
@@ -109,12 +109,12 @@ def test_the_page_shows_headline_sentences_and_figures_before_anything_else(case
 
 @pytest.mark.skipif("beside" not in PLAYED, reason="beside is not asked")
 def test_the_terminal_opens_with_the_same() -> None:
-    found = findings_of("beside")
-    opening = openings.of(found)
-    lines = text(found, parts(), is_whole=False).splitlines()
+    findings = findings_of("beside")
+    opening = openings.of(findings)
+    lines = text(findings, parts(), is_whole=False).splitlines()
     assert lines[0] == opening.headline
     assert opening.text[-1] in lines
-    assert len(lines) < len(text(found, parts()).splitlines()) / 2
+    assert len(lines) < len(text(findings, parts()).splitlines()) / 2
     assert not RAW.search("\n".join(lines[: len(opening.text) + 8]))
 
 
@@ -160,7 +160,7 @@ def test_the_worst_antagonist_opens_interference() -> None:
     assert "CPU hog at 75 %" in opening.headline
     assert opening.sentences[0].startswith("p99 at 70 % load is ")
     assert "no difference was shown" in opening.sentences[-1]
-    assert sum("no difference" in said for said in opening.sentences) == 1
+    assert sum("no difference" in message for message in opening.sentences) == 1
 
 
 @pytest.mark.skipif("colocation" not in PLAYED, reason="colocation is not asked")
@@ -172,12 +172,12 @@ def test_the_longest_stay_opens_a_co_location() -> None:
     )
 
 
-def test_reasons_that_combinations_share_are_said_once() -> None:
-    found = findings_of("unbelieved")
-    said = doubts.reasons(found)
-    assert len(found.reasons) > 2 * len(said)
-    assert len({_without_numbers(one) for one in said}) == len(said)
-    assert any("combinations" in one for one in said)
+def test_reasons_that_combinations_share_are_reported_once() -> None:
+    findings = findings_of("unbelieved")
+    message = doubts.reasons(findings)
+    assert len(findings.reasons) > 2 * len(message)
+    assert len({_without_numbers(one) for one in message}) == len(message)
+    assert any("combinations" in one for one in message)
 
 
 def _without_numbers(text: str) -> str:

@@ -64,26 +64,26 @@ def test_a_question_opens_with_its_own_picture_and_short_plain_sentences(
     case: str, width: int
 ) -> None:
     name, _, headline = CASES[case]
-    found = findings_of(case)
-    assert next(kind.name for kind in openings.every() if kind.applies(found)) == name
-    opening = openings.of(found, width)
+    findings = findings_of(case)
+    assert next(kind.name for kind in openings.every() if kind.applies(findings)) == name
+    opening = openings.of(findings, width)
     assert opening.headline == headline
     assert opening.sentences
     assert opening.text
-    assert problems(found, width) == []
+    assert problems(findings, width) == []
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_its_first_figure_is_drawn_and_becomes_a_picture(case: str) -> None:
-    found = findings_of(case)
-    names = openings.of(found).figures
+    findings = findings_of(case)
+    names = openings.of(findings).figures
     drawn: dict[str, Figure] = {}
     # Likely ones first, because to draw all takes ten times as long.
     for kind in sorted(figures._kinds(), key=lambda one: one.name not in names):
         if drawn.keys() >= set(names):
             break
-        of_study = kind.of_study(found) if kind.of_study else ()
-        of_services = [kind.of_service(s) for s in found.services if kind.of_service]
+        of_study = kind.of_study(findings) if kind.of_study else ()
+        of_services = [kind.of_service(s) for s in findings.services if kind.of_service]
         drawn |= {f.name: f for group in (of_study, *of_services) for f in group}
     for name in names:
         assert drawn[name].chart, name
@@ -96,14 +96,14 @@ def sentences(case: str) -> tuple[str, ...]:
     return openings.of(findings_of(case)).sentences
 
 
-def test_no_difference_is_said_once_and_what_could_be_seen_is_said() -> None:
-    said = sentences("settings")
-    assert said[0] == (
+def test_no_difference_is_reported_once_and_what_could_be_seen_is_reported() -> None:
+    text = sentences("settings")
+    assert text[0] == (
         "With gzip on, p99 at 60 % load is 2.0 times (1.2–3.3) as long and max RPS is 0.54 times"
         " (0.46–0.64) as high."
     )
-    assert said[1] == "Of sendfile off and access log on no difference was shown."
-    assert "only differences above" in said[2]
+    assert text[1] == "Of sendfile off and access log on no difference was shown."
+    assert "only differences above" in text[2]
 
 
 def test_an_interval_of_more_than_a_factor_of_three_is_no_answer() -> None:
@@ -123,15 +123,15 @@ def test_a_flat_curve_says_within_what() -> None:
 
 
 def test_a_machine_with_cores_for_one_scenario_says_that_scaling_is_unknown() -> None:
-    said = sentences("tailbench")
-    assert said[-1] == (
+    text = sentences("tailbench")
+    assert text[-1] == (
         "What scales is unknown, because this machine has cores for one scenario only."
     )
-    found = of.tailbench()
-    two = [replace(s, levels=(("services.each.cores", "2"),)) for s in found.services]
+    findings = of.tailbench()
+    two = [replace(s, levels=(("services.each.cores", "2"),)) for s in findings.services]
     effect = replace(of.effect("2", 1.9, 1.7, 2.1, what=of.PEAK), base="1")
     more = of.factor("services.each.cores", "cores", ("1", "2"), effect, service="img_dnn")
-    grown = replace(found, services=(*found.services, *two), factors=(more,))
+    grown = replace(findings, services=(*findings.services, *two), factors=(more,))
     assert openings.of(grown).sentences[-1] == (
         "img_dnn carries 1.9 (1.7–2.1) times as much with 2 cores as with 1 core."
     )
@@ -148,9 +148,9 @@ def test_classes_stand_in_a_table_beside_the_papers() -> None:
         for question, paper in zip("abc", ("yes", "no", "disk, read"), strict=True)
     )
     base = replace(of.tailbench(swept=False), sections={})
-    found = base.having("classes", Classes(of=tuple(known), papers=papers))
-    assert problems(found) == []
-    opening = openings.of(found)
+    result = base.having("classes", Classes(of=tuple(known), papers=papers))
+    assert problems(result) == []
+    opening = openings.of(result)
     assert opening.table
     assert opening.table.rows[0][-1] == "yes, no, disk, read"
     assert len(opening.table.rows) == len(known)

@@ -38,7 +38,7 @@ def test_no_two_questions_share_a_phase_and_none_has_that_of_the_axis() -> None:
         ('["sweep", "check"]', ("services.memcached.check.system=M/M/1",), "alone", '["check"]'),
     ],
 )
-def test_a_question_that_cannot_be_asked_is_named_with_its_mend(
+def test_a_question_that_cannot_be_asked_is_named_with_its_fix(
     measure: str, sets: tuple[str, ...], what: str, fix: str
 ) -> None:
     with pytest.raises(SpecFault) as caught:
@@ -62,7 +62,7 @@ def test_the_line_of_a_wrong_name_is_told_and_that_of_a_table_that_lacks(tmp_pat
     assert "mine.toml:4" in caught.value.at
 
 
-def test_nothing_is_planned_for_a_question_that_nobody_knows() -> None:
+def test_nothing_is_planned_for_a_question_that_no_one_knows() -> None:
     of = loaded('["sweep"]')
     wrong = type(of.services[0]).model_validate(
         {**of.services[0].model_dump(), "measure": ["swep"]}

@@ -182,10 +182,10 @@ def test_where_nothing_is_asked_the_load_axis_is_the_answer() -> None:
     played = play(of, imagine, PLANS)
     assert {outcome.point.phase for outcome in played} == {Phase.PEAK}
     measured = tuple(Measured(outcome=outcome) for outcome in played)
-    found = analysis.study(StudyData(study=of, measured=measured, questions=PLANS), answers())
-    assert found.answer == "memcached: 100 % load is 100k requests/s (achieved peak)."
-    assert found.verdict is Verdict.HOLDS
-    assert report.text(found, parts()).startswith(
+    result = analysis.study(StudyData(study=of, measured=measured, questions=PLANS), answers())
+    assert result.answer == "memcached: 100 % load is 100k requests/s (achieved peak)."
+    assert result.verdict is Verdict.HOLDS
+    assert report.text(result, parts()).startswith(
         "memcached 100k requests/s (100 % load, by achieved peak)"
     )
     started = analysis.study(StudyData(study=of, measured=measured[:1], questions=PLANS), answers())
@@ -217,13 +217,13 @@ def test_a_new_one_is_a_folder_and_a_line_in_the_table(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stderr.splitlines()[-1:] == ["['peak', 'half', 'half'] 0"], done.stderr
-    found = json.loads(done.stdout)
-    service = found["services"][0]
-    assert found["answer"] == service["answer"] == "Half of the load was measured 2 times."
-    assert (found["verdict"], service["dummy"]["rates"]) == ("holds", [10_000.0, 10_000.0])
-    text = (Path(found["record"]) / "report.txt").read_text()
+    result = json.loads(done.stdout)
+    service = result["services"][0]
+    assert result["answer"] == service["answer"] == "Half of the load was measured 2 times."
+    assert (result["verdict"], service["dummy"]["rates"]) == ("holds", [10_000.0, 10_000.0])
+    text = (Path(result["record"]) / "report.txt").read_text()
     assert text.startswith("memcached half (of the load)")
     assert "0    10.0k" in text
-    page = (Path(found["record"]) / "report.html").read_text()
+    page = (Path(result["record"]) / "report.html").read_text()
     assert '<p class="number">half</p>' in page
     assert "<td>10.0k</td>" in page

@@ -77,9 +77,9 @@ def study(*factors: FactorFinding) -> Findings:
 def test_every_question_counts_its_own_part(name: str) -> None:
     made = every()[name]
     assert answers()[name].counted(made.found) == Counted(made.done, made.of, made.unit)
-    found = state.of(made.found, answers())
-    assert (found.done, found.of, found.unit) == (made.done, made.of, made.unit)
-    assert found.text == f"answered in part ({made.done} of {made.of} {made.unit})"
+    result = state.of(made.found, answers())
+    assert (result.done, result.of, result.unit) == (made.done, made.of, made.unit)
+    assert result.text == f"answered in part ({made.done} of {made.of} {made.unit})"
 
 
 @pytest.mark.parametrize("name", answers())
@@ -91,18 +91,18 @@ def test_what_was_not_asked_counts_for_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", answers())
 def test_what_was_asked_and_has_no_answer_is_open(name: str) -> None:
     """A matrix of which no cell was measured was called answered by the loads of one service."""
-    found = state.of(replace(blank(), unanswered=(name,)), answers())
-    assert (found.word, found.done, found.of) == ("undecided", 0, 1)
+    result = state.of(replace(blank(), unanswered=(name,)), answers())
+    assert (result.word, result.done, result.of) == ("undecided", 0, 1)
     made = every()[name]
     beside = state.of(replace(made.found, unanswered=(name,)), answers())
     assert (beside.done, beside.of) == (made.done, made.of + 1)
 
 
 def test_a_service_without_any_load_is_not_answered_by_the_loads_of_another() -> None:
-    found = every()["sweep"].found
-    empty = replace(found.services[0], points=())
-    counts = answers()["sweep"].counted(replace(found, services=(*found.services, empty)))
-    before = answers()["sweep"].counted(found)
+    result = every()["sweep"].found
+    empty = replace(result.services[0], points=())
+    counts = answers()["sweep"].counted(replace(result, services=(*result.services, empty)))
+    before = answers()["sweep"].counted(result)
     assert before is not None
     assert counts == Counted(before.done, before.of + 1, "loads")
 
@@ -130,8 +130,8 @@ def test_an_interval_wider_than_a_factor_of_three_answers_nothing(
 def test_two_times_from_an_eighth_to_thirty_four_within_the_noise_is_undecided() -> None:
     """What `virtualisation` once came to, and was called answered."""
     place = effect(0.12, 34.1, "p99 at 10 % load", gate=9.59, is_noise=True)
-    found = state.of(study(factor(place)), answers())
-    assert (found.word, found.text) == ("undecided", "undecided (0 of 1 effects)")
+    result = state.of(study(factor(place)), answers())
+    assert (result.word, result.text) == ("undecided", "undecided (0 of 1 effects)")
     mean = effect(0.95, 1.2, "the mean at 10 % load")
     assert (
         state.of(study(factor(place, mean)), answers()).text == "answered in part (1 of 2 effects)"
@@ -159,8 +159,8 @@ def test_a_trend_answers_for_all_levels_where_it_is_sure_and_narrow() -> None:
         trend("unclear", span=3.1),
         trend("unclear", Interval(lo=0.9, hi=1.1)),
     ):
-        found = state.of(study(factor(wide, effect(1, 2), trends=(open_,))), answers())
-        assert found.text == "answered in part (1 of 2 effects)", open_
+        result = state.of(study(factor(wide, effect(1, 2), trends=(open_,))), answers())
+        assert result.text == "answered in part (1 of 2 effects)", open_
 
 
 def test_medians_beside_a_tail_are_no_part_of_the_question() -> None:
@@ -178,18 +178,18 @@ def test_factors_speak_before_the_numbers_of_each_combination_and_after_a_questi
 
 
 def test_a_verdict_that_is_open_does_not_make_a_study_undecided() -> None:
-    found = replace(study(factor(effect(1, 2))), verdict=Verdict.UNKNOWN)
-    assert state.of(found, answers()).word == "answered"
+    result = replace(study(factor(effect(1, 2))), verdict=Verdict.UNKNOWN)
+    assert state.of(result, answers()).word == "answered"
 
 
 def test_loads_and_the_highest_of_them_are_counted_together() -> None:
-    found = of_service("max_load", border(100, 200))
+    findings = of_service("max_load", border(100, 200))
     both = replace(
-        found.services[0].having("sweep", Section()),
+        findings.services[0].having("sweep", Section()),
         points=every()["sweep"].found.services[0].points,
     )
     assert (
-        state.of(replace(found, services=(both,)), answers()).text
+        state.of(replace(findings, services=(both,)), answers()).text
         == "answered in part (2 of 3 numbers)"
     )
 

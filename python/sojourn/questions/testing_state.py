@@ -54,8 +54,8 @@ def estimate(interval: Interval | None) -> Estimate:
 
 def border(lo: float, hi: float) -> MaxLoad:
     """A search that came to this interval."""
-    found = made(Border, estimate_rps=max(lo, 1.0), interval_rps=Interval(lo=lo, hi=hi))
-    return MaxLoad(verdict=UNKNOWN, border=found, probes=(), wall_s=0.0)
+    result = made(Border, estimate_rps=max(lo, 1.0), interval_rps=Interval(lo=lo, hi=hi))
+    return MaxLoad(verdict=UNKNOWN, border=result, probes=(), wall_s=0.0)
 
 
 @dataclass(frozen=True, slots=True)

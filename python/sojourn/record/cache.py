@@ -61,10 +61,10 @@ def load(folder: Path, outcome: Outcome, asked: Iterable[float]) -> Measured | N
         table = read_json(folder / NAME)
         if table.get("schema") != FORM or table.get("of") != _of(folder):
             return None
-        found = _measured(table, outcome, folder)
+        measured = _measured(table, outcome, folder)
     except (StoreFault, KeyError, TypeError, ValueError):  # it is made again
         return None
-    return found if found.alone and set(asked) <= set(found.alone.ratios) else None
+    return measured if measured.alone and set(asked) <= set(measured.alone.ratios) else None
 
 
 def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadResult) -> Measured:
@@ -79,7 +79,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadR
     Returns:
         The run without its slices and raw times.
     """
-    found, used = run_stats.find(measured, asked), measured.resources
+    outcome, used = run_stats.find(measured, asked), measured.resources
     hdr, apart = result.sojourn_ns.hdr, result.undisturbed_ns
     table = {
         "schema": FORM,
@@ -91,12 +91,12 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadR
         "lateness_ns": list(measured.lateness_ns.items()),
         "errors": dict(measured.errors),
         "worker_cpu_s": measured.worker_cpu_s,
-        "ratios": [[q, own.ratio, own.freedom] for q, own in found.ratios.items()],
-        "is_steady": found.is_steady,
-        "unsteady": found.unsteady,
-        "grows": found.grows,
-        "cold": found.cold,
-        "series": found.series,
+        "ratios": [[q, own.ratio, own.freedom] for q, own in outcome.ratios.items()],
+        "is_steady": outcome.is_steady,
+        "unsteady": outcome.unsteady,
+        "grows": outcome.grows,
+        "cold": outcome.cold,
+        "series": outcome.series,
         "resources": None if used is None else resources.packed(used),
     }
     if disk.is_own(folder):  # to look at a record of somebody else changes nothing in it
@@ -111,7 +111,7 @@ def keep(folder: Path, measured: Measured, asked: Iterable[float], result: LoadR
         errors=measured.errors,
         worker_cpu_s=measured.worker_cpu_s,
         resources=used,
-        alone=found,
+        alone=outcome,
     )
 
 
@@ -139,11 +139,11 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
     )
 
 
-def _packed(kept: Any, folder: Path) -> times.Times:
+def _packed(retained: Any, folder: Path) -> times.Times:
     """A histogram and how many requests were lost beside it; nothing where there is none."""
-    if not kept:
+    if not retained:
         return times.EMPTY
-    return times.Packed(kept[0], lost=int(kept[1]), at=str(folder / NAME))
+    return times.Packed(retained[0], lost=int(retained[1]), at=str(folder / NAME))
 
 
 def _of(folder: Path) -> list[Any]:
@@ -154,10 +154,10 @@ def _of(folder: Path) -> list[Any]:
 def _stamp(path: Path) -> list[int]:
     """Size and time of change; empty if there is no such file."""
     try:
-        found = path.stat()
+        result = path.stat()
     except FileNotFoundError:
         return []
-    return [found.st_size, found.st_mtime_ns]
+    return [result.st_size, result.st_mtime_ns]
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from sojourn.findings.measured import StudyData
 from sojourn.plan.next import next_point
 from sojourn.record import cache as summary
 from sojourn.record import load as stored
-from sojourn.record.load import given
+from sojourn.record.load import study_data
 from sojourn.samples import made
 from sojourn.testing_questions import PLANS, answers, readers
 
@@ -57,7 +57,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def read(path: Path) -> StudyData:
-    return given(store.read(path), PLANS, readers())
+    return study_data(store.read(path), PLANS, readers())
 
 
 def test_a_report_reads_no_log_twice_and_finds_the_same(path: Path, logs: list[Path]) -> None:
@@ -76,9 +76,9 @@ def test_a_summary_says_what_the_slices_say(path: Path) -> None:
         folder = record.folder_of(outcome)
         own = stored._measured(folder, outcome)
         for target in (None, Qos(q=0.99, bound_ns=3e5, rule="given")):
-            kept = stored._known(folder, outcome, quantiles.ALL)
-            assert kept.seconds == ()
-            alone, judged = runs.judge(own, target), runs.judge(kept, target)
+            retained = stored._known(folder, outcome, quantiles.ALL)
+            assert retained.seconds == ()
+            alone, judged = runs.judge(own, target), runs.judge(retained, target)
             assert (judged.run, judged.decision) == (alone.run, alone.decision)
             assert (judged.is_steady, judged.ratios) == (alone.is_steady, alone.ratios)
             assert runs.merged([judged]).quantile(0.9) == runs.merged([alone]).quantile(0.9)
@@ -86,7 +86,7 @@ def test_a_summary_says_what_the_slices_say(path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["log", "methods", "damage", "quantile", "form"])
-def test_a_summary_that_no_longer_stands_is_made_again(
+def test_a_summary_that_is_no_longer_valid_is_made_again(
     path: Path, logs: list[Path], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read(path)
@@ -120,8 +120,8 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(
         raise StoreFault("read-only", at=str(at), fix="")
 
     before = study(read(path), answers())
-    for kept in path.rglob(summary.NAME):
-        kept.unlink()
+    for retained in path.rglob(summary.NAME):
+        retained.unlink()
     monkeypatch.setattr("sojourn.store.files.write_text", refused)
     assert study(read(path), answers()) == before
     assert not list(path.rglob(summary.NAME))
@@ -131,9 +131,9 @@ def test_many_points_are_summarised_by_all_cpus(
     path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stored, "TOGETHER", 2)
-    found = study(read(path), answers())
+    findings = study(read(path), answers())
     assert logs == []  # of this process
-    assert study(read(path), answers()) == found
+    assert study(read(path), answers()) == findings
     assert len(list(path.rglob(summary.NAME))) == 2
 
 
@@ -149,7 +149,7 @@ def test_many_points_are_summarised_by_all_cpus(
         "histogram.py",
     ],
 )
-def test_a_summary_stands_only_while_what_made_it_is_written_as_it_was(
+def test_a_summary_is_valid_only_while_its_sources_are_unchanged(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How files were read is in its numbers as much as what was made of them."""

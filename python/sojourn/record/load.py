@@ -53,7 +53,7 @@ Readers = Mapping[str, Callable[[Path, Outcome], object]]
 NO_READERS: Readers = MappingProxyType({})
 
 
-def given(record: Record, questions: Questions, readers: Readers = NO_READERS) -> StudyData:
+def study_data(record: Record, questions: Questions, readers: Readers = NO_READERS) -> StudyData:
     """Everything measured so far in a record.
 
     Args:
@@ -65,10 +65,10 @@ def given(record: Record, questions: Questions, readers: Readers = NO_READERS) -
         StoreFault: a file is missing, damaged, or of a newer version.
     """
     with files.readable(record.path, OF_RECORD):
-        return _given(record, questions, readers)
+        return _study_data(record, questions, readers)
 
 
-def _given(record: Record, questions: Questions, readers: Readers) -> StudyData:
+def _study_data(record: Record, questions: Questions, readers: Readers) -> StudyData:
     outcomes = [questions.known(outcome) for outcome in record.outcomes()]
     manifest = record.manifest
     served = _served(record, outcomes)
@@ -79,8 +79,8 @@ def _given(record: Record, questions: Questions, readers: Readers) -> StudyData:
         study=study,
         left_out=left,
         measured=tuple(
-            _with_strangers(found, found_in, study)
-            for found_in, found in (
+            _with_strangers(result, found_in, study)
+            for found_in, result in (
                 (point[0], known.get(point[0]) or _own(*point[:2], readers) or _known(*point))
                 for point in points
             )
@@ -105,7 +105,7 @@ def _left_out(record: Record, outcomes: Sequence[Outcome]) -> tuple[Study, tuple
     whole = record.study
     worked = {_home(whole, o) for o in outcomes if not failures.is_failed(o)}
     skipped = [one for one in record.skipped if design.home(one.service, one.levels) not in worked]
-    given_up = failures.given_up(left_out.without(whole, skipped), outcomes)
+    given_up = failures.abandoned(left_out.without(whole, skipped), outcomes)
     never = [one for one in given_up if design.home(one.service, one.levels) not in worked]
     study = left_out.without(whole, [*skipped, *never])
     return study, (*left_out.by_design(whole), *skipped, *given_up)
@@ -115,25 +115,25 @@ def _home(study: Study, outcome: Outcome) -> str:
     return design.home(outcome.point.service, design.own_levels(study, outcome.point))
 
 
-Kept = tuple[Path, Outcome, Sequence[float]]  # folder, outcome, quantiles to speak of
+StoredPoint = tuple[Path, Outcome, Sequence[float]]  # folder, outcome, quantiles to speak of
 TOGETHER = 64  # points without a summary, from which it is worth to start processes
 _CHUNK = 16
 
 
-def _summarised(points: Sequence[Kept]) -> dict[Path, Measured]:
+def _summarised(points: Sequence[StoredPoint]) -> dict[Path, Measured]:
     """The points that have a summary, by folder.
 
     What has none yet, in a record of before or of a killed run, is summarised on all CPUs.
     """
     known: dict[Path, Measured] = {}
-    lacking: list[Kept] = []
+    lacking: list[StoredPoint] = []
     for point in points:
         if not _is_summarised(point[1]):
             continue
-        if (found := summary.load(*point)) is None:
+        if (result := summary.load(*point)) is None:
             lacking.append(point)
         else:
-            known[point[0]] = _with_others(found, *point[:2])
+            known[point[0]] = _with_others(result, *point[:2])
     if len(lacking) < TOGETHER:
         return known
     with (
@@ -145,8 +145,8 @@ def _summarised(points: Sequence[Kept]) -> dict[Path, Measured]:
     return known
 
 
-def _try(point: Kept) -> None:
-    """What is wrong with a point is said where it is read."""
+def _try(point: StoredPoint) -> None:
+    """What is wrong with a point is reported where it is read."""
     with contextlib.suppress(StoreFault):
         _known(*point)
 
@@ -185,11 +185,11 @@ def _known(folder: Path, outcome: Outcome, asked: Sequence[float]) -> Measured:
     """A point by its summary, which is made if it has none."""
     if not _is_summarised(outcome):
         return replace(_measured(folder, outcome), pace=_pace(folder, outcome))
-    found = summary.load(folder, outcome, asked)
-    if found is None:
+    result = summary.load(folder, outcome, asked)
+    if result is None:
         measured = _measured(folder, outcome)
-        found = summary.keep(folder, measured, asked, load_result(folder / LOAD))
-    return _with_others(found, folder, outcome)
+        result = summary.keep(folder, measured, asked, load_result(folder / LOAD))
+    return _with_others(result, folder, outcome)
 
 
 def _own(folder: Path, outcome: Outcome, readers: Readers) -> Measured | None:
@@ -201,13 +201,13 @@ def _own(folder: Path, outcome: Outcome, readers: Readers) -> Measured | None:
     return Measured(outcome=outcome, own=own, culprits=seen, pace=_pace(folder, outcome))
 
 
-def _with_others(found: Measured, folder: Path, outcome: Outcome) -> Measured:
+def _with_others(measured: Measured, folder: Path, outcome: Outcome) -> Measured:
     """A run with what others saw and did meanwhile, which its summary has not."""
-    return replace(found, probe=_probe(folder), pace=_pace(folder, outcome))
+    return replace(measured, probe=_probe(folder), pace=_pace(folder, outcome))
 
 
 def _pace(folder: Path, outcome: Outcome) -> pace.Pace | None:
-    """What the neighbour did, of a run that has one which told of it."""
+    """What the neighbour did, of a run that has one which reported it."""
     return pace.read(folder) if outcome.neighbour_per_s is not None else None
 
 
@@ -216,16 +216,16 @@ def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[st
 
     But for the shield: runs as the machine schedules have none, and speak only where no others are.
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    results: dict[str, Mapping[str, Any]] = {}
     for is_bare in (False, True):
         for outcome in reversed(outcomes):
             label = outcome.point.service
             path = record.folder_of(outcome) / SERVICE
             home = design.home(label, design.levels_of(record.study, outcome.point))
             is_meant = outcome.point.rules.is_bare is is_bare
-            if home not in found and is_meant and path.exists():
-                found[home] = read_json(path)
-    return found
+            if home not in results and is_meant and path.exists():
+                results[home] = read_json(path)
+    return results
 
 
 def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -272,14 +272,14 @@ def _measured(folder: Path, outcome: Outcome) -> Measured:
 def _workers(folder: Path) -> tuple[float, ...]:
     """CPU time of each worker, s; nothing in records of before it was counted."""
     path = folder / HOST
-    found = read_json(path).get("worker_cpu_s") if path.exists() else None
-    return tuple(map(float, found or ()))
+    result = read_json(path).get("worker_cpu_s") if path.exists() else None
+    return tuple(map(float, result or ()))
 
 
 def _used(folder: Path, outcome: Outcome) -> resources.Resources | None:
     """What was used while a run went on that is known by its outcome alone, as of a search."""
-    is_told = outcome.requests > 0 and outcome.point.phase in {*use.PHASES, Phase.PEAK}
-    return resources.read(folder) if is_told else None
+    is_reported = outcome.requests > 0 and outcome.point.phase in {*use.PHASES, Phase.PEAK}
+    return resources.read(folder) if is_reported else None
 
 
 def _probe(folder: Path) -> Probe | None:
@@ -308,8 +308,8 @@ def _with_strangers(measured: Measured, folder: Path, study: Study) -> Measured:
     seen = read_json(folder / HOST).get("culprits")
     if seen is None:
         return measured
-    found = tuple((one.task, one.cpu_share) for one in culprits.merged(seen))
-    return replace(measured, others=found)
+    results = tuple((one.task, one.cpu_share) for one in culprits.merged(seen))
+    return replace(measured, others=results)
 
 
 def _traced(folder: Path, outcome: Outcome) -> Measured:
@@ -336,8 +336,8 @@ def _undisturbed(result: LoadResult, folder: Path) -> times.Times:
     span = result.undisturbed_ns
     if span is None:
         return times.EMPTY
-    found = span.histogram(f"{folder / LOAD} undisturbed_ns.hdr")
-    return times.from_histogram(found, lost=span.lost)
+    outcome = span.histogram(f"{folder / LOAD} undisturbed_ns.hdr")
+    return times.from_histogram(outcome, lost=span.lost)
 
 
 def _second(interval: Interval) -> Second:

@@ -18,7 +18,7 @@ from sojourn.findings.findings import Findings
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.record import load as stored
-from sojourn.record.load import _measured, given
+from sojourn.record.load import _measured, study_data
 from sojourn.samples.histogram import Histogram
 from sojourn.testing_questions import PLANS, answers, readers
 
@@ -88,31 +88,31 @@ def record(tmp_path: Path, points: int) -> Path:
     asked = study_of(memcached(measure=["sweep"]))
     about = {"command": "sojourn run latency_vs_load", "noise": [["steal 1 %", "another host"]]}
     rng = np.random.default_rng(1)
-    with store.open(tmp_path, asked, machine="test", manifest=about) as kept:
+    with store.open(tmp_path, asked, machine="test", manifest=about) as retained:
         for _ in range(points):
-            planned = next_point(asked, kept.outcomes(), PLANS)
+            planned = next_point(asked, retained.outcomes(), PLANS)
             assert planned is not None
-            folder = kept.folder(planned)
+            folder = retained.folder(planned)
             times = [int(ns) for ns in rng.exponential(90_000, 2_000) + 10_000]
             (folder / "load.json").write_text(json.dumps(result(times, lost=3)))
             service = {"workers": 2, "version": "1.6", "setup": [["items", "10k"]]}
             (folder / "service.json").write_text(json.dumps(service))
-            kept.add(replace(samples.read(folder), wall_s=2.0))
-        return kept.path
+            retained.add(replace(samples.read(folder), wall_s=2.0))
+        return retained.path
 
 
 def find(path: Path) -> Findings:
-    return study(given(store.read(path), PLANS, readers()), answers())
+    return study(study_data(store.read(path), PLANS, readers()), answers())
 
 
 def test_what_was_written_is_found(tmp_path: Path) -> None:
-    found = find(record(tmp_path, 3))
-    assert (found.command, found.noise) == (
+    findings = find(record(tmp_path, 3))
+    assert (findings.command, findings.noise) == (
         "sojourn run latency_vs_load",
         (("steal 1 %", "another host"),),
     )
-    assert found.wall_s == 6
-    service = found.services[0]
+    assert findings.wall_s == 6
+    service = findings.services[0]
     assert service.setup == (("version", "1.6"), ("items", "10k"))
     assert "memcached on 2 threads" in service.answer
     run = service.points[0].runs[0]
@@ -128,11 +128,11 @@ def test_what_was_written_is_found(tmp_path: Path) -> None:
 
 def test_a_point_that_failed_may_have_left_anything(tmp_path: Path) -> None:
     path = record(tmp_path, 3)
-    kept = store.read(path)
-    last = kept.outcomes()[-1]
-    (kept.folder_of(last) / "load.json").write_text("{")
+    text = store.read(path)
+    last = text.outcomes()[-1]
+    (text.folder_of(last) / "load.json").write_text("{")
     failed = replace(last, requests=0, reasons=("the server died",))
-    assert _measured(kept.folder_of(last), failed).sojourn.n == 0
+    assert _measured(text.folder_of(last), failed).sojourn.n == 0
 
 
 def outcome(phase: Phase = Phase.SWEEP, requests: int = 100) -> Outcome:
@@ -172,10 +172,10 @@ def test_requests_that_failed_stand_in_the_log_as_an_hour_and_are_lost() -> None
         count=np.array([5, 3, 2]),
     )
     interval = SimpleNamespace(sojourn=histogram, start_s=7.0, length_s=2.0, tag="")
-    found = stored._second(interval)  # type: ignore[arg-type]
-    assert (found.at_s, found.achieved_rps) == (7.0, 4.0)
-    assert (found.sojourn.finite, found.sojourn.lost) == (8, 2)
-    assert found.sojourn.hi_ns.tolist() == [12.0, 3.5999e12]
+    second = stored._second(interval)  # type: ignore[arg-type]
+    assert (second.at_s, second.achieved_rps) == (7.0, 4.0)
+    assert (second.sojourn.finite, second.sojourn.lost) == (8, 2)
+    assert second.sojourn.hi_ns.tolist() == [12.0, 3.5999e12]
     empty = SimpleNamespace(**{**vars(interval), "length_s": 0.0})
     assert stored._second(empty).achieved_rps == 0.0  # type: ignore[arg-type]
 
@@ -185,8 +185,8 @@ def test_the_last_bin_below_an_hour_is_no_failure_and_one_that_reaches_it_is() -
     histogram = Histogram(
         lo_ns=np.array([1.0, 2.0]), hi_ns=np.array([at - 1, at]), count=np.array([1, 4])
     )
-    found = stored._second(SimpleNamespace(sojourn=histogram, start_s=0, length_s=1))  # type: ignore[arg-type]
-    assert (at, found.sojourn.finite, found.sojourn.lost) == (3.6e12, 1, 4)
+    second = stored._second(SimpleNamespace(sojourn=histogram, start_s=0, length_s=1))  # type: ignore[arg-type]
+    assert (at, second.sojourn.finite, second.sojourn.lost) == (3.6e12, 1, 4)
 
 
 def test_facts_of_a_service_are_told_in_order_and_what_is_not_known_is_left_out() -> None:
@@ -209,17 +209,17 @@ def test_the_share_of_raw_times_is_theirs_over_all_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, lost=10)
-    kept: list[np.ndarray[tuple[int], np.dtype[np.float64]] | None] = [None]
-    monkeypatch.setattr(stored, "raw_sojourn_ns", lambda _path: kept[0])
+    values: list[np.ndarray[tuple[int], np.dtype[np.float64]] | None] = [None]
+    monkeypatch.setattr(stored, "raw_sojourn_ns", lambda _path: values[0])
     one = Histogram(lo_ns=np.ones(1), hi_ns=np.ones(1), count=np.ones(1, np.int64))
     second = {"start_s": 0.0, "length_s": 1.0, "sojourn": one}
     log = [SimpleNamespace(tag=tag, **second) for tag in ("", "warm")]
     monkeypatch.setattr(stored, "intervals", lambda _path: log)
-    found = _measured(tmp_path, outcome())
-    assert (found.raw_share, found.raw_sojourn_ns, len(found.seconds)) == (1.0, None, 1)
-    assert (found.sojourn.finite, found.sojourn.lost) == (40, 10)
+    measured = _measured(tmp_path, outcome())
+    assert (measured.raw_share, measured.raw_sojourn_ns, len(measured.seconds)) == (1.0, None, 1)
+    assert (measured.sojourn.finite, measured.sojourn.lost) == (40, 10)
     for n, share in ((10, 0.2), (50, 1.0), (80, 1.0), (0, 0.02)):
-        kept[0] = np.ones(n)
+        values[0] = np.ones(n)
         assert _measured(tmp_path, outcome()).raw_share == share
     assert _measured(tmp_path, outcome(requests=0)).sojourn.n == 0
     assert _measured(tmp_path, outcome(Phase.PEAK)).sojourn.n == 0
@@ -231,10 +231,10 @@ def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None
     write(tmp_path)
     host = tmp_path / "host.json"
     host.write_text(json.dumps({"server_cpu_s": 3.0, "length_s": 2.0}))
-    found = _measured(tmp_path, outcome(Phase.TRACE))
-    assert found.cpu_ns_per_request == 3e9 / 80
-    assert [name for name, _ in found.wire_ns] == ["mean", "p50", "p95", "p99"]
-    assert found.traced is None
+    measured = _measured(tmp_path, outcome(Phase.TRACE))
+    assert measured.cpu_ns_per_request == 3e9 / 80
+    assert [name for name, _ in measured.wire_ns] == ["mean", "p50", "p95", "p99"]
+    assert measured.traced is None
     host.write_text(json.dumps({"server_cpu_s": 3.0}))
     assert _measured(tmp_path, outcome(Phase.TRACE)).cpu_ns_per_request is None
     assert _measured(tmp_path, outcome(Phase.TRACE, requests=0)).wire_ns == ()
@@ -252,8 +252,8 @@ def test_who_ran_for_long_without_the_shield_is_a_culprit(tmp_path: Path) -> Non
         for task, often in (("short", 0.0), ("seldom", 1.0), ("often", 5.0))
     ]
     (tmp_path / "host.json").write_text(json.dumps({"culprits": seen}))
-    found = _measured(tmp_path, outcome(Phase.SCHEDULED))
-    assert (found.culprits, found.sojourn.n) == (("often", "seldom"), 0)
+    measured = _measured(tmp_path, outcome(Phase.SCHEDULED))
+    assert (measured.culprits, measured.sojourn.n) == (("often", "seldom"), 0)
 
 
 def test_pairs_are_an_object_or_a_list() -> None:

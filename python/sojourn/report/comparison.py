@@ -28,64 +28,64 @@ _SIGNS = {
 }
 
 
-def sentence(found: Comparison) -> str:
+def sentence(result: Comparison) -> str:
     """The whole comparison in a sentence."""
-    worse = _named(found, Judgement.WORSE)
-    better = _named(found, Judgement.BETTER)
-    first, *rest = _called(found)
+    worse = _named(result, Judgement.WORSE)
+    better = _named(result, Judgement.BETTER)
+    first, *rest = _called(result)
     others = " and ".join(rest)
     if worse:
         more = f"; better: {', '.join(better)}" if better else ""
         return f"{others} is worse than {first}: {', '.join(worse)}{more}."
     if better:
         return f"{others} is better than {first}: {', '.join(better)}."
-    if found.judgement is Judgement.SAME:
-        return f"{others} and {first} differ by less than {found.limits.same:.0%} in every number."
+    if result.judgement is Judgement.SAME:
+        return f"{others} and {first} differ by less than {result.limits.same:.0%} in every number."
     return f"Whether {others} differs from {first} cannot be decided from these runs."
 
 
-def _named(found: Comparison, judgement: Judgement) -> list[str]:
+def _named(comparison: Comparison, judgement: Judgement) -> list[str]:
     return [
         f"{row.number} {f'at {row.load}' if row.load else ''}".rstrip()
-        + (f" ({_called(found)[number]})" if len(found.names) > 2 else "")
-        for row in found.rows
+        + (f" ({_called(comparison)[number]})" if len(comparison.names) > 2 else "")
+        for row in comparison.rows
         for number, side in enumerate(row.sides)
         if side.judgement is judgement and number
     ]
 
 
-def letters(found: Comparison) -> list[tuple[str, str]]:
+def letters(comparison: Comparison) -> list[tuple[str, str]]:
     """(letter, record) for each: names of records are long."""
-    return list(zip("ABCDEFGH", found.names, strict=False))
+    return list(zip("ABCDEFGH", comparison.names, strict=False))
 
 
-def _called(found: Comparison) -> tuple[str, ...]:
-    return tuple(letter for letter, _ in letters(found))
+def _called(comparison: Comparison) -> tuple[str, ...]:
+    return tuple(letter for letter, _ in letters(comparison))
 
 
-def shared(found: Comparison) -> list[Row]:
+def shared(comparison: Comparison) -> list[Row]:
     """The rows that a second record has, too."""
-    return [row for row in found.rows if any(side.ratio is not None for side in row.sides[1:])]
+    return [row for row in comparison.rows if any(side.ratio is not None for side in row.sides[1:])]
 
 
-def lacking(found: Comparison) -> str:
-    """Where the first record stands alone or lacks, in a sentence; "" if nowhere."""
-    there = {(row.service, row.load) for row in shared(found)}
-    places = dict.fromkeys((row.service, row.load) for row in found.rows)
+def lacking(comparison: Comparison) -> str:
+    """Where the first record is alone or lacks, in a sentence; "" if nowhere."""
+    there = {(row.service, row.load) for row in shared(comparison)}
+    places = dict.fromkeys((row.service, row.load) for row in comparison.rows)
     gone = [f"{service} at {load}" for service, load in places if (service, load) not in there]
     return f"Not measured in both: {', '.join(gone)}." if gone else ""
 
 
-def columns(found: Comparison) -> tuple[str, ...]:
+def columns(comparison: Comparison) -> tuple[str, ...]:
     """Names of the columns of `lines`."""
-    first, *others = _called(found)
+    first, *others = _called(comparison)
     each = ((name, f"{name}/{first}", "verdict") for name in others)
     return ("service", "load", "number", first, *(cell for cells in each for cell in cells))
 
 
-def lines(found: Comparison) -> list[tuple[str, ...]]:
+def lines(comparison: Comparison) -> list[tuple[str, ...]]:
     """A line of texts for each row."""
-    return [_line(row) for row in shared(found)]
+    return [_line(row) for row in shared(comparison)]
 
 
 def _line(row: Row) -> tuple[str, ...]:
@@ -108,38 +108,38 @@ def ratio(side: Ratio) -> str:
     """`1.10 (1.05 to 1.15), A/A ±3.2 %`."""
     if side.ratio is None:
         return LACKS
-    said = "∞" if math.isinf(side.ratio) else f"{side.ratio:.3g}"
+    text = "∞" if math.isinf(side.ratio) else f"{side.ratio:.3g}"
     if side.interval:
-        said += f" ({side.interval.lo:.3g} to {side.interval.hi:.3g})"
+        text += f" ({side.interval.lo:.3g} to {side.interval.hi:.3g})"
     if side.noise is not None:
         is_known = side.noise <= NOISE_MOST
-        said += f", A/A ±{side.noise - 1:.1%}" if is_known else ", A/A: too few pairs"
-    return said
+        text += f", A/A ±{side.noise - 1:.1%}" if is_known else ", A/A: too few pairs"
+    return text
 
 
 def verdict(side: Ratio) -> str:
     """A judgement with its sign, and why there is none."""
-    said = f"{_SIGNS[side.judgement]} {side.judgement}"
-    return f"{said}: {side.note}" if side.note and side.judgement is Judgement.OPEN else said
+    text = f"{_SIGNS[side.judgement]} {side.judgement}"
+    return f"{text}: {side.note}" if side.note and side.judgement is Judgement.OPEN else text
 
 
-def notes(found: Comparison) -> Sequence[str]:
+def notes(comparison: Comparison) -> Sequence[str]:
     """What else a reader must know."""
-    alpha = f"Chance of any wrong worse or better: {found.limits.alpha:.3g} (Holm)."
-    who = "; ".join(f"{letter} is {name}" for letter, name in letters(found))
-    open_ = [f"{name} is not finished." for name in found.unfinished]
-    own = [lacking(found)] if lacking(found) else []
-    return (f"{who}.", *([ACROSS] if found.is_across else []), *open_, *own, WEAKER, alpha)
+    alpha = f"Chance of any wrong worse or better: {comparison.limits.alpha:.3g} (Holm)."
+    who = "; ".join(f"{letter} is {name}" for letter, name in letters(comparison))
+    open_ = [f"{name} is not finished." for name in comparison.unfinished]
+    own = [lacking(comparison)] if lacking(comparison) else []
+    return (f"{who}.", *([ACROSS] if comparison.is_across else []), *open_, *own, WEAKER, alpha)
 
 
-def markdown(found: Comparison) -> str:
+def markdown(comparison: Comparison) -> str:
     """For a comment on a change: the answer, the differences, and the table."""
-    parts = [f"**{plain(sentence(found))}**", ""]
-    if found.differences:
-        rows = [(what, *each) for what, each in found.differences]
-        parts += _table(("differs", *_called(found)), rows)
-    parts += _table(columns(found), lines(found))
-    return "\n".join([*parts, *map(plain, notes(found))]) + "\n"
+    parts = [f"**{plain(sentence(comparison))}**", ""]
+    if comparison.differences:
+        rows = [(what, *each) for what, each in comparison.differences]
+        parts += _table(("differs", *_called(comparison)), rows)
+    parts += _table(columns(comparison), lines(comparison))
+    return "\n".join([*parts, *map(plain, notes(comparison))]) + "\n"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -147,33 +147,34 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*map(markdown_row, shown), ""]
 
 
-def html(found: Comparison) -> str:
+def html(comparison: Comparison) -> str:
     """The page: the answer, what differs, one scale for all ratios, the table."""
     return page.rendered(
         "comparison.html.j2",
         [],
-        found=found,
-        sentence=sentence(found),
-        columns=columns(found),
-        rows=lines(found),
-        notes=notes(found),
-        bars=bars(found),
-        called=_called(found),
+        found=comparison,
+        sentence=sentence(comparison),
+        columns=columns(comparison),
+        rows=lines(comparison),
+        notes=notes(comparison),
+        bars=bars(comparison),
+        called=_called(comparison),
     )
 
 
-def bars(found: Comparison) -> list[tuple[str, str, float | None, float, float]]:
+def bars(comparison: Comparison) -> list[tuple[str, str, float | None, float, float]]:
     """(what, verdict, ratio, low end, high end) as shares of one logarithmic scale, in [0, 1].
 
     A number without a ratio has None for it; it is listed and not drawn.
     """
     sides = [
         (
-            f"{row.service} {row.number} {row.load}" + (f" · {_called(found)[n]}" if many else ""),
+            f"{row.service} {row.number} {row.load}"
+            + (f" · {_called(comparison)[n]}" if many else ""),
             side,
         )
-        for many in (len(found.names) > 2,)
-        for row in shared(found)
+        for many in (len(comparison.names) > 2,)
+        for row in shared(comparison)
         for n, side in enumerate(row.sides)
         if n
     ]

@@ -37,8 +37,8 @@ def scaled(point: LoadPoint, factor: float) -> LoadPoint:
 def record(factor: float, *, points: int = 2) -> Findings:
     """A record of memcached alone whose times are a factor of the usual."""
     service = testing.memcached()
-    mine = tuple(scaled(point, factor) for point in service.points[2 : 2 + points])
-    service = replace(service, points=mine, noise_floor=None)
+    load_points = tuple(scaled(point, factor) for point in service.points[2 : 2 + points])
+    service = replace(service, points=load_points, noise_floor=None)
     return replace(testing.findings(), services=(service,))
 
 
@@ -46,22 +46,24 @@ def held(*records: Findings) -> Comparison:
     return compare([f"r{n}" for n in range(len(records))], records, LIMITS)
 
 
-def judgements(found: Comparison, number: str) -> set[Judgement]:
-    return {side.judgement for row in found.rows if row.number == number for side in row.sides[1:]}
+def judgements(comparison: Comparison, number: str) -> set[Judgement]:
+    return {
+        side.judgement for row in comparison.rows if row.number == number for side in row.sides[1:]
+    }
 
 
 def test_a_slower_record_is_worse_in_every_time_and_equal_max_load_is_open() -> None:
-    found = held(record(1.0), record(1.3))
-    assert found.judgement is Judgement.WORSE
+    comparison = held(record(1.0), record(1.3))
+    assert comparison.judgement is Judgement.WORSE
     for number in ("mean", "p50", "p99", CPU):
-        assert judgements(found, number) == {Judgement.WORSE}
-    row = next(row for row in found.rows if row.number == "p99")
+        assert judgements(comparison, number) == {Judgement.WORSE}
+    row = next(row for row in comparison.rows if row.number == "p99")
     side = row.sides[1]
     assert side.ratio == pytest.approx(1.3)
     assert side.interval is not None
     assert side.interval.lo < 1.3 < side.interval.hi
-    assert judgements(found, MAX_LOAD) == {Judgement.OPEN}
-    assert "worse than A" in shown.sentence(found)
+    assert judgements(comparison, MAX_LOAD) == {Judgement.OPEN}
+    assert "worse than A" in shown.sentence(comparison)
 
 
 def test_the_other_way_round_is_better_and_equal_records_do_not_differ() -> None:
@@ -78,37 +80,37 @@ def test_more_max_load_is_better() -> None:
     ends = replace(border.interval_rps, lo=2.9 * border.estimate_rps, hi=3.1 * border.estimate_rps)
     border = replace(border, estimate_rps=3 * border.estimate_rps, interval_rps=ends)
     more = service.having("max_load", replace(most, border=border))  # type: ignore[call-arg]
-    found = held(first, replace(second, services=(more,)))
-    assert judgements(found, MAX_LOAD) == {Judgement.BETTER}
+    comparison = held(first, replace(second, services=(more,)))
+    assert judgements(comparison, MAX_LOAD) == {Judgement.BETTER}
 
 
-def test_two_groups_of_restarts_and_too_few_are_said_and_not_judged() -> None:
+def test_two_groups_of_restarts_and_too_few_are_reported_and_not_judged() -> None:
     modes = record(1.5)
     service = modes.services[0]
     points = tuple(replace(point, is_bimodal=True) for point in service.points)
-    found = held(record(1.0), replace(modes, services=(replace(service, points=points),)))
-    assert judgements(found, "p99") == {Judgement.OPEN}
-    assert "two groups" in shown.markdown(found)
+    comparison = held(record(1.0), replace(modes, services=(replace(service, points=points),)))
+    assert judgements(comparison, "p99") == {Judgement.OPEN}
+    assert "two groups" in shown.markdown(comparison)
     few = tuple(replace(point, runs=point.runs[:2]) for point in service.points)
-    found = held(record(1.0), replace(modes, services=(replace(service, points=few),)))
-    assert judgements(found, "p99") == {Judgement.OPEN}
-    assert "2 of at least 3 restarts" in shown.markdown(found)
+    comparison = held(record(1.0), replace(modes, services=(replace(service, points=few),)))
+    assert judgements(comparison, "p99") == {Judgement.OPEN}
+    assert "2 of at least 3 restarts" in shown.markdown(comparison)
 
 
 def test_what_one_record_lacks_is_a_dash_and_never_a_zero() -> None:
-    found = held(record(1.0), record(1.0, points=1), record(1.1))
-    row = next(row for row in found.rows if row.sides[1].value is None)
+    comparison = held(record(1.0), record(1.0, points=1), record(1.1))
+    row = next(row for row in comparison.rows if row.sides[1].value is None)
     assert (row.sides[1].ratio, row.sides[1].judgement) == (None, Judgement.OPEN)
-    line = shown.lines(found)[found.rows.index(row)]
+    line = shown.lines(comparison)[comparison.rows.index(row)]
     assert line[4:7] == ("–", "–", "? cannot be decided: not measured in both")
-    assert any(middle is None for _, _, middle, _, _ in shown.bars(found))
-    assert all(0 <= low <= high <= 1 for _, _, _, low, high in shown.bars(found))
+    assert any(middle is None for _, _, middle, _, _ in shown.bars(comparison))
+    assert all(0 <= low <= high <= 1 for _, _, _, low, high in shown.bars(comparison))
 
 
 def test_a_row_that_only_one_record_has_is_named_once() -> None:
-    found = held(record(1.0), record(1.0, points=1))
-    assert len(shown.shared(found)) < len(found.rows)
-    assert shown.lacking(found).startswith("Not measured in both: memcached at")
+    comparison = held(record(1.0), record(1.0, points=1))
+    assert len(shown.shared(comparison)) < len(comparison.rows)
+    assert shown.lacking(comparison).startswith("Not measured in both: memcached at")
 
 
 def test_lost_requests_are_infinite_and_no_ratio_is_made_of_them() -> None:
@@ -119,22 +121,22 @@ def test_lost_requests_are_infinite_and_no_ratio_is_made_of_them() -> None:
         for run in service.points[0].runs
     )
     points = (replace(service.points[0], runs=lost), *service.points[1:])
-    found = held(record(1.0), replace(broken, services=(replace(service, points=points),)))
-    row = next(row for row in found.rows if row.number == "p99")
+    comparison = held(record(1.0), replace(broken, services=(replace(service, points=points),)))
+    row = next(row for row in comparison.rows if row.number == "p99")
     assert row.sides[1].ratio == math.inf
-    assert "∞" in shown.markdown(found)
+    assert "∞" in shown.markdown(comparison)
 
 
 def test_a_page_and_markdown_show_hostile_names_as_text() -> None:
     evil = "<script>alert(1)</script>|\n# x ![y](http://z)"
-    found = replace(
+    result = replace(
         compare(["a", evil], [record(1.0), record(1.2)], LIMITS),
         differences=(("CPU", (evil, "b")),),
     )
-    html = shown.html(found)
+    html = shown.html(result)
     assert "<script>alert" not in html
     assert "on one scale" in html
-    text = shown.markdown(found)
+    text = shown.markdown(result)
     assert "<script>" not in text
     assert "\n# x" not in text
     assert "](http" not in text.replace("\\](http", "")

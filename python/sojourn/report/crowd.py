@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sojourn.findings.findings import Effect, Findings
 from sojourn.plan.points import Verdict
 
-EFFECTS = 3  # told of each service
+EFFECTS = 3  # reported each service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,29 +29,31 @@ class Crowd:
 
 def of(findings: Findings) -> tuple[Crowd, ...]:
     """Every service of the study, in its order."""
-    found = []
+    results = []
     for label in dict.fromkeys(service.label for service in findings.services):
-        mine = Counter(s.verdict for s in findings.services if s.label == label)
-        found.append(
+        counts = Counter(s.verdict for s in findings.services if s.label == label)
+        results.append(
             Crowd(
                 label=label,
-                count=mine.total(),
-                verdicts=tuple((verdict, mine[verdict]) for verdict in Verdict if mine[verdict]),
+                count=counts.total(),
+                verdicts=tuple(
+                    (verdict, counts[verdict]) for verdict in Verdict if counts[verdict]
+                ),
                 effects=_strongest(findings, label),
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def _strongest(findings: Findings, label: str) -> tuple[str, ...]:
     """The strongest effect of each factor, of those whose interval leaves out 1."""
-    told: list[Effect] = []
+    effects: list[Effect] = []
     for factor in findings.factors:
         sure = [e for e in factor.effects if factor.service == label and _is_sure(e)]
         if sure:
-            told.append(max(sure, key=_strength))
-    told.sort(key=_strength, reverse=True)
-    return tuple(f"{effect.sentence}." for effect in told[:EFFECTS])
+            effects.append(max(sure, key=_strength))
+    effects.sort(key=_strength, reverse=True)
+    return tuple(f"{effect.sentence}." for effect in effects[:EFFECTS])
 
 
 def _is_sure(effect: Effect) -> bool:

@@ -22,7 +22,7 @@ class Row:
         said: the number in words, between name and dots.
         sign: of `SIGNS`.
         floor: from 1/floor to floor equal runs differ; None: not known.
-        others: (number, its sign) of what else stands in the row.
+        others: (number, its sign) of what else is in the row.
     """
 
     name: str
@@ -43,16 +43,16 @@ def lines(rows: Sequence[Row], width: int, *, one: float | None = 1.0) -> Iterat
         width: of a line, columns.
         one: a number that is marked in every row, and stays on the axis; None for none.
     """
-    told = max((len(row.said) for row in rows), default=0)
+    report = max((len(row.said) for row in rows), default=0)
     longest = max((len(row.name) for row in rows), default=0)
-    wide = min(NAME_MAX, longest, width - told - 2)
-    left = wide + 2 + told + 2
+    wide = min(NAME_MAX, longest, width - report - 2)
+    left = wide + 2 + report + 2
     field = width - left
     drawn = field >= FIELD_MIN
     ends = _ends(rows, one)
     for row in rows:
         dots = f"  {_field(row, field, ends, one)}" if drawn and ends else ""
-        yield f"{_cut(row.name, wide):<{wide}}  {row.said:<{told}}{dots}".rstrip()
+        yield f"{_cut(row.name, wide):<{wide}}  {row.said:<{report}}{dots}".rstrip()
 
 
 def _cut(name: str, wide: int) -> str:

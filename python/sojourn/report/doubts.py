@@ -18,18 +18,18 @@ def reasons(findings: Findings) -> tuple[str, ...]:
     Reasons of single runs are left out, because `people.lost` has them.
 
     Returns:
-        Sentences without the end; what is said of one combination alone bears its name.
+        Sentences without the end; what is reported about one combination alone bears its name.
     """
     places = {f"{s.service}: ": labels.called(s) for s in findings.services}
-    said: dict[str, list[tuple[str, str]]] = {}
+    texts: dict[str, list[tuple[str, str]]] = {}
     for reason in findings.reasons:
         if people.is_of_lost(reason, findings.points):
             continue
         lead = max((one for one in places if reason.startswith(one)), key=len, default="")
         text = reason.removeprefix(lead)
-        said.setdefault(_topic(text), []).append((places.get(lead, ""), text))
-    ranked = sorted(said.values(), key=lambda found: -len(found))
-    return tuple(_sentence(found, len(findings.services)) for found in ranked)
+        texts.setdefault(_topic(text), []).append((places.get(lead, ""), text))
+    ranked = sorted(texts.values(), key=lambda outcome: -len(outcome))
+    return tuple(_sentence(result, len(findings.services)) for result in ranked)
 
 
 def of_services(findings: Findings, *, has_runs: bool = False) -> tuple[people.Doubt, ...]:
@@ -39,11 +39,11 @@ def of_services(findings: Findings, *, has_runs: bool = False) -> tuple[people.D
         findings: of a study.
         has_runs: with the reasons of single runs, which `people.lost` says else.
     """
-    found: dict[str, list[tuple[str, people.Doubt]]] = {}
+    results: dict[str, list[tuple[str, people.Doubt]]] = {}
     for service in findings.services:
         for doubt in people.doubts(service, has_runs=has_runs or not findings.points):
-            found.setdefault(doubt.what, []).append((labels.called(service), doubt))
-    return tuple(sorted(_merged(found, len(findings.services)), key=lambda one: -one.times))
+            results.setdefault(doubt.what, []).append((labels.called(service), doubt))
+    return tuple(sorted(_merged(results, len(findings.services)), key=lambda one: -one.times))
 
 
 def title(reason: str) -> str:
@@ -56,15 +56,15 @@ def title(reason: str) -> str:
 
 
 def _merged(
-    found: dict[str, list[tuple[str, people.Doubt]]], services: int
+    results: dict[str, list[tuple[str, people.Doubt]]], services: int
 ) -> Iterator[people.Doubt]:
-    for what, mine in found.items():
-        name, first = mine[0]
+    for what, own in results.items():
+        name, first = own[0]
         where = f"{name}, {first.where}"
-        if len(mine) > 1:
-            where = f"{len(mine)} of {services} combinations"
+        if len(own) > 1:
+            where = f"{len(own)} of {services} combinations"
         yield people.Doubt(
-            what=what, where=where, detail=first.detail, times=sum(one.times for _, one in mine)
+            what=what, where=where, detail=first.detail, times=sum(one.times for _, one in own)
         )
 
 
@@ -73,13 +73,13 @@ def _topic(text: str) -> str:
     return _NUMBER.sub("#", topic(text))
 
 
-def _sentence(found: Sequence[tuple[str, str]], services: int) -> str:
-    place, text = found[0]
-    named = {where for where, _ in found if where}
-    if len(found) == 1:
+def _sentence(results: Sequence[tuple[str, str]], services: int) -> str:
+    place, text = results[0]
+    named = {where for where, _ in results if where}
+    if len(results) == 1:
         return f"{place}: {text}" if place else text
-    often = f"{len(named)} of {services} combinations" if named else f"{len(found)} times"
-    if len({one for _, one in found}) == 1:
+    often = f"{len(named)} of {services} combinations" if named else f"{len(results)} times"
+    if len({one for _, one in results}) == 1:
         return f"{text} ({often})"
     title = topic(text)
     detail = text.removeprefix(title).removeprefix(": ")

@@ -32,7 +32,7 @@ COLUMNS = (
     "p99_ns", "verdict", "reason",
 )
 # fmt: on
-NOT_FELT = -1  # the level of a factor that a service does not feel
+NO_LEVEL = -1  # the level of a factor that a service does not feel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ def _columns(findings: Findings, choices: Sequence[Choice]) -> dict[str, object]
         "believed": [int(row.is_believed) for row in points],
         "reason": [at[show.sentences(row.reasons)] for row in points],
         "reasons": reasons,
-        "home": [home.get(row.key, NOT_FELT) for row in points],
+        "home": [home.get(row.key, NO_LEVEL) for row in points],
     }
 
 
@@ -151,7 +151,7 @@ def _texts(row: PointRow) -> dict[str, str]:
 
 def _places(choice: Choice, texts: Sequence[str | None]) -> list[int]:
     at = {level: n for n, level in enumerate(choice.levels)}
-    return [NOT_FELT if text is None else at[text] for text in texts]
+    return [NO_LEVEL if text is None else at[text] for text in texts]
 
 
 def _digits(value: float | None) -> float | int | str | None:
@@ -188,7 +188,7 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
     """Median, least and greatest p99 of what is left, by load; the page puts in the rows.
 
     Of runs that are not believed only where no other is left, as hollow marks off the line. What is
-    infinite is put at the upper edge, of which the page is told, and has an arrow there.
+    infinite is put at the upper edge, of which the page is reported, and has an arrow there.
     """
     sheet = Sheet()
     axis = time_axis([], dots=[row.p99_ns for row in points])
@@ -203,18 +203,18 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
         legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
     )
     base = alt.Chart().encode(x=x, color=look)
-    told = tooltip("colour", "load", "median", "least", "greatest", "points", "known")
+    tooltips = tooltip("colour", "load", "median", "least", "greatest", "points", "known")
     sure = base.transform_filter("!datum.doubted")
     chart = alt.layer(
         sure.mark_area(opacity=0.13).encode(y=axis.y("low", "p99"), y2="high:Q"),
         sure.mark_line(strokeWidth=2).encode(y=alt.Y("y:Q")),
-        sure.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("y:Q"), tooltip=told),
+        sure.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("y:Q"), tooltip=tooltips),
         base.transform_filter("datum.endless")
         .mark_point(shape="triangle-up", filled=True, size=90, opacity=1, clip=False)
-        .encode(y=alt.Y("high:Q"), tooltip=told),
+        .encode(y=alt.Y("high:Q"), tooltip=tooltips),
         base.transform_filter("datum.doubted")
         .mark_point(filled=False, size=40, strokeWidth=1.8, opacity=1)
-        .encode(y=alt.Y("y:Q"), tooltip=told),
+        .encode(y=alt.Y("y:Q"), tooltip=tooltips),
         data=sheet.data("rows", []),
     ).properties(width=PANEL_MIN, height=PANEL)
     facets = chart.facet(facet=alt.Facet("panel:N", sort=None, title=None), columns=3)

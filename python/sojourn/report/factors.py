@@ -59,7 +59,7 @@ def _ratio(effect: Effect) -> str:
 
 
 def _end(ratio: float) -> str:
-    """An end of an interval; beyond a thousand nothing more is said.
+    """An end of an interval; beyond a thousand nothing more is reported.
 
     >>> _end(0.668), _end(2.85e-10), _end(1.66e8)
     ('0.668', '<0.001', '>1000')
@@ -67,9 +67,9 @@ def _end(ratio: float) -> str:
     return "<0.001" if ratio < FAR else ">1000" if ratio > 1 / FAR else f"{ratio:.3g}"
 
 
-def lines(found: Sequence[FactorFinding], width: int) -> Iterator[str]:
+def lines(findings: Sequence[FactorFinding], width: int) -> Iterator[str]:
     """The effects as text: a sentence and a table for each factor and service."""
-    for factor in found:
+    for factor in findings:
         yield f"{factor.name}, {factor.service} ".ljust(width, "=")
         yield from textwrap.wrap(factor.sentence, width)
         if factor.paper:
@@ -83,8 +83,8 @@ def lines(found: Sequence[FactorFinding], width: int) -> Iterator[str]:
             if not row.is_known:
                 unknown.setdefault(row.remark, []).append(row.what)
         for remark, names in unknown.items():
-            said = ", ".join(dict.fromkeys(names))
-            yield from textwrap.wrap(f"unknown: {said}: {remark}", width, subsequent_indent="  ")
+            text = ", ".join(dict.fromkeys(names))
+            yield from textwrap.wrap(f"unknown: {text}: {remark}", width, subsequent_indent="  ")
 
 
 def _table(known: list[Row], width: int, *, has_levels: bool) -> Iterator[str]:

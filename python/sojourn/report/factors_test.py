@@ -49,7 +49,7 @@ def findings(*others: str) -> Findings:
         for other in others or ("",)
         for threads in (1, 2)
     )
-    found = FactorFinding(
+    finding = FactorFinding(
         service="memcached",
         key="a.threads",
         name="threads",
@@ -58,10 +58,10 @@ def findings(*others: str) -> Findings:
         aliases=("size with place",),
         sentence=f"memcached: {KNOWN.sentence}.",
     )
-    return replace(testing.findings(), services=services, factors=(found,))
+    return replace(testing.findings(), services=services, factors=(finding,))
 
 
-def test_one_factor_is_told_by_colour_and_another_by_panels() -> None:
+def test_one_factor_is_shown_by_colour_and_another_by_panels() -> None:
     [one] = figure.draw(findings())
     assert one.chart is not None
     assert one.panels == 1
@@ -78,9 +78,9 @@ def test_one_factor_is_told_by_colour_and_another_by_panels() -> None:
 
 
 def test_the_first_screen_says_what_the_first_factors_do() -> None:
-    found = findings()
-    assert headline.beneath(found) == (f"memcached: {KNOWN.sentence}.",)
-    many = replace(found, factors=found.factors * 5)
+    result = findings()
+    assert headline.beneath(result) == (f"memcached: {KNOWN.sentence}.",)
+    many = replace(result, factors=result.factors * 5)
     assert len(headline.beneath(many)) == headline.FACTORS_FIRST
     assert headline.beneath(testing.findings()) == ()
 
@@ -101,10 +101,10 @@ def test_what_is_known_is_a_row_and_what_is_not_says_why() -> None:
 
 
 def test_the_page_has_the_effects() -> None:
-    found = findings("small", "large")
-    drawn = figure.draw(found)
-    of_services: dict[str, list[Figure]] = {s.service: [] for s in found.services}
-    html = page.html(found, of_services=of_services, of_study=drawn)
+    result = findings("small", "large")
+    drawn = figure.draw(result)
+    of_services: dict[str, list[Figure]] = {s.service: [] for s in result.services}
+    html = page.html(result, of_services=of_services, of_study=drawn)
     first, second = (at.start() for at in re.finditer(re.escape(KNOWN.sentence), html))
     assert first < html.index("<nav") < html.index('id="factors"') < second
     assert "cannot be separated from" in html

@@ -10,18 +10,18 @@ from sojourn.testing_questions import parts
 
 
 def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_path: Path) -> None:
-    found = replace(
+    result = replace(
         testing.findings(), services=(), sections={"check": testing.checked(testing.checks())}
     )
-    paths = write(found, tmp_path, parts(), has_pictures=True)
+    paths = write(result, tmp_path, parts(), has_pictures=True)
     assert [path.name for path in paths[:2]] == ["report.html", "report.txt"]
     assert {path.name for path in paths[2:]} == {
         f"against-theory.{s}" for s in ("csv", "svg", "pdf", "png")
     }
-    assert (tmp_path / "report.txt").read_text() == text(found, parts()) + "\n"
+    assert (tmp_path / "report.txt").read_text() == text(result, parts()) + "\n"
     (tmp_path / "report.html").write_text("old")
-    assert write(found, tmp_path, parts(), has_pictures=True) == paths
-    assert found.answer in (tmp_path / "report.html").read_text()
+    assert write(result, tmp_path, parts(), has_pictures=True) == paths
+    assert result.answer in (tmp_path / "report.html").read_text()
     assert not list(tmp_path.rglob("*.part"))
 
 
@@ -47,12 +47,12 @@ def test_without_the_packages_for_pages_there_are_text_and_numbers(
 ) -> None:
     monkeypatch.setattr(extras, "is_here", lambda _: False)
     sections = {"check": testing.checked(testing.checks())}
-    found = replace(testing.findings(), services=(), sections=sections)
-    paths = write(found, tmp_path, parts())
+    result = replace(testing.findings(), services=(), sections=sections)
+    paths = write(result, tmp_path, parts())
     assert [path.name for path in paths] == ["report.txt", "against-theory.csv"]
 
 
-def test_a_folder_that_cannot_be_written_is_named_with_its_mend(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named_with_its_fix(tmp_path: Path) -> None:
     taken = tmp_path / "file"
     taken.write_text("")
     with pytest.raises(StoreFault) as caught:

@@ -57,15 +57,15 @@ def tile(case: str) -> tiles.Tile:
 
 @pytest.mark.parametrize("case", EVERY)
 def test_title_and_headline_are_short(case: str) -> None:
-    found = EVERY[case]
-    assert 0 < len(page.title(found.study, headline.of(found))) < 60
-    assert 0 < len(headline.of(found)) < 60
+    result = EVERY[case]
+    assert 0 < len(page.title(result.study, headline.of(result))) < 60
+    assert 0 < len(headline.of(result)) < 60
 
 
 def test_the_page_bears_them() -> None:
-    found, html = EVERY["realistic"], built("realistic")
-    assert f"<title>{page.title(found.study, headline.of(found))}</title>" in html
-    assert f"<h1>{headline.of(found)}</h1>" in html
+    realistic, html = EVERY["realistic"], built("realistic")
+    assert f"<title>{page.title(realistic.study, headline.of(realistic))}</title>" in html
+    assert f"<h1>{headline.of(realistic)}</h1>" in html
 
 
 def test_a_headline_that_does_not_fit_counts_instead_of_being_cut() -> None:
@@ -82,8 +82,8 @@ def test_tiles_and_one_chart_come_before_all_else_and_doubts_are_folded() -> Non
     for doubt in ("<details", 'class="reasons"', 'class="doubts"', "What to doubt"):
         assert chart < body.index(doubt), doubt
     assert not re.search(r"<details[^>]* open", body)
-    for said in re.finditer(r'<ul class="(doubts|reasons)"', body):
-        before = body[: said.start()]
+    for result in re.finditer(r'<ul class="(doubts|reasons)"', body):
+        before = body[: result.start()]
         assert before.count("<details") > before.count("</details>")
 
 
@@ -97,12 +97,12 @@ def test_before_the_first_chart_are_fewer_words_than_the_old_answer_had() -> Non
 
 @pytest.mark.parametrize("case", ["realistic", "null service", "wide", "scheduled", "none"])
 def test_no_internal_key_is_shown(case: str) -> None:
-    found = EVERY[case]
+    result = EVERY[case]
     if case == "realistic":  # or this test could not fail
-        assert KEY.search(found.services[0].points[0].runs[0].key)
+        assert KEY.search(result.services[0].points[0].runs[0].key)
     assert not KEY.search(Parsed(built(case)).text)
-    assert not KEY.search(text(found, parts()))
-    charts = json.dumps([figure.chart for figure in drawings(found)])
+    assert not KEY.search(text(result, parts()))
+    charts = json.dumps([figure.chart for figure in drawings(result)])
     tooltips = re.findall(r'"tooltip": (\[.*?\]|\{.*?\})', charts)
     assert tooltips
     assert not [tip for tip in tooltips if '"field": "run"' in tip]
@@ -114,11 +114,11 @@ def drawings(findings: Findings) -> list[Figure]:
 
 
 def test_a_refused_quantile_is_an_arrow_from_the_least_it_can_be() -> None:
-    found = testing.findings()
-    point = found.services[1].points[6]
+    findings = testing.findings()
+    point = findings.services[1].points[6]
     p95 = next(e for e in point.quantiles if e.q == 0.95)
     assert p95.interval
-    (arrow,) = marks_of(found, "nginx", 0.7)
+    (arrow,) = marks_of(findings, "nginx", 0.7)
     assert (arrow["known"], arrow["begin"]) == ("at least", p95.interval.lo)
     assert cast("float", arrow["tip"]) > cast("float", arrow["begin"])
     assert str(arrow["shown"]).startswith("≥ ")
@@ -161,16 +161,16 @@ def test_an_interval_without_an_upper_end_is_an_arrow_from_its_lower_one() -> No
 
 
 def test_what_never_completed_is_an_arrow_to_the_edge() -> None:
-    found = testing.findings()
-    arrow = next(r for r in marks_of(found, "nginx", 1.0))
-    edge = drawn(found)["bands"][0]["top"]
+    findings = testing.findings()
+    arrow = next(r for r in marks_of(findings, "nginx", 1.0))
+    edge = drawn(findings)["bands"][0]["top"]
     assert (arrow["known"], arrow["tip"]) == ("never completed", edge)
     assert cast("float", arrow["begin"]) < cast("float", edge)
 
 
 @pytest.mark.parametrize("case", ["realistic", "infinite quantiles", "no runs", "all unknown"])
-def test_no_mark_stands_on_the_floor(case: str) -> None:
-    """A time on the lower edge would be a number that nobody measured."""
+def test_no_mark_is_on_the_floor(case: str) -> None:
+    """A time on the lower edge would be a number that no one measured."""
     seen = 0
     for figure in drawings(EVERY[case]):
         if figure.chart is None or not figure.name.endswith(("against-load", overview.NAME)):
@@ -184,7 +184,7 @@ def test_no_mark_stands_on_the_floor(case: str) -> None:
                 assert row["y"] == row["mark_ns"], figure.name
             elif "mark_ns" in row:  # a cross on the axis, where there is nothing else
                 assert row["known"] == "not measured"
-            else:  # an infinite one is not in JSON, and stands at the upper edge
+            else:  # an infinite one is not in JSON, and is at the upper edge
                 assert row["known"] in {"never completed", "not valid"}
     assert seen
 
@@ -195,12 +195,12 @@ def test_a_number_with_the_clients_lateness_says_that_it_is_a_bound() -> None:
         replace(p, quantiles=tuple(replace(e, lateness_ns=20_000.0) for e in p.quantiles))
         for p in base.points
     )
-    found = replace(testing.findings(), services=(replace(base, points=late),), sections={})
-    row = marks_of(found)[0]
+    result = replace(testing.findings(), services=(replace(base, points=late),), sections={})
+    row = marks_of(result)[0]
     assert (row["known"], row["is_sure"]) == ("at most", 1)
     assert row["shown"] == "≤ 281 µs, up to 20.0 µs of it the client's"
     assert cast("float", row["begin"]) - cast("float", row["tip"]) == pytest.approx(20_000.0)
-    assert "≤281 µs" in text(found, parts())
+    assert "≤281 µs" in text(result, parts())
 
 
 def test_the_knee_is_the_border_and_open_ends_have_no_line() -> None:
@@ -230,16 +230,16 @@ def test_the_answer_is_a_number_wherever_there_is_one(case: str, number: str) ->
     assert number.partition(" (")[0] in re.sub(r"\s+", " ", Parsed(built(case)).text)
 
 
-def test_unknown_stands_beside_numbers_and_names_what_settles_it() -> None:
-    found = EVERY["wide"]
-    lines = text(found, parts()).splitlines()
+def test_unknown_is_beside_numbers_and_names_what_settles_it() -> None:
+    wide = EVERY["wide"]
+    lines = text(wide, parts()).splitlines()
     assert lines[0].endswith("? unknown")
     assert "150 effective requests near the border, 200 are needed" in tile("wide").why
     assert lines[-1] == f"next: {testing_answers.SETTLE.command}"
     assert "To bring the interval to ±7 %, 3 min 11 s" in Parsed(built("wide")).text
 
 
-def test_the_machines_share_is_said_above_a_ratio_and_not_below() -> None:
+def test_the_machines_share_is_reported_above_a_ratio_and_not_below() -> None:
     (note,) = tile("scheduled").notes
     assert note == (
         "36.2k (35.4k–37.1k) with the CPU to itself; 24.1k (18k–30k) as this machine schedules"
@@ -267,7 +267,7 @@ def test_a_search_without_a_sweep_draws_how_sure_it_is() -> None:
     assert [f.name for f in figures.of_study(EVERY["full"]) if f.chart] == ["overview"]
 
 
-def test_a_bar_ends_with_the_load_axis_and_open_ends_are_told() -> None:
+def test_a_bar_ends_with_the_load_axis_and_open_ends_are_reported() -> None:
     bar = tile("full").bar
     assert bar
     assert (bar.lo, bar.hi) == pytest.approx((0.677, 0.709), abs=1e-3)

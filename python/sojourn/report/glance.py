@@ -14,7 +14,7 @@ from sojourn.report.draw.lookup import of_point, tail_q
 from sojourn.spec import MaxRps
 
 DOUBTS = 3
-STOPPED_MAX = 0.01  # share of a run from which it is said; M27
+STOPPED_MAX = 0.01  # share of a run from which it is reported; M27
 AS_LOW_LOAD = "low_load"
 
 
@@ -53,8 +53,8 @@ def sentence(service: ServiceFinding, target: str) -> str:
         fits = f"{number}{unit} ({show.within(search.border)}) fit within {_bound(service.qos)}"
         return f"{fits}: {target} ({most})." if most else f"{fits}: {target}."
     if service.points and service.max_rps_rule == MaxRps.ASKED:
-        said = ", ".join(_at(point, tail_q(service)) for point in service.points)
-        return f"{said}: {target}{_met(service)}."
+        message = ", ".join(_at(point, tail_q(service)) for point in service.points)
+        return f"{message}: {target}{_target_text(service)}."
     reasons = [*(search.reasons if search else ()), *service.reasons]
     why = next((reason for reason in reasons if reason != NOT_RESTARTED), "nothing was measured")
     if most:
@@ -75,16 +75,16 @@ def _saturates(service: ServiceFinding) -> str:
 
 def _at(point: LoadPoint, q: float) -> str:
     """`p99 0.9 ms (0.8–1.1 ms, 95 %) at 1.00k requests/s`."""
-    found, at = of_point(point, q), f"at {show.count(point.offered_rps)} requests/s"
-    if found is None or found.value is None:
+    estimate, at = of_point(point, q), f"at {show.count(point.offered_rps)} requests/s"
+    if estimate is None or estimate.value is None:
         return f"{show.quantile(q)} unknown {at}"
-    if not math.isfinite(found.value):
+    if not math.isfinite(estimate.value):
         return f"{show.quantile(q)} without end {at}"
-    within = f" ({show.times(found.interval)}, 95 %)" if found.interval else ""
-    return f"{show.quantile(q)} {show.time(found.value)}{within} {at}"
+    within = f" ({show.times(estimate.interval)}, 95 %)" if estimate.interval else ""
+    return f"{show.quantile(q)} {show.time(estimate.value)}{within} {at}"
 
 
-def _met(service: ServiceFinding) -> str:
+def _target_text(service: ServiceFinding) -> str:
     if service.qos is None:
         return ""
     held = [p for p in service.points if p.verdict is Verdict.HOLDS]
@@ -98,16 +98,16 @@ def _met(service: ServiceFinding) -> str:
 
 def doubts(service: ServiceFinding) -> Iterator[str]:
     """What speaks against it, the first few."""
-    said = [reason for reason in service.reasons if reason != NOT_RESTARTED]
+    selected = [reason for reason in service.reasons if reason != NOT_RESTARTED]
     stopped = max((r.outage_share or 0.0 for p in service.points for r in p.runs), default=0.0)
     if stopped > STOPPED_MAX:
-        said.append(
+        selected.append(
             f"the client did not run for up to {show.share(stopped)} of a run; requests "
             "then are left out"
         )
     for doubt in people.doubts(service):
         detail = f": {doubt.detail}" if doubt.detail else ""
-        said.append(f"{doubt.what} at {doubt.where}{detail}")
-    yield from said[:DOUBTS]
-    if len(said) > DOUBTS:
-        yield f"and {len(said) - DOUBTS} more"
+        selected.append(f"{doubt.what} at {doubt.where}{detail}")
+    yield from selected[:DOUBTS]
+    if len(selected) > DOUBTS:
+        yield f"and {len(selected) - DOUBTS} more"

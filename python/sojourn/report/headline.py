@@ -13,17 +13,17 @@ FACTORS_FIRST = 3
 
 def of(findings: Findings) -> str:
     """What the study came to; the shorter form where the longer does not fit."""
-    own = [said for kind in parts.sections() if (said := kind.study_answer(findings))]
+    own = [text for kind in parts.sections() if (text := kind.study_answer(findings))]
     answers = [f"{s.service} {tiles.short(s)}" for s in findings.services]
     targets = {tiles.target(s) for s in findings.services}
     same = f" at {targets.pop()}" if len(targets) == 1 and targets != {""} else ""
     checked = ", ".join(filter(None, (kind.study_words(findings) for kind in parts.sections())))
-    said = ", ".join(answers)
+    text = ", ".join(answers)
     forms = [
         *own,
-        "; ".join(part for part in (f"{said}{same}" if said else "", checked) if part),
-        "; ".join(part for part in (said, checked) if part),
-        said,
+        "; ".join(part for part in (f"{text}{same}" if text else "", checked) if part),
+        "; ".join(part for part in (text, checked) if part),
+        text,
         *(_of_factors(findings) if len(findings.services) > 1 else ()),
         "; ".join(part for part in (_counted(findings), checked) if part),
         _counted(findings) or checked,
@@ -36,30 +36,30 @@ def of(findings: Findings) -> str:
 def beneath(findings: Findings) -> tuple[str, ...]:
     """What is asked of the study as a whole, answered in sentences: of all services, by factor.
 
-    Of many factors the first are said; all stand under "By factor".
+    Of many factors the first are reported; all stand under "By factor".
     """
     of_all = [
-        said
+        text
         for kind in parts.sections()
         if not kind.study_words(findings)  # else it is in the headline
-        for said in kind.study_head(findings)
+        for text in kind.study_head(findings)
     ]
     return (*of_all, *(factor.sentence for factor in findings.factors[:FACTORS_FIRST]))
 
 
 def _of_factors(findings: Findings) -> list[str]:
     """What factors surely do, tails first: `gzip = true: p99 at 60 % load × 1.53 (1.12–2.09)`."""
-    told: list[tuple[int, str]] = []
+    reports: list[tuple[int, str]] = []
     for factor in findings.factors:
         every: tuple[Effect | Trend, ...] = (*factor.trends, *factor.effects)
         for one in every:
             ends = one.interval
-            if one.ratio is None or ends is None or ends.lo <= 1 <= ends.hi or not _is_told(one):
+            if one.ratio is None or ends is None or ends.lo <= 1 <= ends.hi or not _is_certain(one):
                 continue
             what = factor.name if isinstance(one, Trend) else f"{factor.name} = {one.level}"
             number = f"{one.ratio:.3g} ({ends.lo:.3g}–{ends.hi:.3g})"
-            told.append((_rank(one.what), f"{what}: {one.what} × {number}"))
-    return [text for _, text in sorted(told, key=lambda each: each[0])]
+            reports.append((_rank(one.what), f"{what}: {one.what} × {number}"))
+    return [text for _, text in sorted(reports, key=lambda each: each[0])]
 
 
 def _rank(what: str) -> int:
@@ -69,7 +69,7 @@ def _rank(what: str) -> int:
     return 0 if what.startswith("p") else 1
 
 
-def _is_told(one: Effect | Trend) -> bool:
+def _is_certain(one: Effect | Trend) -> bool:
     """Whether an effect is more than noise, and a trend of one kind."""
     if isinstance(one, Trend):
         return one.kind in {"cliff", "knee", "rises", "falls"}

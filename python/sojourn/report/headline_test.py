@@ -57,24 +57,24 @@ def study(*effects: Effect, trends: tuple[Trend, ...] = ()) -> Findings:
 
 
 def test_a_factor_that_moves_the_tail_is_the_headline() -> None:
-    found = study(effect("p50 at 60 % load"), effect("max RPS"), effect("p99 at 60 % load"))
-    assert headline.of(found) == "gzip = true: p99 at 60 % load × 1.53 (1.12–2.09)"
+    findings = study(effect("p50 at 60 % load"), effect("max RPS"), effect("p99 at 60 % load"))
+    assert headline.of(findings) == "gzip = true: p99 at 60 % load × 1.53 (1.12–2.09)"
     assert headline.of(study(trends=(trend("knee"),))) == "gzip: max RPS × 1.53 (1.12–2.09)"
 
 
 def test_what_is_not_sure_is_no_headline() -> None:
     around = Interval(lo=0.8, hi=2.9)
-    for found in (
+    for result in (
         study(effect("p99 at 60 % load", around)),
         study(effect("p99 at 60 % load", None)),
         study(effect("p99 at 60 % load", doubt="emulated")),
         study(replace(effect("p99 at 60 % load"), is_noise=True)),
         study(trends=(trend("mixed"),)),
     ):
-        assert headline.of(found).startswith("2 combinations: ")
+        assert headline.of(result).startswith("2 combinations: ")
 
 
-def test_what_was_measured_is_not_said_to_be_nothing() -> None:
+def test_what_was_measured_is_not_reported_as_nothing() -> None:
     one = PointRow(
         key="a",
         service="nginx",

@@ -39,7 +39,7 @@ class Entry:
         settle, settle_s: the command that would settle the rest, and how long it takes; "" if
             nothing is open, or nothing was measured.
         reason, mend: why it was skipped or failed.
-        points: that are kept; `planned`: about how many there will be.
+        points: that are stored; `planned`: about how many there will be.
         wall_s: that it took; `planned_s`: that it was to take.
         left_out: why combinations of its levels have no answer, each reason in a sentence.
         left_count: how many combinations these are.
@@ -70,19 +70,19 @@ class Entry:
     settle_s: float = 0.0
 
     @property
-    def told_state(self) -> str:
+    def state_text(self) -> str:
         """Its state, with what is answered of it: `answered in part (47 of 49 cells)`."""
         if self.state in {ANSWERED, IN_PART, UNDECIDED}:
             return State(done=self.done, of=self.of, unit=self.unit).text if self.of else self.state
         return self.state
 
     @property
-    def said(self) -> str:
+    def answer_text(self) -> str:
         """The answer, or why there is none."""
         return self.answer or "; ".join(filter(None, (self.reason, self.mend)))
 
     @property
-    def told_verdict(self) -> str:
+    def verdict_text(self) -> str:
         """Its verdict; "" where it answers what factors do, and a target is left undecided."""
         return (
             "" if self.state in {ANSWERED, IN_PART} and self.verdict == "unknown" else self.verdict

@@ -21,7 +21,7 @@ _WHERE: Mapping[str, str] = {
     "one": "on one of its CPUs",
     "client": "on the client's CPU",
     "lab": "on the lab's CPU",
-    "free": "",  # of nobody, or else the server's
+    "free": "",  # of no one, or else the server's
     "apart": "on CPUs of its own",
     "core": "on a core of its own",
     "pair": "twice on one core",
@@ -84,17 +84,17 @@ def pair(levels: Iterable[tuple[str, Level]]) -> str:
     >>> pair([(a, "fifo:rate"), (b, "fifo:rate"), ("services.a.knobs.rt_quota", "load/24ms")])
     'both FIFO by rate, a quota by load'
     """
-    given = list(levels)
-    services = {service_of(key) for key, _ in given if service_of(key)}
+    inputs = list(levels)
+    services = {service_of(key) for key, _ in inputs if service_of(key)}
     by_label: dict[str, list[str]] = {}
-    for key, level in given:
+    for key, level in inputs:
         if str(level) not in USUAL:
             by_label.setdefault(label(key, level), []).append(service_of(key) or "")
-    said = []
+    texts = []
     for name, of in by_label.items():
-        whose = "both" if len(of) == len(services) > 1 else " and ".join(filter(None, of))
-        said.append(f"{whose} {name}" if whose else name)
-    return ", ".join(said) or KERNEL
+        owner = "both" if len(of) == len(services) > 1 else " and ".join(filter(None, of))
+        texts.append(f"{owner} {name}" if owner else name)
+    return ", ".join(texts) or KERNEL
 
 
 def beside(levels: Iterable[tuple[str, Level]]) -> str:
@@ -106,9 +106,9 @@ def beside(levels: Iterable[tuple[str, Level]]) -> str:
     >>> beside([("neighbour", "none"), (policy, "other")])
     'alone'
     """
-    given = list(levels)
-    other = pair([(key, level) for key, level in given if key != NEIGHBOUR])
-    who = [neighbour(_text(level)) for key, level in given if key == NEIGHBOUR]
+    inputs = list(levels)
+    other = pair([(key, level) for key, level in inputs if key != NEIGHBOUR])
+    who = [neighbour(_text(level)) for key, level in inputs if key == NEIGHBOUR]
     return ", ".join([*who, *([other] if other != KERNEL or not who else [])])
 
 
@@ -154,8 +154,8 @@ def antagonist(text: str) -> tuple[str, str]:
 
 
 def _params(kind: NamedKind, text: str) -> dict[str, str]:
-    given = words.read(text, lead=kind.lead, at=kind.at).given
-    return {param.name: str(param.default) for param in kind.params} | dict(given)
+    inputs = words.read(text, lead=kind.lead, at=kind.at).params
+    return {param.name: str(param.default) for param in kind.params} | dict(inputs)
 
 
 def _named(kind: NamedKind, params: Mapping[str, str]) -> str:
@@ -172,14 +172,14 @@ def _knob(name: str, text: str) -> str:
 def _place(text: str) -> str:
     name, _, network = text.partition(":")
     kind = places.KINDS.get(name)
-    said = kind.label if kind and kind.label else name
-    return f"{said} in a {_place(network)}" if network else said
+    message = kind.label if kind and kind.label else name
+    return f"{message} in a {_place(network)}" if network else message
 
 
 def _cores(text: str) -> str:
     cores, _, threads = text.partition(":")
-    said = f"{cores} core{'' if cores == '1' else 's'}"
-    return f"{threads} threads of {said}" if threads else said
+    message = f"{cores} core{'' if cores == '1' else 's'}"
+    return f"{threads} threads of {message}" if threads else message
 
 
 def _plain(name: str, level: Level) -> str:

@@ -86,18 +86,18 @@ def built(findings: Findings) -> str:
 
 
 def pack_of(html: str, name: str) -> dict[str, object]:
-    found = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', html)
-    assert found
-    content = unpacked(found[1])
+    match = re.search(rf'<script type="text/plain" id="{name}">([^<]*)</script>', html)
+    assert match
+    content = unpacked(match[1])
     assert isinstance(content, dict)
     return content
 
 
 def test_small_studies_have_no_filters_and_nothing_packed() -> None:
-    found = testing.findings()
-    assert not volume.is_filtered(found)
-    assert not volume.is_large(found)
-    html = page_test.built(found)
+    findings = testing.findings()
+    assert not volume.is_filtered(findings)
+    assert not volume.is_large(findings)
+    html = page_test.built(findings)
     assert 'id="filters"' not in html
     assert 'id="pack-' not in html
 
@@ -127,18 +127,18 @@ def test_the_page_grows_by_less_than_its_points() -> None:
 
 
 def test_every_point_and_every_combination_is_in_a_pack() -> None:
-    found = campaign(20)
-    html = built(found)
+    findings = campaign(20)
+    html = built(findings)
     points = pack_of(html, "pack-points")
-    assert points["key"] == [row.key for row in found.points]
+    assert points["key"] == [row.key for row in findings.points]
     part = pack_of(html, "pack-part-3")
     assert "threads = 0, neighbour = n3" in str(part["html"])
     assert isinstance(part["figures"], dict)
-    assert {f.name for f in figures.of_service(found.services[3]) if f.chart} == set(
+    assert {f.name for f in figures.of_service(findings.services[3]) if f.chart} == set(
         part["figures"]
     )
     runs = pack_of(html, "pack-runs-3")
-    assert set(runs) == {run.key for p in found.services[3].points for run in p.runs}
+    assert set(runs) == {run.key for p in findings.services[3].points for run in p.runs}
 
 
 def test_each_factor_has_a_panel_with_the_mean_of_its_levels() -> None:
@@ -151,8 +151,8 @@ def test_each_factor_has_a_panel_with_the_mean_of_its_levels() -> None:
 
 
 def test_choices_are_what_the_points_have_and_columns_say_it() -> None:
-    found = campaign(20)
-    explored = explore.of(found)
+    findings = campaign(20)
+    explored = explore.of(findings)
     assert [choice.name for choice in explored.choices] == [
         "service",
         "phase",
@@ -165,7 +165,7 @@ def test_choices_are_what_the_points_have_and_columns_say_it() -> None:
     threads = next(c for c in explored.choices if c.name == "threads")
     places = content["chosen"][threads.key]
     assert [threads.levels[at] for at in places] == [
-        str(dict(row.levels)[KEYS[0]]) for row in found.points
+        str(dict(row.levels)[KEYS[0]]) for row in findings.points
     ]
 
 
@@ -200,9 +200,9 @@ def test_an_arrow_at_the_edge_is_where_something_never_came() -> None:
 
 
 def test_runs_that_are_not_believed_are_a_hollow_mark_off_the_line() -> None:
-    found = campaign(20)
-    rows = tuple(replace(row, is_believed=n % 4 > 0) for n, row in enumerate(found.points))
-    explored = explore.of(replace(found, points=rows))
+    findings = campaign(20)
+    rows = tuple(replace(row, is_believed=n % 4 > 0) for n, row in enumerate(findings.points))
+    explored = explore.of(replace(findings, points=rows))
     content = unpacked(explored.points)
     assert isinstance(content, dict)
     assert content["believed"] == [int(row.is_believed) for row in rows]
@@ -260,13 +260,13 @@ def test_a_browser_filters_points_and_unpacks_what_is_looked_at(tmp_path: Path) 
     html, _, end = allowed(built(lossy(campaign(20), 7)), PROBE).rpartition("</body>")
     file.write_text(f"{html}{PROBE}</body>{end}", "utf-8")
     parsed = page_test.rendered(file)
-    [said] = parsed.of("body")
-    assert said.get("data-every") == "640 of 640 points"
-    assert int(str(said.get("data-never"))) > 0, "points whose p99 is infinite are in the picture"
-    assert said.get("data-one") == "160 of 640 points"
-    assert said.get("data-rows") == "50"
-    assert said.get("data-levels") == "n0"
-    assert said.get("data-looked") == "0/f0.3/b0"
-    assert str(said.get("data-part")).startswith("memcached, 0 threads, n0")
-    assert said.get("data-reset") == "yes"
+    [result] = parsed.of("body")
+    assert result.get("data-every") == "640 of 640 points"
+    assert int(str(result.get("data-never"))) > 0, "points whose p99 is infinite are in the picture"
+    assert result.get("data-one") == "160 of 640 points"
+    assert result.get("data-rows") == "50"
+    assert result.get("data-levels") == "n0"
+    assert result.get("data-looked") == "0/f0.3/b0"
+    assert str(result.get("data-part")).startswith("memcached, 0 threads, n0")
+    assert result.get("data-reset") == "yes"
     assert not [attrs for _, attrs in parsed.tags if attrs.get("class") == "failed"]

@@ -53,10 +53,10 @@ def test_runs_count_once_by_their_first_reason_and_the_most_come_first() -> None
     )
     assert second.startswith("1 of 6 runs is not valid: client sent late. In full: 91.3 %")
     assert third == "1 of 6 runs is not valid: nothing was answered."
-    assert sum("What would help most" in said for said in people.lost(ROWS)) == 1
+    assert sum("What would help most" in message for message in people.lost(ROWS)) == 1
 
 
-def test_where_all_is_believed_nothing_is_said() -> None:
+def test_where_all_is_believed_nothing_is_reported() -> None:
     assert people.lost(()) == []
     assert people.lost([row(0, "undecided alone: 3 of 90", is_believed=True)]) == []
 
@@ -69,8 +69,8 @@ def study() -> Findings:
 
 
 def test_the_terminal_says_each_reason_once_and_first() -> None:
-    said = text(study(), parts(), 100)
-    doubts = re.sub(r"\s+", " ", said[said.index("to doubt ") :])
+    message = text(study(), parts(), 100)
+    doubts = re.sub(r"\s+", " ", message[message.index("to doubt ") :])
     assert doubts.partition("- ")[2].startswith("3 of 6 runs are not valid: client stopped")
     assert doubts.count("did not run for") == 1
     assert doubts.count("sent within") == 1, "nor do services repeat it"
@@ -85,11 +85,11 @@ def test_the_page_says_it_where_the_noise_is() -> None:
 
 
 def test_loads_that_are_not_believed_are_one_sentence() -> None:
-    assert people.not_believed(testing.nginx()) == (
+    assert people.invalid_loads(testing.nginx()) == (
         "Not valid at 60 % and 90 % load (client sent late): numbers in brackets decide nothing."
     )
     html = page_test.built(testing.findings())
     assert html.count("numbers in brackets decide nothing") == 2, "one for each service"
     assert "no number:" not in html
     believed = replace(testing.memcached(), points=testing.memcached().points[:8])
-    assert people.not_believed(believed) == ""
+    assert people.invalid_loads(believed) == ""

@@ -12,21 +12,21 @@ from sojourn.text.numbers import percent
 RATIO_SHOWN = 100.0  # beyond it a number says no more than that nothing is known
 
 
-def floor(found: NoiseFloor) -> str:
-    """What equal runs differed by, and what can therefore not be told from noise.
+def floor(noise: NoiseFloor) -> str:
+    """What equal runs differed by, and what can therefore not be distinguished from noise.
 
     >>> from sojourn.stats.interval import Interval
     >>> pairs, ends = ((0.7, 1e6, 1.1e6),), Interval(0.04, 3.0)
     >>> floor(NoiseFloor(q=0.99, sigma=0.1, interval=ends, gate=1.27, pairs=pairs)).split(":")[0]
     'p99 of 1 load, measured twice'
     """
-    n = len(found.pairs)
+    n = len(noise.pairs)
     loads = f"{n} load{'s' * (n > 1)}, measured twice"
-    ends = f"{_apart(found.interval.lo)} to {_apart(found.interval.hi)}"
-    sigma = f"σ of their ratio {_apart(found.sigma)} (95 %: {ends})"
+    ends = f"{_apart(noise.interval.lo)} to {_apart(noise.interval.hi)}"
+    sigma = f"σ of their ratio {_apart(noise.sigma)} (95 %: {ends})"
     return (
-        f"{show.quantile(found.q)} of {loads}: {sigma}. "
-        f"Two single runs less than {_apart(found.gate)} apart cannot be separated from equal ones"
+        f"{show.quantile(noise.q)} of {loads}: {sigma}. "
+        f"Two single runs less than {_apart(noise.gate)} apart cannot be separated from equal ones"
     )
 
 

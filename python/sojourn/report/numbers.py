@@ -91,12 +91,12 @@ def excludes_one(ends: Interval) -> bool:
     return ends.lo > 1 or ends.hi < 1
 
 
-def told(value: float, ends: Interval, *, is_shown: bool) -> str:
+def span(value: float, ends: Interval, *, is_shown: bool) -> str:
     """A ratio as a row has it; of a wide interval what it knows: `at least 32`.
 
-    >>> told(60.0, Interval(32.0, 140.0), is_shown=True)
+    >>> span(60.0, Interval(32.0, 140.0), is_shown=True)
     'at least 32'
-    >>> told(2.0, Interval(0.5, 8.0), is_shown=False), told(1.97, Interval(1.2, 3.3), is_shown=True)
+    >>> span(2.0, Interval(0.5, 8.0), is_shown=False), span(1.97, Interval(1.2, 3.3), is_shown=True)
     ('seen only above × 4', '2.0 (1.2–3.3)')
     """
     if not is_wide(ends):

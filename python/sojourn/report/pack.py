@@ -24,5 +24,5 @@ def unpacked(text: str) -> object:
     >>> unpacked(packed({"a": [1, None]}))
     {'a': [1, None]}
     """
-    found: object = json.loads(gzip.decompress(base64.b64decode(text)))
-    return found
+    result: object = json.loads(gzip.decompress(base64.b64decode(text)))
+    return result

@@ -196,7 +196,7 @@ def _shown(value: object) -> object:
 
 
 def _coded(text: str) -> Markup:
-    """A sentence in which what stands between backticks is code."""
+    """A sentence in which what is between backticks is code."""
     parts = map(escape, visible(text).split("`"))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts)
@@ -218,6 +218,6 @@ def _payload(figure: Figure) -> dict[str, object]:
 
 
 def _script_json(value: object) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """JSON that cannot end the script element it is in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -77,18 +77,18 @@ def html() -> str:
 
 def test_the_answer_comes_first_then_the_services_then_the_rest(html: str) -> None:
     text = Parsed(html).text
-    found = testing.findings()
+    findings = testing.findings()
     parts = [
-        headline.of(found),
-        *(tiles.of_service(service).said for service in found.services),
+        headline.of(findings),
+        *(tiles.of_service(service).said for service in findings.services),
         "p99 sojourn time against offered load",
-        found.answer,
-        *(service.answer for service in found.services),
+        findings.answer,
+        *(service.answer for service in findings.services),
         "Self-check against theory",
         "The papers' figures beside ours",
         "What adds noise",
-        found.command,
-        found.study_file,
+        findings.command,
+        findings.study_file,
         "How to read this",
     ]
     body = text[text.index("Skip to the answer") :]  # the title says the headline too
@@ -154,10 +154,10 @@ def test_text_from_a_study_stays_text() -> None:
 
 @pytest.mark.parametrize("case", testing.degenerate())
 def test_little_or_nothing_found_still_makes_a_page(case: str) -> None:
-    found = testing.degenerate()[case]
-    text = Parsed(built(found)).text
-    assert found.answer in text
-    assert found.command in text
+    result = testing.degenerate()[case]
+    text = Parsed(built(result)).text
+    assert result.answer in text
+    assert result.command in text
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -26,37 +26,41 @@ def test_cores_make_the_papers_scenarios(cores: str, name: str) -> None:
     assert paper_tailbench.scenario(spec("img_dnn", cores)) == name
 
 
-def test_a_service_of_the_paper_stands_beside_ours_under_the_same_target() -> None:
-    found = replace(
+def test_a_service_of_the_paper_is_beside_ours_under_the_same_target() -> None:
+    result = replace(
         findings().services[0], kind="img_dnn", qos=Qos(q=0.95, bound_ns=4e6, rule="measured")
     )
-    table = {row[0]: row for row in paper_tailbench.rows(found, spec("img_dnn", "8"))}
+    table = {row[0]: row for row in paper_tailbench.rows(result, spec("img_dnn", "8"))}
     assert table["QoS target of img-dnn"][1] == "p95 ≤ 3.60 ms (LQoS)"
     assert table["QoS target of img-dnn"][2] == "p95 ≤ 4 ms; measured"
     assert "2900 requests/s" in table["load within QoS"][1]
     assert "in 8-ST" in table["load within QoS"][2]
-    if found.resources and found.resources.sides:
+    if result.resources and result.resources.sides:
         assert "CPU" in table["use at the QoS crossing"][2]
-    another = replace(found, qos=Qos(q=0.99, bound_ns=4e6, rule="given"))
+    another = replace(result, qos=Qos(q=0.99, bound_ns=4e6, rule="given"))
     assert paper_tailbench.rows(another, spec("img_dnn")) == ()
-    assert paper_tailbench.rows(replace(found, kind="redis"), spec("redis")) == ()
+    assert paper_tailbench.rows(replace(result, kind="redis"), spec("redis")) == ()
 
 
 def test_sessions_are_counted_by_littles_law() -> None:
-    found = replace(
+    result = replace(
         findings().services[0], kind=films.NAME, qos=Qos(q=0.95, bound_ns=5e8, rule="given")
     )
-    best = next(iter(found.sections.values()), None)
+    best = next(iter(result.sections.values()), None)
     assert best is not None
     (row,) = [
-        row for row in paper_tailbench.rows(found, spec(films.NAME)) if row[0] == "load within QoS"
+        row for row in paper_tailbench.rows(result, spec(films.NAME)) if row[0] == "load within QoS"
     ]
     assert row[2].endswith("sessions under way")
 
 
-def test_every_scaling_is_said_of_its_cores() -> None:
+def test_every_scaling_names_its_cores() -> None:
     for kind, known in paper_tailbench.OF.items():
-        said = paper_factors.said(kind, "services.each.cores", ("1", "2", "4:8"))
-        assert known.scaling in said
-    assert paper_factors.said("xapian", "services.each.knobs.llc_ways", ("2",)).startswith("P18")
-    assert paper_factors.said("shore", "services.each.knobs.memory_bandwidth", ()).startswith("P19")
+        text = paper_factors.statements_on(kind, "services.each.cores", ("1", "2", "4:8"))
+        assert known.scaling in text
+    assert paper_factors.statements_on("xapian", "services.each.knobs.llc_ways", ("2",)).startswith(
+        "P18"
+    )
+    assert paper_factors.statements_on(
+        "shore", "services.each.knobs.memory_bandwidth", ()
+    ).startswith("P19")

@@ -33,7 +33,7 @@ _BY_UNIT: dict[str, Callable[[float | None], str]] = {
     "effective": lambda n: "–" if n is None else show.whole(n),
 }
 KEYS = {"run"}  # name a run's folder; people know it by its load and restart
-QOS = "qos"  # to miss the target is no reason to doubt; it is said with the run
+QOS = "qos"  # to miss the target is no reason to doubt; it is reported with the run
 PLACES = 10  # named of one doubt; the table beside has all
 _WORDS = {"fraction": "load", "share": "quantile", "lo_ns": "from", "hi_ns": "to", "rho": "ρ"}
 
@@ -95,13 +95,13 @@ def table(data: Table, *, limit: int) -> Shown:
     )
 
 
-def stat(found: Estimate | None) -> Stat:
+def stat(estimate: Estimate | None) -> Stat:
     """One estimate that is of no load."""
-    if found is None or found.value is None:
-        why = found.refused if found and found.refused else "not measured"
-        return Stat("refused" if found else "–", reasons.short(why), why, is_believed=False)
-    between = show.times(found.interval) if found.interval else ""
-    return Stat(show.time(found.value), between, "", is_believed=True)
+    if estimate is None or estimate.value is None:
+        why = estimate.refused if estimate and estimate.refused else "not measured"
+        return Stat("refused" if estimate else "–", reasons.short(why), why, is_believed=False)
+    between = show.times(estimate.interval) if estimate.interval else ""
+    return Stat(show.time(estimate.value), between, "", is_believed=True)
 
 
 def cell(point: LoadPoint, q: float | None) -> Stat:
@@ -118,9 +118,9 @@ def cell(point: LoadPoint, q: float | None) -> Stat:
 
 def numbers(service: ServiceFinding) -> list[float | None]:
     """What the summary shows of each load: the judged quantile first, the mean, the others."""
-    found = sorted({e.q for p in service.points for e in p.quantiles if e.q is not None})
+    results = sorted({e.q for p in service.points for e in p.quantiles if e.q is not None})
     judged = tail_q(service)
-    return [judged, None, *(q for q in found if q != judged)]
+    return [judged, None, *(q for q in results if q != judged)]
 
 
 def stats(point: LoadPoint, asked: Sequence[float | None]) -> list[Stat]:
@@ -128,7 +128,7 @@ def stats(point: LoadPoint, asked: Sequence[float | None]) -> list[Stat]:
     return [cell(point, q) for q in asked]
 
 
-def not_believed(service: ServiceFinding) -> str:
+def invalid_loads(service: ServiceFinding) -> str:
     """The loads at which no run is believed, those that share a reason together; "" if none."""
     shared: dict[str, list[LoadPoint]] = defaultdict(list)
     for point in service.points:
@@ -138,7 +138,7 @@ def not_believed(service: ServiceFinding) -> str:
         return ""
     parts = [
         f"{_listed([show.load(p.fraction) for p in some])} load"
-        f" ({known.spanned([said for p in some for said in _first(p)]) or 'no run'})"
+        f" ({known.spanned([text for p in some for text in _first(p)]) or 'no run'})"
         for some in shared.values()
     ]
     return f"Not valid at {_listed(parts)}: numbers in brackets decide nothing."
@@ -149,10 +149,10 @@ def undisturbed(service: ServiceFinding) -> str:
 
     As experienced is the number everywhere else; undisturbed is what the service itself does.
     """
-    found = [point for point in service.points if point.undisturbed is not None]
-    found = sorted(found, key=lambda point: -point.disturbed_share)[:PLACES]
+    selected = [point for point in service.points if point.undisturbed is not None]
+    selected = sorted(selected, key=lambda point: -point.disturbed_share)[:PLACES]
     parts = []
-    for point in sorted(found, key=lambda point: point.fraction):
+    for point in sorted(selected, key=lambda point: point.fraction):
         q = point.undisturbed.q if point.undisturbed else None
         own = point.undisturbed.value if point.undisturbed else None
         parts.append(
@@ -161,7 +161,7 @@ def undisturbed(service: ServiceFinding) -> str:
         )
     if not parts:
         return ""
-    tail = show.quantile(found[0].undisturbed.q if found[0].undisturbed else None)
+    tail = show.quantile(selected[0].undisturbed.q if selected[0].undisturbed else None)
     head = f"Other tasks used the server's CPUs. {tail} as experienced and undisturbed"
     return f"{head}: at {_listed(parts)}."
 
@@ -182,7 +182,7 @@ def doubts(service: ServiceFinding, *, has_runs: bool = True) -> list[Doubt]:
         service: of which.
         has_runs: also why single runs are not believed; else `lost` has it.
     """
-    said: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for point in service.points:
         doubted = [r for run in point.runs if not run.is_believed for r in run.reasons]
         remarks = [r for r in point.reasons if r not in doubted]
@@ -192,9 +192,9 @@ def doubts(service: ServiceFinding, *, has_runs: bool = True) -> list[Doubt]:
             remarks += [e.refused for e in point.quantiles if e.refused]
         if point.is_bimodal:
             remarks.append("bimodal: restarts fall into two groups (M15)")
-        told = (*doubted, *remarks) if has_runs else remarks
-        said += [(f"{show.share(point.fraction)} load", r) for r in told]
-    return grouped([(where, reason) for where, reason in said if topic(reason) != QOS])
+        reports = (*doubted, *remarks) if has_runs else remarks
+        texts += [(f"{show.share(point.fraction)} load", r) for r in reports]
+    return grouped([(where, reason) for where, reason in texts if topic(reason) != QOS])
 
 
 def lost(points: Sequence[PointRow]) -> list[str]:
@@ -202,12 +202,12 @@ def lost(points: Sequence[PointRow]) -> list[str]:
 
     The first one ends with the action that would help most. A run counts once, by its first reason.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    results: dict[str, list[str]] = defaultdict(list)
     for row in points:
         if not row.is_believed:
             why = row.reasons[0] if row.reasons else "nothing was measured"
-            found[topic(why)].append(why)
-    ordered = sorted(found.values(), key=len, reverse=True)
+            results[topic(why)].append(why)
+    ordered = sorted(results.values(), key=len, reverse=True)
     sentences = [_lost(some, len(points)) for some in ordered]
     about = reasons.about(ordered[0][0]) if ordered else None
     if about and about.action:
@@ -231,23 +231,23 @@ def is_of_lost(reason: str, points: Sequence[PointRow]) -> bool:
     return any(reason.endswith(r) for row in points if not row.is_believed for r in row.reasons)
 
 
-def grouped(said: Sequence[tuple[str, str]]) -> list[Doubt]:
+def grouped(texts: Sequence[tuple[str, str]]) -> list[Doubt]:
     """(where, reason) pairs by what they are about."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for where, reason in said:
-        found[topic(reason)].append((where, reason))
-    return sorted(starmap(_doubt, found.items()), key=lambda doubt: -doubt.times)
+    results: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for where, reason in texts:
+        results[topic(reason)].append((where, reason))
+    return sorted(starmap(_doubt, results.items()), key=lambda doubt: -doubt.times)
 
 
-def _doubt(what: str, said: list[tuple[str, str]]) -> Doubt:
-    places = list(dict.fromkeys(where for where, _ in said))
+def _doubt(what: str, texts: list[tuple[str, str]]) -> Doubt:
+    places = list(dict.fromkeys(where for where, _ in texts))
     shown = ", ".join(places[:PLACES])
     if len(places) > PLACES:
         shown += f" and {len(places) - PLACES} more"
-    detail = said[0][1].removeprefix(what).removeprefix(": ")
-    is_same = len({reason for _, reason in said}) == 1
-    example = "" if is_same or not detail else f"for instance at {said[0][0]}: "
-    return Doubt(what, shown, f"{example}{detail}", len(said))
+    detail = texts[0][1].removeprefix(what).removeprefix(": ")
+    is_same = len({reason for _, reason in texts}) == 1
+    example = "" if is_same or not detail else f"for instance at {texts[0][0]}: "
+    return Doubt(what, shown, f"{example}{detail}", len(texts))
 
 
 def remark(point: LoadPoint) -> str:
@@ -259,9 +259,9 @@ def remark(point: LoadPoint) -> str:
     return f"{words}, P = {likely}" if likely and "P = " not in words else words
 
 
-def topics(said: Sequence[str]) -> str:
+def topics(texts: Sequence[str]) -> str:
     """What reasons are about, each topic once."""
-    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in said)))
+    return show.sentences(tuple(dict.fromkeys(topic(reason) for reason in texts)))
 
 
 def _title(column: str) -> str:
@@ -304,8 +304,8 @@ def chance(point: LoadPoint) -> str:
     """
     if point.verdict is not Verdict.UNKNOWN:
         return ""
-    found = next((m for reason in point.reasons if (m := _CHANCE.search(reason))), None)
-    return found[1] if found else ""
+    result = next((m for reason in point.reasons if (m := _CHANCE.search(reason))), None)
+    return result[1] if result else ""
 
 
 def verdict(point: LoadPoint) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sojourn.analysis.factors import TOLD
+from sojourn.analysis.factors import SENTENCE_LOAD
 from sojourn.findings.findings import Effect, FactorFinding, Findings
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.report import numbers
@@ -57,22 +57,22 @@ class Ratio:
         ends, value = self.effect.interval, self.effect.ratio
         if ends is None or value is None:
             return "unknown"
-        return numbers.told(value, ends, is_shown=self.is_shown)
+        return numbers.span(value, ends, is_shown=self.is_shown)
 
 
-def told(findings: Findings) -> tuple[Ratio, ...]:
-    """Every level of every factor, in the few numbers that are told: number by number."""
+def ratios_of(findings: Findings) -> tuple[Ratio, ...]:
+    """Every level of every factor, in the few numbers that are reported: number by number."""
     several = len({factor.service for factor in findings.factors}) > 1
-    found = [
+    results = [
         ratio for factor in findings.factors for ratio in _of_factor(factor, name_service=several)
     ]
-    order = list(dict.fromkeys(whats(found)))
-    return tuple(sorted(found, key=lambda ratio: order.index(ratio.effect.what)))
+    order = list(dict.fromkeys(whats(results)))
+    return tuple(sorted(results, key=lambda ratio: order.index(ratio.effect.what)))
 
 
-def whats(found: Iterable[Ratio]) -> list[str]:
-    """The numbers that are told, tails first, then how much load there can be."""
-    known = dict.fromkeys(ratio.effect.what for ratio in found)
+def whats(ratios: Iterable[Ratio]) -> list[str]:
+    """The numbers that are reported, tails first, then how much load there can be."""
+    known = dict.fromkeys(ratio.effect.what for ratio in ratios)
     return sorted(known, key=rank)
 
 
@@ -113,7 +113,9 @@ def _chosen(effects: Sequence[Effect]) -> set[str]:
     """The tail at the load of which most is known, its mean, and how much load there can be."""
     loads = {e.what: float(at[1]) for e in effects if (at := _TAIL.fullmatch(e.what))}
     known = Counter(e.what for e in effects if e.interval and not numbers.is_wide(e.interval))
-    tail = min(loads, key=lambda what: (-known[what], abs(loads[what] - 100 * TOLD)), default="")
+    tail = min(
+        loads, key=lambda what: (-known[what], abs(loads[what] - 100 * SENTENCE_LOAD)), default=""
+    )
     mean = f"the mean at {tail.partition(' at ')[2]}"
     rates = [e.what for e in effects if not e.is_time and e.interval]
     best = next((what for what in (WITHIN, PEAK) if what in rates), "")

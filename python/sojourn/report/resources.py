@@ -21,9 +21,9 @@ ENDLESS = (SECONDS, PER_S)  # of which there is no most
 EVENTS, GAP = 3, 2  # GAP: between columns of text
 
 
-def heads(found: ResourceUse) -> tuple[str, ...]:
+def heads(use: ResourceUse) -> tuple[str, ...]:
     """The columns of the table: a resource, each side of the crossing, what it can take."""
-    return ("resource", *(f"{HEADS[side.what]}, {load(side)}" for side in found.sides), "of")
+    return ("resource", *(f"{HEADS[side.what]}, {load(side)}" for side in use.sides), "of")
 
 
 def load(side: Side) -> str:
@@ -32,18 +32,18 @@ def load(side: Side) -> str:
     return f"{show.count(rps)}/s"
 
 
-def rows(found: ResourceUse) -> list[tuple[str, ...]]:
+def rows(result: ResourceUse) -> list[tuple[str, ...]]:
     """A line for each resource: median and middle half of the samples on each side."""
     names: dict[str, tuple[str, str]] = {}
-    for side in found.sides:
+    for side in result.sides:
         for use in side.uses:
             most = "" if use.capacity is None else amount(use.capacity, use.unit)
             unknown = "" if use.is_part or BY_NAME[use.name].unit in ENDLESS else "not known"
             names.setdefault(use.name, (use.title, most or unknown))
     return [
-        (title, *(_cell(side, name) for side in found.sides), most)
+        (title, *(_cell(side, name) for side in result.sides), most)
         for name, (title, most) in names.items()
-        if any(one.name == name and one.box.greatest for side in found.sides for one in side.uses)
+        if any(one.name == name and one.box.greatest for side in result.sides for one in side.uses)
     ]
 
 
@@ -52,36 +52,38 @@ def _cell(side: Side, name: str) -> str:
     return use_text(use).replace(" to ", "–") if use else "–"
 
 
-def notes(found: ResourceUse) -> list[str]:
+def notes(result: ResourceUse) -> list[str]:
     """What the numbers rest on, what is not counted, and what to doubt."""
-    said = [
+    texts = [
         f"{HEADS[side.what]}: {side.samples} samples of {side.runs} run{'s' * (side.runs > 1)}"
-        for side in found.sides
+        for side in result.sides
     ]
-    idle = [use.title for use in found.sides[0].uses if not use.box.greatest]
+    idle = [use.title for use in result.sides[0].uses if not use.box.greatest]
     if idle:
-        said.append(f"none at all: {', '.join(idle)}")
-    said += [f"{title} is not counted: {why}" for title, why in found.not_counted]
-    if found.probe_share is not None:
-        usual, most = found.probe_share
-        said.append(f"the sampler used {percent(usual)} of one CPU, {percent(most)} at most")
-    if not found.is_apart:
-        said.append("the sampler had no CPU but the service's: its use is part of the machine's")
-    if found.late:
-        said.append(f"{found.late} of {found.samples} samples came late; theirs are longer means")
-    said += [f"{what}, {often} times" for what, often in found.events[:EVENTS]]
-    return said
+        texts.append(f"none at all: {', '.join(idle)}")
+    texts += [f"{title} is not counted: {why}" for title, why in result.not_counted]
+    if result.probe_share is not None:
+        usual, most = result.probe_share
+        texts.append(f"the sampler used {percent(usual)} of one CPU, {percent(most)} at most")
+    if not result.is_apart:
+        texts.append("the sampler had no CPU but the service's: its use is part of the machine's")
+    if result.late:
+        texts.append(
+            f"{result.late} of {result.samples} samples came late; theirs are longer means"
+        )
+    texts += [f"{what}, {often} times" for what, often in result.events[:EVENTS]]
+    return texts
 
 
 def lines(service: ServiceFinding, width: int) -> Iterator[str]:
     """The sentence and the table as text; where it is narrow, without the middle half."""
-    found = service.resources
-    if found is None or not found.sides:
+    resources = service.resources
+    if resources is None or not resources.sides:
         return
-    yield from textwrap.wrap(found.sentence, width)
-    parts = {use.title for side in found.sides for use in side.uses if use.is_part}
-    heads = ("resource", *(f"{SHORT[side.what]}, {load(side)}" for side in found.sides), "of")
-    table = [heads, *(row for row in rows(found) if row[0] not in parts)]
+    yield from textwrap.wrap(resources.sentence, width)
+    parts = {use.title for side in resources.sides for use in side.uses if use.is_part}
+    heads = ("resource", *(f"{SHORT[side.what]}, {load(side)}" for side in resources.sides), "of")
+    table = [heads, *(row for row in rows(resources) if row[0] not in parts)]
     if sum(_widths(table)) - GAP > width:
         table = [tuple(cell.partition(" (")[0] for cell in line) for line in table]
     wide = _widths(table)

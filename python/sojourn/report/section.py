@@ -63,7 +63,7 @@ class Shown(ABC):  # a question may have nothing of its own to show
             `NAME/FILE`.
         study_template: of its part of the page for the whole study; "" for none.
         study_link: (anchor, words) to that part.
-        leads: where it has something of all services, that is said before any of them.
+        leads: where it has something of all services, that is reported before any of them.
         figures: kinds of figures that are only about it.
         place: in the order of showing, ascending; of one place in the order of asking.
     """
@@ -118,10 +118,10 @@ class Shown(ABC):  # a question may have nothing of its own to show
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """The table as text of at most `width` columns."""
-        found = self.data(service)
-        if found is None:
+        result = self.data(service)
+        if result is None:
             return
-        shown = people.table(found, limit=len(found.rows))
+        shown = people.table(result, limit=len(result.rows))
         lines = [shown.columns, *shown.rows]
         wide = [max(len(line[at]) for line in lines) for at in range(len(shown.columns))]
         for line in lines:

@@ -34,7 +34,7 @@ def time(ns: float | None) -> str:
 
 
 def times(interval: Interval | None) -> str:
-    """An interval of times; the unit is said once where both ends share it.
+    """An interval of times; the unit is reported once where both ends share it.
 
     >>> times(Interval(lo=890_000.0, hi=1_250_000.0)), times(None)
     ('890 µs–1.25 ms', '–')
@@ -124,25 +124,25 @@ def quantile(q: float | None) -> str:
     return "mean" if q is None else f"p{100 * q:.6g}"
 
 
-def estimate(found: Estimate | None) -> str:
+def estimate(result: Estimate | None) -> str:
     """An estimate as a cell: the number, or why there is none."""
-    if found is None:
+    if result is None:
         return "–"
-    if found.value is None:
-        return f"refused: {found.refused}" if found.refused else "refused"
-    return time(found.value)
+    if result.value is None:
+        return f"refused: {result.refused}" if result.refused else "refused"
+    return time(result.value)
 
 
-def with_interval(found: Estimate | None) -> str:
+def with_interval(result: Estimate | None) -> str:
     """An estimate as a cell, with its interval where it has one; a dash where there is no number.
 
     >>> with_interval(None)
     '–'
     """
-    if found is None or found.value is None:
+    if result is None or result.value is None:
         return "–"
-    ends = f" ({times(found.interval)})" if found.interval else ""
-    return f"{time(found.value)}{ends}"
+    ends = f" ({times(result.interval)})" if result.interval else ""
+    return f"{time(result.value)}{ends}"
 
 
 def verdict(what: Verdict) -> str:
@@ -165,7 +165,7 @@ def round_count(number: float) -> str:
     return shown.replace(".0", "") if shown[:-1].endswith(".0") else shown
 
 
-def border(found: Border) -> str:
+def border(result: Border) -> str:
     """How much load fits, as one number.
 
     >>> from sojourn.findings.findings import Border
@@ -178,22 +178,22 @@ def border(found: Border) -> str:
     >>> border(of(0.0, math.inf))
     'unknown'
     """
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    lo, hi = result.interval_rps.lo, result.interval_rps.hi
     if hi <= 0:
         return "no load"
     if lo > 0 and math.isfinite(hi):
-        return f"≈ {round_count(found.estimate_rps)}"
+        return f"≈ {round_count(result.estimate_rps)}"
     if lo > 0:
         return f"at least {round_count(lo)}"
     return f"at most {round_count(hi)}" if math.isfinite(hi) else "unknown"
 
 
-def within(found: Border) -> str:
-    """The interval with its level: `97k–115k, 90 %`; open ends are said in words."""
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
-    level = share(found.level)
+def within(result: Border) -> str:
+    """The interval with its level: `97k–115k, 90 %`; open ends are reported in words."""
+    lo, hi = result.interval_rps.lo, result.interval_rps.hi
+    level = share(result.level)
     if hi <= 0:
-        least = f", down to {round_count(found.curve[0][0])}" if found.curve else ""
+        least = f", down to {round_count(result.curve[0][0])}" if result.curve else ""
         return f"missed at every load tried{least}"
     if lo > 0 and math.isfinite(hi):
         return f"{round_count(lo)}–{round_count(hi)}, {level}"
@@ -202,10 +202,10 @@ def within(found: Border) -> str:
     return f"{level} sure; no load held" if math.isfinite(hi) else "no load decided"
 
 
-def basis(found: Border) -> str:
+def basis(result: Border) -> str:
     """What a border rests on: `36 runs, 82 s`."""
-    runs = f"{found.runs} run{'' if found.runs == 1 else 's'}"
-    return f"{runs}, {found.measured_s:.0f} s"
+    runs = f"{result.runs} run{'' if result.runs == 1 else 's'}"
+    return f"{runs}, {result.measured_s:.0f} s"
 
 
 def listed(names: Sequence[str], most: int) -> str:
@@ -224,7 +224,7 @@ _CODES = re.compile(r" \((?:METHOD |PAPERS )?[MCLP]\d+(?:, [MCLP]\d+)*\)")
 
 
 DIGITS = 3  # shown at most, whatever is known
-SMALL = 3  # leading digit of an uncertainty below which one more digit is told
+SMALL = 3  # leading digit of an uncertainty below which one more digit is reported
 
 
 def known(value: float, half: float | None) -> float:

@@ -13,11 +13,11 @@ def state_line(findings: Findings) -> str:
 
     Commands within it are put between backticks.
     """
-    found = state.of(findings, parts.answers())
-    words = found.text[:1].upper() + found.text[1:]
-    if found.settle is None:
+    result = state.of(findings, parts.answers())
+    words = result.text[:1].upper() + result.text[1:]
+    if result.settle is None:
         return f"{words}."
-    return f"{words}: `{found.settle.command}` ({units.show_s(found.settle.seconds)})"
+    return f"{words}: `{result.settle.command}` ({units.show_s(result.settle.seconds)})"
 
 
 def settle(findings: Findings) -> Settle | None:

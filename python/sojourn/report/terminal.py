@@ -49,8 +49,8 @@ def text(
             next, where the question has a first screen of its own.
     """
     with parts.using(of):
-        found = _text(findings, width, is_whole=is_whole)
-    return _painted(found) if color else found
+        result = _text(findings, width, is_whole=is_whole)
+    return _painted(result) if color else result
 
 
 def whole(findings: Findings, width: int = 80) -> str:
@@ -78,10 +78,10 @@ def _text(findings: Findings, width: int, *, is_whole: bool) -> str:
 
 def _in_words(findings: Findings, width: int) -> Iterator[str]:
     """What questions about all services found, in the words of the analysis."""
-    found = [said for kind in parts.sections() for said in kind.study_head(findings)]
-    if found:
+    results = [message for kind in parts.sections() for message in kind.study_head(findings)]
+    if results:
         yield from ("", "in words ".ljust(width, "="))
-        yield from (line for said in found for line in show.wrapped(said, width))
+        yield from (line for the_text in results for line in show.wrapped(the_text, width))
 
 
 def _below(findings: Findings, width: int) -> Iterator[str]:
@@ -91,18 +91,18 @@ def _below(findings: Findings, width: int) -> Iterator[str]:
     for service in findings.services:
         yield from ("", *_service(service, width))
     for kind in parts.sections():
-        if found := list(kind.study_table(findings, width)):
-            yield from ("", *found)
+        if results := list(kind.study_table(findings, width)):
+            yield from ("", *results)
 
 
 def _head(findings: Findings, opening: openings.Opening, width: int) -> Iterator[str]:
-    """The first screen; what has no opening of its own is said in the words of the analysis."""
+    """The first screen; what has no opening of its own is reported in the words of the analysis."""
     if opening.has_tiles:
         yield from _plainly(findings, opening.text, width)
         return
     yield opening.headline
-    for said in opening.sentences:
-        yield from show.wrapped(said, width)
+    for message in opening.sentences:
+        yield from show.wrapped(message, width)
     yield from show.wrapped(state.state_line(findings).replace("`", ""), width)
     yield ""
     yield from opening.text
@@ -112,15 +112,15 @@ def _plainly(findings: Findings, lines: Sequence[str], width: int) -> Iterator[s
     first = [kind for kind in parts.sections() if kind.leads and findings.services]
     for kind in first:
         yield from (
-            part for said in kind.study_head(findings) for part in textwrap.wrap(said, width)
+            part for line in kind.study_head(findings) for part in textwrap.wrap(line, width)
         )
     yield from lines
     if not findings.services:
         yield from textwrap.wrap(findings.answer, width)
     else:
         for kind in (kind for kind in parts.sections() if kind not in first):
-            for said in kind.study_head(findings):
-                yield from textwrap.wrap(said, width)
+            for message in kind.study_head(findings):
+                yield from textwrap.wrap(message, width)
     if len(findings.services) != 1 or findings.sections:
         yield f"all together: {show.verdict(findings.verdict)}"
     yield from show.wrapped(state.state_line(findings).replace("`", ""), width)
@@ -149,23 +149,23 @@ def _service(service: ServiceFinding, width: int) -> Iterator[str]:
 
 def _doubted(findings: Findings, width: int) -> Iterator[str]:
     """Everything that speaks against the numbers above, in one place."""
-    said = [line for lost in people.lost(findings.points) for line in _item(lost, width)]
+    texts = [line for lost in people.lost(findings.points) for line in _item(lost, width)]
     shared = doubts.of_services(findings) if findings.factors else ()
     known = {one.what for one in shared}
     reasons = [one for one in doubts.reasons(findings) if doubts.title(one) not in known]
-    said += [*_judged(reasons, width), *_doubts(shared, width)]
+    texts += [*_judged(reasons, width), *_doubts(shared, width)]
     for service in findings.services if not findings.factors else ():
         own = people.doubts(service, has_runs=not findings.points)
-        said += _doubts(own, width, of=f"{service.service}: ")
+        texts += _doubts(own, width, of=f"{service.service}: ")
     for kind in parts.sections():
-        said += _doubts(kind.study_doubts(findings), width)
-    said += [
-        line for what, mend in findings.noise for line in _item(f"this host: {what}; {mend}", width)
+        texts += _doubts(kind.study_doubts(findings), width)
+    texts += [
+        line for what, fix in findings.noise for line in _item(f"this host: {what}; {fix}", width)
     ]
-    if said:
+    if texts:
         yield ""
         yield "to doubt ".ljust(width, "=")
-        yield from said
+        yield from texts
 
 
 def _judged(reasons: Sequence[str], width: int) -> Iterator[str]:
@@ -176,8 +176,8 @@ def _judged(reasons: Sequence[str], width: int) -> Iterator[str]:
         yield f"- and {len(reasons) - REASONS} more reasons"
 
 
-def _doubts(found: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:
-    for doubt in found:
+def _doubts(results: Sequence[people.Doubt], width: int, *, of: str = "") -> Iterator[str]:
+    for doubt in results:
         often = f", {doubt.times} times" if doubt.times > 1 else ""
         detail = f": {doubt.detail}" if doubt.detail else ""
         yield from _item(f"{of}{doubt.what} at {doubt.where}{often}{detail}", width)

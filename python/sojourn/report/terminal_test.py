@@ -18,13 +18,13 @@ def test_the_text_is_as_it_was_reviewed() -> None:
 @pytest.mark.parametrize("case", testing.degenerate())
 @pytest.mark.parametrize("width", [80, 100])
 def test_it_fits(case: str, width: int) -> None:
-    found = testing.degenerate()[case]
-    lines = text(found, parts(), width).splitlines()
+    result = testing.degenerate()[case]
+    lines = text(result, parts(), width).splitlines()
     assert max(len(line) for line in lines) <= width
     words = re.sub(r"\s+", " ", " ".join(lines))
-    for service in found.services:
+    for service in result.services:
         assert re.sub(r"\s+", " ", tiles.of_service(service).line) in words
-    assert found.services or found.answer in words
+    assert result.services or result.answer in words
 
 
 def test_colour_adds_nothing_but_colour() -> None:
@@ -55,25 +55,25 @@ def test_the_plot_shows_bound_runs_and_what_is_not_believed() -> None:
 def test_a_borderline_load_shows_its_probability_where_the_verdict_would_be(reason: str) -> None:
     base = testing.memcached()
     point = replace(base.points[7], verdict=Verdict.UNKNOWN, reasons=(reason,))
-    found = replace(testing.findings(), services=(replace(base, points=(point,)),))
-    lines = text(found, parts()).splitlines()
+    result = replace(testing.findings(), services=(replace(base, points=(point,)),))
+    lines = text(result, parts()).splitlines()
     assert any(line.startswith("  80 %") and line.endswith("? P 0.62") for line in lines)
     assert any("probability that this load meets the target" in line for line in lines)
     assert "P = 0.62" in people.remark(point)
     assert people.chance(base.points[7]) == ""
 
 
-def test_where_others_had_the_servers_cpus_both_readings_are_said() -> None:
+def test_where_others_had_the_servers_cpus_both_readings_are_reported() -> None:
     base = testing.memcached()
     assert people.undisturbed(base) == ""
     apart = replace(next(e for e in base.points[3].quantiles if e.q == 0.99), value=5e4)
     disturbed = replace(base.points[3], undisturbed=apart, disturbed_share=0.28)
-    found = replace(base, points=(*base.points[:3], disturbed, *base.points[4:]))
-    said = people.undisturbed(found)
-    assert "40 % load" in said
-    assert "and 50.0 µs (28 % of requests disturbed)" in said
-    whole = text(replace(testing.findings(), services=(found,)), parts())
-    assert " ".join(said.split()) in " ".join(whole.split())
+    result = replace(base, points=(*base.points[:3], disturbed, *base.points[4:]))
+    message = people.undisturbed(result)
+    assert "40 % load" in message
+    assert "and 50.0 µs (28 % of requests disturbed)" in message
+    whole = text(replace(testing.findings(), services=(result,)), parts())
+    assert " ".join(message.split()) in " ".join(whole.split())
 
 
 def test_a_load_without_its_tail_is_an_arrow_upwards_in_the_plot() -> None:

@@ -31,7 +31,7 @@ def lines(service: ServiceFinding, width: int) -> Iterator[str]:
         yield from textwrap.wrap(note, width, initial_indent="  ", subsequent_indent="  ")
 
 
-def bar(found: Bar, columns: int = BAR) -> str:
+def bar(result: Bar, columns: int = BAR) -> str:
     """The interval on the load axis; an open end is drawn as an arrow.
 
     >>> of = dict(end="", is_open_low=False, is_open_high=False)
@@ -43,13 +43,13 @@ def bar(found: Bar, columns: int = BAR) -> str:
     '------------------->'
     """
     last = columns - 1
-    lo, hi, at = (round(last * share) for share in (found.lo, found.hi, found.at))
+    lo, hi, at = (round(last * share) for share in (result.lo, result.hi, result.at))
     cells = ["-"] * columns
     cells[lo : hi + 1] = "=" * (hi - lo + 1)
     cells[hi] = "]"
-    cells[lo] = "<" if found.is_open_low else "["
-    if found.is_open_high:
+    cells[lo] = "<" if result.is_open_low else "["
+    if result.is_open_high:
         cells[hi] = ">"
-    if not (found.is_open_low or found.is_open_high):
+    if not (result.is_open_low or result.is_open_high):
         cells[at] = "|"
     return "".join(cells)

@@ -145,8 +145,8 @@ def null() -> ServiceFinding:
 def checked(rows: tuple[Any, ...]) -> Section:
     """These rows as the section of a study."""
     kind = testing_questions.section_type("check", "Checks")
-    found: Section = kind(rows=rows, verdict=worst([row.verdict for row in rows]))
-    return found
+    section: Section = kind(rows=rows, verdict=worst([row.verdict for row in rows]))
+    return section
 
 
 def checks() -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ def border(estimate: float, lo: float, hi: float, *, max_rps: float = 52_300.0) 
     )
 
 
-def max_load(found: Border | None, *, verdict: Verdict = Verdict.HOLDS) -> MaxLoad:
+def max_load(result: Border | None, *, verdict: Verdict = Verdict.HOLDS) -> MaxLoad:
     """A search that came to this border."""
     return MaxLoad(
         verdict=verdict,
@@ -49,7 +49,7 @@ def max_load(found: Border | None, *, verdict: Verdict = Verdict.HOLDS) -> MaxLo
             (37_100.0, "fail"),
         ),
         wall_s=58.0,
-        border=found,
+        border=result,
         shield="priority",
         stall_s=27.0,
     )
@@ -62,12 +62,12 @@ def narrow() -> MaxLoad:
 
 def wide(max_rps: float) -> MaxLoad:
     """Both ends known and far apart: unknown in name, numbers all the same."""
-    found = max_load(
+    result = max_load(
         border(0.7 * max_rps, 0.4 * max_rps, 0.9 * max_rps, max_rps=max_rps),
         verdict=Verdict.UNKNOWN,
     )
     why = "wide interval: 150 effective requests near the border, 200 are needed (M28)"
-    return replace(found, reasons=(why,), settle=SETTLE)
+    return replace(result, reasons=(why,), settle=SETTLE)
 
 
 def scheduled() -> MaxLoad:
@@ -87,10 +87,10 @@ def scheduled() -> MaxLoad:
 def variants(base: Findings, service: ServiceFinding) -> dict[str, Findings]:
     """The same service with each shape of answer, by name."""
 
-    def having(found: MaxLoad, verdict: Verdict = Verdict.HOLDS) -> Findings:
+    def having(result: MaxLoad, verdict: Verdict = Verdict.HOLDS) -> Findings:
         return replace(
             base,
-            services=(replace(service.having("max_load", found), verdict=verdict),),
+            services=(replace(service.having("max_load", result), verdict=verdict),),
             sections={},
             verdict=verdict,
         )

@@ -1,4 +1,4 @@
-"""The first thing that is said of a service: its number, how sure, and what would settle it.
+"""The first thing that is reported about a service: its number, how sure, and what would settle it.
 
 Page and terminal show the same tiles; nothing here is computed but places on a bar.
 """
@@ -22,7 +22,7 @@ class Tile:
         number, unit: the answer; `unknown` without a unit if there is none.
         said: how sure it is and what it rests on, or what the number is.
         target: the QoS target; "" without one.
-        why: what stands in the way, for an answer that is no narrow interval.
+        why: what is in the way, for an answer that is no narrow interval.
         notes: what else belongs to the answer: the machine's share in it.
     """
 
@@ -46,7 +46,7 @@ class Tile:
 
 def of_service(service: ServiceFinding) -> Tile:
     """The tile of a service, with or without a target."""
-    found = _number(service)
+    count = _number(service)
     reasons = [reason for kind in parts.sections() for reason in kind.reasons(service)] + [
         *service.reasons
     ]
@@ -54,9 +54,9 @@ def of_service(service: ServiceFinding) -> Tile:
     return Tile(
         service=service.service,
         verdict=service.verdict,
-        number=found.number,
-        unit=found.unit,
-        said=found.said,
+        number=count.number,
+        unit=count.unit,
+        said=count.said,
         target=target(service),
         bar=next(filter(None, (kind.bar(service) for kind in parts.sections())), None),
         why=show.uncoded(reasons[0]) if is_open else "",  # without the code of its rule
@@ -77,8 +77,8 @@ def short(service: ServiceFinding) -> str:
 
 
 def _number(service: ServiceFinding) -> Number:
-    found = (kind.number(service) for kind in parts.sections())
-    return next(filter(None, found), Number(number="unknown", short="unknown"))
+    results = (kind.number(service) for kind in parts.sections())
+    return next(filter(None, results), Number(number="unknown", short="unknown"))
 
 
 def settles(settle: Settle) -> str:

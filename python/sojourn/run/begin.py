@@ -113,7 +113,7 @@ def _find(live: RunningService, service: Running) -> None:
     live.notes += (("processes", text),)
     if isinstance(live.process, Foreign) and live.process.idle:
         held = (proc.stat(pid) for pid in live.process.idle)
-        named = ", ".join(f"{in_line(found.name)} ({found.pid})" for found in held if found)
+        named = ", ".join(f"{in_line(result.name)} ({result.pid})" for result in held if result)
         live.notes += (("socket", f"held by {named} as well, who accepted no connection"),)
 
 
@@ -146,11 +146,11 @@ def _address(live: RunningService, wanted: int) -> Address:
     ports = needs(live.service).ports
     more = range(1, ports)
     for _ in range(PORT_TRIES):
-        found = live.place.address(wanted)
-        if found.port + ports <= PORTS and all(
-            live.place.is_free(found.port + nth) for nth in more
+        address = live.place.address(wanted)
+        if address.port + ports <= PORTS and all(
+            live.place.is_free(address.port + nth) for nth in more
         ):
-            return found
+            return address
     raise HostFault(
         f"{live.label} wants {ports} consecutive free ports, and there were none in "
         f"{PORT_TRIES} places",
@@ -256,7 +256,7 @@ def _turn(live: RunningService, journal: Journal) -> None:
             live.knobs[name].apply(live.levels[name])  # real-time threads before their policy
             let_know(live, name, live.offered)
     for name in live.levels:
-        live.knobs[name].felt()
+        live.knobs[name].verify()
 
 
 def let_know(live: RunningService, name: str, offered: Mapping[str, Offered]) -> None:

@@ -14,10 +14,10 @@ from sojourn.run.begin import let_know
 
 
 def test_a_level_that_is_refused_beside_others_is_a_fault_of_the_point() -> None:
-    told = []
+    reports = []
 
     def among(label: str, offered: Mapping[str, Offered]) -> None:
-        told.append((label, offered))
+        reports.append((label, offered))
         if len(offered) > 1:
             raise HostFault("the kernel refuses 95 %", at="a.rt_quota", fix="ask for less")
 
@@ -27,4 +27,4 @@ def test_a_level_that_is_refused_beside_others_is_a_fault_of_the_point() -> None
     with pytest.raises(RunFault, match="refuses 95") as caught:
         let_know(live, "rt_quota", both)
     assert (caught.value.at, caught.value.fix) == ("a.rt_quota", "ask for less")
-    assert told == [("a", {}), ("a", both)]
+    assert reports == [("a", {}), ("a", both)]

@@ -39,9 +39,9 @@ class Load:
 
     Attributes:
         job: the generator's.
-        n: from how many processes; 1: as it is, 0: to nobody (see `actors.clients`).
+        n: from how many processes; 1: as it is, 0: to no one (see `actors.clients`).
         files: where its result goes.
-        probe: who asks for a part of it, where it can be parted; None: nobody.
+        probe: who asks for a part of it, where it can be parted; None: no one.
     """
 
     job: Job
@@ -76,7 +76,7 @@ def together(
 
     Raises:
         SpecFault: a job is refused, or cannot be shared.
-        RunFault: a process failed, or `watcher` said so.
+        RunFault: a process failed, or `watcher` reported so.
     """
     parts = [load.parts() for load in loads]
     flat = [part for own, probes in parts for part in (*own, *probes)]
@@ -90,12 +90,12 @@ def together(
         jobs = turns.taken([job for job, _ in flat], Path(folder, "turns"))
         flat = [(job, own) for job, (_, own) in zip(jobs, flat, strict=True)]
         results = iter(_at_one_instant(flat, ledger, watcher, owners))
-    found = []
+    outcome = []
     for load, (own, probes) in zip(loads, parts, strict=True):
-        found.append(_merged(load, own, [next(results) for _ in own]))
+        outcome.append(_merged(load, own, [next(results) for _ in own]))
         for _ in probes:
             next(results)  # it is in its file
-    return found
+    return outcome
 
 
 def _merged(

@@ -24,12 +24,12 @@ class Clocks:
     def seen(self) -> dict[str, Any]:
         """Keys of `host.json`, s: none where all clocks went on together."""
         slept_s, set_s = (now - then for now, then in zip(_apart(), self._before, strict=True))
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         if slept_s > SLEPT_S_MIN:
-            found["suspended_s"] = round(slept_s, 3)
+            results["suspended_s"] = round(slept_s, 3)
         if abs(set_s - slept_s) > SET_S_MIN:
-            found["clock_set_s"] = round(set_s - slept_s, 3)
-        return found
+            results["clock_set_s"] = round(set_s - slept_s, 3)
+        return results
 
 
 def _apart() -> tuple[float, float]:

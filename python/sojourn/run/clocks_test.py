@@ -37,7 +37,7 @@ def _clocks(monkeypatch: pytest.MonkeyPatch) -> Set:
         ((10.0, 70.0, 10.0), {"suspended_s": 60.0, "clock_set_s": -60.0}),
     ],
 )
-def test_what_became_of_the_clocks_is_told(
+def test_what_became_of_the_clocks_is_reported(
     clocks: Set, went: tuple[float, float, float], seen: dict[str, float]
 ) -> None:
     watched = Clocks()

@@ -50,9 +50,9 @@ class Target:
 def targets(study: Study) -> tuple[Target, ...]:
     """The servers that a study names, under all levels of its factors; each once.
 
-    Names are looked up; nobody else is asked.
+    Names are looked up; no one else is asked.
     """
-    found: dict[tuple[str, bool], Target] = {}
+    results: dict[tuple[str, bool], Target] = {}
     for spec in _services(study):
         of = kind(spec.kind)
         if "target" not in {param.name for param in of.params}:
@@ -65,14 +65,14 @@ def targets(study: Study) -> tuple[Target, ...]:
         except SpecFault:
             continue  # refused where it is settled, with its line
         key = at.url, of.is_foreign
-        if key not in found:
+        if key not in results:
             is_here = asked.is_here(at)
-            found[key] = Target(where=at, is_foreign=of.is_foreign, is_here=is_here)
-    return tuple(found.values())
+            results[key] = Target(where=at, is_foreign=of.is_foreign, is_here=is_here)
+    return tuple(results.values())
 
 
 def refuse_others(study: Study, *, is_agreed: bool) -> None:
-    """Refuse to load another machine where nobody at the keyboard has agreed.
+    """Refuse to load another machine where no one at the keyboard has agreed.
 
     Raises:
         SpecFault: it names one, and there is no consent.
@@ -105,8 +105,8 @@ def _of_study(study: Study, questions: Questions) -> Iterator[tuple[str, str]]:
         for question in questions.values():
             for text in question.stops(spec):
                 yield STOP, f"{text}, half of the time, by SIGSTOP ({question.name}.consent = true)"
-        theirs = (name for one in questions.values() for name in one.neighbours(under, spec))
-        every = dict.fromkeys((under.neighbour, *theirs))
+        others = (name for one in questions.values() for name in one.neighbours(under, spec))
+        every = dict.fromkeys((under.neighbour, *others))
         yield from ((START, f"neighbour {text}") for text in every if text != NONE)
         if under.manager != NONE:
             yield CHANGE, f"what the manager {under.manager} turns while load runs"
@@ -152,8 +152,8 @@ def _of_targets(study: Study) -> Iterator[tuple[str, str]]:
     )
     for target in targets(study):
         if target.is_foreign or not target.is_here:
-            whose = "this machine" if target.is_here else "another machine"
-            yield LOAD, f"{target.text}, {whose}, {most}"
+            owner = "this machine" if target.is_here else "another machine"
+            yield LOAD, f"{target.text}, {owner}, {most}"
 
 
 def _is_limited(study: Study) -> bool:

@@ -1,4 +1,4 @@
-"""What a study will do, said before it does it; and whom it may not load unasked."""
+"""What a study will do, reported before it does it; and whom it may not load unasked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_no_study_of_the_lab_needs_any() -> None:
         assert not run.targets(asked), name
 
 
-def test_all_that_it_does_is_said(tmp_path: Path) -> None:
+def test_all_that_it_does_is_reported(tmp_path: Path) -> None:
     (tmp_path / "tok").touch()
     text = """
 neighbour = "spin:server"
@@ -98,7 +98,7 @@ blame = { rate = "1k", suspects = "name:xz", consent = true }
 kind = "memcached"
 measure = ["sweep"]
 """
-    said = "\n".join(run.effects(study(tmp_path / "own.toml", text), PLANS))
+    message = "\n".join(run.effects(study(tmp_path / "own.toml", text), PLANS))
     for line in (
         f"start  sh -c 'rm -rf x' {{port}} with A=1, as {consent._me()}",
         "start  memcached",
@@ -110,9 +110,9 @@ measure = ["sweep"]
         "read   the variable NAME",
         "load   http://127.0.0.1:1/, this machine, as far as it goes",
     ):
-        assert line in said, said
+        assert line in message, message
 
 
-def test_rates_that_are_all_that_is_offered_are_said(tmp_path: Path) -> None:
+def test_rates_that_are_all_that_is_offered_are_reported(tmp_path: Path) -> None:
     text = '[run]\nrates = ["100", "2k"]\n' + external("http://127.0.0.1:1/")
     assert "2k requests/s at most" in str(run.effects(study(tmp_path / "own.toml", text), PLANS))

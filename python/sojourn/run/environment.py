@@ -20,13 +20,13 @@ def of(job: Mapping[str, Any]) -> dict[str, str]:
     those variables that the job names as the places of its secrets. The generator runs in a folder
     of the record, with a small environment.
     """
-    found = {}
+    results = {}
     if named := os.environ.get(ISSUERS):
-        found[ISSUERS] = os.path.abspath(named)  # noqa: PTH100  # a text for another program
+        results[ISSUERS] = os.path.abspath(named)  # noqa: PTH100  # a text for another program
     if named := os.environ.get(FOLDERS):
-        found[FOLDERS] = os.pathsep.join(map(os.path.abspath, named.split(os.pathsep)))
+        results[FOLDERS] = os.pathsep.join(map(os.path.abspath, named.split(os.pathsep)))
     secrets = {name: os.environ[name] for name in files.variables(job) if name in os.environ}
-    return {**secrets, **found}
+    return {**secrets, **results}
 
 
 def issuers() -> Iterator[Path]:

@@ -60,7 +60,7 @@ class _Watcher(Watcher):
         return self._live.label
 
     def heard(self, label: str, line: Mapping[str, Any]) -> None:
-        """What the clients of one service said last, for the manager."""
+        """What the clients of one service reported last, for the manager."""
         self._scene.heard(label, line)
 
     @property
@@ -269,7 +269,7 @@ def job(
 
 
 def _probe(study: Study, point: Point, live: RunningService) -> Probe | None:
-    """Who asks beside the load at a point of a curve; nobody beside other points (M5)."""
+    """Who asks beside the load at a point of a curve; no one beside other points (M5)."""
     return probe_of(study.probe, live.placement) if point.phase == Phase.SWEEP else None
 
 

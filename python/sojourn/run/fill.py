@@ -40,7 +40,7 @@ def preload(live: RunningService, journal: Journal, folder: Path, client: Mappin
 
 
 def _brief(duration: str) -> dict[str, Any]:
-    """A run whose numbers nobody reads."""
+    """A run whose numbers no one reads."""
     return {"duration": duration, "warmup": "0s", "raw": "", "hlog": "", "probe_rate": 0.0}
 
 

@@ -27,15 +27,15 @@ from sojourn.host.tree import cpu_list
 from sojourn.places import process
 from sojourn.places.process import Ended, Ledger, Process
 from sojourn.run import environment, signals, unprivileged
-from sojourn.run.heard import Pipe, summed
+from sojourn.run.generator_output import Pipe, summed
 from sojourn.run.unprivileged import Run
 from sojourn.run.watch import Deadline
 
 PROGRAM = "sojourn-load"
 JOB_SCHEMA = "sojourn.load.job/1"
 VALID = (Exit.OK, Exit.VIOLATED, Exit.UNKNOWN)
-SAID = re.compile(r"error: (.*)\n\s*at: (.*)\n\s*fix: (.*)")  # a fault's three parts
-LINE_S = 5.0  # between two lines of progress, where nobody decides by them
+FAULT = re.compile(r"error: (.*)\n\s*at: (.*)\n\s*fix: (.*)")  # a fault's three parts
+LINE_S = 5.0  # between two lines of progress, where no one decides by them
 CHECK_S_MAX = 10.0
 END_S_MAX = 15.0  # from ^C to the written result, on top of the drain
 SLACK_S = 30.0  # for drawing the plan, opening connections and computing the result
@@ -45,7 +45,7 @@ PRELOAD_RPS_MIN = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Where a run is kept."""
+    """Where a run is stored."""
 
     job: Path
     result: Path
@@ -77,7 +77,7 @@ class Watcher:
         """Look at what happened; raises if the run cannot go on."""
 
     def of_load(self, nth: int, line: Mapping[str, Any]) -> None:
-        """What the generators of one of several loads said last, summed up; before `second`."""
+        """What the generators of one of several loads reported last, summed up; before `second`."""
 
     def groups(self, nth: int) -> Sequence[Path]:
         """Folders of control groups in which a generator of one of several loads is to start."""
@@ -101,7 +101,7 @@ def run(
 
     Raises:
         SpecFault: it refuses the job.
-        RunFault: it failed, or `watcher` said so. What was measured until then is in the result
+        RunFault: it failed, or `watcher` reported so. What was measured until then is in the result
             file all the same.
     """
     return together([(job, files)], ledger, watcher)[0]
@@ -115,7 +115,7 @@ def together(
 ) -> list[Mapping[str, Any]]:
     """Run several generators at once; where one fails, all are ended.
 
-    The first is the one whose seconds are shown, with what the others said last added to them.
+    The first is the one whose seconds are shown, with what the others reported last added to them.
 
     Args:
         parts: job and files of each.
@@ -165,7 +165,7 @@ def _start(
             ],
             cwd=how.folder,
             user=how.user,
-            keeps=unprivileged.KEPT,
+            keeps=unprivileged.CAPABILITIES,
             ledger=ledger,
             log=files.log,
             stdin=files.job,
@@ -216,10 +216,10 @@ def check(job: Mapping[str, Any], *, at: str) -> None:
     if ended.returncode == Exit.OK:
         return
     kind = SpecFault if ended.returncode == Exit.USAGE else RunFault
-    said = SAID.search(ended.stderr)
-    if said is None:
+    match = FAULT.search(ended.stderr)
+    if match is None:
         raise kind(f"{PROGRAM} refuses the job: {ended.stderr.strip()}", at=at, fix=str(job))
-    what, key, fix = said.groups()
+    what, key, fix = match.groups()
     raise kind(f"{PROGRAM}: {what}", at=f"{at}, {key}", fix=fix)
 
 
@@ -244,8 +244,8 @@ def _drain_s(job: Mapping[str, Any]) -> float:
     """How long replies are waited for at the end: what the job says, or as `auto` means it."""
     if job.get("drain", "auto") != "auto":
         return _seconds(job, "drain", "auto")
-    is_given = job.get("timeout", "auto") != "auto"
-    return max(2.0, _seconds(job, "timeout", "auto")) if is_given else 2.0
+    is_set = job.get("timeout", "auto") != "auto"
+    return max(2.0, _seconds(job, "timeout", "auto")) if is_set else 2.0
 
 
 def _seconds(job: Mapping[str, Any], key: str, default: str) -> float:
@@ -262,7 +262,7 @@ class _Started:
     def __init__(self, job: Mapping[str, Any], files: Files, generator: Process, how: Run) -> None:
         self.job, self.files, self.generator, self._how = job, files, generator, how
         self._ended: Ended | None = None
-        self._said: Pipe | None = None
+        self._texts: Pipe | None = None
 
     @property
     def ended(self) -> Ended:
@@ -288,12 +288,12 @@ class _Started:
 
     def hear(self, ready: Collection[int], second: Callable[[Mapping[str, Any]], None]) -> None:
         """Read what it says and whether it has ended; hand on its seconds, log all else."""
-        self._said = said = self._said or Pipe(self.pipe, second, self._log)
-        if said.number in ready:
-            said.read()
+        self._texts = result = self._texts or Pipe(self.pipe, second, self._log)
+        if result.number in ready:
+            result.read()
         ended = self.generator.poll()
         if ended is not None:
-            said.drain()
+            result.drain()
             self._ended = ended
 
     def _log(self, line: bytes) -> None:
@@ -322,8 +322,8 @@ def _follow(
 
     def hand_on(nth: int, line: Mapping[str, Any]) -> None:
         last[nth] = line
-        mine = [one for other, one in last.items() if owners[other] == owners[nth]]
-        watcher.of_load(owners[nth], summed(mine))
+        own = [one for other, one in last.items() if owners[other] == owners[nth]]
+        watcher.of_load(owners[nth], summed(own))
         if nth == 0:
             watcher.second(summed(list(last.values())))
 
@@ -365,10 +365,10 @@ def _result(ended: Ended, files: Files) -> Mapping[str, Any]:
 def _fault(ended: Ended, files: Files) -> Fault:
     """What the generator says of its failure, in its own three parts."""
     words = process.last_words(files.log, lines=50).replace(" | ", "\n")
-    said = SAID.search(words)
+    match = FAULT.search(words)
     kind = SpecFault if ended.status == Exit.USAGE else RunFault
-    if said and ended.status > 0:
-        what, at, fix = said.groups()
+    if match and ended.status > 0:
+        what, at, fix = match.groups()
         return kind(f"{PROGRAM}: {what}", at=f"{at} ({files.job})", fix=fix)
     return kind(
         f"{PROGRAM} {ended.text}",

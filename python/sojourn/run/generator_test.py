@@ -18,7 +18,7 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import RunFault, SpecFault
-from sojourn.run import clients, generator, heard
+from sojourn.run import clients, generator, generator_output
 from sojourn.run.clients import Load
 from sojourn.run.generator import Files, Watcher, length_s_max
 
@@ -81,8 +81,8 @@ def run(tmp_path: Path, watcher: Watcher | None = None, **job: object) -> Mappin
 def test_a_result_is_read_whatever_its_verdict(fake: Fake, tmp_path: Path, status: int) -> None:
     fake(f"json.dump({{'rate': job['rate']}}, open(result, 'w')); sys.exit({status})")
     assert run(tmp_path) == {"rate": "1000"}
-    kept = json.loads((tmp_path / "load.job.json").read_text())
-    assert (kept["schema"], kept["pooled"]) == ("sojourn.load.job/1", True)
+    table = json.loads((tmp_path / "load.job.json").read_text())
+    assert (table["schema"], table["pooled"]) == ("sojourn.load.job/1", True)
 
 
 def test_it_may_run_on_its_own_cpus_where_the_lab_keeps_itself_to_others(
@@ -132,7 +132,7 @@ if os.fork() == 0:
     began = time.monotonic()
     run(tmp_path, seen)
     assert seen.lines == [{"done_rps": 7}]
-    assert (tmp_path / "load.log").stat().st_size <= heard.WORDS_BYTES
+    assert (tmp_path / "load.log").stat().st_size <= generator_output.WORDS_BYTES
     assert time.monotonic() - began < generator.SLACK_S
 
 
@@ -152,11 +152,11 @@ def test_lines_come_as_often_as_whoever_watches_must_know(fake: Fake, tmp_path: 
 
 
 def test_the_lab_sleeps_while_load_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is woken by the generator's lines and its end, and nobody polls: counted by returns."""
+    """It is woken by the generator's lines and its end, and no one polls: counted by returns."""
     returned: list[int] = []
 
-    def waits(*given: Any) -> Any:
-        got = select.select(*given)
+    def waits(*inputs: Any) -> Any:
+        got = select.select(*inputs)
         returned.append(threading.active_count())
         return got
 
@@ -189,7 +189,7 @@ def test_those_that_offer_one_load_are_summed_up_by_themselves(fake: Fake, tmp_p
     assert {nth: line["done_rps"] for nth, line in loads.last.items()} == {0: 1010.0, 1: 1.0}
 
 
-def test_services_at_once_are_told_apart(fake: Fake, tmp_path: Path) -> None:
+def test_services_at_once_are_distinguished(fake: Fake, tmp_path: Path) -> None:
     fake(SAYING)
     asked = [
         Load({**JOB, "rate": rate}, 1, Files.named(tmp_path, f"load.{rate}"))
@@ -213,7 +213,7 @@ sys.exit(2)
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "text"),
     [
         ("os.kill(os.getpid(), signal.SIGABRT)", "was killed by SIGABRT"),
         ("sys.exit(101)", "ended with exit status 101"),
@@ -222,10 +222,10 @@ sys.exit(2)
     ],
 )
 def test_a_generator_that_fails_is_a_run_fault(
-    fake: Fake, tmp_path: Path, script: str, said: str
+    fake: Fake, tmp_path: Path, script: str, text: str
 ) -> None:
     fake(script)
-    with pytest.raises(RunFault, match=said):
+    with pytest.raises(RunFault, match=text):
         run(tmp_path)
 
 

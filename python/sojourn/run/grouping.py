@@ -6,7 +6,7 @@
     nested   service and client in one, each neighbour in one of its own
 
 A service is put into its group once, when its life begins; clients and neighbours start in theirs.
-What is in force is read back of every party and kept with the run. "own" is what a run has where
+What is in force is read back of every party and stored with the run. "own" is what a run has where
 nothing else is asked for: if the machine refuses, the run goes on by session and says so.
 """
 
@@ -66,7 +66,7 @@ def check(study: Study, facts: Facts, *, is_varied: bool) -> None:
         raise HostFault(
             f"groups = {study.groups} is not possible here: {lack.missing} is missing",
             at="groups",
-            fix=f'{lack.mend}; or give groups = "session"',
+            fix=f'{lack.fix}; or give groups = "session"',
         )
 
 
@@ -76,8 +76,8 @@ def begin(live: RunningService) -> None:
     assert on is not None  # noqa: S101  # its knobs are about to be turned
     if live.groups == SESSION:
         return
-    mine, labs = (grouping.read(on.tree, pid) for pid in (on.leader, None))
-    if mine.cgroup != labs.cgroup:
+    own, labs = (grouping.read(on.tree, pid) for pid in (on.leader, None))
+    if own.cgroup != labs.cgroup:
         return  # its place gave it one, as a container has
     if _has_budgets(on.tree) and _is_of_real_time(live):
         live.ungrouped = _OF_REAL_TIME
@@ -92,14 +92,14 @@ def begin(live: RunningService) -> None:
 def facts(live: RunningService) -> dict[str, Any]:
     """How a service is grouped now, as `service.json` has it."""
     pid = live.process.pid if live.process else None
-    found = grouping.read(Tree(), pid).as_json() if pid else {}
+    result = grouping.read(Tree(), pid).as_json() if pid else {}
     why = live.ungrouped
     if isinstance(live.process, Foreign) and live.groups != SESSION:
         why = "it runs already, and stays where it is"
-    return {"asked": live.groups, **found, "refused": why}
+    return {"asked": live.groups, **result, "refused": why}
 
 
-def said(grouped: Mapping[str, Any]) -> str:
+def grouping_text(grouped: Mapping[str, Any]) -> str:
     """The same in a line, for people."""
     asked, by, why = grouped["asked"], grouped.get("by"), grouped["refused"]
     if by is None:
@@ -121,8 +121,8 @@ def _is_of_real_time(live: RunningService) -> bool:
 
 
 def _has_budgets(tree: Tree) -> bool:
-    found = groups.find(tree, CONTROLLER)
-    return found is not None and tree.exists(f"{found.mount}/{BUDGET}")
+    result = groups.find(tree, CONTROLLER)
+    return result is not None and tree.exists(f"{result.mount}/{BUDGET}")
 
 
 class Companions:
@@ -158,9 +158,9 @@ class Companions:
         Returns:
             How every party is grouped now, as `host.json` has it.
         """
-        found = grouping.of(self._tree, *started.grouped, started.pid).as_json()
+        result = grouping.of(self._tree, *started.grouped, started.pid).as_json()
         why = self._refused.get(party, "")
-        self._seen[party] = {**found, **({"refused": why} if why else {})}
+        self._seen[party] = {**result, **({"refused": why} if why else {})}
         return {"asked": self._how, **self._seen}
 
     def _group(self, party: str, services: Group | None) -> Group | None:

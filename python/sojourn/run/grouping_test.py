@@ -85,20 +85,20 @@ def test_each_party_is_where_it_was_asked_to_be_and_nothing_is_left(
     client, first, second = (start(beside.place(p, live)) for p in (CLIENT, NEIGHBOUR, NEIGHBOUR))
     beside.admit(CLIENT, client)
     beside.admit(NEIGHBOUR, first)
-    told = beside.admit(NEIGHBOUR, second)
+    report = beside.admit(NEIGHBOUR, second)
     at = {pid: group(pid) for pid in (live.turned.leader, client.pid, first.pid, second.pid)}
-    mine, its, theirs = at[live.turned.leader], at[client.pid], at[first.pid]
-    assert at[second.pid] == theirs, "one neighbour is one party"
-    apart = {OWN: {mine, its, theirs}, NESTED: {mine, theirs}, SHARED: {mine}}.get(how, {group()})
+    own, its, others = at[live.turned.leader], at[client.pid], at[first.pid]
+    assert at[second.pid] == others, "one neighbour is one party"
+    apart = {OWN: {own, its, others}, NESTED: {own, others}, SHARED: {own}}.get(how, {group()})
     assert {*at.values()} == apart
     assert len(apart) == {OWN: 3, NESTED: 2}.get(how, 1)
     assert (group() in apart) == (how == SESSION)
-    assert (mine == its) == (how != OWN)
-    assert told["asked"] == how
-    assert [told[party]["cgroup"] for party in (CLIENT, NEIGHBOUR)] == [its, theirs]
-    assert not any("refused" in told[party] for party in (CLIENT, NEIGHBOUR))
+    assert (own == its) == (how != OWN)
+    assert report["asked"] == how
+    assert [report[party]["cgroup"] for party in (CLIENT, NEIGHBOUR)] == [its, others]
+    assert not any("refused" in report[party] for party in (CLIENT, NEIGHBOUR))
     facts = grouping.facts(live)
-    assert (facts["asked"], facts["cgroup"], facts["refused"]) == (how, mine, "")
+    assert (facts["asked"], facts["cgroup"], facts["refused"]) == (how, own, "")
     beside.leave()
     live.ungroup()
     assert {group(pid) for pid in at} == {group()}
@@ -111,10 +111,10 @@ def test_a_client_of_its_own_goes_before_others_by_the_weight_of_its_group(
     needs_groups()
     beside = Companions(OWN, book)
     pid = start(beside.place(CLIENT, None)).pid
-    found = groups.find(Tree(), "cpu")
-    assert found is not None
-    name, text = grouping.FIRST[found.version]
-    assert Tree().text(f"{found.folder(Tree(), pid)}/{name}") == text
+    result = groups.find(Tree(), "cpu")
+    assert result is not None
+    name, text = grouping.FIRST[result.version]
+    assert Tree().text(f"{result.folder(Tree(), pid)}/{name}") == text
     beside.leave()
     assert not book.open
 
@@ -131,13 +131,13 @@ def test_what_a_knob_limits_is_the_same_group(start: Start, book: MemoryBook) ->
     assert group(live.turned.leader) == at, "it stays in its own group"
     policy = KINDS["policy"].build(live.turned)
     policy.apply("nice:5")
-    found = groups.find(Tree(), "cpu")
-    assert found is not None
-    folder = found.folder(Tree(), live.turned.leader)
-    file = "cpu.shares" if found.version == 1 else "cpu.weight.nice"
-    assert Tree().text(f"{folder}/{file}") == ("336" if found.version == 1 else "5")
+    result = groups.find(Tree(), "cpu")
+    assert result is not None
+    folder = result.folder(Tree(), live.turned.leader)
+    file = "cpu.shares" if result.version == 1 else "cpu.weight.nice"
+    assert Tree().text(f"{folder}/{file}") == ("336" if result.version == 1 else "5")
     policy.restore()
-    assert Tree().text(f"{folder}/{file}") == ("1024" if found.version == 1 else "0")
+    assert Tree().text(f"{folder}/{file}") == ("1024" if result.version == 1 else "0")
     live.ungroup()
     assert not book.open
 
@@ -159,7 +159,7 @@ def test_real_time_stays_out_of_groups_that_would_refuse_it(
         live = service(pid, book, OWN, **more)
         grouping.begin(live)
         assert "real-time" in live.ungrouped
-        assert "because its threads have real-time" in grouping.said(grouping.facts(live))
+        assert "because its threads have real-time" in grouping.grouping_text(grouping.facts(live))
     assert group(pid) == group()
     assert not book.open
 
@@ -200,9 +200,9 @@ def test_the_kernel_goes_by_the_controller_then_by_the_session(
     put(tmp_path, "/proc/7/autogroup", "/autogroup-70 nice 0")
     put(tmp_path, "/proc/7/stat", "7 (a b) S 1 7 42 0")
     put(tmp_path, read.ENABLED, auto)
-    found = read.read(Tree(tmp_path), 7)
-    assert (found.by, found.session, found.autogroup) == (by, 42, "autogroup-70 nice 0")
-    assert found.text
+    text = read.read(Tree(tmp_path), 7)
+    assert (text.by, text.session, text.autogroup) == (by, 42, "autogroup-70 nice 0")
+    assert text.text
     assert read.read(Tree(tmp_path), 8).by == "nothing"
 
 

@@ -1,4 +1,4 @@
-"""Processes are stopped, let go and found again; nobody stays stopped, nor is anybody else hit."""
+"""Processes are stopped, let go and found again; no one stays stopped, nor is anybody else hit."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_whom_a_killed_lab_left_stopped_goes_on(parent: int, tmp_path: Path) -> 
     held.look()
     held.stop()
     until(lambda: states(parent) == {"T"})
-    journal.close()  # as if it had been killed: nothing is crossed out, and nobody holds it
+    journal.close()  # as if it had been killed: nothing is crossed out, and no one holds it
     path = journal.path
     path.write_text(path.read_text().replace(f'"pid": {os.getpid()}', '"pid": 1', 1))
     (undone,) = restore(state)
@@ -92,12 +92,12 @@ def test_whom_a_killed_lab_left_stopped_goes_on(parent: int, tmp_path: Path) -> 
 
 
 def test_a_number_that_was_used_again_is_never_signalled(parent: int) -> None:
-    found = proc.stat(parent)
-    assert found is not None
+    result = proc.stat(parent)
+    assert result is not None
     held = Held(MemoryBook(), f"pid:{parent}")
     held.stop()
     until(lambda: states(parent) == {"T"})
-    facts = {"what": "it", "members": [{"pid": parent, "start_ticks": found.start_ticks + 1}]}
+    facts = {"what": "it", "members": [{"pid": parent, "start_ticks": result.start_ticks + 1}]}
     assert halt.undo(facts) is None
     assert "T" in states(parent)
 
@@ -115,6 +115,6 @@ def test_a_number_that_was_used_again_is_never_signalled(parent: int) -> None:
 )
 def test_the_lab_and_who_is_not_there_are_refused(name: str, kind: type[Fault]) -> None:
     name = name.replace("own", str(os.getpid())).replace("parent", str(os.getppid()))
-    with pytest.raises(kind) as found:
+    with pytest.raises(kind) as result:
         halt.check([name], at="services.x.blame.suspects")
-    assert name in found.value.what
+    assert name in result.value.what

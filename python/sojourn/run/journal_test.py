@@ -126,23 +126,23 @@ def test_members_of_a_session_are_found_after_its_leader_died(tmp_path: Path) ->
 
 
 def test_working_files_are_removed_and_nothing_else(tmp_path: Path) -> None:
-    state, theirs = tmp_path / "state", tmp_path / "sojourn-theirs"
+    state, path = tmp_path / "state", tmp_path / "sojourn-theirs"
     state.mkdir()
-    theirs.mkdir()
-    (theirs / "file").touch()
+    path.mkdir()
+    (path / "file").touch()
     made = Journal.create(state)
     ours, number = work.make(made, None)
     (ours / "file").write_text("x")
     write(
         state,
         {"event": "folder", "entry": 1, "path": str(ours)},
-        {"event": "folder", "entry": 2, "path": str(theirs)},
+        {"event": "folder", "entry": 2, "path": str(path)},
         {"event": "folder", "entry": 3, "path": str(tmp_path / "none")},
     )
     (undone,) = restore(state)
     assert undone.is_done
     assert not ours.exists()
-    assert theirs.exists()
+    assert path.exists()
     work.remove(ours, number, made)
     made.close()
 

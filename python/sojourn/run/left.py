@@ -1,8 +1,8 @@
 """Journals read back: whose they are, and what in them is still to be undone.
 
 A journal is obeyed, so it is read with suspicion: only a plain file of one name that belongs to
-this user and that nobody else may write. A line that does not have the lab's form is passed over
-and reported, because it may come from another version of the lab, or from nobody's lab at all.
+this user and that no one else may write. A line that does not have the lab's form is passed over
+and reported, because it may come from another version of the lab, or from no one's lab at all.
 """
 
 from __future__ import annotations
@@ -80,12 +80,12 @@ def read(folder: Path) -> tuple[Left, ...]:
     Raises:
         RunFault: others may put files into the folder.
     """
-    found = []
+    results = []
     for path in paths(folder):
         with held(path) as left:
             if left is not None:
-                found.append(left)
-    return tuple(found)
+                results.append(left)
+    return tuple(results)
 
 
 def paths(folder: Path) -> tuple[Path, ...]:
@@ -129,25 +129,25 @@ def _looked(path: Path, handle: int) -> Left | None:
         is_locked = True
     except OSError:  # a file system without locks
         is_locked = False
-    found = os.fstat(handle)
-    if not found.st_nlink:  # another `restore` was faster
+    result = os.fstat(handle)
+    if not result.st_nlink:  # another `restore` was faster
         return None
-    if not found.st_size and abs(time.time() - found.st_mtime) < FRESH_S:  # the clock may jump
+    if not result.st_size and abs(time.time() - result.st_mtime) < FRESH_S:  # the clock may jump
         is_locked = True
     return _left(path, os.pread(handle, BYTES, 0), is_locked=is_locked)
 
 
-def _doubt(found: os.stat_result) -> str:
+def _doubt(result: os.stat_result) -> str:
     """Why a file cannot be a journal of this user; "" if it can."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(result.st_mode):
         return "it is not a plain file"
-    if found.st_uid != os.geteuid():
-        return f"it belongs to user {found.st_uid}"
-    if found.st_nlink != 1:
-        return f"it has {found.st_nlink} names"
-    if found.st_mode & disk.OTHERS:
+    if result.st_uid != os.geteuid():
+        return f"it belongs to user {result.st_uid}"
+    if result.st_nlink != 1:
+        return f"it has {result.st_nlink} names"
+    if result.st_mode & disk.OTHERS:
         return "others may write it"
-    return "it is too large" if found.st_size > BYTES else ""
+    return "it is too large" if result.st_size > BYTES else ""
 
 
 def _unread(path: Path, why: str) -> Left:

@@ -21,7 +21,7 @@ from sojourn.run import journal, state, work
 from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
 
-NOBODY = 65534
+NOBODY_UID = 65534
 PID = 2**22  # above every process
 LAB = {"event": "lab", "pid": PID, "start_ticks": 1}
 
@@ -90,11 +90,11 @@ def test_a_folder_that_others_may_fill_is_neither_read_nor_written(
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files away: needs root")
 def test_a_folder_or_a_file_of_somebody_else_is_not_obeyed(folder: Path, victim: Path) -> None:
     path = planted(folder, setting(str(victim)))
-    os.chown(path, NOBODY, NOBODY)
+    os.chown(path, NOBODY_UID, NOBODY_UID)
     (undone,) = restore(folder)
     assert not undone.is_done
-    assert f"belongs to user {NOBODY}" in undone.how
-    os.chown(folder, NOBODY, NOBODY)
+    assert f"belongs to user {NOBODY_UID}" in undone.how
+    os.chown(folder, NOBODY_UID, NOBODY_UID)
     for act in (restore, Journal.create):
         with pytest.raises(RunFault, match="belongs to user"):
             act(folder)
@@ -119,8 +119,8 @@ def test_where_the_home_is_somebody_elses_the_users_own_is_taken(
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert journal.state_folder() == tmp_path / ".local/state/sojourn"
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: 0 if mine else NOBODY)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if own else NOBODY_UID)
     assert tmp_path not in journal.state_folder().parents
 
 
@@ -237,9 +237,9 @@ def test_a_number_that_is_a_path_reads_and_writes_nothing(folder: Path) -> None:
 
 
 def test_groups_and_containers_of_other_places_are_refused(tmp_path: Path) -> None:
-    theirs = tmp_path / "sojourn-x"
-    theirs.mkdir()
-    facts = {"root": "/", "folder": str(theirs), "home": str(tmp_path)}
+    path = tmp_path / "sojourn-x"
+    path.mkdir()
+    facts = {"root": "/", "folder": str(path), "home": str(tmp_path)}
     for undo in (groups.undo, resctrl.undo):
         with pytest.raises(ValueError, match="not a setting of the kernel"):
             undo(facts)
@@ -248,7 +248,7 @@ def test_groups_and_containers_of_other_places_are_refused(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="no runtime"):
         remains.undo({"name": name, "program": "x", "traces": [str(tmp_path)], "shared": []})
     assert (tmp_path / f"x{name}").exists()
-    assert theirs.exists()
+    assert path.exists()
 
 
 def test_advice_names_no_folder_that_all_share(

@@ -11,7 +11,7 @@ from typing import Any
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
 from sojourn.knobs import Knob, Offered, Turned
-from sojourn.places import Address, Place, proc, process, theirs
+from sojourn.places import Address, Place, proc, process, server_files
 from sojourn.places.foreign import Foreign
 from sojourn.places.local import Local
 from sojourn.places.proc import Stat
@@ -98,7 +98,7 @@ class RunningService:
     @property
     def is_shielded(self) -> bool:
         """Whether its threads go before all others on their CPUs (M32)."""
-        return bool(self.shield.given)
+        return bool(self.shield.facts_now)
 
     @property
     def is_foreign(self) -> bool:
@@ -183,13 +183,13 @@ class RunningService:
     def keep_log(self, folder: Path) -> None:
         """Copy its log into a point's folder, if it wrote anything."""
         with contextlib.suppress(OSError):
-            theirs.keep(self.log, folder / LOG)
+            server_files.keep(self.log, folder / LOG)
 
     def keep_reports(self, folder: Path) -> None:
         """Keep what it wrote when it ended, in the folder of the last point it served."""
         for name in self.start.reports if self.start else ():
             with contextlib.suppress(OSError):
-                theirs.keep(self.work / name, folder / name)
+                server_files.keep(self.work / name, folder / name)
 
     def stop(self) -> None:
         """End it; nothing of it or its place is left, and what was moved for its sake is back."""

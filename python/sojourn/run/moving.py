@@ -11,7 +11,7 @@ nothing is found that can be moved.
 
 What stays: kernel threads that belong to one CPU, interrupts that the kernel manages itself, the
 lab's own processes (they are placed by itself), and what a task that was started meanwhile by
-nobody who was moved does: it may run anywhere.
+no one who was moved does: it may run anywhere.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ class Moved:
             for entry in self.entries:
                 self.journal.undone(entry)
 
-    def move(self, found: Sequence[Setting]) -> None:
+    def move(self, results: Sequence[Setting]) -> None:
         """Note settings in the journal, then change them."""
         root = str(self.tree.root)
-        entry = settings.note(self.journal, found, at_ticks=self.at_ticks, root=root)
+        entry = settings.note(self.journal, results, at_ticks=self.at_ticks, root=root)
         self.entries.append(entry)
-        self.settings += found
-        tried = [(setting, settings.change(setting, setting.new, self.tree)) for setting in found]
+        self.settings += results
+        tried = [(setting, settings.change(setting, setting.new, self.tree)) for setting in results]
         self.refused += [(setting, why) for setting, why in tried if why]
 
 
@@ -117,10 +117,10 @@ def begin(room: CpuSets, journal: Journal, tree: Tree) -> Moved:
     moved = Moved(tree=tree, journal=journal, at_ticks=at_ticks)
     for _ in range(SURVEYS_MAX):
         tried = set(moved.settings)
-        found = [setting for setting in survey(room, tree) if setting not in tried]
-        if not found:
+        selected = [setting for setting in survey(room, tree) if setting not in tried]
+        if not selected:
             break
-        moved.move(found)
+        moved.move(selected)
     return moved
 
 
@@ -211,11 +211,11 @@ def _parents(tree: Tree) -> dict[int, int]:
 
 def _descendants(ancestor: int, tree: Tree) -> set[int]:
     parents = _parents(tree)
-    found, size = {ancestor}, 0
-    while len(found) > size:
-        size = len(found)
-        found |= {pid for pid, parent in parents.items() if parent in found}
-    return found
+    numbers, size = {ancestor}, 0
+    while len(numbers) > size:
+        size = len(numbers)
+        numbers |= {pid for pid, parent in parents.items() if parent in numbers}
+    return numbers
 
 
 def _heirs(moved: Sequence[Setting], at_ticks: int, tree: Tree) -> Iterator[Setting]:

@@ -163,10 +163,10 @@ def test_what_somebody_else_has_set_since_is_theirs(root: Path, notes: Journal) 
     assert moved.facts["interrupts"] == 0  # nothing runs on CPUs 2 and 3 of this machine
     moved.put_back()
     moved = moving.begin(ROOM, notes, Tree(root))
-    theirs = root / "proc/irq/26/smp_affinity_list"
-    theirs.write_text("0-1\n")
+    path = root / "proc/irq/26/smp_affinity_list"
+    path.write_text("0-1\n")
     moved.put_back()
-    assert theirs.read_text() == "0-1\n"
+    assert path.read_text() == "0-1\n"
 
 
 def test_what_cannot_be_moved_is_named(
@@ -195,7 +195,7 @@ def test_a_process_is_moved_and_comes_back_with_what_it_started_meanwhile(
     before = os.sched_getaffinity(shell.pid)
     server = max(before)
     room = CpuSets(server=(server,), client=(), usable=tuple(before))
-    mine = os.sched_getaffinity(0)
+    own = os.sched_getaffinity(0)
     moved = moving.begin(room, notes, Tree(root))
     assert moved.facts["tasks"] == 1
     assert os.sched_getaffinity(shell.pid) == before - {server}
@@ -209,7 +209,7 @@ def test_a_process_is_moved_and_comes_back_with_what_it_started_meanwhile(
     moved.put_back()
     assert os.sched_getaffinity(shell.pid) == before
     assert os.sched_getaffinity(child) == before
-    assert os.sched_getaffinity(0) == mine
+    assert os.sched_getaffinity(0) == own
 
 
 @pytest.mark.usefixtures("stranger")

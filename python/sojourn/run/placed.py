@@ -98,17 +98,17 @@ def levels(spec: ServiceSpec, where: Placement | None = None) -> dict[str, str]:
         spec: the service.
         where: who runs where: "server", "client" and "lab" become their CPUs. None: left as is.
     """
-    told = {name: str(level) for name, level in spec.knobs.items()}
+    reports = {name: str(level) for name, level in spec.knobs.items()}
     if where is None:
-        return told
+        return reports
     parties = {"server": where.server, "client": where.client, "lab": where.housekeeping}
     return {
         name: cpu_text(parties[level]) if level in parties else level
-        for name, level in told.items()
+        for name, level in reports.items()
     }
 
 
-def told_cpus(spec: ServiceSpec) -> tuple[int, ...]:
+def knob_cpus(spec: ServiceSpec) -> tuple[int, ...]:
     """CPUs that a knob of the study leaves the service, ascending; none: no knob says."""
     for name, level in levels(spec).items():
         cpus = knobs.kind(name).cpus
@@ -140,7 +140,7 @@ def check_levels(spec: ServiceSpec, facts: Facts) -> None:
             raise HostFault(
                 f"knob {name} is not available here: {lack.missing} is missing",
                 at=at,
-                fix=f"{lack.mend or 'take another machine'}; or leave {name} out",
+                fix=f"{lack.fix or 'take another machine'}; or leave {name} out",
             )
         if kind.cpus is not None:
             _check_cpus(kind, level, facts, at)

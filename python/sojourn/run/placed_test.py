@@ -51,7 +51,7 @@ def test_a_program_cannot_be_nowhere(facts: Facts, monkeypatch: pytest.MonkeyPat
     assert "local" in caught.value.fix
 
 
-def test_what_the_place_lacks_here_is_named_with_its_mend(
+def test_what_the_place_lacks_here_is_named_with_its_fix(
     facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far = PlaceKind(name="far", about="far away", abilities=(FAKE,), build=Local)
@@ -95,7 +95,7 @@ def test_a_port_that_is_taken_there_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("levels", "fault", "said"),
+    ("levels", "fault", "text"),
     [
         ({"cpuset": "0-999"}, SpecFault, "999 cannot be used here; CPUs 0"),
         ({"cpuset": "1-0"}, SpecFault, "1-0 ends before it begins"),
@@ -107,20 +107,20 @@ def test_a_port_that_is_taken_there_is_refused(
     ],
 )
 def test_a_level_that_cannot_be_set_here_is_refused_before_anything_runs(
-    levels: dict[str, str], fault: type[Exception], said: str
+    levels: dict[str, str], fault: type[Exception], text: str
 ) -> None:
     spec = ServiceSpec.model_validate(
         {"kind": "memcached", "measure": ["sweep"], "knobs": levels}, strict=False
     )
-    with pytest.raises(fault, match=said):
+    with pytest.raises(fault, match=text):
         placed.check_levels(spec, host.read(sample_s=0))
 
 
 def test_a_knob_that_does_not_reach_into_the_place_is_refused_with_why() -> None:
     facts = host.read(sample_s=0)
-    given = {"kind": "memcached", "measure": ["sweep"], "knobs": {"thp": "never"}, "place": "vm"}
+    inputs = {"kind": "memcached", "measure": ["sweep"], "knobs": {"thp": "never"}, "place": "vm"}
     with pytest.raises(SpecFault, match="does not reach a service in place vm") as caught:
-        placed.check_levels(ServiceSpec.model_validate(given, strict=False), facts)
+        placed.check_levels(ServiceSpec.model_validate(inputs, strict=False), facts)
     assert caught.value.at == "services.memcached.knobs.thp"
     for kind in places.KINDS.values():
         assert set(kind.out_of_reach) <= set(knobs.KINDS), kind.name
@@ -135,7 +135,7 @@ def test_the_cpus_that_a_knob_leaves_are_where_the_server_is_placed() -> None:
         strict=False,
     )
     placed.check_levels(spec, facts)
-    assert placed.told_cpus(spec) == (cpu,)
+    assert placed.knob_cpus(spec) == (cpu,)
     assert placement(spec, facts).server == (cpu,)
 
 
@@ -181,8 +181,8 @@ def test_a_service_is_placed_by_its_cores_and_else_by_its_workers(fake_host: Hos
     ("cores", "layout"), [("", None), ("4", (4, 4)), (3, (3, 3)), ("4:7", (4, 7)), ("2:2", (2, 2))]
 )
 def test_cores_are_read(cores: object, layout: tuple[int, int] | None) -> None:
-    found = ServiceSpec.model_validate({"kind": "memcached", "cores": cores}, strict=False)
-    assert found.layout == layout
+    result = ServiceSpec.model_validate({"kind": "memcached", "cores": cores}, strict=False)
+    assert result.layout == layout
 
 
 @pytest.mark.parametrize("cores", ["0", "4:3", "4-7", "four", 0, True, "4:"])

@@ -46,7 +46,7 @@ def check(study: Study, facts: Facts, catalogue: Catalogue) -> tuple[LeftOut, ..
         Combinations of levels that this machine cannot host, for the others to be measured.
 
     Raises:
-        SpecFault, HostFault: what it is, where it is written, and how to mend it.
+        SpecFault, HostFault: what it is, where it is written, and how to fix it.
         SkippedFault: this machine can host none of the combinations.
     """
     held = hold(study, facts, catalogue)
@@ -74,8 +74,8 @@ def hold(study: Study, facts: Facts, catalogue: Catalogue, *, asks_others: bool 
     skipped: list[LeftOut] = []
     every = design.studies(study)
     look = partial(_check, catalogue=catalogue, asks_others=asks_others)
-    found = _faults(every, facts, study, look)
-    for (label, levels, _), fault in zip(every, found, strict=True):
+    result = _faults(every, facts, study, look)
+    for (label, levels, _), fault in zip(every, result, strict=True):
         if fault is None:
             continue
         if study.factors and isinstance(fault, HostFault | AbsentFault):
@@ -143,12 +143,12 @@ def _check(
         address=Address(ports.HOST, 1),
     )
     asked = job(live, spec, first, Path(), raw_max=0)
-    given = {**asked, **UNKNOWN_YET}
+    inputs = {**asked, **UNKNOWN_YET}
     try:
-        parts = clients.chosen(spec.clients).share(given, spec.clients)
+        parts = clients.chosen(spec.clients).share(inputs, spec.clients)
     except SpecFault as fault:
         raise SpecFault(fault.what, at=f"services.{spec.label}.{fault.at}", fix=fault.fix) from None
-    if not str(given["target"]).startswith("://"):  # nobody has asked yet what it speaks
+    if not str(inputs["target"]).startswith("://"):  # no one has asked yet what it speaks
         generator.check(parts[0], at=f"services.{spec.label}.load")
 
 

@@ -89,29 +89,29 @@ def ready(
         return Ready(target=strictest(study))
     target, is_shielded = strictest(study), shields(study, facts)
     began_s = time.monotonic()
-    is_told = False
+    is_reported = False
     while True:
-        found = look(cpus, length_s)
-        is_calm = found.is_calm(target, is_shielded=is_shielded)
+        result = look(cpus, length_s)
+        is_calm = result.is_calm(target, is_shielded=is_shielded)
         if is_calm or deadline.left_s < length_s:
             break
-        if not is_told:
-            show(Event(step=STEP, text=f"not calm: {found.seen(target)}"))
+        if not is_reported:
+            show(Event(step=STEP, text=f"not calm: {result.seen(target)}"))
             show(Event(step=STEP, text=f"waiting up to {show_s(deadline.left_s)} for it to calm"))
-            is_told = True
+            is_reported = True
         time.sleep(REST_S)
     if not is_calm and names:
-        found = replace(found, names=tuple(names(cpus)))
-    seen, effect = found.seen(target), found.effect(target, is_shielded=is_shielded)
+        result = replace(result, names=tuple(names(cpus)))
+    seen, effect = result.seen(target), result.effect(target, is_shielded=is_shielded)
     waited_s = time.monotonic() - began_s
     show(Event(step=STEP, text=f"{'calm' if is_calm else 'going on'}: {seen}"))
     show(Event(step=STEP, text=f"effect on the answer: {effect}"))
     noise = () if is_calm else ((f"before the first point, {seen}", effect),)
-    return Ready(look=found, target=target, waited_s=waited_s, noise=noise)
+    return Ready(look=result, target=target, waited_s=waited_s, noise=noise)
 
 
 def strictest(study: Study) -> Target:
-    """The target that stops break first; where a bound is not known yet, 1 ms stands for it."""
+    """The target that stops break first; where a bound is not known yet, 1 ms represents it."""
     targets = [_target(spec) for spec in _services(study)]
     return min(targets, key=lambda target: target.bound_ns / (1.0 - target.q))
 

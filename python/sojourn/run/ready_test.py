@@ -41,28 +41,30 @@ def facts(fake_host: Callable[[str], Path]) -> host.Facts:
     return host.read(fake_host("big_server"))
 
 
-def told(patience: Patience, facts: host.Facts) -> tuple[list[str], tuple[tuple[str, str], ...]]:
-    said: list[Event] = []
+def ready_calls(
+    patience: Patience, facts: host.Facts
+) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+    events: list[Event] = []
     study = spec.load("max_load_memcached", profile="quick")
-    found = ready(study, facts, patience, said.append, names=lambda cpus: [f"kd of {cpus}"])
-    assert found.table["cpus"] == [1]
-    return [event.text for event in said], found.noise
+    result = ready(study, facts, patience, events.append, names=lambda cpus: [f"kd of {cpus}"])
+    assert result.table["cpus"] == [1]
+    return [event.text for event in events], result.noise
 
 
 def test_a_calm_machine_is_not_waited_for_and_leaves_no_warning(
     looks: list[Look], facts: host.Facts
 ) -> None:
     looks.append(CALM)
-    said, noise = told(Patience(), facts)
-    assert said[0].startswith("calm: an ordinary task lost nothing")
-    assert len(said) == 2
+    text, noise = ready_calls(Patience(), facts)
+    assert text[0].startswith("calm: an ordinary task lost nothing")
+    assert len(text) == 2
     assert noise == ()
 
 
 def test_one_that_calms_in_time_leaves_no_warning(looks: list[Look], facts: host.Facts) -> None:
     looks.extend([BUSY, BUSY, CALM])
-    said, noise = told(Patience(calm_s=60), facts)
-    assert [line.split(":")[0] for line in said[:3]] == [
+    text, noise = ready_calls(Patience(calm_s=60), facts)
+    assert [line.split(":")[0] for line in text[:3]] == [
         "not calm",
         "waiting up to 1 min for it to calm",
         "calm",
@@ -75,12 +77,12 @@ def test_one_that_does_not_calm_is_measured_with_a_warning(
     patience: Patience, looks: list[Look], facts: host.Facts
 ) -> None:
     looks.append(BUSY)
-    said, noise = told(patience, facts)
-    assert said[-2].startswith("going on: ")
-    assert "the answer will be the machine's" in said[-1]
+    text, noise = ready_calls(patience, facts)
+    assert text[-2].startswith("going on: ")
+    assert "the answer will be the machine's" in text[-1]
     assert noise[0][0].endswith("(ran there: kd of [1, 2, 3, 4, 5, 6, 7])")
     assert "lost 7.2 % of CPU 1, up to 8 ms at once" in noise[0][0]
-    assert any("waiting" in line for line in said) != patience.is_forced
+    assert any("waiting" in line for line in text) != patience.is_forced
 
 
 def test_stops_are_held_against_the_target_that_they_break_first() -> None:

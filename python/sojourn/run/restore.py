@@ -51,45 +51,45 @@ def restore(folder: Path | None = None, tree: Tree = MACHINE) -> tuple[Undone, .
     return tuple(done)
 
 
-def _undone(found: Left, tree: Tree) -> list[Undone | None]:
+def _undone(result: Left, tree: Tree) -> list[Undone | None]:
     """What became of each entry; None: nothing of it is there.
 
     What was in the way of a newer entry may go with an older one, as a group does that was handed a
     controller. So what could not be undone is tried once more when all others were.
     """
-    first = [_one(entry, found, tree) for entry in found.entries]
+    first = [_one(entry, result, tree) for entry in result.entries]
     return [
-        _one(entry, found, tree) if undone and not undone.is_done else undone
-        for entry, undone in zip(found.entries, first, strict=True)
+        _one(entry, result, tree) if undone and not undone.is_done else undone
+        for entry, undone in zip(result.entries, first, strict=True)
     ]
 
 
-def _one(entry: Entry, found: Left, tree: Tree) -> Undone | None:
+def _one(entry: Entry, result: Left, tree: Tree) -> Undone | None:
     """What became of one entry; one that no lab of this version writes is passed over."""
     try:
         if entry.kind not in UNDO:
             raise ValueError("its kind is unknown")  # noqa: TRY301
         if entry.facts.get("root", str(tree.root)) != str(tree.root):
             raise ValueError("it is about another machine")  # noqa: TRY301
-        return UNDO[entry.kind](entry, found)
+        return UNDO[entry.kind](entry, result)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        return _passed(found, f"entry {entry.number}, '{entry.kind}': {error}")
+        return _passed(result, f"entry {entry.number}, '{entry.kind}': {error}")
 
 
-def _passed_over(found: Left) -> list[Undone]:
-    return [_passed(found, why) for why in found.bad]
+def _passed_over(result: Left) -> list[Undone]:
+    return [_passed(result, why) for why in result.bad]
 
 
-def _passed(found: Left, why: str) -> Undone:
+def _passed(result: Left, why: str) -> Undone:
     """What was not obeyed stays in the file, until somebody has looked at it."""
     how = f"passed over: {why}; see who wrote it, then remove the file"
-    return Undone(what=f"journal {found.path}", how=how, is_done=False)
+    return Undone(what=f"journal {result.path}", how=how, is_done=False)
 
 
-def _process(entry: Entry, found: Left) -> Undone | None:
+def _process(entry: Entry, result: Left) -> Undone | None:
     what, pid = str(entry.facts["what"]), _whole(entry.facts["pid"])
     ticks = _whole(entry.facts["start_ticks"])
-    members = proc.members(pid, ticks) if found.is_of_this_boot else ()
+    members = proc.members(pid, ticks) if result.is_of_this_boot else ()
     if not members:
         return None
     is_done = proc.end(members, within_s=GONE_S_MAX)
@@ -104,8 +104,8 @@ def _whole(value: object) -> int:
     return value
 
 
-def _folder(entry: Entry, found: Left) -> Undone | None:
-    del found
+def _folder(entry: Entry, result: Left) -> Undone | None:
+    del result
     path = Path(str(entry.facts["path"]))
     if not path.is_absolute():
         raise ValueError(f"'{path}' is not a whole path")
@@ -117,9 +117,9 @@ def _folder(entry: Entry, found: Left) -> Undone | None:
     return Undone(what=f"working files {path}", how=how, is_done=is_done)
 
 
-def _settings(entry: Entry, found: Left) -> Undone | None:
+def _settings(entry: Entry, result: Left) -> Undone | None:
     """What knobs have set, and CPUs that were cleared for a server; a new boot has its own."""
-    if not found.is_of_this_boot:
+    if not result.is_of_this_boot:
         return None
     tree = Tree(Path(str(entry.facts["root"])))
     noted = [Setting.from_json(table) for table in entry.facts["settings"]]
@@ -135,12 +135,12 @@ def _settings(entry: Entry, found: Left) -> Undone | None:
     return Undone(what=_names(changed), how=how, is_done=not stuck)
 
 
-_SAID = (settings.TEXT, settings.CHOICE, settings.AUTOGROUP)  # of which each is named
+_NAMED = (settings.TEXT, settings.CHOICE, settings.AUTOGROUP)  # of which each is named
 
 
 def _names(changed: Sequence[Setting]) -> str:
     """What was found changed, in words."""
-    texts = [s.what for s in changed if s.kind in _SAID]
+    texts = [s.what for s in changed if s.kind in _NAMED]
     ordered = sum(s.kind == settings.POLICY for s in changed)
     moved = len(changed) - len(texts) - ordered
     counts = ((moved, "CPUs of {} tasks and interrupts"), (ordered, "scheduling of {} threads"))
@@ -148,8 +148,8 @@ def _names(changed: Sequence[Setting]) -> str:
 
 
 def _of_this_boot(undo: Undo) -> Callable[[Entry, Left], Undone | None]:
-    """What stands in memory is gone with the boot that it was made on."""
-    return lambda entry, found: undo(entry.facts) if found.is_of_this_boot else None
+    """What is in memory is gone with the boot that it was made on."""
+    return lambda entry, result: undo(entry.facts) if result.is_of_this_boot else None
 
 
 #: How each kind of entry is undone; None: nothing was left of it. Places and knobs bring their own.

@@ -31,11 +31,11 @@ from sojourn.testing_questions import PLANS, catalogue
 Host = Callable[[str], Path]
 
 
-def spec(kind: str = "null", **given: object) -> ServiceSpec:
-    return ServiceSpec.model_validate({"kind": kind, "measure": ["sweep"], **given})
+def spec(kind: str = "null", **inputs: object) -> ServiceSpec:
+    return ServiceSpec.model_validate({"kind": kind, "measure": ["sweep"], **inputs})
 
 
-def point(**given: object) -> Point:
+def point(**inputs: object) -> Point:
     usual: dict[str, object] = {
         "key": "null/sweep/b0/f0.50",
         "service": "null",
@@ -45,7 +45,7 @@ def point(**given: object) -> Point:
         "warmup_s": 0.5,
         "seed": 7,
     }
-    return Point(**(usual | given))  # type: ignore[arg-type]
+    return Point(**(usual | inputs))  # type: ignore[arg-type]
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_clients_of_services_at_once_are_on_nobodys_server(
         first, *others = (PLANS.stated(point(service=label, phase=phase)) for label in labels)
         served = lab.services(study, replace(first, beside=tuple(others)))
         assert labels == ("one",) or served[-1].live.placement.server == (9,)
-        return [found.live.placement.client for found in served]
+        return [result.live.placement.client for result in served]
 
     assert 9 in clients(Phase.SWEEP, "one")[0]
     (own,) = clients(Phase("together"), "one")
@@ -207,5 +207,5 @@ def test_the_servers_user_can_enter_its_folder(
     closed.mkdir(mode=0o700)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(closed))
     assert work.base(None) == closed
-    nobody = User("nobody", 65534, 65534)
-    assert work.base(nobody) != closed
+    user = User("nobody", 65534, 65534)
+    assert work.base(user) != closed

@@ -51,7 +51,7 @@ class Scene:
         services: Mapping[str, Running],
         companions: Companions | None = None,
     ) -> None:
-        """Nobody has entered yet.
+        """No one has entered yet.
 
         Args:
             point: to be measured.
@@ -120,7 +120,7 @@ class Scene:
         actor.enter(self)
 
     def _leave(self, actor: Actor) -> None:
-        """Let it leave; what fails keeps nobody else from leaving, nor hides what failed first."""
+        """Let it leave; what fails keeps no one else from leaving, nor hides what failed first."""
         try:
             actor.leave()
         except Exception as fault:  # noqa: BLE001  # kept, and raised when all have left

@@ -53,9 +53,9 @@ def point(**levels: str | float) -> Point:
     )
 
 
-def study(**given: object) -> Study:
+def study(**inputs: object) -> Study:
     usual = {"name": "s", "question": "?", "run": PROFILES["quick"], "services": (SPEC,)}
-    return Study.model_validate(usual | given)
+    return Study.model_validate(usual | inputs)
 
 
 @pytest.fixture
@@ -209,9 +209,9 @@ def test_a_neighbour_uses_the_cpus_of_its_place_and_nothing_is_left_of_it(
         assert {c for pid in tasks for c in os.sched_getaffinity(pid)} == {*wanted}
         assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in tasks} == {19}
     assert not [pid for pid in tasks if proc.session(pid)]
-    said = scene.seen["neighbour"]
-    assert (said["kind"], said["where"]) == (text.partition(":")[0], beside.where)
-    assert sum(said["cpu_s"].values()) > 0
+    neighbour = scene.seen["neighbour"]
+    assert (neighbour["kind"], neighbour["where"]) == (text.partition(":")[0], beside.where)
+    assert sum(neighbour["cpu_s"].values()) > 0
 
 
 def test_a_neighbour_of_which_a_task_cannot_be_started_leaves_none(scene: Scene) -> None:
@@ -243,19 +243,19 @@ has_noise = pytest.mark.skipif(
 
 
 def _noise(scene: Scene, text: str) -> Neighbour:
-    """A neighbour that has entered, and has told of a second of its progress since."""
+    """A neighbour that has entered, and has reported about a second of its progress since."""
     _, actor = named(neighbours.KINDS, text, key="neighbour") or pytest.fail("there is none")
     assert isinstance(actor, Neighbour)
     scene.enter(actor)
     log, end_s = scene.folder / "neighbour-0.log", time.monotonic() + USED_S_MAX
-    while (told := progress.read(log)) is None or len(told.seconds) < 3:
+    while (report := progress.read(log)) is None or len(report.seconds) < 3:
         assert time.monotonic() < end_s, log.read_text()
         time.sleep(0.05)
     return actor
 
 
 @has_noise
-def test_what_a_neighbour_did_stands_in_its_point(scene: Scene) -> None:
+def test_what_a_neighbour_did_is_in_its_point(scene: Scene) -> None:
     with scene:
         _noise(scene, "noise:cpu@10%")
     seen = scene.seen["neighbour"]
@@ -265,8 +265,8 @@ def test_what_a_neighbour_did_stands_in_its_point(scene: Scene) -> None:
     assert did["p5_per_s"] <= did["per_s"] <= did["p95_per_s"]
     assert did["of_alone"] == pytest.approx(did["per_s"] / did["alone_per_s"])
     assert did["asked_per_s"] == pytest.approx(did["alone_per_s"] / 10, rel=1e-6)
-    kept = json.loads((scene.folder / "progress.json").read_text())
-    assert len(kept["tasks"][0]["seconds"]) >= did["seconds"]
+    table = json.loads((scene.folder / "progress.json").read_text())
+    assert len(table["tasks"][0]["seconds"]) >= did["seconds"]
 
 
 def test_a_batch_program_is_counted_with_whatever_it_starts(scene: Scene) -> None:
@@ -283,7 +283,7 @@ def test_a_batch_program_is_counted_with_whatever_it_starts(scene: Scene) -> Non
 
 
 @pytest.mark.parametrize("dies", [True, False], ids=["dead", "no-work"])
-def test_who_counts_and_does_not_is_told_of(scene: Scene, *, dies: bool) -> None:
+def test_who_counts_and_does_not_is_reported(scene: Scene, *, dies: bool) -> None:
     """One that ended while load ran, and one that says a pace alone and then nothing."""
     line = json.dumps({"unit": "files", "alone_per_s": 2.0, "is_flat_out": True})
     ends = "exit 3" if dies else "exec sleep 600"
@@ -303,7 +303,7 @@ def test_who_counts_and_does_not_is_told_of(scene: Scene, *, dies: bool) -> None
 
 
 @has_noise
-def test_a_neighbour_that_died_is_told_of(scene: Scene) -> None:
+def test_a_neighbour_that_died_is_reported(scene: Scene) -> None:
     with scene:
         actor = _noise(scene, "noise:cpu@10%")
         ((_, task),) = actor._tasks
@@ -326,17 +326,17 @@ class Turning(Manager):
 
 
 class Listening(Manager):
-    """Keeps what it is told of the clients."""
+    """Keeps what it is reported about the clients."""
 
     name = "listening"
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[dict[str, Any]] = []
+        self.windows: list[dict[str, Any]] = []
 
     def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
         del knobs
-        self.told.append({name: of for name, of in windows.items() if "client" in name})
+        self.windows.append({name: of for name, of in windows.items() if "client" in name})
         return {}
 
 
@@ -351,8 +351,8 @@ def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
         everybody.of_load(1, {"t_s": 1.0, "done_rps": 2.0})
         everybody.second({"t_s": 1.0, "done_rps": 7.0})
         everybody.second({"t_s": 1.2, "done_rps": 7.0, "ended": True})  # nothing is left to decide
-    (told,) = manager.told
-    assert {name: of["done_rps"] for name, of in told.items()} == {
+    (report,) = manager.windows
+    assert {name: of["done_rps"] for name, of in report.items()} == {
         "client": 7.0,
         "web.client": 5.0,
         "cache.client": 2.0,

@@ -16,7 +16,7 @@ from sojourn.actors import Actor, Role, Stage, Window, clients
 from sojourn.errors import RunFault
 from sojourn.host.shared import KINDS_OF_CPU
 from sojourn.knobs import Offered
-from sojourn.places import theirs
+from sojourn.places import server_files
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.run import grouping, shielded, signals, work
 from sojourn.run.begin import begin, let_know
@@ -122,7 +122,7 @@ class Served(Actor):
         if self._last is not None:
             self.live.keep_reports(self._last)
         with contextlib.suppress(OSError):
-            theirs.remove(self.live.log)
+            server_files.remove(self.live.log)
 
 
 def _company(stage: Stage) -> list[list[str]]:
@@ -178,7 +178,7 @@ def facts(live: RunningService, spec: ServiceSpec) -> dict[str, Any]:
                     (name, f"{knob['level']}, by {knob['by']}; {knob['felt']}: {knob['why']}")
                     for name, knob in turned.items()
                 ),
-                (grouping.KEY, grouping.said(grouped)),
+                (grouping.KEY, grouping.grouping_text(grouped)),
                 ("shield", f"{live.shield.name}: {live.shield.text}"),
                 *clients.facts(spec.clients, where.client),
             )
@@ -197,10 +197,15 @@ def _user(live: RunningService) -> str:
 
 def _turned(live: RunningService) -> dict[str, dict[str, str]]:
     """Each knob that the study sets: its level, by what, and whether that was felt (M23)."""
-    told = {}
+    reports = {}
     for name, level in live.levels.items():
         if name in live.knobs:
             knob = live.knobs[name]
-            felt = knob.felt()
-            told[name] = {"level": level, "by": knob.by, "felt": felt.verdict, "why": felt.why}
-    return told
+            effect = knob.verify()
+            reports[name] = {
+                "level": level,
+                "by": knob.by,
+                "felt": effect.verdict,
+                "why": effect.why,
+            }
+    return reports

@@ -45,15 +45,15 @@ def placement(spec: ServiceSpec, facts: Facts, study: Study | None = None) -> Pl
     Args:
         spec: the service.
         facts: of this machine.
-        study: all of whose runs are to have CPUs of one kind; None: this run stands alone.
+        study: all of whose runs are to have CPUs of one kind; None: this run is alone.
     """
     threads, clients = _wish(spec, facts)
     widest = _widest(spec.label, facts, study) if study else (0, 0)
     where = place(facts.topology, threads=threads, clients=clients, widest=widest)
-    return labelled(_told(where, spec, facts), facts.topology)
+    return labelled(_same_placement(where, spec, facts), facts.topology)
 
 
-def _told(where: Placement, spec: ServiceSpec, facts: Facts) -> Placement:
+def _same_placement(where: Placement, spec: ServiceSpec, facts: Facts) -> Placement:
     """The same as the study or a service that runs already has it."""
     usable = [cpu.id for cpu in facts.topology.usable]
     kind = services.kind(spec.kind)
@@ -62,7 +62,7 @@ def _told(where: Placement, spec: ServiceSpec, facts: Facts) -> Placement:
     if spec.layout:
         at = f"services.{spec.label}.cores"
         where = lay_out(where, facts.topology, spec.layout.cores, spec.layout.cpus, at=at)
-    cpus = placed.told_cpus(spec)
+    cpus = placed.knob_cpus(spec)
     return confine(where, cpus, usable) if cpus else where
 
 
@@ -73,11 +73,11 @@ def _wish(spec: ServiceSpec, facts: Facts) -> tuple[int, int]:
     return threads, max(clients, spec.clients)
 
 
-def _widest(mine: str, facts: Facts, study: Study) -> tuple[int, int]:
+def _widest(own: str, facts: Facts, study: Study) -> tuple[int, int]:
     """Most of each that any combination of the study wants of this service."""
     if len(facts.topology.kinds) < 2:
         return 0, 0  # it makes no difference where all CPUs are alike
-    each = (under.service(mine) for label, _, under in design.studies(study) if label == mine)
+    each = (under.service(own) for label, _, under in design.studies(study) if label == own)
     wishes = [_wish(one, facts) for one in each]
     return max((t for t, _ in wishes), default=0), max((c for _, c in wishes), default=0)
 
@@ -104,8 +104,8 @@ def company(
     """Who runs where when services are measured at once, by label, and alone to be compared."""
     members = asks.members(study)
     wheres = {label: placement(study.service(label), facts, whole) for label in members}
-    found = apart(wheres, facts.topology)
-    return {label: labelled(where, facts.topology) for label, where in found.items()}
+    placements = apart(wheres, facts.topology)
+    return {label: labelled(where, facts.topology) for label, where in placements.items()}
 
 
 def _whole(value: object, default: int) -> int:
@@ -127,7 +127,7 @@ def settle(
         spec: the service.
         study: under the levels of the run.
         facts: of this machine.
-        whole: the study with all its levels; None: this run stands alone.
+        whole: the study with all its levels; None: this run is alone.
         catalogue: of questions and their probes.
         is_asked: whether one that runs already is asked three times; else it is left alone.
 

@@ -23,13 +23,13 @@ from sojourn.knobs import priority
 from sojourn.places import proc
 from sojourn.plan import Phase, Point, traced
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.plan.traced import NOBODY
+from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.services import Service
 from sojourn.services.capabilities import Running, is_instrument, needs
 from sojourn.spec import ServiceSpec, Study
 
 NONE, PRIORITY, MOVE = "none", "priority", "move"
-NEARLY_FULL = 0.9  # share of the server's CPUs from which the kernel's limit is felt
+NEARLY_FULL = 0.9  # share of the server's CPUs from which the kernel's limit is in force
 NAMED_MAX = 3
 TREE = Tree()
 
@@ -40,12 +40,12 @@ class Shield:
 
     Attributes:
         why: of the priority, in words: what it is, or why there is none.
-        given: what was read back of it, as JSON; none: the threads do not have it.
+        facts_now: what was read back of it, as JSON; none: the threads do not have it.
         moved: what was moved off the server's CPUs (`moving.Moved.facts`); none: nothing was.
     """
 
     why: str = "nothing was started that could be shielded"
-    given: Mapping[str, Any] = field(default_factory=dict)
+    facts_now: Mapping[str, Any] = field(default_factory=dict)
     moved: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -53,7 +53,7 @@ class Shield:
         """The shield's name: "none", "priority", "move"."""
         if self.moved and any(self.moved[key] for key in ("tasks", "interrupts", "kernel_work")):
             return MOVE
-        return PRIORITY if self.given else NONE
+        return PRIORITY if self.facts_now else NONE
 
     @property
     def text(self) -> str:
@@ -62,7 +62,7 @@ class Shield:
 
     def as_json(self) -> dict[str, Any]:
         """The keys that say what shielded, and why, in `service.json`."""
-        facts = {**self.given, **({"moved": dict(self.moved)} if self.moved else {})}
+        facts = {**self.facts_now, **({"moved": dict(self.moved)} if self.moved else {})}
         return {"shield": self.name, "shield_why": self.text, "shield_facts": facts}
 
 
@@ -142,8 +142,8 @@ def _is_about_company(study: Study, spec: ServiceSpec, point: Point) -> bool:
     shield either, or else it is the shield that is compared.
     """
     if point.phase is Phase.TRACE:  # its setting always names one
-        return study.neighbour != NOBODY or traced.disturbs(study, spec)
-    return study.neighbour != NOBODY or NEIGHBOUR in point.setting
+        return study.neighbour != NO_NEIGHBOUR or traced.disturbs(study, spec)
+    return study.neighbour != NO_NEIGHBOUR or NEIGHBOUR in point.setting
 
 
 def _turns(workers: int, cpus: int) -> str:
@@ -170,13 +170,13 @@ def put_up(wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
         threads = priority.give(leader)
     except priority.RefusedError as refused:
         return Shield(why=str(refused))
-    given = {
+    inputs = {
         "policy": priority.name(priority.POLICY),
         "priority": priority.PRIORITY,
         "threads": threads,
         **limits(TREE, cpus),
     }
-    return Shield(why=_given(given), given=given)
+    return Shield(why=_shield_text(inputs), facts_now=inputs)
 
 
 def renew(shield: Shield, wished: Wish, leader: int, cpus: tuple[int, ...]) -> Shield:
@@ -192,7 +192,7 @@ def look(shield: Shield, leader: int, busy_share: float | None) -> Shield:
         leader: first process of the server.
         busy_share: share of its CPUs' time that the server used; None: not known.
     """
-    if not shield.given:
+    if not shield.facts_now:
         return shield
     missing = priority.without(leader)
     threads = len(proc.tasks(leader))
@@ -201,8 +201,8 @@ def look(shield: Shield, leader: int, busy_share: float | None) -> Shield:
         what = ", ".join(names[:NAMED_MAX]) or "the server had ended"
         why = f"{len(missing)} of {threads} threads were without it at the end of the run: {what}"
         return Shield(why=why, moved=shield.moved)
-    given = {**shield.given, "threads": threads, "busy_share": busy_share}
-    return replace(shield, why=_given(given), given=given)
+    inputs = {**shield.facts_now, "threads": threads, "busy_share": busy_share}
+    return replace(shield, why=_shield_text(inputs), facts_now=inputs)
 
 
 def _left(moved: Mapping[str, Any]) -> str:
@@ -218,7 +218,7 @@ def _left(moved: Mapping[str, Any]) -> str:
     return text + (f", not {', '.join(refused[:NAMED_MAX])}{more}" if refused else "")
 
 
-def _given(facts: Mapping[str, Any]) -> str:
+def _shield_text(facts: Mapping[str, Any]) -> str:
     text = f"all {facts['threads']} threads of the server at {facts['policy']} {facts['priority']}"
     busy = facts.get("busy_share")
     if busy is None:

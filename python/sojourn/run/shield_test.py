@@ -145,7 +145,7 @@ def test_no_right_to_it_is_named_and_no_fault(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_counts_is_what_is_read_back_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    up = Shield(why="", given={"policy": "SCHED_RR", "priority": 1, **LIMIT})
+    up = Shield(why="", facts_now={"policy": "SCHED_RR", "priority": 1, **LIMIT})
     task = Task(pid=1, tid=2, name="late", command="")
     monkeypatch.setattr(proc, "tasks", lambda leader: (task,))
     monkeypatch.setattr(priority, "without", lambda leader: ())
@@ -169,10 +169,10 @@ def test_what_counts_is_what_is_read_back_at_the_end(monkeypatch: pytest.MonkeyP
         ({}, "not known"),
     ],
 )
-def test_near_full_load_the_kernels_limit_is_said(
+def test_near_full_load_the_kernels_limit_is_reported(
     limit: dict[str, int], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    up = Shield(why="", given={"policy": "SCHED_RR", "priority": 1, **limit})
+    up = Shield(why="", facts_now={"policy": "SCHED_RR", "priority": 1, **limit})
     task = Task(pid=1, tid=2, name="mc", command="")
     monkeypatch.setattr(proc, "tasks", lambda leader: (task,))
     monkeypatch.setattr(priority, "without", lambda leader: ())
@@ -191,11 +191,11 @@ def test_the_kernels_limits_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"), [({"cpu_quota": "50%"}, "its knob cpu_quota"), ({"thp": "never"}, "")]
+    ("levels", "text"), [({"cpu_quota": "50%"}, "its knob cpu_quota"), ({"thp": "never"}, "")]
 )
 def test_a_service_whose_knob_orders_its_threads_gets_no_priority(
-    levels: dict[str, str], said: str
+    levels: dict[str, str], text: str
 ) -> None:
     spec = ServiceSpec(kind="memcached", measure=("sweep",), knobs=levels)
-    assert shield._ordered(spec).startswith(said)
-    assert bool(shield._ordered(spec)) == bool(said)
+    assert shield._ordered(spec).startswith(text)
+    assert bool(shield._ordered(spec)) == bool(text)

@@ -1,4 +1,4 @@
-"""Where journals lie: a folder that is the user's own, into which nobody else can put a file."""
+"""Where journals lie: a folder that is the user's own, into which no one else can put a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def state_folder() -> Path:
 
 @contextmanager
 def own_folder(folder: Path, *, is_made: bool = False) -> Iterator[int]:
-    """An open handle of the journals' folder, into which nobody else may put a file.
+    """An open handle of the journals' folder, into which no one else may put a file.
 
     Raises:
         RunFault: it belongs to somebody else, or others may write into it.
@@ -35,14 +35,14 @@ def own_folder(folder: Path, *, is_made: bool = False) -> Iterator[int]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, _FOLDER)
     try:
-        found = os.fstat(handle)
-        if found.st_uid != os.geteuid():
+        stat = os.fstat(handle)
+        if stat.st_uid != os.geteuid():
             raise RunFault(
-                f"the journals' folder belongs to user {found.st_uid}, but `restore` executes it",
+                f"the journals' folder belongs to user {stat.st_uid}, but `restore` executes it",
                 at=str(folder),
                 fix=elsewhere(),
             )
-        if found.st_mode & disk.OTHERS:
+        if stat.st_mode & disk.OTHERS:
             raise RunFault(
                 "others may write into the journals' folder, but `restore` executes it",
                 at=str(folder),

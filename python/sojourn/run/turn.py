@@ -92,7 +92,7 @@ def taken(
         RunFault: another study is measured, and did not end in time.
     """
     handle = _open()
-    if handle is None:  # no folder that users share: nobody could be met there either
+    if handle is None:  # no folder that users share: no one could be met there either
         text = "no folder for a lock of the machine; nothing is locked but a name"
         show(Event(step="turn", text=text))
     with contextlib.ExitStack() as stack:
@@ -120,22 +120,22 @@ def _wait(
     handle: int | None, address: socket.socket, show: Show, *, wait_s: float, is_forced: bool
 ) -> Holder | None:
     deadline = Deadline(wait_s)
-    told: Holder | None = None
-    while (holder := _met(handle, address)) is not None:
+    report: Holder | None = None
+    while (holder := _current_holder(handle, address)) is not None:
         if is_forced:
             show(Event(step="turn", text=f"at the same time as {holder.text}: both are disturbed"))
             return holder
         if deadline.is_over:
             raise _refusal(holder, wait_s)
-        if holder != told:
+        if holder != report:
             text = f"waiting up to {show_s(deadline.left_s)} for {holder.text} to end"
             show(Event(step="turn", text=text))
-            told = holder
+            report = holder
         time.sleep(min(LOOK_S, deadline.left_s))
     return None
 
 
-def _met(handle: int | None, address: socket.socket) -> Holder | None:
+def _current_holder(handle: int | None, address: socket.socket) -> Holder | None:
     """Who holds the machine; None: this program does, from now on."""
     if handle is not None and not _lock(handle):
         return _holder(handle)
@@ -168,10 +168,10 @@ def _listening() -> Holder:
         asking.setblocking(False)  # noqa: FBT003 - the library's
         try:
             asking.connect(_name())
-            found = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+            result = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
         except OSError:  # it has just gone, or is asked by many
             return Holder(study=ELSEWHERE)
-    return Holder(pid=CREDENTIALS.unpack(found)[0], study=ELSEWHERE)
+    return Holder(pid=CREDENTIALS.unpack(result)[0], study=ELSEWHERE)
 
 
 def _refusal(holder: Holder, waited_s: float) -> RunFault:
@@ -200,11 +200,11 @@ def _path() -> Path | None:
 def _is_safe(folder: Path) -> bool:
     """Whether all may write, but only a file's owner may remove it (`sticky`)."""
     try:
-        found = folder.lstat()
+        result = folder.lstat()
     except OSError:
         return False
-    is_owned = found.st_uid in {0, OVERFLOW_UID, os.geteuid()}
-    return stat.S_ISDIR(found.st_mode) and found.st_mode & SHARED == SHARED and is_owned
+    is_owned = result.st_uid in {0, OVERFLOW_UID, os.geteuid()}
+    return stat.S_ISDIR(result.st_mode) and result.st_mode & SHARED == SHARED and is_owned
 
 
 def _open() -> int | None:
@@ -234,8 +234,8 @@ def _open() -> int | None:
 
 def _checked(handle: int, path: Path) -> int:
     """Refuse what somebody may have put there instead of a lock file."""
-    found = os.fstat(handle)
-    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+    result = os.fstat(handle)
+    if stat.S_ISREG(result.st_mode) and result.st_nlink == 1:
         return handle
     os.close(handle)
     raise _unusable(path, OSError(errno.EINVAL, "it is not a plain file of one name"))
@@ -261,7 +261,7 @@ def _holder(handle: int) -> Holder:
         table = disk.parsed(os.pread(handle, TEXT_MAX, 0))
         study = "".join(c for c in str(table["study"]) if c.isprintable())[:NAME_MAX]
         began_s, now_s = float(table["began_s"]), time.time()
-        is_told = 0 < began_s < now_s + 1  # else it is no time that a clock can show
-        return Holder(pid=int(table["pid"]), study=study, began_s=began_s if is_told else 0.0)
+        is_reported = 0 < began_s < now_s + 1  # else it is no time that a clock can show
+        return Holder(pid=int(table["pid"]), study=study, began_s=began_s if is_reported else 0.0)
     except (ValueError, KeyError, TypeError, OverflowError):
         return Holder()

@@ -1,4 +1,4 @@
-"""One study at a time: who holds the machine, what a second one is told, and planted files."""
+"""One study at a time: who holds the machine, what a second one is reported, and planted files."""
 
 from __future__ import annotations
 
@@ -138,14 +138,14 @@ def test_what_a_stranger_wrote_reaches_no_terminal(
 def test_only_a_folder_that_all_share_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, show: Callable[[Event], None], said: list[str]
 ) -> None:
-    mine, ours, link = tmp_path / "mine", tmp_path / "ours", tmp_path / "link"
-    mine.mkdir(mode=0o700)
+    path, ours, link = tmp_path / "mine", tmp_path / "ours", tmp_path / "link"
+    path.mkdir(mode=0o700)
     ours.mkdir()
     ours.chmod(0o1777)
     link.symlink_to(ours)
-    monkeypatch.setattr(turn, "FOLDERS", (mine, link, tmp_path / "none", ours))
+    monkeypatch.setattr(turn, "FOLDERS", (path, link, tmp_path / "none", ours))
     assert turn._path() == ours / turn.NAME
-    monkeypatch.setattr(turn, "FOLDERS", (mine,))
+    monkeypatch.setattr(turn, "FOLDERS", (path,))
     with turn.taken("alone", show) as other:
         assert other is None
     assert "nothing is locked" in said[0]
@@ -161,7 +161,7 @@ time.sleep(600)
 """
 
 
-def test_a_lab_that_shares_no_folder_is_met_by_the_name_of_the_network(
+def test_a_lab_that_shares_no_folder_is_noticed_by_the_name_of_the_network(
     folder: Path, show: Callable[[Event], None], said: list[str]
 ) -> None:
     """As two containers with the host's network do, each with a /run/lock of its own."""
@@ -216,7 +216,7 @@ except RunFault as fault:
 
 
 def container(*more: str, study: str, holds_s: float) -> subprocess.Popen[str]:
-    """A lab in namespaces of its own, with a /run/lock that is nobody else's."""
+    """A lab in namespaces of its own, with a /run/lock that is no one else's."""
     script = 'mount -t tmpfs -o mode=1777 none /run/lock && exec "$0" -c "$1" "$2" "$3"'
     words = ["unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", *more, "sh", "-c", script]
     package = Path(spec.__file__).parents[2]
@@ -234,10 +234,10 @@ def test_two_labs_in_two_containers_meet_or_say_that_they_cannot() -> None:
     with container(study="first", holds_s=600) as first:
         try:
             assert first.stdout is not None
-            if not (said := first.stdout.readline()):
+            if not (text := first.stdout.readline()):
                 first.wait(60)
                 pytest.skip(f"needs namespaces: {first.stderr and first.stderr.read()}")
-            assert said.startswith("alone | in a container: others on this host cannot be seen")
+            assert text.startswith("alone | in a container: others on this host cannot be seen")
             second, _ = container(study="second", holds_s=0).communicate(timeout=120)
             assert second.startswith("refused |"), "they share the network"
             assert turn.ELSEWHERE in second

@@ -1,6 +1,6 @@
 """The generator without root's rights, where it can do without: it reads what strangers reply.
 
-As root the lab starts it as a user who is nobody else, in a folder of its own beside the job, which
+As root the lab starts it as a user who is no one else, in a folder of its own beside the job, which
 is all that it may write. What it wrote is taken over when it has ended: plain files of the names
 that were asked for. It keeps the right to order threads (its sentinels go first on the server's
 CPUs) and to lock memory.
@@ -26,7 +26,7 @@ from sojourn.run import environment
 from sojourn.spec import files
 
 CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23  # include/uapi/linux/capability.h
-KEPT = (CAP_IPC_LOCK, CAP_SYS_NICE)
+CAPABILITIES = (CAP_IPC_LOCK, CAP_SYS_NICE)
 TURNS = "turns"  # several clients share this file: whoever takes turns stays the lab's own user
 #: Keys of a job that name what is written beside the result.
 WRITTEN = tuple(key for key in files.WRITTEN if key != TURNS)
@@ -39,8 +39,8 @@ class Run:
     Attributes:
         user: None: as the lab.
         folder: where it is started; its own, if there is a user.
-        job: what it is told; files that it writes are in `folder`.
-        result: path of its result, as it is told.
+        job: what it is reported; files that it writes are in `folder`.
+        result: path of its result, as it is reported.
     """
 
     user: User | None
@@ -54,8 +54,8 @@ class Run:
             return
         for name in _names(self.job, self.result):
             with contextlib.suppress(FileNotFoundError):
-                found = (self.folder / name).lstat()
-                if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_size:
+                result = (self.folder / name).lstat()
+                if stat.S_ISREG(result.st_mode) and result.st_nlink == 1 and result.st_size:
                     (self.folder / name).replace(to / name)
                     os.chown(to / name, os.geteuid(), os.getegid(), follow_symlinks=False)
         with contextlib.suppress(OSError):

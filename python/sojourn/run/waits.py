@@ -28,7 +28,7 @@ def keys(spec: ServiceSpec, reply_s: float, bound_s: float = 0.0) -> dict[str, A
     """
     bound_s = bound_s or of_study(spec)
     timeout_s = max(TIMEOUT_S_MIN, TIMEOUT_BOUNDS * bound_s, reply_s)
-    drain_s = _given_s(spec) or max(DRAIN_BOUNDS * bound_s, reply_s)
+    drain_s = _timeout_s(spec) or max(DRAIN_BOUNDS * bound_s, reply_s)
     late = {"drain": _text(drain_s)} if drain_s > DRAIN_S else {}
     return {"timeout": _text(timeout_s), **late}
 
@@ -38,7 +38,7 @@ def of_study(spec: ServiceSpec) -> float:
     return (spec.qos.bound_ns or 0) / units.NS_PER_S if spec.qos else 0.0
 
 
-def _given_s(spec: ServiceSpec) -> float:
+def _timeout_s(spec: ServiceSpec) -> float:
     """The timeout that the study gives itself, s; 0 where it leaves it to the lab."""
     text = str(spec.load.get("timeout") or "auto")
     try:

@@ -29,7 +29,7 @@ Show: TypeAlias = Callable[[Event], None]
 
 
 def nothing(event: Event) -> None:
-    """A `Show` that shows nobody anything."""
+    """A `Show` that shows no one anything."""
     del event
 
 

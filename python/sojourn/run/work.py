@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sojourn import disk
 from sojourn.disk import disk_fault
 from sojourn.errors import HostFault
-from sojourn.places import theirs, users
+from sojourn.places import server_files, users
 from sojourn.places.users import User
 from sojourn.run.journal import Journal
 from sojourn.services.capabilities import RunsAs, needs
@@ -84,7 +84,7 @@ def reachable(program: Path, folder: Path, user: User | None) -> Path:
         return program
     copy = folder / program.name
     with contextlib.suppress(FileExistsError):  # an earlier life of the service made it
-        made = theirs.opened(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o755)
+        made = server_files.opened(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o755)
         with os.fdopen(made, "wb") as to, program.open("rb") as whence:
             shutil.copyfileobj(whence, to)
     return copy

@@ -28,7 +28,7 @@ def of_windows(windows: Windows, bound_ns: float, *, is_undisturbed: bool = Fals
         windows: as the generator counted them.
         bound_ns: of the QoS target, ns.
         is_undisturbed: leave out the windows that an independent log marks. Misses on both sides of
-            them are told apart by time alone, as everywhere.
+            them are distinguished by time alone, as everywhere.
     """
     n, k = np.array(windows.n, np.int64), np.array(windows.k, np.int64)
     if is_undisturbed:

@@ -23,9 +23,9 @@ JOB = {"qos_quantile": 0.95, "qos_bound": "20ms"}
 
 @pytest.fixture
 def point() -> Point:
-    found = next_point(spec.load("max_load_memcached"), [], PLANS)
-    assert found is not None
-    return found
+    result = next_point(spec.load("max_load_memcached"), [], PLANS)
+    assert result is not None
+    return result
 
 
 def windows(k: list[int], disturbed: tuple[int, ...] = ()) -> Windows:
@@ -39,8 +39,8 @@ def test_misses_further_apart_than_an_excursion_are_two_clusters(
     between: int, sizes: tuple[int, ...]
 ) -> None:
     # Windows of 10 ms that begin 110 ms apart have ten between them: not further than 110 ms.
-    found = clusters.of_windows(windows([0, 1, *[0] * between, 2, 0]), BOUND_NS)
-    assert found == Misses(requests=10 * (between + 4), over=3, clusters=sizes)
+    result = clusters.of_windows(windows([0, 1, *[0] * between, 2, 0]), BOUND_NS)
+    assert result == Misses(requests=10 * (between + 4), over=3, clusters=sizes)
 
 
 @given(st.lists(st.integers(0, 3), max_size=200), st.sets(st.integers(0, 199)))
@@ -57,15 +57,15 @@ def test_clusters_hold_every_miss_once(k: list[int], disturbed: set[int]) -> Non
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=30), st.integers(1, 10_000))
 def test_scaling_keeps_the_total_and_the_shares(sizes: list[int], total: int) -> None:
-    found = clusters.scaled(tuple(sizes), total)
-    assert sum(found) == total
-    if len(found) == len(sizes):
+    result = clusters.scaled(tuple(sizes), total)
+    assert sum(result) == total
+    if len(result) == len(sizes):
         exact = np.array(sizes) * total / sum(sizes)
-        assert (np.abs(np.array(found) - exact) < 1).all()
+        assert (np.abs(np.array(result) - exact) < 1).all()
 
 
 def test_a_thin_sample_finds_the_same_clusters(point: Point, tmp_path: Path) -> None:
-    # 100 requests/s: an excursion of 5 at 1 s and one of 15 at 4 s; every second one was kept.
+    # 100 requests/s: an excursion of 5 at 1 s and one of 15 at 4 s; every second one was stored.
     times = np.full(600, 1e6)
     times[100:105], times[400:415] = 5e7, 5e7
     folder = made.put(tmp_path, point, made.result(times, job=JOB))

@@ -152,7 +152,7 @@ class Cost(Table):
 
 
 class Replies(Table):
-    """What replies said.
+    """What replies reported.
 
     Attributes:
         statuses: what was no success, by name, such as "HTTP 503" or "GOAWAY".
@@ -162,7 +162,7 @@ class Replies(Table):
 
 
 class LoadResult(Table):
-    """One run of the generator, as it stands in `load.json`."""
+    """One run of the generator, as it is written in `load.json`."""
 
     schema_version: str = Field(alias="schema")
     program: str

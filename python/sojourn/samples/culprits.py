@@ -33,7 +33,7 @@ class Culprit:
 
 
 def read(folder: Path) -> tuple[Culprit, ...]:
-    """Who ran there, the worst first; none if nobody looked or nobody ran.
+    """Who ran there, the worst first; none if no one looked or no one ran.
 
     Args:
         folder: of a point.
@@ -47,8 +47,8 @@ def merged(seen: Iterable[Mapping[str, Any]]) -> tuple[Culprit, ...]:
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for one in seen:
         by_name.setdefault(str(one["task"]), []).append(one)
-    found = [_sum(name, group) for name, group in by_name.items()]
-    return tuple(sorted(found, key=lambda one: (-one.long_runs_per_s, -one.cpu_share)))
+    culprits = [_sum(name, group) for name, group in by_name.items()]
+    return tuple(sorted(culprits, key=lambda one: (-one.long_runs_per_s, -one.cpu_share)))
 
 
 def _sum(name: str, group: list[Mapping[str, Any]]) -> Culprit:

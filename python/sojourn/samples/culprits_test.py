@@ -31,7 +31,7 @@ def test_what_is_only_bounded_stays_so() -> None:
     assert (one.longest_ms, one.is_exact) == (None, False)
 
 
-def test_nobody_looked(tmp_path: Path) -> None:
+def test_no_one_looked(tmp_path: Path) -> None:
     assert culprits.read(tmp_path) == ()
     (tmp_path / "host.json").write_text("{}")
     assert culprits.read(tmp_path) == ()

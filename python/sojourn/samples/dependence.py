@@ -37,7 +37,7 @@ class Dependence:
     how: str
 
 
-NOTHING_KEPT = Dependence(1.0, "assumed independent: there are neither raw requests nor slices")
+NO_SAMPLES = Dependence(1.0, "assumed independent: there are neither raw requests nor slices")
 
 
 def of_run(
@@ -47,7 +47,7 @@ def of_run(
     requests: int,
     q: float,
 ) -> Dependence:
-    """From the best that was kept.
+    """From the best that was stored.
 
     Args:
         raw_sojourn_ns: in order of intended arrival; `inf` if lost; None if not kept.
@@ -58,23 +58,23 @@ def of_run(
     if len(slices) >= SLICES_ENOUGH:
         return Dependence(of_slices(slices, q), f"{len(slices)} slices of the interval log")
     if raw_sojourn_ns is not None and len(raw_sojourn_ns) >= BATCHES * BATCH_LEAST:
-        found = of_raw(raw_sojourn_ns, q)
+        value = of_raw(raw_sojourn_ns, q)
         # A thinned sample thins the dependence: of m − 1 companions in a batch, a share is left.
         share = min(1.0, len(raw_sojourn_ns) / max(1, requests))
-        ratio = 1 + (found - 1) / share
+        ratio = 1 + (value - 1) / share
         return Dependence(ratio, f"{BATCHES} batches of {len(raw_sojourn_ns):,} raw requests")
     if len(slices) >= SLICES_LEAST:
         return Dependence(of_slices(slices, q), f"{len(slices)} slices of the interval log")
-    return NOTHING_KEPT
+    return NO_SAMPLES
 
 
 def of_raw(sojourn_ns: NDArray[np.float64], q: float) -> float:
     """Variance of exceedance counts between batches over that of independent requests."""
     size = len(sojourn_ns) // BATCHES
-    kept = sojourn_ns[: size * BATCHES]
-    rank = max(0, int(np.ceil(q * len(kept))) - 1)
-    cut = np.partition(kept, rank)[rank]
-    over = (kept > cut) if np.isfinite(cut) else ~np.isfinite(kept)
+    retained = sojourn_ns[: size * BATCHES]
+    rank = max(0, int(np.ceil(q * len(retained))) - 1)
+    cut = np.partition(retained, rank)[rank]
+    over = (retained > cut) if np.isfinite(cut) else ~np.isfinite(retained)
     counts = over.reshape(BATCHES, size).sum(axis=1)
     return _ratio(counts.astype(np.float64), np.full(BATCHES, size, np.float64))
 

@@ -12,16 +12,16 @@ GOAWAY = "GOAWAY"  # of a result's statuses
 REPLIES = "replies: "  # as the generator's reason begins, which cannot know who gave expect_bytes
 
 
-def reasons(result: LoadResult, told: tuple[str, ...]) -> tuple[str, ...]:
+def reasons(result: LoadResult, reports: tuple[str, ...]) -> tuple[str, ...]:
     """A run's reasons, the known causes of failed requests first.
 
     Args:
         result: of the generator.
-        told: reasons so far.
+        reports: reasons so far.
     """
     known = tuple(_known(result))
     is_known = any(GOAWAY not in text for text in known)
-    rest = (why for why in told if not (is_known and why.startswith(REPLIES)))
+    rest = (why for why in reports if not (is_known and why.startswith(REPLIES)))
     return (*known, *rest)
 
 

@@ -28,12 +28,12 @@ def test_replies_of_another_length_name_what_takes_any() -> None:
 
 
 def test_requests_lost_as_connections_ended_name_goaway() -> None:
-    found = failed.reasons(
+    outcome = failed.reasons(
         result(errors={"closed": 2}, replies={"statuses": {"GOAWAY": 2}}), (GUESS,)
     )
-    assert "GOAWAY" in found[0]
-    assert "keepalive_requests" in found[0]
-    assert found[1:] == (GUESS,)
+    assert "GOAWAY" in outcome[0]
+    assert "keepalive_requests" in outcome[0]
+    assert outcome[1:] == (GUESS,)
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_requests_lost_as_connections_ended_name_goaway() -> None:
         {"replies": {"statuses": {"GOAWAY": 1, "HTTP 503": 50}}},
     ],
 )
-def test_nothing_is_said_of_what_is_rare_or_not_known(more: dict[str, Any]) -> None:
+def test_nothing_is_reported_about_what_is_rare_or_not_known(more: dict[str, Any]) -> None:
     assert failed.reasons(result(**more), (GUESS, LAG)) == (GUESS, LAG)

@@ -33,7 +33,7 @@ class Interval:
 
 
 def intervals(path: Path) -> tuple[Interval, ...]:
-    """The log in order; empty if none was kept. StoreFault if a line is damaged."""
+    """The log in order; empty if none was stored. StoreFault if a line is damaged."""
     try:
         lines = disk.read_text(path, most=BYTES).splitlines()
     except FileNotFoundError:

@@ -42,7 +42,7 @@ class Pace:
 
     @property
     def kept(self) -> float:
-        """Share that it kept of its pace alone, at what it was asked for."""
+        """Share that it retained of its pace alone, at what it was asked for."""
         asked = self.asked_per_s or self.alone_per_s
         return self.per_s / min(asked, self.alone_per_s)
 
@@ -59,15 +59,15 @@ class Pace:
 
 
 def read(folder: Path) -> Pace | None:
-    """What stands in a point's folder; None where nobody told of progress and of a pace alone."""
-    found = neighbour(folder / HOST)
-    did: Mapping[str, Any] = found.get("progress") or {}
+    """What is in a point's folder; None where no one reported progress and of a pace alone."""
+    result = neighbour(folder / HOST)
+    did: Mapping[str, Any] = result.get("progress") or {}
     if did.get("per_s") is None or not did.get("alone_per_s"):
         return None
     asked, alone = _number(did.get("asked_per_s")), float(did["alone_per_s"])
     is_flat_out = did.get("is_flat_out", asked is None or asked >= FLAT_OUT * alone)
     return Pace(
-        called=str(found.get("called") or found.get("kind") or "neighbour"),
+        called=str(result.get("called") or result.get("kind") or "neighbour"),
         unit=str(did.get("unit", "")),
         per_s=float(did["per_s"]),
         error_per_s=_number(did.get("error_per_s")),
@@ -75,15 +75,15 @@ def read(folder: Path) -> Pace | None:
         alone_error_per_s=_number(did.get("alone_error_per_s")),
         asked_per_s=None if is_flat_out else asked,
         seconds=int(did.get("seconds", 0)),
-        core_share=_core_share(found, folder / SERVICE),
+        core_share=_core_share(result, folder / SERVICE),
     )
 
 
-def _core_share(found: Mapping[str, Any], path: Path) -> float:
+def _core_share(results: Mapping[str, Any], path: Path) -> float:
     """By the CPUs on which the neighbour's tasks were, and those of the server."""
     placement = (read_json(path).get("placement") if path.exists() else None) or {}
     server = {int(cpu) for cpu in placement.get("server", ())}
-    own = {int(cpu) for cpu in found.get("cpu_s", {})}
+    own = {int(cpu) for cpu in results.get("cpu_s", {})}
     if not server or not own or server & own:
         return 1.0
     return len(server) / (len(server) + len(own))

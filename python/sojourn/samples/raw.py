@@ -20,13 +20,13 @@ ROWS = 64_000_000  # as many requests as a run keeps at most
 
 
 def sojourn_ns(path: Path) -> NDArray[np.float64] | None:
-    """Sojourn times, ns, in order of intended arrival; None if none were kept."""
-    kept = requests(path)
-    return None if kept is None else kept[1]
+    """Sojourn times, ns, in order of intended arrival; None if none were stored."""
+    ndarrays = requests(path)
+    return None if ndarrays is None else ndarrays[1]
 
 
 def requests(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Intended arrivals and sojourn times, ns, in order of the former; None if none were kept.
+    """Intended arrivals and sojourn times, ns, in order of the former; None if none were stored.
 
     Requests in outages of the client are left out, by the generator's own log (M27). One that did
     not end as it should is `inf`, as in the result's order statistics.

@@ -200,12 +200,12 @@ def not_as_asked(at: Path) -> str:
     return next((why for name in every if (why := _not_as_asked(name, table[name]))), "")
 
 
-def _not_as_asked(name: str, found: Mapping[str, Any]) -> str:
+def _not_as_asked(name: str, results: Mapping[str, Any]) -> str:
     """`name`: its key, with which its logs are named too."""
-    if died := found.get("died"):
-        return f"neighbour died: {found['kind']} {died[0]} while load ran; see {name}-0.log"
-    if why := found.get("not_held"):
-        return f"neighbour {found['kind']} did not hold its intensity: {why}"
+    if died := results.get("died"):
+        return f"neighbour died: {results['kind']} {died[0]} while load ran; see {name}-0.log"
+    if why := results.get("not_held"):
+        return f"neighbour {results['kind']} did not hold its intensity: {why}"
     return ""
 
 
@@ -265,10 +265,10 @@ def misses(folder: Path, result: LoadResult, ratio: float) -> tuple[Misses | Non
 
 def older_clusters(folder: Path, result: LoadResult, over: int, ratio: float) -> tuple[int, ...]:
     """Of `over` misses in a record without windows: by raw requests, or else by `ratio`."""
-    kept = raw.requests(folder / RAW) if over else None
-    if kept is None:
+    retained = raw.requests(folder / RAW) if over else None
+    if retained is None:
         return clusters.alike(over, ratio)
-    due_ns, sojourn_ns = kept
+    due_ns, sojourn_ns = retained
     bound_ns = units.parse_ns(str(result.job["qos_bound"]))
     return clusters.of_times(due_ns[sojourn_ns > bound_ns], over, bound_ns) or clusters.alike(
         over, ratio

@@ -124,7 +124,7 @@ def load(path: Path) -> ResourceFile:
 
 
 def read(folder: Path) -> Resources | None:
-    """What was used in the measured part of a point; None in a record from before it was kept.
+    """What was used in the measured part of a point; None in a record from before it was stored.
 
     Raises:
         StoreFault: the file is damaged, or of a newer version.
@@ -135,16 +135,16 @@ def read(folder: Path) -> Resources | None:
 
 def measured(table: ResourceFile) -> Resources:
     """The samples whose time lies in the measured part."""
-    kept = [nth for nth in range(len(table.length_s)) if _is_within(table, nth)]
+    selected = [nth for nth in range(len(table.length_s)) if _is_within(table, nth)]
     names = _known(tuple(table.columns))
-    rows = [_row(table.columns[name], kept) for name in names]
+    rows = [_row(table.columns[name], selected) for name in names]
     wall_s = table.probe.wall_s
     return Resources(
         names=names,
-        values=np.array(rows, np.float32).reshape(len(names), len(kept)),
+        values=np.array(rows, np.float32).reshape(len(names), len(selected)),
         capacity=table.capacity,
         not_counted=table.not_counted,
-        late=sum(table.is_late[nth] for nth in kept),
+        late=sum(table.is_late[nth] for nth in selected),
         events=table.events,
         probe_share=table.probe.cpu_s / wall_s if wall_s > 0 else float("nan"),
         is_apart=table.probe.is_apart,
@@ -198,9 +198,9 @@ def _shared(items: tuple[tuple[str, Any], ...]) -> Mapping[str, Any]:
     return dict(items)
 
 
-def _row(column: Sequence[float | None], kept: Sequence[int]) -> list[float]:
-    found = (column[nth] for nth in kept)
-    return [float("nan") if value is None else value for value in found]
+def _row(column: Sequence[float | None], numbers: Sequence[int]) -> list[float]:
+    results = (column[nth] for nth in numbers)
+    return [float("nan") if value is None else value for value in results]
 
 
 def _is_within(table: ResourceFile, nth: int) -> bool:

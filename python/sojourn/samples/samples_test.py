@@ -32,9 +32,9 @@ def stated(point: Point, **changes: Any) -> Point:
 
 @pytest.fixture
 def point() -> Point:
-    found = next_point(spec.load("max_load_memcached"), [], PLANS)
-    assert found is not None
-    return found
+    result = next_point(spec.load("max_load_memcached"), [], PLANS)
+    assert result is not None
+    return result
 
 
 def test_a_point_survives_its_file(point: Point) -> None:
@@ -148,7 +148,7 @@ def test_late_sends_add_at_most_the_latest_send_and_the_longest_poll_gap(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("texts", "results"),
     [
         (("holds", True, []), ("holds", True)),
         (("holds", False, []), ("holds", False)),
@@ -159,13 +159,13 @@ def test_late_sends_add_at_most_the_latest_send_and_the_longest_poll_gap(tmp_pat
     ],
 )
 def test_what_an_upper_bound_says_is_read_from_one_side(
-    point: Point, tmp_path: Path, said: tuple[str, bool, list[str]], found: tuple[str, bool]
+    point: Point, tmp_path: Path, texts: tuple[str, bool, list[str]], results: tuple[str, bool]
 ) -> None:
     job = {"qos_bound": "900us", "qos_quantile": 0.99}
-    keys = dict(zip(("verdict", "upper_bounds", "reasons"), said, strict=True))
+    keys = dict(zip(("verdict", "upper_bounds", "reasons"), texts, strict=True))
     load = made.result([1e6], job=job, **keys)
     outcome = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
-    assert (outcome.verdict, outcome.is_upper_bound) == found
+    assert (outcome.verdict, outcome.is_upper_bound) == results
 
 
 @pytest.mark.parametrize(
@@ -188,8 +188,8 @@ def test_misses_beyond_lag_and_allowance_are_the_services_own(
     void = {**load, "outages": {**load["outages"], "share_excluded": 0.51}}
     folder = made.put(tmp_path / "void", stated(point, phase=Phase.SEARCH), void)
     assert samples.read(folder).over_surely == 0, "how much stops add is not known there"
-    found = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
-    assert (found.over_bound, found.over_surely) == counts
+    text = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
+    assert (text.over_bound, text.over_surely) == counts
 
 
 def test_a_run_that_the_lab_voids_is_no_evidence_from_either_side(
@@ -263,19 +263,19 @@ def test_a_server_that_falls_far_behind_fails_whoever_stopped_the_client(
 
 
 @pytest.mark.parametrize(
-    ("felt", "verdict"), [("violated", "unknown"), ("holds", "holds"), ("unknown", "holds")]
+    ("effect", "verdict"), [("violated", "unknown"), ("holds", "holds"), ("unknown", "holds")]
 )
-def test_a_knob_that_was_not_felt_makes_the_point_unknown(
-    point: Point, tmp_path: Path, felt: str, verdict: str
+def test_a_knob_that_is_not_in_force_makes_the_point_unknown(
+    point: Point, tmp_path: Path, effect: str, verdict: str
 ) -> None:
     folder = made.put(tmp_path, point, made.result([1e6], verdict="holds"))
     why = "mc-worker (7) may use other CPUs than 0"
-    knob = {"level": "0", "by": "sched affinity", "felt": felt, "why": why}
+    knob = {"level": "0", "by": "sched affinity", "felt": effect, "why": why}
     (folder / "service.json").write_text(json.dumps({"knobs": {"cpuset": knob}}))
     outcome = samples.read(folder)
     assert outcome.verdict == verdict
     assert any("cpuset not in force: 0 was set" in r for r in outcome.reasons) == (
-        felt == "violated"
+        effect == "violated"
     )
 
 
@@ -355,14 +355,14 @@ def test_histograms_keep_every_count_to_one_in_a_thousand(times: list[int], boun
     packed = base64.b64decode(text)
     plain = base64.b64encode(zlib.decompress(packed[8:])).decode()
     for form in (text, plain):
-        found = samples.decode(form, at="test")
-        assert found.total == len(times)
+        result = samples.decode(form, at="test")
+        assert result.total == len(times)
         order = np.sort(np.array(times, float))
-        low, high = np.repeat(found.lo_ns, found.count), np.repeat(found.hi_ns, found.count)
+        low, high = np.repeat(result.lo_ns, result.count), np.repeat(result.hi_ns, result.count)
         assert (low <= order).all()
         assert (order <= high).all()
         assert ((high - low) <= 1e-3 * high).all()
-        assert (order > bound).sum() <= found.over(bound) <= (order > bound * 0.998).sum()
+        assert (order > bound).sum() <= result.over(bound) <= (order > bound * 0.998).sum()
 
 
 def test_nothing_in_a_histogram_is_nothing() -> None:
@@ -372,8 +372,8 @@ def test_nothing_in_a_histogram_is_nothing() -> None:
 def test_the_interval_log_gives_seconds_in_order(tmp_path: Path) -> None:
     assert intervals(tmp_path / "load.hlog") == ()
     made.put_hlog(tmp_path, [[1e6] * 3, [], [2e6]])
-    found = intervals(tmp_path / "load.hlog")
-    assert [(i.start_s, i.sojourn.total) for i in found] == [(0.0, 3), (1.0, 0), (2.0, 1)]
+    result = intervals(tmp_path / "load.hlog")
+    assert [(i.start_s, i.sojourn.total) for i in result] == [(0.0, 3), (1.0, 0), (2.0, 1)]
     (tmp_path / "load.hlog").write_text("Tag=probe,1.0,1.0,0.0,x\n", encoding="utf-8")
     with pytest.raises(StoreFault, match="histogram"):
         intervals(tmp_path / "load.hlog")
@@ -400,9 +400,9 @@ def test_a_thinned_sample_gives_the_same_ratio_as_all_requests(
 ) -> None:
     rng = np.random.default_rng(3)
     times = np.repeat(rng.exponential(1e5, 4_000), 50)
-    kept = np.sort(rng.choice(len(times), len(times) // 4, replace=False))
+    stored = np.sort(rng.choice(len(times), len(times) // 4, replace=False))
     whole = dependence.of_run(times, (), requests=len(times), q=0.99).ratio
-    thinned = dependence.of_run(times[kept], (), requests=len(times), q=0.99).ratio
+    thinned = dependence.of_run(times[stored], (), requests=len(times), q=0.99).ratio
     assert thinned == pytest.approx(whole, rel=0.5)
 
 
@@ -410,16 +410,16 @@ def test_dependence_comes_from_the_best_that_was_kept(point: Point, tmp_path: Pa
     rng = np.random.default_rng(4)
     times = rng.exponential(1e6, 3_000)
     folder = made.put(tmp_path, point, made.result(times))
-    found = samples.load_result(folder / "load.json")
-    assert "assumed" in samples.correlation(folder, found).how
+    load_result = samples.load_result(folder / "load.json")
+    assert "assumed" in samples.correlation(folder, load_result).how
     made.put_hlog(folder, [times[:1000], times[1000:2000] * 30, times[2000:]])
-    by_seconds = samples.correlation(folder, found)
+    by_seconds = samples.correlation(folder, load_result)
     assert "3 slices" in by_seconds.how
     assert by_seconds.ratio > 3, "one second has all the misses"
     made.put_raw(folder, times)
-    assert "raw requests" in samples.correlation(folder, found).how
+    assert "raw requests" in samples.correlation(folder, load_result).how
     made.put_hlog(folder, [times[at::40] for at in range(40)])
-    by_slices = samples.correlation(folder, found)
+    by_slices = samples.correlation(folder, load_result)
     assert "40 slices" in by_slices.how
     assert by_slices.ratio < 2.6, "20 batches of independent times: five sigma is 1 + 5 · 0.32"
 
@@ -428,13 +428,13 @@ def test_raw_requests_come_in_order_and_lost_ones_are_infinite(tmp_path: Path) -
     assert samples.raw_sojourn_ns(tmp_path / "raw.parquet") is None
     times = np.array([5.0, np.inf, 7.0])
     made.put_raw(tmp_path, times)
-    found = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
-    assert found is not None
-    assert found.tolist() == times.tolist()
+    result = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
+    assert result is not None
+    assert result.tolist() == times.tolist()
     made.put_raw(tmp_path, times, np.array([False, False, True]))
-    found = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
-    assert found is not None
-    assert found.tolist() == [5.0, np.inf], "requests in outages of the client do not count"
+    result = samples.raw_sojourn_ns(tmp_path / "raw.parquet")
+    assert result is not None
+    assert result.tolist() == [5.0, np.inf], "requests in outages of the client do not count"
     (tmp_path / "raw.parquet").write_bytes(b"nonsense")
     with pytest.raises(StoreFault, match="raw requests"):
         samples.raw_sojourn_ns(tmp_path / "raw.parquet")

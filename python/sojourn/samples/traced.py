@@ -1,7 +1,7 @@
 """Reads the tracer's result: `trace.json` and `tail.folded` of a traced point.
 
 Records from before windows and culprits lack `mode`, `sampling` and `blame`: every request was
-traced then, and nobody was blamed.
+traced then, and no one was blamed.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Slowing(Table):
             it to tell.
         busy: share of the busiest worker in windows.
         mean_ratio, tail_ratio: how many times as long requests are, all of them and those at and
-            above p99; None: not to be told, as where the busiest worker has no idle time.
+            above p99; None: not to be reported, as where the busiest worker has no idle time.
         tail_ratio_max: the tracer doubts itself where `tail_ratio` is larger.
     """
 
@@ -224,7 +224,7 @@ def folded(folder: Path) -> Folded:
     """Time by stack, µs: the first frame says which requests, then the thread, then the frames.
 
     Threads name themselves, with control characters too: these become �, and a name of several
-    lines stays one. A stack whose time cannot be read is kept, with no time.
+    lines stays one. A stack whose time cannot be read is stored, with no time.
 
     Raises:
         StoreFault: the file cannot be read, or no stack in it has a time.

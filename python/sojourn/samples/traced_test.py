@@ -50,17 +50,17 @@ BLAME = {
 
 def read(folder: Path, **more: object) -> traced.TraceResult:
     (folder / traced.TRACE).write_text(json.dumps({**OLD, **more}))
-    found = traced.trace_result(folder)
-    assert found is not None
-    return found
+    trace_result = traced.trace_result(folder)
+    assert trace_result is not None
+    return trace_result
 
 
 def test_a_record_from_before_windows_and_culprits_still_reads(tmp_path: Path) -> None:
-    found = read(tmp_path)
-    assert found.mode == "aggregate"
-    assert found.sampling.windows is None
-    assert found.sampling.cost is None
-    assert found.blame is None
+    text = read(tmp_path)
+    assert text.mode == "aggregate"
+    assert text.sampling.windows is None
+    assert text.sampling.cost is None
+    assert text.blame is None
     assert traced.folded(tmp_path) == ()
 
 
@@ -75,16 +75,16 @@ def test_what_windows_took_is_read_with_its_interval(tmp_path: Path) -> None:
     }
     accuracy = {"confidence": 0.95, "clusters": 12, "p99_ns": {"low": 25e3}, "stages": []}
     sampling = {"windows": 13, "duty": 0.05, "cost": cost, "accuracy": accuracy, "traced_ns": 9}
-    found = read(tmp_path, mode="windows", sampling=sampling).sampling
-    assert found.cost is not None
-    assert found.cost.interval is not None
-    assert (found.cost.interval.low, found.cost.interval.high) == (0.004, 0.018)
-    assert found.accuracy is not None
-    assert found.accuracy.p99_ns is not None
-    assert found.accuracy.p99_ns.high is None  # too few requests lie above
+    result = read(tmp_path, mode="windows", sampling=sampling).sampling
+    assert result.cost is not None
+    assert result.cost.interval is not None
+    assert (result.cost.interval.low, result.cost.interval.high) == (0.004, 0.018)
+    assert result.accuracy is not None
+    assert result.accuracy.p99_ns is not None
+    assert result.accuracy.p99_ns.high is None  # too few requests lie above
 
 
-def test_only_what_hooks_do_to_the_tail_is_told_from_other_doubts(tmp_path: Path) -> None:
+def test_only_what_hooks_do_to_the_tail_is_distinguished_from_other_doubts(tmp_path: Path) -> None:
     slowing = {
         "cpu_ratio": 1.1,
         "interval": None,

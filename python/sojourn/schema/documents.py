@@ -67,20 +67,20 @@ def _trace() -> dict[str, Any]:
     if programs.maybe("sojourn-trace") is None:
         names = ("trace-kinds", "trace-result", "who-result")
         return {name: kinds.schema(name) for name in names}
-    said = _describe("sojourn-trace")
+    result = _describe("sojourn-trace")
     tables = [
-        {"name": "trace stages", "kinds": said["stages"]},
-        {"name": "trace reasons", "kinds": said["reasons"]},
+        {"name": "trace stages", "kinds": result["stages"]},
+        {"name": "trace reasons", "kinds": result["reasons"]},
     ]
     return {
         "trace-kinds": {"tables": tables},
-        "trace-result": said["result"],
-        "who-result": said["who"],
+        "trace-result": result["result"],
+        "who-result": result["who"],
     }
 
 
 def text(document: Any) -> str:
-    """As it stands in the file."""
+    """As it is written in the file."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -132,7 +132,7 @@ def _study() -> dict[str, Any]:
 
 
 def _findings() -> dict[str, Any]:
-    """As `flat` writes them: what each question found stands beside what is common."""
+    """As `flat` writes them: what each question found is beside what is common."""
     schema = TypeAdapter(Findings).json_schema()
     definitions = schema["$defs"]
     of_service, of_study = definitions["ServiceFinding"]["properties"], schema["properties"]
@@ -141,9 +141,9 @@ def _findings() -> dict[str, Any]:
     for kind in questions.answers().values():
         for table, types in ((of_service, kind.service_types()), (of_study, kind.study_types())):
             for name, type_ in types.items():
-                found = TypeAdapter(type_).json_schema()
-                definitions |= found.pop("$defs", {})
-                table[name] = found
+                result = TypeAdapter(type_).json_schema()
+                definitions |= result.pop("$defs", {})
+                table[name] = result
     definitions.pop("Section", None)
     return schema
 

@@ -55,13 +55,13 @@ def methods(kind: type) -> set[str]:
 
 def classes() -> set[type[Service]]:
     """Every class of a service in the modules of the table, and what those are built on."""
-    found: set[type[Service]] = set()
+    results: set[type[Service]] = set()
     for kind in KINDS.values():
         module = inspect.getmodule(kind.build)
         for one in vars(module).values():
             if inspect.isclass(one) and issubclass(one, Service):
-                found |= {base for base in one.__mro__ if issubclass(base, Service)}
-    return found - {Service, Program}
+                results |= {base for base in one.__mro__ if issubclass(base, Service)}
+    return results - {Service, Program}
 
 
 def test_an_author_has_to_write_three_methods() -> None:
@@ -72,7 +72,7 @@ def test_an_author_has_to_write_three_methods() -> None:
         assert not isinstance(least, one), name
 
 
-def test_what_is_not_said_is_the_usual() -> None:
+def test_what_is_not_reported_is_the_usual() -> None:
     least: Any = Least()
     assert capabilities.needs(least) == Needs(workers=1, port=0, ports=1)
     assert capabilities.filling(least) == Filling(is_preloaded=False, requests=0)

@@ -53,12 +53,12 @@ class Start:
     Attributes:
         program: by its full path.
         words: arguments after the program's name.
-        variables: beside those that each program has; their values are nobody else's to see.
+        variables: beside those that each program has; their values are no one else's to see.
         open_files: files and connections that a process of it may have open; 0: as the lab.
         ready_s: how long it may take to be ready, s, if that is longer than its place allows.
         stop: the signal that asks it to end.
         stop_s: how long it may take to end when asked to, before it is killed, s.
-        reports: files in its working folder that it writes when it ends, to be kept.
+        reports: files in its working folder that it writes when it ends, to be stored.
     """
 
     program: Path

@@ -55,10 +55,10 @@ class MediaStreaming(Nginx):
         """Version, films and settings as (name, text), for people."""
         own = dict(super().setup())
         facts = self.made.facts
-        told = f"{facts['films']} films of {films.CHUNKS * films.CHUNK_S} s: {facts['qualities']}"
+        report = f"{facts['films']} films of {films.CHUNKS * films.CHUNK_S} s: {facts['qualities']}"
         return (
             ("version", own["version"]),
-            ("data", f"{told}; {int(facts['total_bytes']) / 1e6:.3g} MB by {facts['ffmpeg']}"),
+            ("data", f"{report}; {int(facts['total_bytes']) / 1e6:.3g} MB by {facts['ffmpeg']}"),
             ("sessions", f"a play list, then {films.CHUNKS} chunks, one every {films.CHUNK_S} s"),
             *((name, own[name]) for name in ("access_log", "sendfile", "page cache", "listen")),
             *self.why,
@@ -109,11 +109,11 @@ def made() -> Made:
     return films.PART.ready()
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
-    path, found = programs.find(nginx.NAME, fix="apt install nginx-light"), made()
-    size = int(found.facts["total_bytes"])
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
+    path, result = programs.find(nginx.NAME, fix="apt install nginx-light"), made()
+    size = int(result.facts["total_bytes"])
     for room, what in ((allowance.memory_bytes, "memory"), (allowance.disk_bytes, "disk")):
         if room is not None and size > nginx.SHARE * room:
             raise HostFault(
@@ -122,7 +122,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
                 fix=f"free some {what}" + ("" if what == "memory" else ", or set TMPDIR"),
             )
     connections = connections_max(got["connections_max"], allowance)
-    files = sum(name not in {films.PATHS, films.BODIES} for name in found.files)
+    files = sum(name not in {films.PATHS, films.BODIES} for name in result.files)
     workers, why = workers_of(got["workers"], allowance)
     return MediaStreaming(
         path=path,
@@ -141,18 +141,18 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         cached_max=max(1, min(files, allowance.open_files - connections - FILES_SPARE)),
         port=int(got["port"] or 0),
         why=why,
-        made=found,
+        made=result,
     )
 
 
 def workers_of(
-    given: Value | None, allowance: Allowance
+    value: Value | None, allowance: Allowance
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many workers, and why that many."""
     cpus = allowance.cpus
-    if given is not None:
-        turns = f"; {given} on {cpus} CPUs: they take turns (L23)" if int(given) > cpus else ""
-        return int(given), (("workers", f"{given}, as the study says{turns}"),)
+    if value is not None:
+        turns = f"; {value} on {cpus} CPUs: they take turns (L23)" if int(value) > cpus else ""
+        return int(value), (("workers", f"{value}, as the study says{turns}"),)
     workers = min(WORKERS_PAPER, cpus)
     return workers, (("workers", f"{workers}: one per server CPU, 8 at most (P6)"),)
 

@@ -26,10 +26,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     films.describe(at, list(films.names(1)))
     names = sorted(str(path.relative_to(at)) for path in at.rglob("*") if path.is_file())
     facts = {"films": "1", "qualities": "240p", "total_bytes": "9000", "ffmpeg": "ffmpeg version 5"}
-    found = Made(at=at, files={name: hashed(at / name) for name in names}, facts=facts)
-    monkeypatch.setattr(media_streaming, "made", lambda: found)
+    result = Made(at=at, files={name: hashed(at / name) for name in names}, facts=facts)
+    monkeypatch.setattr(media_streaming, "made", lambda: result)
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
-    return found
+    return result
 
 
 def built(**params: services.Value) -> MediaStreaming:

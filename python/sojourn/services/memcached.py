@@ -227,7 +227,7 @@ class Memcached(Program, Describes, Versioned, Demands, Fills, Settles, Checks, 
         return all(one is not None and one.get("hash_is_expanding") == "0" for one in seen)
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
-        """Worker threads by name. Older versions name none: then it cannot be told."""
+        """Worker threads by name. Older versions name none: then it cannot be reported."""
         return tuple(sorted(task.tid for task in tasks if task.name == WORKER))
 
     def version(self) -> str:
@@ -246,13 +246,13 @@ def stats(address: Address) -> dict[str, str] | None:
 
 def version(path: Path) -> str:
     """`memcached 1.6.18`; "" if it does not say."""
-    found = re.search(r"memcached\s+\S+", programs.says(path, "-V"))
-    return found.group(0) if found else ""
+    match = re.search(r"memcached\s+\S+", programs.says(path, "-V"))
+    return match.group(0) if match else ""
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     path = programs.find(NAME, fix="apt install memcached")
     key, value = int(got["key_bytes"] or 0), int(got["value_bytes"] or 0)
     each = item_bytes(key, value)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault, RunFault
-from sojourn.places import ports, theirs
+from sojourn.places import ports, server_files
 from sojourn.places.ports import Address
 from sojourn.places.task import Task
 from sojourn.services.capabilities import (
@@ -142,7 +142,7 @@ class Nginx(Program, Describes, Versioned, Demands, Prepares, Fills, Checks, Pin
         if self.is_cold:
             for number in range(self.files):
                 forget(work / "files" / f"{number}.html")
-        theirs.write(work / "nginx.conf", self.config(address))
+        server_files.write(work / "nginx.conf", self.config(address))
         words = ("-p", f"{work}/", "-c", "nginx.conf")
         return Start(program=self.path, words=words, open_files=self.open_files)
 
@@ -236,8 +236,8 @@ def forget(path: Path) -> None:
 
 def version(path: Path) -> str:
     """`nginx/1.22.1`; "" if it does not say."""
-    found = re.search(r"nginx/\S+", programs.says(path, "-v"))
-    return found.group(0) if found else ""
+    match = re.search(r"nginx/\S+", programs.says(path, "-v"))
+    return match.group(0) if match else ""
 
 
 def file_room(file_bytes: int, allowance: Allowance) -> tuple[int, str]:
@@ -251,9 +251,9 @@ def file_room(file_bytes: int, allowance: Allowance) -> tuple[int, str]:
     return min(limits)
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     path = programs.find(NAME, fix="apt install nginx-light")
     file_bytes = int(got["file_bytes"] or 0)
     fits, limit = file_room(file_bytes, allowance)

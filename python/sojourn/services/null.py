@@ -25,7 +25,7 @@ class Null(Service, Describes, Demands):
         return (("server", "none: the generator answers itself"),)
 
     def needs(self) -> Needs:
-        """No workers: nobody serves, and nobody is pinned."""
+        """No workers: no one serves, and no one is pinned."""
         return Needs(workers=0)
 
     def endpoint(self, address: Address) -> Endpoint:
@@ -34,15 +34,15 @@ class Null(Service, Describes, Demands):
         return Endpoint(target="null:")
 
     def ready(self, address: Address, within_s: float) -> bool:
-        """True: there is nobody who could be silent."""
+        """True: there is no one who could be silent."""
         del address, within_s
         return True
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Refuse parameters; there are none."""
     del allowance
-    settle(NAME, (), given)
+    settle(NAME, (), inputs)
     return Null()
 
 

@@ -53,28 +53,28 @@ class Param:
 
 
 def settle(
-    kind: str, params: tuple[Param, ...], given: Mapping[str, Value], *, cpus: int = 1
+    kind: str, params: tuple[Param, ...], inputs: Mapping[str, Value], *, cpus: int = 1
 ) -> dict[str, Value | None]:
     """Check what was given and fill in defaults.
 
     Args:
         kind: whose they are, for messages.
         params: that there are.
-        given: by name.
-        cpus: of the server, of which relative numbers are told.
+        inputs: by name.
+        cpus: of the server, of which relative numbers are reported.
 
     Raises:
         SpecFault: an unknown name, a wrong type, or a value out of range.
     """
     known = {param.name: param for param in params}
-    for name in given:
+    for name in inputs:
         if name not in known:
             raise SpecFault(
                 f"{kind} has no parameter {name}",
                 at=f"service {kind}, {name}",
                 fix=meant(name, known) or f"it has {', '.join(known) or 'none'}",
             )
-    return {name: _value(kind, param, given.get(name), cpus) for name, param in known.items()}
+    return {name: _value(kind, param, inputs.get(name), cpus) for name, param in known.items()}
 
 
 def of_cpus(text: str, cpus: int) -> int | None:
@@ -83,16 +83,16 @@ def of_cpus(text: str, cpus: int) -> int | None:
     >>> [of_cpus(text, 4) for text in ("cpus", "cpus+1", "cpus-2", "four")]
     [4, 5, 2, None]
     """
-    found = re.fullmatch(RELATIVE, text)
-    return cpus + int(found.group(1) or 0) if found else None
+    match = re.fullmatch(RELATIVE, text)
+    return cpus + int(match.group(1) or 0) if match else None
 
 
 def _value(kind: str, param: Param, value: Value | None, cpus: int) -> Value | None:
     if value is None:
         return param.default
     at = f"service {kind}, {param.name} = {value!r}"
-    if param.relative and isinstance(value, str) and (told := of_cpus(value, cpus)) is not None:
-        value = told
+    if param.relative and isinstance(value, str) and (number := of_cpus(value, cpus)) is not None:
+        value = number
     if param.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if type(value) is not param.type:

@@ -95,9 +95,9 @@ class Planted(Queries):
         return text == f"query {query:>10} word {word:016x}\n"
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
     return Planted(
         path=programs.find(PROGRAM),

@@ -178,8 +178,8 @@ class Redis(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
 
     def version(self) -> str:
         """`redis 7.0.15`, as `redis-server --version` says it."""
-        found = re.search(r"v=(\S+)", programs.says(self.path, "--version"))
-        return f"redis {found[1]}" if found else ""
+        match = re.search(r"v=(\S+)", programs.says(self.path, "--version"))
+        return f"redis {match[1]}" if match else ""
 
 
 def item_bytes(key_bytes: int, value_bytes: int) -> int:
@@ -187,9 +187,9 @@ def item_bytes(key_bytes: int, value_bytes: int) -> int:
     return (key_bytes + value_bytes) * 5 // 4 + ITEM_HEADER_BYTES
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     path = programs.find(PROGRAM, fix="apt install redis-server")
     key, value = int(got["key_bytes"] or 0), int(got["value_bytes"] or 0)
     room = int(allowance.memory_bytes * MEMORY_SHARE - FIXED_BYTES)

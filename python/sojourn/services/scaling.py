@@ -13,21 +13,21 @@ CONNECTIONS_MAX = 8192
 FILES_SPARE = 128  # logs, listening sockets, event queues
 
 
-def connections_max(given: Value | None, allowance: Allowance) -> int:
+def connections_max(value: Value | None, allowance: Allowance) -> int:
     """How many connections a server process takes.
 
     Raises:
         HostFault: more are asked for than it may have files open.
     """
-    if given is None:
+    if value is None:
         return max(16, min(CONNECTIONS_MAX, allowance.open_files // 2))
-    if int(given) + FILES_SPARE > allowance.open_files:
+    if int(value) + FILES_SPARE > allowance.open_files:
         raise HostFault(
-            f"{given} connections need as many open files, {allowance.open_files} are allowed",
-            at=f"service parameter connections_max = {given}",
+            f"{value} connections need as many open files, {allowance.open_files} are allowed",
+            at=f"service parameter connections_max = {value}",
             fix=f"give at most {allowance.open_files - FILES_SPARE}, or raise `ulimit -Hn`",
         )
-    return int(given)
+    return int(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Scaled:
 
 def scaled(
     name: str,
-    given: Value | None,
+    inputs: Value | None,
     paper: int,
     allowance: Allowance,
     *,
@@ -52,15 +52,15 @@ def scaled(
 
     Args:
         name: of the parameter.
-        given: by the study; it is taken as it is.
+        inputs: by the study; it is taken as it is.
         paper: the paper's value (C4).
         allowance: what the machine has.
         fits: how many the machine can hold; then the profile's share applies.
         limit: what runs out beyond `fits`.
         cpus: CPUs of the server; then the size is a number of threads (L23: at most one a CPU).
     """
-    if given is not None:
-        value = int(given)
+    if inputs is not None:
+        value = int(inputs)
         note = f"{_number(value)}, as the study says (C4: {_number(paper)})"
         if cpus is not None and value > cpus:
             note += f"; {value} on {cpus} CPU{'s' if cpus > 1 else ''}: they take turns (L23)"

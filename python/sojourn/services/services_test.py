@@ -39,9 +39,9 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Part, "ready", lambda self: Made(at=tmp_path, files={}))
     monkeypatch.setattr(programs, "find", lambda name, fix=None: Path("/nowhere") / name)
     made = Made(at=Path("/nowhere"), files={})
-    monkeypatch.setattr(specjbb, "found", lambda: (Path("/nowhere/java"), made))
+    monkeypatch.setattr(specjbb, "java_home", lambda: (Path("/nowhere/java"), made))
     home = postgres.Home(root=None, bins=Path("/nowhere"))
-    monkeypatch.setattr(postgres, "found", lambda: home)
+    monkeypatch.setattr(postgres, "home", lambda: home)
     facts = {"films": "4", "qualities": "240p", "total_bytes": "1000", "ffmpeg": "1"}
     films = Made(at=Path("/nowhere"), files={"film0/q0/list.m3u8": ""}, facts=facts)
     monkeypatch.setattr(media_streaming, "made", lambda: films)
@@ -65,8 +65,8 @@ def test_every_kind_describes_itself_and_its_defaults_are_allowed(name: str) -> 
     assert kind.about
     assert kind.source
     assert kind.width is None or kind.width in {param.name for param in kind.params} | {"threads"}
-    given = {p.name: p.default for p in kind.params if p.default is not None}
-    services.build(name, {**given, **NEEDED.get(name, {})}, ROOMY)
+    inputs = {p.name: p.default for p in kind.params if p.default is not None}
+    services.build(name, {**inputs, **NEEDED.get(name, {})}, ROOMY)
 
 
 def test_with_room_the_defaults_are_the_papers() -> None:
@@ -139,7 +139,7 @@ def test_threads_that_must_take_turns_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "text"),
     [
         ({"thread": 2}, "did you mean threads"),
         ({"threads": 0}, "1..1024"),
@@ -149,10 +149,10 @@ def test_threads_that_must_take_turns_are_named() -> None:
         ({"udp": 1}, "true or false, not a whole number"),
     ],
 )
-def test_bad_parameters_are_refused(params: dict[str, services.Value], said: str) -> None:
+def test_bad_parameters_are_refused(params: dict[str, services.Value], text: str) -> None:
     with pytest.raises(SpecFault) as caught:
         services.build("memcached", params, ROOMY)
-    assert said in str(caught.value)
+    assert text in str(caught.value)
 
 
 def test_an_unknown_kind_is_answered_with_the_nearest() -> None:
@@ -194,7 +194,7 @@ def test_files_differ_in_content_and_not_in_size() -> None:
     assert nginx.content(3, 0) == b""
 
 
-def test_workers_are_told_apart_by_name() -> None:
+def test_workers_are_distinguished_by_name() -> None:
     threads = [
         Task(pid=10, tid=10, name="memcached", command="memcached"),
         Task(pid=10, tid=12, name="mc-worker", command="memcached"),
@@ -230,7 +230,7 @@ def test_a_silent_server_and_no_server_are_no_answer() -> None:
     assert ports.ask(address, b"x", within_s=0.05, until=b"y") is None
 
 
-def test_numbers_told_by_the_servers_cpus_are_settled_with_them() -> None:
+def test_numbers_that_refer_to_the_servers_cpus_are_settled_with_them() -> None:
     four = Allowance(cpus=4, memory_bytes=GIB)
     for text, threads in (("cpus", 4), ("cpus+1", 5), ("cpus-3", 1)):
         cache, web = built("memcached", four, threads=text), built("nginx", four, workers=text)
@@ -268,13 +268,13 @@ def test_every_instance_must_answer_and_their_items_are_counted_together(
     assert isinstance(pair, Memcached)
     held = {5000: 600, 5001: 400}
 
-    def said(at: Address, request: bytes, **_: object) -> bytes | None:
+    def text(at: Address, request: bytes, **_: object) -> bytes | None:
         if at.port not in held:
             return None
         count = b"STAT curr_items %d\r\nSTAT hash_is_expanding 0\r\nEND\r\n" % held[at.port]
         return count if request.startswith(b"stats") else b"VERSION 1\r\n"
 
-    monkeypatch.setattr(ports, "ask", said)
+    monkeypatch.setattr(ports, "ask", text)
     at = Address(ports.HOST, 5000)
     assert pair.ready(at, 1.0)
     assert pair.is_settled(at)

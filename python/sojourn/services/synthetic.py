@@ -153,10 +153,10 @@ class Synthetic(Program, Describes, Versioned, Demands, Fills, Pins, Instrument)
         return programs.says(self.path, "--version")
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters; the program itself checks the distribution."""
     del allowance
-    got = settle(NAME, PARAMS, given)
+    got = settle(NAME, PARAMS, inputs)
     return Synthetic(
         path=programs.find(PROGRAM),
         service=str(got["service"]),

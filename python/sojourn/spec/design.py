@@ -78,8 +78,8 @@ class Design(Model):
 
     def of_profile(self, profile: str) -> Design:
         """The same without what is left out in other profiles only."""
-        kept = tuple(skip for skip in self.skip if skip.profile in {"", profile})
-        return self if kept == self.skip else self.model_copy(update={"skip": kept})
+        selected = tuple(skip for skip in self.skip if skip.profile in {"", profile})
+        return self if selected == self.skip else self.model_copy(update={"skip": selected})
 
     def fraction_of(self, factors: Mapping[str, tuple[Scalar, ...]]) -> Fraction | None:
         """The fraction in use; None where the design is none.
@@ -101,8 +101,8 @@ class Design(Model):
         self, factors: Mapping[str, tuple[Scalar, ...]]
     ) -> tuple[tuple[Combination, str], ...]:
         """The combinations that are skipped, each with its reason."""
-        found = ((cell, self.skipped(cell)) for cell in self._cells(factors))
-        return tuple((cell, reason) for cell, reason in found if reason is not None)
+        results = ((cell, self.skipped(cell)) for cell in self._cells(factors))
+        return tuple((cell, reason) for cell, reason in results if reason is not None)
 
     def skipped(self, cell: Combination) -> str | None:
         """Why a combination is left out; None if it is not."""

@@ -53,8 +53,8 @@ def mistakes(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]:
             fix = 'add [factors], such as "services.memcached.params.threads" = [1, 2]'
             yield (("design",), "there is a design, but nothing is varied", fix)
         return
-    found = [*_of_keys(study), *_of_design(study), *_of_bounds(study)]
-    yield from found or [*_of_lost_bounds(study), *_of_combinations(study, judges)]
+    results = [*_of_keys(study), *_of_design(study), *_of_bounds(study)]
+    yield from results or [*_of_lost_bounds(study), *_of_combinations(study, judges)]
 
 
 def _of_keys(study: Study) -> Iterator[Mistake]:
@@ -81,15 +81,15 @@ def _of_lost_bounds(study: Study) -> Iterator[Mistake]:
     for number, service in enumerate(study.services):
         under = service.qos.under if service.qos else {}
         cells = study.combinations(service.label) if under else ()
-        kept = [_without_lenders(cell) for cell in cells]
+        selected = [_without_lenders(cell) for cell in cells]
         lost = (
             cell
-            for cell in kept
-            if {**cell, **{k: under.get(k, cell[k]) for k in cell}} not in kept
+            for cell in selected
+            if {**cell, **{k: under.get(k, cell[k]) for k in cell}} not in selected
         )
         if cell := next(lost, None):
-            said = ", ".join(f"{key} = {level}" for key, level in cell.items())
-            what = f"the bound of {said} is to be measured in a combination that is left out"
+            text = ", ".join(f"{key} = {level}" for key, level in cell.items())
+            what = f"the bound of {text} is to be measured in a combination that is left out"
             fix = "measure that one too, or leave the level out of under"
             yield (("services", number, "qos", "under"), what, fix)
 
@@ -116,10 +116,10 @@ def _unheard(study: Study, key: str) -> str:
     """What would have to be asked for a factor to matter; "" if it may matter as it is."""
     label = keys.service_of(key)
     asked = [s for s in study.services if label in {None, s.label}]
-    said = (
+    texts = (
         one.no_effect(key, label, asked) for one in form.current().asks.values() if one.no_effect
     )
-    return next(filter(None, said), "")
+    return next(filter(None, texts), "")
 
 
 def _of_design(study: Study) -> Iterator[Mistake]:
@@ -130,19 +130,19 @@ def _of_design(study: Study) -> Iterator[Mistake]:
         yield (("design", "combinations"), what, 'write kind = "listed", or leave them out')
         return
     if design.kind == "listed":
-        found = list(_of_listed(study))
+        results = list(_of_listed(study))
     elif design.kind == "fractional":
-        found = list(_of_fraction(study))
+        results = list(_of_fraction(study))
     elif is_part:
         what = "p and generators are of a fractional design, this one is full"
-        found = [(("design", "kind"), what, 'write kind = "fractional", or leave them out')]
+        results = [(("design", "kind"), what, 'write kind = "fractional", or leave them out')]
     else:
-        found = []
+        results = []
     for number, skip in enumerate(design.skip):
         for key, what, fix in _of_cell(study, skip.levels):
-            found.append((("design", "skip", number, *key), what, fix))
-    yield from found
-    if found:
+            results.append((("design", "skip", number, *key), what, fix))
+    yield from results
+    if results:
         return
     count = math.prod(map(len, factors.values())) if design.kind == "full" else 1
     if count > COMBINATIONS_MAX:
@@ -203,15 +203,15 @@ def _of_fraction(study: Study) -> Iterator[Mistake]:
 
 def _of_combinations(study: Study, judges: Sequence[Judge]) -> Iterator[Mistake]:
     """What the model refuses under some combination, each thing once."""
-    told: set[tuple[str, str]] = set()
+    reports: set[tuple[str, str]] = set()
     called = names(study.factors)
     for levels in study.design.of_profile(study.run.profile).combinations_of(study.factors):
         for key, what, fix in _refusals(study, levels, judges):
             named = next((name for name in levels if name == key), None)
-            said = ", ".join(f"{called[k]} = {level_text(level)}" for k, level in levels.items())
-            text = what if named else f"under {said}: {what}"
-            if (key, what) not in told:
-                told.add((key, what))
+            message = ", ".join(f"{called[k]} = {level_text(level)}" for k, level in levels.items())
+            text = what if named else f"under {message}: {what}"
+            if (key, what) not in reports:
+                reports.add((key, what))
                 yield (("factors", named) if named else ("factors",), text, fix)
 
 
@@ -224,14 +224,14 @@ def _refusals(
     for name, level in levels.items():
         keys.put(table, name, level)
         paths |= dict.fromkeys(keys.paths_of(table, name), name)
-    found: list[Mistake] = []
+    results: list[Mistake] = []
     try:
         study.under(levels)
     except ValidationError as error:
-        found.extend(faults.mistakes(error, table))
+        results.extend(faults.mistakes(error, table))
     table["services"] = list(table["services"])  # as in a file
     for known_to in judges:
-        found.extend(known_to(table))
-    for at, what, fix in found:
+        results.extend(known_to(table))
+    for at, what, fix in results:
         above = next((paths[at[:n]] for n in range(len(at), 0, -1) if at[:n] in paths), None)
         yield above or dotted(at), what, fix

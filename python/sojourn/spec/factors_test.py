@@ -68,15 +68,15 @@ def test_a_key_of_each_service_is_one_factor_that_all_feel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("under", "said"),
+    ("under", "text"),
     [
         ('{ "services.each.core" = "1" }', "there is no factor"),
         ('{ "services.each.cores" = "3" }', "cores has no level"),
     ],
 )
-def test_a_bound_is_measured_under_levels_that_there_are(under: str, said: str) -> None:
+def test_a_bound_is_measured_under_levels_that_there_are(under: str, text: str) -> None:
     qos = f'services.memcached.qos={{ q = 0.95, rule = "lqos", under = {under} }}'
-    with pytest.raises(SpecFault, match=said):
+    with pytest.raises(SpecFault, match=text):
         load('services.each.cores="1","2"', sets=(qos,))
 
 
@@ -162,7 +162,7 @@ def test_load_is_varied_by_every_sweep() -> None:
         ("threads", "not KEY=LEVEL", "--vary"),
     ],
 )
-def test_what_cannot_be_varied_is_refused_where_it_is_said(
+def test_what_cannot_be_varied_is_refused_where_it_is_reported(
     varied: str, what: str, fix: str
 ) -> None:
     with pytest.raises(SpecFault) as caught:
@@ -251,8 +251,8 @@ def test_levels_that_are_right_alone_and_wrong_together_are_refused_together() -
 def test_a_design_that_cannot_be_is_refused(sets: tuple[str, ...], what: str) -> None:
     with pytest.raises(SpecFault) as caught:
         load(f"{THREADS}=1,2", "trace=true,false", sets=sets)
-    said = [fault.what for fault in caught.value.each or (caught.value,)]
-    assert any(what in one for one in said), said
+    whats = [fault.what for fault in caught.value.each or (caught.value,)]
+    assert any(what in one for one in whats), whats
     assert caught.value.fix
 
 
@@ -292,8 +292,8 @@ def test_what_a_file_skips_of_levels_that_are_not_chosen_is_no_matter() -> None:
         study = spec.load("square_wave", profile="quick", varied=[f"{policy}={levels}"])
         assert len(study.design.skip) == left
         assert len(study.combinations("memcached")) == 4 - 2 * left
-    nobody = spec.load("interference", profile="quick", varied=["neighbour=none,spin"])
-    assert nobody.design.skip == ()
+    no_one = spec.load("interference", profile="quick", varied=["neighbour=none,spin"])
+    assert no_one.design.skip == ()
     skip = f'design.skip=[{{levels={{"{policy}"="rr:1"}},reason="x"}}]'
     with pytest.raises(SpecFault, match="no level rr:1"):
         spec.load("square_wave", varied=[f"{policy}=other,fifo:1"], overrides=[skip])

@@ -1,4 +1,4 @@
-"""Validation errors of pydantic → a `SpecFault` each that says what, where and how to mend it."""
+"""Validation errors of pydantic → a `SpecFault` each that says what, where and how to fix it."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def dotted(key: Sequence[str | int]) -> str:
 
 def mistakes(error: ValidationError, table: Mapping[str, Any]) -> Iterator[Mistake]:
     """One mistake for each key of the file; what each branch of a union says is one of them."""
-    found: dict[Key, Mistake] = {}
+    results: dict[Key, Mistake] = {}
     for detail in error.errors(include_url=False):
         key = _key(detail, table)
-        found.setdefault(key, (key, *_explain(detail, table)))
-    yield from found.values()
+        results.setdefault(key, (key, *_explain(detail, table)))
+    yield from results.values()
 
 
-def together(found: Sequence[SpecFault]) -> SpecFault:
+def together(spec_faults: Sequence[SpecFault]) -> SpecFault:
     """The first of several mistakes, which says how many more there are and holds them all."""
-    first, more = found[0], len(found) - 1
+    first, more = spec_faults[0], len(spec_faults) - 1
     if not more:
         return first
     what = f"{first.what} (and {more} more mistake{'s' if more > 1 else ''}; see sojourn check)"
     whole = SpecFault(what, at=first.at, fix=first.fix)
-    whole.each = tuple(found)
+    whole.each = tuple(spec_faults)
     return whole
 
 
@@ -73,7 +73,7 @@ def place(
 def _explain(detail: ErrorDetails, table: Mapping[str, Any]) -> tuple[str, str]:
     key = _key(detail, table)
     name = dotted(key) or "the study"
-    given, limits = detail["input"], detail.get("ctx", {})
+    inputs, limits = detail["input"], detail.get("ctx", {})
     kind = detail["type"]
     if kind == "extra_forbidden":
         known = _keys_of(key[:-1])
@@ -83,28 +83,28 @@ def _explain(detail: ErrorDetails, table: Mapping[str, Any]) -> tuple[str, str]:
     if kind == "missing":
         return f"{name} is missing", f"add {key[-1]} = … to this table"
     if kind == "value_error":
-        said = str(limits.get("error", detail["msg"]))
-        what, _, fix = said.partition("; ")
+        text = str(limits.get("error", detail["msg"]))
+        what, _, fix = text.partition("; ")
         return f"{name}: {what}", fix or "correct the value"
     if kind in _WANTED:
-        return f"{name} is {_shown(given)}, not {_WANTED[kind]}", f"write {_WANTED[kind]}"
+        return f"{name} is {_shown(inputs)}, not {_WANTED[kind]}", f"write {_WANTED[kind]}"
     return _off_limits(name, detail)
 
 
 def _off_limits(name: str, detail: ErrorDetails) -> tuple[str, str]:
     """A value of the right type that is too low, too high, or not one of a few."""
-    given = _shown(detail["input"])
+    inputs = _shown(detail["input"])
     if name.endswith((".q", ".at_fraction")) and detail["type"] in _BOUNDED:
-        return f"{name} is {given}, not between 0 and 1", "p99 is 0.99; half is 0.5"
+        return f"{name} is {inputs}, not between 0 and 1", "p99 is 0.99; half is 0.5"
     if detail["type"] == "string_pattern_mismatch":
         form = "small letters, digits, - and _, a letter or digit first"
-        return f"{name} is {given}, but may only hold {form}", f"give {form}"
+        return f"{name} is {inputs}, but may only hold {form}", f"give {form}"
     limits = {k: v for k, v in detail.get("ctx", {}).items() if k in _BOUNDS}
     if limits:
         bounds = " and ".join(f"{_BOUNDS[k]} {_number(v)}" for k, v in limits.items())
-        return f"{name} is {given}, but must be {bounds}", f"give a value {bounds}"
-    said = detail["msg"].removeprefix("Input should ").removeprefix("be ")
-    return f"{name} is {given}, but should be {said}", f"give {said}"
+        return f"{name} is {inputs}, but must be {bounds}", f"give a value {bounds}"
+    text = detail["msg"].removeprefix("Input should ").removeprefix("be ")
+    return f"{name} is {inputs}, but should be {text}", f"give {text}"
 
 
 _BOUNDED = {"greater_than", "less_than"}
@@ -172,6 +172,6 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if typing.get_origin(annotation) in (typing.Union, types.UnionType, tuple, typing.Annotated):
-        found = (_model_in(argument) for argument in typing.get_args(annotation))
-        return next((model for model in found if model), None)
+        results = (_model_in(argument) for argument in typing.get_args(annotation))
+        return next((model for model in results if model), None)
     return None

@@ -86,16 +86,18 @@ def named(load: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
     """
     for key, value in load.items():
         text = value if isinstance(value, str) else ""
-        if key == "auth" and (found := _SECRET.fullmatch(text)):
-            yield key, Path(found[2])
-        elif key == "arrivals" and (found := _TRACE.fullmatch(text)):
-            yield key, Path(_TRACE_ENDS.sub("", found[2]))
+        if key == "auth" and (match := _SECRET.fullmatch(text)):
+            yield key, Path(match[2])
+        elif key == "arrivals" and (match := _TRACE.fullmatch(text)):
+            yield key, Path(_TRACE_ENDS.sub("", match[2]))
         elif text and _is_read(key):
             yield key, Path(text)
         elif key == "option" and isinstance(value, Mapping):
             yield from ((f"option.{of}", Path(value[of])) for of in OPTIONS if value.get(of))
         elif key == "header":
-            yield from ((key, Path(found[2])) for found in map(_HEADER.fullmatch, value) if found)
+            yield from (
+                (key, Path(result[2])) for result in map(_HEADER.fullmatch, value) if result
+            )
 
 
 def unreadable(path: Path) -> str:
@@ -116,7 +118,7 @@ def variables(load: Mapping[str, Any]) -> tuple[str, ...]:
     ()
     """
     texts = (str(load.get("auth") or ""), *load.get("header", ()))
-    return tuple(found[1] for found in map(_OF_ENVIRONMENT.fullmatch, texts) if found)
+    return tuple(result[1] for result in map(_OF_ENVIRONMENT.fullmatch, texts) if result)
 
 
 def _is_read(key: str) -> bool:
@@ -152,7 +154,7 @@ def _has_tables(value: object) -> bool:
 
 
 def _within(table: object, *keys: str) -> object:
-    """What stands below some keys; None if it is no table on the way."""
+    """What is below some keys; None if it is no table on the way."""
     for key in keys:
         table = table.get(key) if isinstance(table, Mapping) else None
     return table
@@ -165,7 +167,7 @@ def _tail_of(key: str) -> tuple[str, ...]:
 
 
 def _put(table: MutableMapping[str, Any], key: str, tail: tuple[str, ...], base: Path) -> None:
-    """Resolve a value, or each of a list, where it stands."""
+    """Resolve a value, or each of a list, where it is."""
     value = table.get(key)
     if isinstance(value, list):
         table[key] = [_resolved(tail, item, base) for item in value]
@@ -178,7 +180,7 @@ def _resolved(tail: tuple[str, ...], value: object, base: Path) -> object:
     form = _form(tail)
     if form is None or not isinstance(value, str):
         return value
-    return form.sub(lambda found: found[1] + _absolute(found[2].strip(), base), value)
+    return form.sub(lambda result: result[1] + _absolute(result[2].strip(), base), value)
 
 
 def _form(tail: tuple[str, ...]) -> re.Pattern[str] | None:

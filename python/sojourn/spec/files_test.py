@@ -123,12 +123,12 @@ def test_a_record_means_the_same_files_wherever_it_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = loaded(tmp_path / "own.toml")
-    kept = tmp_path / "record" / "study.toml"
-    kept.parent.mkdir()
-    kept.write_text(spec.to_toml(study))
+    path = tmp_path / "record" / "study.toml"
+    path.parent.mkdir()
+    path.write_text(spec.to_toml(study))
     monkeypatch.chdir("/")
-    assert spec.load(kept) == study
-    assert spec.load(kept, is_own=True).services == study.services
+    assert spec.load(path) == study
+    assert spec.load(path, is_own=True).services == study.services
     old = tmp_path / "old.toml"  # of before names were made absolute
     old.write_text(TEXT.replace('neighbour = "fio:op=read,folder=scratch"', ""))
     assert spec.load(old, is_own=True).services[0].job["paths_file"] == "paths.txt"
@@ -150,16 +150,16 @@ def test_what_has_the_wrong_form_is_left_to_the_model(tmp_path: Path, text: str)
 
 
 def test_every_key_of_the_job_that_names_a_file_is_known() -> None:
-    told = {
+    reports = {
         name
         for name, about in kinds.schema("load-job")["properties"].items()
         if any(word in about.get("description", "").lower() for word in ("file", "pem"))
     }
     written = set(files.WRITTEN)
     within = {"auth", "arrivals"}
-    assert {name for name in told if name not in written | within and not files._is_read(name)} == (
-        set()
-    )
+    assert {
+        name for name in reports if name not in written | within and not files._is_read(name)
+    } == (set())
     options = {
         option["name"]
         for table in kinds.schema("load-kinds")["tables"]

@@ -93,10 +93,10 @@ def made(asks: Mapping[str, Asks]) -> Form:
 def current() -> Form:
     """The form that was handed in; the core's alone if none was."""
     source = handed.source(handed.STUDY_FORM)
-    found = source() if source else _core()
-    if not isinstance(found, Form):
-        raise TypeError(f"no form of a study was handed in, but {found!r}")
-    return found
+    form = source() if source else _core()
+    if not isinstance(form, Form):
+        raise TypeError(f"no form of a study was handed in, but {form!r}")
+    return form
 
 
 @cache

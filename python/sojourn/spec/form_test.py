@@ -58,18 +58,18 @@ TABLE = {
 
 
 def test_keys_of_questions_stand_in_one_model_with_the_core_s() -> None:
-    found = made({"dive": ASKS})
-    study = found.study.model_validate(TABLE)
+    result = made({"dive": ASKS})
+    study = result.study.model_validate(TABLE)
     assert isinstance(study, OfStudy)
     assert isinstance(study.services[0], OfService)
     assert isinstance(study.run, OfRun)
     assert study.services[0].depth == Depth(metres=5)
     assert (study.seas, study.run.dives) == (("red",), 10)
-    assert found.profiles["quick"].model_dump()["dives"] == 2
-    assert found.profiles["full"].model_dump()["dives"] == 10
-    assert found.study.in_shares == {"dive"}
-    assert found.neighbours == (("depth", "fish"),)
-    assert "How deep." in json.dumps(found.study.model_json_schema())
+    assert result.profiles["quick"].model_dump()["dives"] == 2
+    assert result.profiles["full"].model_dump()["dives"] == 10
+    assert result.study.in_shares == {"dive"}
+    assert result.neighbours == (("depth", "fish"),)
+    assert "How deep." in json.dumps(result.study.model_json_schema())
 
 
 def test_without_a_question_its_keys_are_refused() -> None:

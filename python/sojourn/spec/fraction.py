@@ -3,7 +3,7 @@
 Of k factors with two levels each, p take their level from a product of others: with `D = ABC` the
 column of D is that of A, B and C multiplied (levels as −1 and +1). What is multiplied to a column
 of ones is a *word*; words and their products are the defining relation, the shortest of them is the
-*resolution*, and an effect times a word is its alias: the two cannot be told apart.
+*resolution*, and an effect times a word is its alias: the two cannot be distinguished.
 
 Factors are named A, B, C, … in the study's order; I is left out, it is the column of ones.
 
@@ -59,8 +59,8 @@ class Fraction:
         """The defining relation: all products of words, the shortest first."""
         words = [Word(1 << factor) * word for factor, word in self.generators]
         chosen = (c for n in range(1, len(words) + 1) for c in itertools.combinations(words, n))
-        found = (reduce(lambda one, other: one * other, some) for some in chosen)
-        return tuple(sorted(found, key=lambda word: (word.bits.bit_count(), word.text)))
+        results = (reduce(lambda one, other: one * other, some) for some in chosen)
+        return tuple(sorted(results, key=lambda word: (word.bits.bit_count(), word.text)))
 
     @property
     def resolution(self) -> int:
@@ -72,24 +72,24 @@ class Fraction:
         """The combinations: for each factor 0 (first level) or 1 (second)."""
         generated = dict(self.generators)
         free = [n for n in range(self.k) if n not in generated]
-        found = []
+        results = []
         for levels in itertools.product((0, 1), repeat=len(free)):
             run = dict(zip(free, levels, strict=True))
             for factor, word in self.generators:
                 low = sum(1 - run[n] for n in free if word.bits >> n & 1)
                 run[factor] = int((-1) ** low * word.sign > 0)
-            found.append(tuple(run[n] for n in range(self.k)))
-        return tuple(found)
+            results.append(tuple(run[n] for n in range(self.k)))
+        return tuple(results)
 
     def aliases(self, bits: int, order: int = 2) -> tuple[Word, ...]:
         """The effects of at most `order` factors that cannot be told from the one of `bits`."""
-        found = (Word(bits) * word for word in self.relation)
-        return tuple(word for word in found if word.bits.bit_count() <= order)
+        results = (Word(bits) * word for word in self.relation)
+        return tuple(word for word in results if word.bits.bit_count() <= order)
 
     @property
     def confounded(self) -> tuple[str, ...]:
-        """Effects of one and two factors that cannot be told apart: `AB = CD`, each once."""
-        found: list[str] = []
+        """Effects of one and two factors that cannot be distinguished: `AB = CD`, each once."""
+        results: list[str] = []
         seen: set[int] = set()
         effects = (c for n in (1, 2) for c in itertools.combinations(range(self.k), n))
         for effect in effects:
@@ -97,8 +97,8 @@ class Fraction:
             others = self.aliases(bits)
             if others and bits not in seen:
                 seen |= {bits, *(word.bits for word in others)}
-                found.append(" = ".join(word.text for word in (Word(bits), *others)))
-        return tuple(found)
+                results.append(" = ".join(word.text for word in (Word(bits), *others)))
+        return tuple(results)
 
     @staticmethod
     def named(factors: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -109,8 +109,8 @@ class Fraction:
     def text(self) -> str:
         """Its size, resolution and generators, as `2^(4-1), resolution IV, D=ABC`."""
         p = len(self.generators)
-        said = ", ".join(f"{LETTERS[factor]}={word.text}" for factor, word in self.generators)
-        return f"2^({self.k}-{p}), resolution {roman(self.resolution)}, {said}"
+        message = ", ".join(f"{LETTERS[factor]}={word.text}" for factor, word in self.generators)
+        return f"2^({self.k}-{p}), resolution {roman(self.resolution)}, {message}"
 
 
 def roman(resolution: int) -> str:
@@ -122,19 +122,19 @@ def named(k: int, texts: Sequence[str]) -> Fraction:
     """The fraction with these generators, such as "D=ABC" or "E=-AB".
 
     Raises:
-        ValueError: one is no generator of k factors; what and how to mend it, split by "; ".
+        ValueError: one is no generator of k factors; what and how to fix it, split by "; ".
     """
     letters = LETTERS[:k]
     generators: list[tuple[int, Word]] = []
     for text in texts:
-        found = _GENERATOR.fullmatch(text)
-        if not found or not set(found[1] + found[3]) <= set(letters):
+        match = _GENERATOR.fullmatch(text)
+        if not match or not set(match[1] + match[3]) <= set(letters):
             raise ValueError(
                 f"'{text}' is not a generator of {k} factors; write {letters[-1]}={letters[:-1]}: "
                 f"the factors are {letters[0]} to {letters[-1]} in their order"
             )
-        bits = reduce(lambda one, letter: one ^ 1 << LETTERS.index(letter), found[3], 0)
-        generators.append((LETTERS.index(found[1]), Word(bits, -1 if found[2] else 1)))
+        bits = reduce(lambda one, letter: one ^ 1 << LETTERS.index(letter), match[3], 0)
+        generators.append((LETTERS.index(match[1]), Word(bits, -1 if match[2] else 1)))
     generated = [factor for factor, _ in generators]
     for factor, word in generators:
         if any(word.bits >> n & 1 for n in generated) or not word.bits:
@@ -170,11 +170,11 @@ def best(k: int, p: int) -> Fraction:
         )
     if math.comb(len(words), p) > SEARCH_MAX:
         raise ValueError(f"2^({k}-{p}) has too many fractions to compare; name its generators")
-    found = (
+    fractions = (
         Fraction(k, tuple((free + n, Word(bits)) for n, bits in enumerate(chosen)))
         for chosen in itertools.combinations(words, p)
     )
-    return max(found, key=_merit)
+    return max(fractions, key=_merit)
 
 
 def _merit(fraction: Fraction) -> tuple[int, ...]:

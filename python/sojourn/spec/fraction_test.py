@@ -34,9 +34,9 @@ def test_the_best_fraction_has_the_resolution_of_the_textbook(
     k: int, p: int, resolution: int
 ) -> None:
     """Box, Hunter and Hunter (2005), table 6.22."""
-    found = fraction.best(k, p)
-    assert found.resolution == resolution
-    assert len(found.runs) == len(set(found.runs)) == 2 ** (k - p)
+    result = fraction.best(k, p)
+    assert result.resolution == resolution
+    assert len(result.runs) == len(set(result.runs)) == 2 ** (k - p)
 
 
 def test_the_textbook_s_fraction_of_7_3_has_the_fewest_short_words() -> None:
@@ -47,36 +47,36 @@ def test_the_textbook_s_fraction_of_7_3_has_the_fewest_short_words() -> None:
     assert lengths.count(4) == 7
 
 
-def column(found: Fraction, bits: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def column(result: Fraction, bits: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Product of the factors' columns (levels as −1 and +1), one element a run."""
-    levels = 2 * np.array(found.runs) - 1
-    chosen = [n for n in range(found.k) if bits >> n & 1]
+    levels = 2 * np.array(result.runs) - 1
+    chosen = [n for n in range(result.k) if bits >> n & 1]
     return np.asarray(np.prod(levels[:, chosen], axis=1))
 
 
 @pytest.mark.parametrize(
-    "found",
+    "result",
     [fraction.best(6, 2), fraction.named(4, ["D=-ABC"]), fraction.named(5, ["D=AB", "E=-AC"])],
 )
-def test_aliases_are_the_columns_that_are_equal(found: Fraction) -> None:
-    effects = [1 << n for n in range(found.k)]
+def test_aliases_are_the_columns_that_are_equal(result: Fraction) -> None:
+    effects = [1 << n for n in range(result.k)]
     effects += [a | b for a, b in itertools.combinations(effects, 2)]
     for bits in effects:
-        aliased = {(word.bits, word.sign) for word in found.aliases(bits)}
+        aliased = {(word.bits, word.sign) for word in result.aliases(bits)}
         same = set()
         for other in effects:
-            dot = int(column(found, bits) @ column(found, other))
+            dot = int(column(result, bits) @ column(result, other))
             if other != bits and dot:
-                assert abs(dot) == len(found.runs)
-                same.add((other, dot // len(found.runs)))
+                assert abs(dot) == len(result.runs)
+                same.add((other, dot // len(result.runs)))
         assert aliased == same
 
 
-def test_generators_are_read_and_said() -> None:
-    found = fraction.named(4, ["D = ABC"])
-    assert found.text == "2^(4-1), resolution IV, D=ABC"
-    assert found.relation == (Word(0b1111),)
-    assert found.confounded == ("AB = CD", "AC = BD", "AD = BC")
+def test_generators_are_read_and_reported() -> None:
+    result = fraction.named(4, ["D = ABC"])
+    assert result.text == "2^(4-1), resolution IV, D=ABC"
+    assert result.relation == (Word(0b1111),)
+    assert result.confounded == ("AB = CD", "AC = BD", "AD = BC")
 
 
 @pytest.mark.parametrize(

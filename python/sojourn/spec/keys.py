@@ -36,7 +36,7 @@ def service_of(key: str) -> str | None:
 
 
 def paths_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str | int, ...], ...]:
-    """Where a key stands in a study's table, once for each service that it is of.
+    """Where a key is in a study's table, once for each service that it is of.
 
     Raises:
         NoSuchKey: there is no such service, or a part on the way is no table.
@@ -49,7 +49,7 @@ def paths_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str | int, ...],
 
 
 def path_of(table: Mapping[str, Any], key: str) -> tuple[str | int, ...]:
-    """Where a key stands in a study's table: `("services", 0, "params", "threads")`.
+    """Where a key is in a study's table: `("services", 0, "params", "threads")`.
 
     Raises:
         NoSuchKey: there is no such service, or a part on the way is no table.

@@ -75,7 +75,7 @@ def actor_mistakes(study: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _actor_problems(key: str, table: str, asked: str) -> Iterator[tuple[str, str]]:
-    """What is wrong with the text of one actor, and how to mend it."""
+    """What is wrong with the text of one actor, and how to fix it."""
     known = {kind["name"]: kind for kind in (schema("kinds") or {}).get(table, ())}
     if asked == "none" or not known:
         return
@@ -92,14 +92,14 @@ def _actor_problems(key: str, table: str, asked: str) -> Iterator[tuple[str, str
 
 
 def _word_problems(key: str, asked: str, kind: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the parameters in the text of an actor, and how to mend it."""
+    """What is wrong with the parameters in the text of an actor, and how to fix it."""
     lead, name = kind.get("lead", words.WHERE), kind["name"]
-    found = words.read(asked, lead=lead, at=kind.get("at", ""))
+    text = words.read(asked, lead=lead, at=kind.get("at", ""))
     params = {param["name"]: param for param in kind.get("params", ())}
-    if found.problem:
-        yield f"{key} '{asked}': {found.problem}", f"write {name}:NAME=VALUE,NAME=VALUE"
+    if text.problem:
+        yield f"{key} '{asked}': {text.problem}", f"write {name}:NAME=VALUE,NAME=VALUE"
         return
-    for word, value in found.given.items():
+    for word, value in text.params.items():
         if word in params:
             if problem := _problem(word, value, {**params[word], "type": "string"}):
                 yield problem
@@ -174,8 +174,8 @@ def _is_level(level: object, pattern: str) -> bool:
 
 
 def _table(service: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = service.get(key)
-    return found if isinstance(found, Mapping) else {}
+    result = service.get(key)
+    return result if isinstance(result, Mapping) else {}
 
 
 def _job_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -206,13 +206,13 @@ def _neighbour_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
 _LOOKS = (_kind_mistakes, _job_mistakes, _place_mistakes, _knob_mistakes, _neighbour_mistakes)
 
 
-def _plain(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _plain(results: Mapping[str, Any]) -> Mapping[str, Any]:
     """JSON Schema's words for a range, as the kinds' own."""
-    return {"type": found.get("type"), "lo": found.get("minimum"), "hi": found.get("maximum")}
+    return {"type": results.get("type"), "lo": results.get("minimum"), "hi": results.get("maximum")}
 
 
 def _problem(name: str, value: object, wanted: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with a value, and how to mend it."""
+    """What is wrong with a value, and how to fix it."""
     kind = wanted.get("type")
     if wanted.get("relative") and isinstance(value, str) and re.fullmatch(_RELATIVE, value):
         return None
@@ -250,7 +250,7 @@ def _fits(value: object, kind: str) -> bool:
 
 
 def _unknown_kind(table: str, value: str) -> str:
-    """How to mend a value that names no kind of the generator's table; "" if it names one."""
+    """How to fix a value that names no kind of the generator's table; "" if it names one."""
     catalogue = schema("load-kinds") or {"tables": []}
     names = [k["name"] for t in catalogue["tables"] if t["name"] == table for k in t["kinds"]]
     head = value.partition(":")[0]

@@ -63,7 +63,7 @@ def level_of(text: str) -> Level:
 def levels_of(text: str) -> tuple[Level, ...]:
     """The levels in a list as people type it, split at commas outside quotes.
 
-    What is the text of no level is a word: `64m` is meant as it stands.
+    What is the text of no level is a word: `64m` is meant as written.
 
     Raises:
         ValueError: one of them is empty, or is not a scalar.

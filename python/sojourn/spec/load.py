@@ -55,11 +55,11 @@ def load(
             which it is for: `Questions.mistakes`.
 
     Raises:
-        SpecFault: with file and line, key path, near names, and how to mend it; its `each` has all
+        SpecFault: with file and line, key path, near names, and how to fix it; its `each` has all
             mistakes, those of the command line first, then in file order.
     """
     path = find(study)
-    text = _read_kept(path) if is_own and path.parent != STUDIES else _read(path)
+    text = _read_stored(path) if is_own and path.parent != STUDIES else _read(path)
     table = _parse(text, path)
     if is_own:
         _leave_out_retired(table)
@@ -78,17 +78,17 @@ def load(
     files.resolve({} if is_own else table, path.parent, origin)  # a record's names hold anywhere
     resolved = _with_profile(table, profile, text, path, faults)
     parsed: Study | None = None
-    found: list[Mistake] = []
+    results: list[Mistake] = []
     try:
         parsed = form.current().study.model_validate(resolved)
     except ValidationError as error:
-        found.extend(mistakes(error, resolved))
+        results.extend(mistakes(error, resolved))
     if not is_own:
         for known_to in _known_to(asks):
-            found.extend(known_to(resolved))
-    if not (is_own or found or parsed is None):
-        found.extend(factors.mistakes(parsed, _known_to(asks)))
-    for key, what, fix in sorted(found, key=lambda mistake: line_of(text, mistake[0])):
+            results.extend(known_to(resolved))
+    if not (is_own or results or parsed is None):
+        results.extend(factors.mistakes(parsed, _known_to(asks)))
+    for key, what, fix in sorted(results, key=lambda mistake: line_of(text, mistake[0])):
         faults.append(SpecFault(what, at=place(key, text, path, origin), fix=fix))
     if parsed is None or faults:
         raise together(faults)
@@ -104,12 +104,12 @@ def _known_to(asks: Callable[[object], Iterable[Mistake]] | None) -> tuple[facto
 
 def of_papers() -> dict[str, tuple[str, ...]]:
     """Item of the papers → the built-in studies that measure it, by name (`Study.papers`)."""
-    found: dict[str, tuple[str, ...]] = {}
+    results: dict[str, tuple[str, ...]] = {}
     for name in names():
         path = STUDIES / f"{name}.toml"
         for item in _parse(_read(path), path).get("papers", ()):
-            found[item] = (*found.get(item, ()), name)
-    return found
+            results[item] = (*results.get(item, ()), name)
+    return results
 
 
 def find(study: str | Path) -> Path:
@@ -169,7 +169,7 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _read_kept(path: Path) -> str:
+def _read_stored(path: Path) -> str:
     """The study of a record, which somebody else may have sent."""
     try:
         return disk.read_text(path, most=STUDY_BYTES)
@@ -218,7 +218,7 @@ def _is_deep(table: object) -> bool:
 
 
 def _leave_out_retired(table: dict[str, Any]) -> None:
-    """Keys of records of before that no longer mean anything; what was measured stands without."""
+    """Keys of records of before that no longer mean anything; what was measured is without."""
     search = table.get("run", {}).get("search", {})
     for key in RETIRED_SEARCH:
         search.pop(key, None)
@@ -283,14 +283,14 @@ def _of_profile(
 
     What the command line sets stays. A record has the result, and no word of profiles.
     """
-    given = table.pop(BY_PROFILE, {})
+    inputs = table.pop(BY_PROFILE, {})
     fix = f"write [{BY_PROFILE}.quick] and below it keys such as run.repeats, or aa"
-    if wrong := _wrong_tables(given):
+    if wrong := _wrong_tables(inputs):
         faults += [SpecFault(what, at=in_file((BY_PROFILE, *key)), fix=fix) for key, what in wrong]
         return
     run = table.get("run", {})
     name = asked or (run.get("profile") if isinstance(run, dict) else None) or DEFAULT_PROFILE
-    for key, value in _leaves(given.get(name, {})):
+    for key, value in _leaves(inputs.get(name, {})):
         at = in_file((BY_PROFILE, name, *key))
         if key[0] not in OF_PROFILE:
             what = f"'{'.'.join(key)}' is the same in every profile"
@@ -303,15 +303,15 @@ def _of_profile(
             node[key[-1]] = value
 
 
-def _wrong_tables(given: object) -> Sequence[tuple[tuple[str, ...], str]]:
+def _wrong_tables(inputs: object) -> Sequence[tuple[tuple[str, ...], str]]:
     """What is no table of a profile, with its key below `profiles`."""
-    if not isinstance(given, dict):
+    if not isinstance(inputs, dict):
         return [((), f"{BY_PROFILE} is a table")]
     known = ", ".join(PROFILES)
-    unlike = [((n,), f"there is no profile '{n}': {known}") for n in given if n not in PROFILES]
+    unlike = [((n,), f"there is no profile '{n}': {known}") for n in inputs if n not in PROFILES]
     flat = [
         ((n,), f"{BY_PROFILE}.{n} is a table")
-        for n, of in given.items()
+        for n, of in inputs.items()
         if n in PROFILES and not isinstance(of, dict)
     ]
     return unlike + flat
@@ -337,7 +337,7 @@ def _with_profile(
 ) -> dict[str, Any]:
     """The table with `run` filled up from the profile; what is given wins.
 
-    What is wrong with either goes to `faults`, and the default stands in, so that the rest can be
+    What is wrong with either goes to `faults`, and the default is in, so that the rest can be
     looked at too.
     """
     run = table.get("run", {})

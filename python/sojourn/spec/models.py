@@ -1,4 +1,4 @@
-"""A study as it stands in a TOML file: frozen, checked, resolved to its profile.
+"""A study as it is written in a TOML file: frozen, checked, resolved to its profile.
 
 The file is the question; nothing here knows the machine. Names are those of the file, units last.
 Every field's description is what `schema/study.json` and the reference say about the key.
@@ -169,13 +169,13 @@ class ServiceSpec(Model):
     @field_validator("cores")
     @classmethod
     def _a_layout(cls, text: str) -> str:
-        found = _LAYOUT.fullmatch(text)
-        if text and not found:
+        match = _LAYOUT.fullmatch(text)
+        if text and not match:
             raise ValueError(
                 f"'{text}' is not a number of cores; write 4, or 4:7 for 7 CPUs of 4 cores"
             )
-        if found and found[2] and int(found[2]) < int(found[1]):
-            raise ValueError(f"{found[1]} cores have as many CPUs at least, not {found[2]}")
+        if match and match[2] and int(match[2]) < int(match[1]):
+            raise ValueError(f"{match[1]} cores have as many CPUs at least, not {match[2]}")
         return text
 
     @property
@@ -197,11 +197,11 @@ class ServiceSpec(Model):
         """Whether one thread serves where its bound is measured, as far as the study says."""
         widths = (self.params.get(name) for name in ("threads", "workers"))
         under = self.qos.under if self.qos else {}
-        is_told = any(
+        is_reported = any(
             key.rpartition(".")[2] in {"cores", "threads", "workers"} and str(level) == "1"
             for key, level in under.items()
         )
-        return is_told or self.cores == "1" or 1 in widths
+        return is_reported or self.cores == "1" or 1 in widths
 
     @field_validator("label")
     @classmethod
@@ -294,13 +294,13 @@ class RunSpec(Model):
 
     @field_validator("rates", mode="before")
     @classmethod
-    def _as_texts(cls, given: object) -> object:
-        return rates.as_texts(given)
+    def _as_texts(cls, inputs: object) -> object:
+        return rates.as_texts(inputs)
 
     @field_validator("rates")
     @classmethod
-    def _of_load(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        return rates.ascending(given)
+    def _of_load(cls, inputs: tuple[str, ...]) -> tuple[str, ...]:
+        return rates.ascending(inputs)
 
     def stretched(self, times: float) -> RunSpec:
         """The same with all that lasts lasting `times` as long; checks of the instrument do not."""
@@ -430,13 +430,13 @@ class Study(Model):
 
         `({},)` without factors.
         """
-        mine = self.factors_of(*labels)
-        found: list[Combination] = []
+        own = self.factors_of(*labels)
+        results: list[Combination] = []
         for whole in self._combinations:
-            part = {key: whole[key] for key in mine}
-            if part not in found and not self._is_left(part, labels):
-                found.append(part)
-        return tuple(found)
+            part = {key: whole[key] for key in own}
+            if part not in results and not self._is_left(part, labels):
+                results.append(part)
+        return tuple(results)
 
     def without(self, cells: Iterable[tuple[str, Combination]]) -> Study:
         """The same study without some combinations, which a file of it does not say.
@@ -447,9 +447,9 @@ class Study(Model):
         left = {(label, _texts(levels)) for label, levels in cells}
         if not left:
             return self
-        found = self.model_copy()
-        found._left = self._left | left  # noqa: SLF001 - its own
-        return found
+        study = self.model_copy()
+        study._left = self._left | left  # noqa: SLF001 - its own
+        return study
 
     @property
     def is_whole(self) -> bool:
@@ -458,8 +458,8 @@ class Study(Model):
 
     def _is_left(self, part: Combination, labels: Iterable[str]) -> bool:
         """Whether one of these services cannot be had under the levels that it feels."""
-        felt = ((label, self.factors_of(label)) for label in (labels if self._left else ()))
-        own = ((label, {key: part[key] for key in keys}) for label, keys in felt)
+        effect = ((label, self.factors_of(label)) for label in (labels if self._left else ()))
+        own = ((label, {key: part[key] for key in keys}) for label, keys in effect)
         return any((label, _texts(levels)) in self._left for label, levels in own)
 
     def under(self, levels: Combination) -> Study:

@@ -11,7 +11,7 @@ from typing import Any
 from sojourn.spec import form
 from sojourn.spec.models import Study
 
-#: The target of a service that nobody has given one: p99 within five times that of a low load.
+#: The target of a service that no one has given one: p99 within five times that of a low load.
 LOW_LOAD = {"rule": "low_load", "factor": 5.0}
 NOTHING: Mapping[str, str] = MappingProxyType({})
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 0.95)
@@ -106,13 +106,13 @@ def written(
         load: keys of the generator's job that were given, as TOML has their values.
     """
     who = command or target
-    found = "".join(f"# {what}: {how}\n" for what, how in facts)
+    result = "".join(f"# {what}: {how}\n" for what, how in facts)
     return (
         _HEAD.format(
             name=name,
             who=_plain(who),
             named=json.dumps(name),
-            found=found,
+            found=result,
             question=json.dumps(
                 f"How do mean and tail latency of {who} grow with load, and how much "
                 "load fits within the QoS target?",

@@ -18,15 +18,15 @@ ASKED = "asked"  # max_rps: the highest of the rates
 AXES = ("no_drop", "qos")  # definitions of max RPS that are measured in any case
 
 
-def as_texts(given: object) -> object:
+def as_texts(inputs: object) -> object:
     """A list in which numbers are texts, too: 20000 is "20000"; what is no list stays."""
-    if not isinstance(given, list | tuple):
-        return given
-    is_plain = [isinstance(one, int | float) and not isinstance(one, bool) for one in given]
-    return tuple(f"{one:.10g}" if yes else one for one, yes in zip(given, is_plain, strict=True))
+    if not isinstance(inputs, list | tuple):
+        return inputs
+    is_plain = [isinstance(one, int | float) and not isinstance(one, bool) for one in inputs]
+    return tuple(f"{one:.10g}" if yes else one for one, yes in zip(inputs, is_plain, strict=True))
 
 
-def ascending(given: Sequence[str]) -> tuple[str, ...]:
+def ascending(inputs: Sequence[str]) -> tuple[str, ...]:
     """Rates in the order of loads.
 
     Raises:
@@ -35,23 +35,23 @@ def ascending(given: Sequence[str]) -> tuple[str, ...]:
     >>> ascending(["20k", "500"])
     ('500', '20k')
     """
-    found = {text: units.parse_count(text) for text in given}
-    for text, rps in found.items():
+    results = {text: units.parse_count(text) for text in inputs}
+    for text, rps in results.items():
         if rps <= 0:
             raise ValueError(f"'{text}' is not an offered load; give a rate above 0")
-    if len(set(found.values())) < len(given):
+    if len(set(results.values())) < len(inputs):
         raise ValueError("rates holds a load twice; repeats says how often each is measured")
-    return tuple(sorted(given, key=lambda text: found[text]))
+    return tuple(sorted(inputs, key=lambda text: results[text]))
 
 
-def refuse_both(given: Sequence[str], fractions: Sequence[float]) -> None:
+def refuse_both(inputs: Sequence[str], fractions: Sequence[float]) -> None:
     """ValueError unless loads stand in one of both."""
-    if given and fractions:
+    if inputs and fractions:
         raise ValueError(
             "loads stand in rates (requests/s) and in fractions (shares of max RPS); leave one of "
             "them out"
         )
-    if not given and not fractions:
+    if not inputs and not fractions:
         raise ValueError('there are no loads; give fractions = [0.1, 0.5, 0.9], or rates = ["20k"]')
 
 
@@ -83,6 +83,6 @@ def peaks(study: Study, service: ServiceSpec) -> bool:
     """Whether max RPS of a service is measured: not where its loads are rates, and suffice."""
     if not study.run.rates:
         return True
-    is_bound_given = service.qos is None or service.qos.rule == "given"
+    is_bound_set = service.qos is None or service.qos.rule == "given"
     is_more = not study.in_rates.issuperset(service.measure)
-    return is_more or not is_bound_given or service.max_rps in AXES
+    return is_more or not is_bound_set or service.max_rps in AXES

@@ -111,16 +111,16 @@ def fault(folder: Path, text: str) -> SpecFault:
         ("[run]", 'manager = "nul"\n[run]', 5, "manager", "no manager 'nul'", "null?"),
     ],
 )
-def test_a_mistake_is_named_with_its_line_its_key_and_its_mend(
+def test_a_mistake_is_named_with_its_line_its_key_and_its_fix(
     tmp_path: Path, *, old: str, new: str, line: int, key: str, what: str, fix: str
 ) -> None:
     assert old in MINIMAL
-    found = fault(tmp_path, MINIMAL.replace(old, new))
-    assert f"mine.toml:{line}  " in found.at, found.at
-    assert key in found.at
-    assert what in found.what, found.what
-    assert fix in found.fix, found.fix
-    assert found.exit == 2
+    spec_fault = fault(tmp_path, MINIMAL.replace(old, new))
+    assert f"mine.toml:{line}  " in spec_fault.at, spec_fault.at
+    assert key in spec_fault.at
+    assert what in spec_fault.what, spec_fault.what
+    assert fix in spec_fault.fix, spec_fault.fix
+    assert spec_fault.exit == 2
 
 
 def test_all_mistakes_are_named_at_once_in_file_order(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_all_mistakes_are_named_at_once_in_file_order(tmp_path: Path) -> None:
     with pytest.raises(SpecFault) as caught:
         spec.load(put(tmp_path, text), profile="fast", overrides=["nothing", "seed=0"])
     each = caught.value.each
-    found = [fault.at.replace(str(tmp_path / "mine.toml"), "") for fault in each]
-    assert found == [
+    results = [fault.at.replace(str(tmp_path / "mine.toml"), "") for fault in each]
+    assert results == [
         "--set nothing",
         "--profile",
         "--set seed=0",
@@ -151,7 +151,7 @@ def test_text_that_is_no_toml_names_its_line(tmp_path: Path) -> None:
     assert "line 3" in fault(tmp_path, MINIMAL.replace('"How fast?"', '"How')).what
 
 
-def test_a_file_that_is_not_there_and_a_name_that_is_not_known_are_told_apart() -> None:
+def test_a_file_that_is_not_there_and_a_name_that_is_not_known_are_distinguished() -> None:
     with pytest.raises(SpecFault, match="no study file"):
         spec.load("nowhere/x.toml")
     with pytest.raises(SpecFault) as caught:

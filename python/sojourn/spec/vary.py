@@ -35,16 +35,16 @@ def apply(
     Returns:
         What is wrong with them.
     """
-    found: list[SpecFault] = []
+    spec_faults: list[SpecFault] = []
     try:
-        given = flat(table.get("factors", {}))
+        inputs = flat(table.get("factors", {}))
     except ValueError as error:
         what, _, fix = str(error).partition("; ")
-        found.append(SpecFault(what, at=where(("factors",)), fix=fix))
-        given = {}
-    if not isinstance(given, Mapping):
+        spec_faults.append(SpecFault(what, at=where(("factors",)), fix=fix))
+        inputs = {}
+    if not isinstance(inputs, Mapping):
         return []  # the model refuses it
-    known = dict(given)
+    known = dict(inputs)
     seen: set[str] = set()
     taken = [text.partition("=")[0].strip() for text in overrides]
     for text in varied:
@@ -53,16 +53,16 @@ def apply(
             key, levels = _split(text, others=(*taken, *seen))
         except ValueError as error:
             what, _, fix = str(error).partition("; ")
-            found.append(SpecFault(what, at=at, fix=fix))
+            spec_faults.append(SpecFault(what, at=at, fix=fix))
             continue
         seen.add(key)
         known[key] = levels
         origin["factors", key] = at
-    found += _in_vain(overrides, {*given} - seen)
+    spec_faults += _in_vain(overrides, {*inputs} - seen)
     table["factors"] = known
     if ("design", "skip") not in origin:
         _skip_no_more(table, {key: known[key] for key in seen})
-    return [*found, *_loads(table, origin, where)]
+    return [*spec_faults, *_loads(table, origin, where)]
 
 
 def _skip_no_more(table: dict[str, Any], varied: Mapping[str, Any]) -> None:
@@ -143,12 +143,12 @@ def flat(table: object) -> object:
     """
     if not isinstance(table, Mapping):
         return table
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for key, value in _leaves(table, ""):
-        if key in found:
+        if key in results:
             raise ValueError(f"the factor {key} comes twice; leave one out")
-        found[key] = value
-    return found
+        results[key] = value
+    return results
 
 
 def _leaves(table: Mapping[str, Any], head: str) -> Iterator[tuple[str, object]]:

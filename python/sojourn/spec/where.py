@@ -18,7 +18,7 @@ _PART = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^."']+)""")
 
 
 def line_of(text: str, key: Sequence[str | int]) -> int:
-    r"""Line (from 1) of `key`, or of its nearest ancestor that stands in the file.
+    r"""Line (from 1) of `key`, or of its nearest ancestor that is in the file.
 
     >>> line_of("a = 1\n[b]\nc = 2\n", ("b", "c"))
     3
@@ -33,7 +33,7 @@ def line_of(text: str, key: Sequence[str | int]) -> int:
 
 
 def line_by_label(text: str, dotted: str, labels: Sequence[str]) -> int | None:
-    """Line of a key that goes by its service's label; None: nothing of it stands in the file.
+    """Line of a key that goes by its service's label; None: nothing of it is in the file.
 
     Where a study varies the key, that is where its levels are.
 
@@ -63,7 +63,7 @@ def _flat(key: Key) -> str:
 
 
 def _lines(text: str) -> dict[Key, int]:
-    found: dict[Key, int] = {}
+    numbers: dict[Key, int] = {}
     arrays: dict[Key, int] = {}  # last index of each [[array]]
     table: Key = ()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -73,12 +73,12 @@ def _lines(text: str) -> dict[Key, int]:
                 parent = _indexed(names[:-1], arrays)
                 array = (*parent, names[-1])
                 arrays[array] = arrays.get(array, -1) + 1
-                found.setdefault(array, number)
+                numbers.setdefault(array, number)
             table = _indexed(names, arrays)
-            found.setdefault(table, number)
+            numbers.setdefault(table, number)
         elif key := _KEY.match(line):
-            found.setdefault((*table, *_split(key[1])), number)
-    return found
+            numbers.setdefault((*table, *_split(key[1])), number)
+    return numbers
 
 
 def _split(dotted: str) -> tuple[str, ...]:

@@ -22,12 +22,12 @@ class Named:
 
     Attributes:
         name: of the kind.
-        given: parameters by name, as texts.
+        params: parameters by name, as texts.
         problem: what is wrong with the text; "" if nothing is.
     """
 
     name: str
-    given: Mapping[str, str]
+    params: Mapping[str, str]
     problem: str = ""
 
 
@@ -39,28 +39,28 @@ def read(text: str, *, lead: str = WHERE, at: str = "") -> Named:
         lead: the parameter that needs no name, if it comes first.
         at: the parameter after an `@` behind it; "": the kind has none.
 
-    >>> read("noise:llc@50%,size=8MiB", lead="kind", at="intensity").given
+    >>> read("noise:llc@50%,size=8MiB", lead="kind", at="intensity").params
     {'kind': 'llc', 'intensity': '50%', 'size': '8MiB'}
-    >>> read("spin:server").given, read("spin").given
+    >>> read("spin:server").params, read("spin").params
     ({'where': 'server'}, {})
     >>> read("noise:llc,8MiB", lead="kind").problem
     "'8MiB' has no name"
     """
     name, _, rest = text.partition(":")
-    given: dict[str, str] = {}
+    inputs: dict[str, str] = {}
     for nth, item in enumerate(rest.split(",") if rest else ()):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals:
             if nth or not key:
-                return Named(name=name, given=given, problem=f"'{item}' has no name")
+                return Named(name=name, params=inputs, problem=f"'{item}' has no name")
             first, how_much, amount = key.partition("@") if at else (key, "", "")
             pairs = {lead: first, **({at: amount} if how_much else {})}
         else:
             pairs = {key: value}
-        if twice := [key for key in pairs if key in given]:
-            return Named(name=name, given=given, problem=f"{twice[0]} is given twice")
-        given |= pairs
-    return Named(name=name, given=given)
+        if twice := [key for key in pairs if key in inputs]:
+            return Named(name=name, params=inputs, problem=f"{twice[0]} is given twice")
+        inputs |= pairs
+    return Named(name=name, params=inputs)
 
 
 def parted(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`Study` → TOML: the resolved file that is kept with every result and reproduces it."""
+"""`Study` → TOML: the resolved file that is stored with every result and reproduces it."""
 
 from __future__ import annotations
 

@@ -44,12 +44,12 @@ def test_only_the_order_of_values_counts() -> None:
 def test_a_step_is_found_soon_and_placed_where_it_began(shift: float) -> None:
     values = np.random.default_rng(5).normal(size=(40, 38))
     values[:, 30:] += shift
-    found = evidence(values)
-    is_there = found.log_capital >= ENOUGH
+    result = evidence(values)
+    is_there = result.log_capital >= ENOUGH
     first = np.where(is_there.any(axis=1), is_there.argmax(axis=1), 99)
     assert (first < 30).mean() <= 0.05
     assert (first < 38).mean() >= 0.9
-    placed = found.since[np.arange(40), np.minimum(first, 37)]
+    placed = result.since[np.arange(40), np.minimum(first, 37)]
     assert np.mean(np.abs(placed - 30) <= 1) >= 0.9
 
 
@@ -76,12 +76,12 @@ def test_the_shares_of_all_candidates_are_the_whole() -> None:
 
 def test_several_series_are_judged_by_the_lowest_mean_of_any_set() -> None:
     logs = [math.log(capital) for capital in (90.0, 0.2, 35.0, 1.0)]
-    for at, found in enumerate(adjusted(logs)):
+    for at, result in enumerate(adjusted(logs)):
         others = [n for n in range(len(logs)) if n != at]
         means = [
             np.mean([math.exp(logs[n]) for n in (at, *some)])
             for size in range(len(logs))
             for some in combinations(others, size)
         ]
-        assert math.exp(found) == pytest.approx(min(means))
+        assert math.exp(result) == pytest.approx(min(means))
     assert adjusted([]) == []

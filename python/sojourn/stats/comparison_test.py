@@ -32,7 +32,7 @@ def noises(rng: np.random.Generator) -> dict[str, np.ndarray]:
     }
 
 
-def test_equal_settings_ever_alarm_no_more_often_than_said() -> None:
+def test_equal_settings_ever_alarm_no_more_often_than_reported() -> None:
     for name, logs in noises(np.random.default_rng(1)).items():
         peak = symmetry_bets.log_capital(logs).max(axis=1)
         alarms = float(np.mean(peak >= math.log(1 / ALPHA)))
@@ -82,14 +82,14 @@ def test_no_interval_of_a_few_pairs() -> None:
 
 
 def test_holm_is_that_of_the_textbook() -> None:
-    found = holm.adjusted({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
-    assert found == pytest.approx({"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06})
+    result = holm.adjusted({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
+    assert result == pytest.approx({"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06})
     assert holm.adjusted({}) == {}
 
 
 def test_judgements_of_a_family() -> None:
     rng = np.random.default_rng(4)
-    found = paired_ratio.judged(
+    result = paired_ratio.judged(
         {
             "worse": rng.normal(0.2, 0.05, 30),
             "better": rng.normal(-0.2, 0.05, 30),
@@ -99,24 +99,24 @@ def test_judgements_of_a_family() -> None:
         },
         Limits(alpha=0.01, same=0.05),
     )
-    assert {name: one.judgement for name, one in found.items()} == {
+    assert {name: one.judgement for name, one in result.items()} == {
         "worse": Judgement.WORSE,
         "better": Judgement.BETTER,
         "alike": Judgement.SAME,
         "noisy": Judgement.OPEN,
         "none": Judgement.OPEN,
     }
-    worse = found["worse"]
+    worse = result["worse"]
     assert worse.interval is not None
     assert worse.interval.lo <= math.exp(0.2) <= worse.interval.hi
-    assert found["none"].ratio is None
-    assert found["none"].pairs == 0
+    assert result["none"].ratio is None
+    assert result["none"].pairs == 0
 
 
 def test_an_infinite_side_is_worse_and_never_a_number() -> None:
-    found = paired_ratio.judged({"p99": [math.inf] * 12}, Limits())["p99"]
-    assert found.judgement is Judgement.WORSE
-    assert found.ratio == math.inf
+    p99 = paired_ratio.judged({"p99": [math.inf] * 12}, Limits())["p99"]
+    assert p99.judgement is Judgement.WORSE
+    assert p99.ratio == math.inf
 
 
 def test_a_gate_confirms_an_alarm_on_fresh_blocks() -> None:
@@ -147,13 +147,13 @@ def test_a_gate_passes_only_if_every_number_is_below_the_limit() -> None:
     assert gate_rule.decide({}, 0.05, 0.01).ruling is Ruling.OPEN
 
 
-def test_a_gate_at_its_limit_alarms_no_more_often_than_said() -> None:
+def test_a_gate_at_its_limit_alarms_no_more_often_than_reported() -> None:
     rng = np.random.default_rng(6)
-    found = [
+    results = [
         gate_rule.decide({name: rng.normal(math.log(1.05), 0.1, 60) for name in "abc"}, 0.05, ALPHA)
         for _ in range(100)
     ]
-    first = sum(one.first is not None for one in found)
+    first = sum(one.first is not None for one in results)
     assert first <= stats.binom.ppf(0.9999, 100, ALPHA)
 
 

@@ -5,7 +5,7 @@ Two stages. The first alarm comes when the evidence of one number reaches the fa
 they do, there is no regression. If they show the opposite, the answer stays open. So a false alarm
 has a chance of at most alpha, and of alpha * CONFIRM because the fresh blocks are independent.
 
-No regression is said when every number is shown to be below the limit, each at alpha.
+No regression is reported when every number is shown to be below the limit, each at alpha.
 
 Source: `symmetry_bets`, `holm`; Berger, Multiparameter hypothesis testing and acceptance sampling,
 Technometrics 24 (1982), for *every number below the limit*.
@@ -81,8 +81,8 @@ def _confirmed(fresh: Mapping[str, Floats], first: int, margin: float, alpha: fl
     for block in range(blocks):
         used = first + block + 1
         sure = holm.adjusted({name: float(path[block]) for name, path in worse.items()})
-        if found := tuple(name for name in fresh if sure[name] <= CONFIRM):
-            return Decision(ruling=Ruling.REGRESSION, blocks=used, numbers=found, first=first)
+        if results := tuple(name for name in fresh if sure[name] <= CONFIRM):
+            return Decision(ruling=Ruling.REGRESSION, blocks=used, numbers=results, first=first)
         if all(path[block] <= alpha for path in fine.values()):
             return Decision(ruling=Ruling.OPEN, blocks=used, numbers=tuple(fresh), first=first)
     return Decision(

@@ -15,10 +15,10 @@ def adjusted(p_values: Mapping[str, float]) -> dict[str, float]:
     >>> adjusted({"p99": 0.04, "mean": 0.01, "cpu": 0.03})
     {'mean': 0.03, 'cpu': 0.06, 'p99': 0.06}
     """
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     highest = 0.0
     ordered = sorted(p_values.items(), key=lambda pair: pair[1])
     for number, (key, p) in enumerate(ordered):
         highest = max(highest, min(1.0, p * (len(ordered) - number)))
-        found[key] = highest
-    return found
+        results[key] = highest
+    return results

@@ -44,7 +44,7 @@ def fitted(contrast: Contrast, values: Blocks) -> Fitted | None:
         contrast: the levels.
         values: positive numbers by block and combination; those that are missing are left out.
     """
-    runs = [(block, cell, t) for block, found in values.items() for cell, t in found.items()]
+    runs = [(block, cell, t) for block, result in values.items() for cell, t in result.items()]
     cells = list(dict.fromkeys(cell for _, cell, _ in runs))
     blocks = list(dict.fromkeys(block for block, _, _ in runs))
     weights = contrast.weights(dict.fromkeys(cells, 1.0))

@@ -31,16 +31,16 @@ def gappy(seed: int, sd: float = 0.3, blocks: int = 3) -> dict[int, dict[Setting
 def test_a_fraction_without_a_whole_block_still_tells_an_effect() -> None:
     values = gappy(1, sd=1e-9)
     assert OF_A.by_block(values) == ()
-    found = fitted(OF_A, values)
-    assert found is not None
-    assert math.log(found.ratio) == pytest.approx(0.6)
-    assert found.blocks == 3
+    result = fitted(OF_A, values)
+    assert result is not None
+    assert math.log(result.ratio) == pytest.approx(0.6)
+    assert result.blocks == 3
 
 
 def test_it_is_what_regression_on_dummies_says() -> None:
     values = gappy(2)
-    found = fitted(OF_A, values)
-    assert found is not None
+    result = fitted(OF_A, values)
+    assert result is not None
     rows = [
         (math.log(value), str(block), str(FRACTION.index(cell)))
         for block, of in values.items()
@@ -53,21 +53,21 @@ def test_it_is_what_regression_on_dummies_says() -> None:
     for nth, name in enumerate(fit.params.index):
         if name.startswith("C(cell)"):
             asked[nth] = weights[FRACTION[int(name.split("[T.")[1][:-1])]]
-    said = fit.t_test(asked)
-    assert math.log(found.ratio) == pytest.approx(float(said.effect[0]))
-    low, high = np.ravel(said.conf_int())
-    assert np.log([found.interval.lo, found.interval.hi]) == pytest.approx([low, high])
+    outcome = fit.t_test(asked)
+    assert math.log(result.ratio) == pytest.approx(float(outcome.effect[0]))
+    low, high = np.ravel(outcome.conf_int())
+    assert np.log([result.interval.lo, result.interval.hi]) == pytest.approx([low, high])
 
 
 def test_of_whole_blocks_it_is_their_mean_and_chance_is_that_of_the_contrast() -> None:
     values = by_block(FRACTION, 3, EFFECT, np.random.default_rng(3), 0.3)
-    found = fitted(OF_A, values)
-    assert found is not None
-    assert found.ratio == pytest.approx(ratio(OF_A.by_block(values))[0])
-    assert found.spread == pytest.approx(OF_A.spread(values))
+    result = fitted(OF_A, values)
+    assert result is not None
+    assert result.ratio == pytest.approx(ratio(OF_A.by_block(values))[0])
+    assert result.spread == pytest.approx(OF_A.spread(values))
 
 
-def test_nothing_is_told_of_what_never_met_of_one_block_or_of_lost_requests() -> None:
+def test_nothing_is_reported_about_what_never_met_of_one_block_or_of_lost_requests() -> None:
     values = gappy(4)
     assert fitted(OF_A, {0: values[0]}) is None
     pair = Contrast((Setting.of(a=1), Setting.of(a=2)), "a", 1, 2, is_fraction=False)
@@ -80,7 +80,7 @@ def test_nothing_is_told_of_what_never_met_of_one_block_or_of_lost_requests() ->
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     times, held = 2000, 0
     for seed in range(times):
-        found = fitted(OF_A, gappy(seed))
-        assert found is not None
-        held += found.interval.lo <= math.exp(0.6) <= found.interval.hi
+        result = fitted(OF_A, gappy(seed))
+        assert result is not None
+        held += result.interval.lo <= math.exp(0.6) <= result.interval.hi
     assert held / times == pytest.approx(0.95, abs=5 * math.sqrt(0.95 * 0.05 / times))

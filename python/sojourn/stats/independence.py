@@ -125,9 +125,9 @@ def batches(slices: Sequence[Times]) -> Cut | None:
     """At most 39 batches of consecutive slices, as long as each other; None with fewer than 8."""
     length = max(1, len(slices) // BATCHES)
     whole = len(slices) // length * length
-    found = [merge(slices[i : i + length]) for i in range(0, whole, length)]
-    kept = tuple(batch for batch in found if batch.n)
-    return Cut(kept, merge(kept)) if len(kept) >= BATCHES_MIN else None
+    results = [merge(slices[i : i + length]) for i in range(0, whole, length)]
+    selected = tuple(batch for batch in results if batch.n)
+    return Cut(selected, merge(selected)) if len(selected) >= BATCHES_MIN else None
 
 
 def of_cut(cut: Cut, q: float | None) -> Batched:
@@ -141,14 +141,14 @@ def of_cut(cut: Cut, q: float | None) -> Batched:
     return Batched(ratio=max(1.0, ratio), freedom=freedom)
 
 
-def widened(found: Batched, confidence: float) -> float:
+def widened(batch_ratio: Batched, confidence: float) -> float:
     """The ratio raised by (t / z)²: it makes Student's interval of the normal one built on it.
 
     With few batches the variance itself is uncertain, and the normal interval too narrow.
     """
-    if found.ratio <= 1 or math.isinf(found.freedom):
-        return found.ratio
-    return found.ratio * _widening(found.freedom, confidence)
+    if batch_ratio.ratio <= 1 or math.isinf(batch_ratio.freedom):
+        return batch_ratio.ratio
+    return batch_ratio.ratio * _widening(batch_ratio.freedom, confidence)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -12,24 +12,26 @@ from sojourn.stats.times import EMPTY, Floats, from_values
 
 
 def by_batches(times: Floats, q: float | None, parts: int = 20) -> float:
-    found = independence.of_batches([from_values(p) for p in np.array_split(times, parts)], q)
-    assert found is not None
-    return found.ratio
+    batch_ratio = independence.of_batches([from_values(p) for p in np.array_split(times, parts)], q)
+    assert batch_ratio is not None
+    return batch_ratio.ratio
 
 
 def test_independent_times_keep_their_number() -> None:
     """Σρ of n independent ranks is cut at its first lag below noise; most stop at lag 1."""
     rng = np.random.default_rng(9)
-    found = [independence.of_values(rng.exponential(1, 5_000)).correlation for _ in range(40)]
-    assert np.mean(found) < 1.05
-    assert max(found) < 1.3
+    correlations = [
+        independence.of_values(rng.exponential(1, 5_000)).correlation for _ in range(40)
+    ]
+    assert np.mean(correlations) < 1.05
+    assert max(correlations) < 1.3
 
 
 def test_times_that_come_nine_at_a_time_count_for_a_ninth_at_the_median() -> None:
     """19 degrees of freedom: one sigma of a ratio is 32 %; the mean of 30 is within 4 × 6 %."""
     rng = np.random.default_rng(11)
-    found = np.mean([by_batches(np.repeat(rng.exponential(1, 2_000), 9), 0.5) for _ in range(30)])
-    assert found == pytest.approx(9, rel=0.24)
+    result = np.mean([by_batches(np.repeat(rng.exponential(1, 2_000), 9), 0.5) for _ in range(30)])
+    assert result == pytest.approx(9, rel=0.24)
 
 
 def test_ranks_of_a_chain_of_known_correlation() -> None:
@@ -40,10 +42,10 @@ def test_ranks_of_a_chain_of_known_correlation() -> None:
     values[0] = noise[0]
     for i in range(1, len(noise)):
         values[i] = 0.8 * values[i - 1] + noise[i]
-    found = independence.of_values(values)
-    assert found.correlation == pytest.approx(9, rel=0.12)
-    assert dict(found.lags)[1] == pytest.approx(0.79, abs=0.02)
-    assert found.block == 2 * found.first_insignificant
+    dependence = independence.of_values(values)
+    assert dependence.correlation == pytest.approx(9, rel=0.12)
+    assert dict(dependence.lags)[1] == pytest.approx(0.79, abs=0.02)
+    assert dependence.block == 2 * dependence.first_insignificant
 
 
 @pytest.mark.parametrize("q", [None, 0.95, 0.99])
@@ -52,13 +54,15 @@ def test_batches_of_a_queue_agree_with_theory(q: float | None) -> None:
     rng = np.random.default_rng(7)
     rho = 0.7
     over = None if q is None else -np.log(1 - q) / (1 - rho)
-    found = np.mean([by_batches(mg1(rng, rho, 220_000)[20_000:], q) for _ in range(30)])
-    assert found == pytest.approx(queue_autocorrelation.ratio("M/M/1", rho, over), rel=0.24)
+    result = np.mean([by_batches(mg1(rng, rho, 220_000)[20_000:], q) for _ in range(30)])
+    assert result == pytest.approx(queue_autocorrelation.ratio("M/M/1", rho, over), rel=0.24)
 
 
 def test_few_batches_are_widened_to_student() -> None:
-    found = independence.Batched(ratio=4.0, freedom=9)
-    assert independence.widened(found, 0.95) == pytest.approx(4 * (2.262 / 1.96) ** 2, rel=1e-3)
+    batch_ratio = independence.Batched(ratio=4.0, freedom=9)
+    assert independence.widened(batch_ratio, 0.95) == pytest.approx(
+        4 * (2.262 / 1.96) ** 2, rel=1e-3
+    )
     alone = independence.Batched(ratio=1.0, freedom=9)
     assert independence.widened(alone, 0.95) == 1
 
@@ -73,17 +77,17 @@ def test_lost_requests_in_one_slice_are_dependence() -> None:
     broken = calm.copy()
     broken[7, :300] = np.inf
     slices = [from_values(part) for part in broken]
-    found = independence.of_batches(slices, 0.99)
-    assert found is not None
-    assert found.ratio > 50
+    batch_ratio = independence.of_batches(slices, 0.99)
+    assert batch_ratio is not None
+    assert batch_ratio.ratio > 50
 
 
 def test_times_that_never_differ_are_as_good_as_independent() -> None:
     slices = [from_values(np.full(100, 5.0)) for _ in range(10)]
     for q in (None, 0.99):
-        found = independence.of_batches(slices, q)
-        assert found is not None
-        assert (found.ratio, found.freedom) == (1.0, 9)
+        batch_ratio = independence.of_batches(slices, q)
+        assert batch_ratio is not None
+        assert (batch_ratio.ratio, batch_ratio.freedom) == (1.0, 9)
 
 
 def test_ranks_of_a_few_values_by_the_definition() -> None:
@@ -91,9 +95,9 @@ def test_ranks_of_a_few_values_by_the_definition() -> None:
     values = np.random.default_rng(4).permutation(np.arange(20.0)) ** 3
     ranks = stats.rankdata(values) - 10.5
     whole = float(ranks @ ranks)
-    found = independence.of_values(values)
-    assert [lag for lag, _ in found.lags] == [1, 2, 5]
-    for lag, rho in found.lags:
+    dependence = independence.of_values(values)
+    assert [lag for lag, _ in dependence.lags] == [1, 2, 5]
+    for lag, rho in dependence.lags:
         assert rho == pytest.approx(float(ranks[:-lag] @ ranks[lag:]) / whole)
 
 
@@ -103,9 +107,9 @@ def test_the_sum_ends_at_the_first_lag_below_noise() -> None:
     ranks = np.repeat([-1.0, 1.0], 50)
     rho = [float(ranks[: 100 - k] @ ranks[k:]) / 100 for k in range(50)]
     first = next(k for k in range(1, 50) if rho[k] < 1.959964 / 10)
-    found = independence.of_values(values)
-    assert (found.first_insignificant, found.block) == (first, 2 * first)
-    assert found.correlation == pytest.approx(1 + 2 * sum(rho[1:first]))
+    dependence = independence.of_values(values)
+    assert (dependence.first_insignificant, dependence.block) == (first, 2 * first)
+    assert dependence.correlation == pytest.approx(1 + 2 * sum(rho[1:first]))
 
 
 def test_without_noise_to_fall_below_all_lags_count_and_few_values_have_none() -> None:
@@ -128,9 +132,9 @@ def test_without_noise_to_fall_below_all_lags_count_and_few_values_have_none() -
 def test_slices_are_put_together_to_about_twenty_batches(slices: int, batches: int) -> None:
     rng = np.random.default_rng(1)
     parts = [from_values(rng.exponential(1, 50)) for _ in range(slices)]
-    found = independence.of_batches(parts, 0.5)
-    assert found is not None
-    assert found.freedom == batches - 1
+    batch_ratio = independence.of_batches(parts, 0.5)
+    assert batch_ratio is not None
+    assert batch_ratio.freedom == batches - 1
     assert independence.of_batches([*parts[:7], EMPTY, EMPTY], 0.5) is None
 
 
@@ -144,15 +148,15 @@ def test_the_ratio_is_the_batches_variance_over_that_of_independent_requests() -
     share = float((whole > cut).mean())
     over = [float((part > cut).sum()) - share * len(part) for part in raw]
     wanted = sum(x * x for x in over) / 9 / (n / 10 * share * (1 - share))
-    found = independence.of_batches([from_values(part) for part in raw], 0.9)
-    assert found is not None
-    assert found.ratio == pytest.approx(max(1.0, wanted))
+    batch_ratio = independence.of_batches([from_values(part) for part in raw], 0.9)
+    assert batch_ratio is not None
+    assert batch_ratio.ratio == pytest.approx(max(1.0, wanted))
     assert wanted > 1.5
     mean = [float(part.sum()) - float(whole.mean()) * len(part) for part in raw]
     wanted = sum(x * x for x in mean) / 9 / (n / 10 * float(whole.var(ddof=1)))
-    found = independence.of_batches([from_values(part) for part in raw], None)
-    assert found is not None
-    assert found.ratio == pytest.approx(wanted)
+    batch_ratio = independence.of_batches([from_values(part) for part in raw], None)
+    assert batch_ratio is not None
+    assert batch_ratio.ratio == pytest.approx(wanted)
     assert wanted > 1.5
 
 
@@ -164,9 +168,9 @@ def test_an_infinite_quantile_has_the_lost_requests_for_its_count() -> None:
     lost[3] = 30
     share = 120 / 1_000
     wanted = float(((lost - share * 100) ** 2).sum()) / 9 / (100 * share * (1 - share))
-    found = independence.of_batches([from_values(part) for part in raw], 0.95)
-    assert found is not None
-    assert found.ratio == pytest.approx(wanted)
+    batch_ratio = independence.of_batches([from_values(part) for part in raw], 0.95)
+    assert batch_ratio is not None
+    assert batch_ratio.ratio == pytest.approx(wanted)
     gone = independence.of_batches([from_values(np.full(5, np.inf))] * 8, None)
     assert gone == independence.Batched(ratio=1.0, freedom=7)
 

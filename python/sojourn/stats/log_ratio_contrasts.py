@@ -95,14 +95,14 @@ class Contrast:
         Args:
             values: positive numbers by block and combination.
         """
-        found = []
+        results = []
         for block in sorted(values):
             if weights := self.weights(values[block]):
                 logs = {cell: math.log(values[block][cell]) for cell in weights}
                 is_finite = all(map(math.isfinite, logs.values()))
                 terms = (w * logs[cell] for cell, w in weights.items())
-                found.append(math.fsum(terms) if is_finite else math.nan)
-        return tuple(found)
+                results.append(math.fsum(terms) if is_finite else math.nan)
+        return tuple(results)
 
     def endless(self, values: Blocks) -> int:
         """1 if `level` alone is infinite in every block that compares both, −1 if `base` alone.
@@ -130,7 +130,7 @@ class Contrast:
             values: as in `by_block`; at least one block in which the levels compare.
             runs: how many each of them is the mean of (its variance is that much less); None: one.
         """
-        used = [(block, found) for block in values if (found := self.weights(values[block]))]
+        used = [(block, result) for block in values if (result := self.weights(values[block]))]
         each = (
             w * w / (runs[block][c] if runs else 1) for block, of in used for c, w in of.items()
         )
@@ -151,7 +151,7 @@ def ratio(logs: Sequence[float]) -> tuple[float | None, Interval | None]:
 
 
 def combined(
-    contrast: Contrast, found: Mapping[Setting, tuple[float, Interval]]
+    contrast: Contrast, results: Mapping[Setting, tuple[float, Interval]]
 ) -> tuple[float | None, Interval | None]:
     """The ratio of numbers that have an interval each, and none by block.
 
@@ -160,15 +160,15 @@ def combined(
 
     Args:
         contrast: the levels.
-        found: estimate and closed interval of each combination, all of one coverage.
+        results: estimate and closed interval of each combination, all of one coverage.
     """
-    weights = contrast.weights({cell: value for cell, (value, _) in found.items()})
+    weights = contrast.weights({cell: value for cell, (value, _) in results.items()})
     if weights is None:
         return None, None
-    mean = math.fsum(w * math.log(found[cell][0]) for cell, w in weights.items())
+    mean = math.fsum(w * math.log(results[cell][0]) for cell, w in weights.items())
     down = up = 0.0
     for cell, w in weights.items():
-        value, ends = found[cell]
+        value, ends = results[cell]
         below, above = w * math.log(value / ends.lo), w * math.log(ends.hi / value)
         down += below**2 if w > 0 else above**2
         up += above**2 if w > 0 else below**2

@@ -19,8 +19,8 @@ FACTORS: dict[str, tuple[Level, ...]] = {"a": (1, 2), "b": ("x", "y"), "c": (8, 
 
 
 def cells(design: Design, *names: str) -> Cells:
-    found = design.combinations_of({name: FACTORS[name] for name in names})
-    return tuple(Setting.of(cell) for cell in found)
+    combinations = design.combinations_of({name: FACTORS[name] for name in names})
+    return tuple(Setting.of(cell) for cell in combinations)
 
 
 def by_block(
@@ -136,12 +136,12 @@ def test_intervals_of_their_own_carry_over_as_variances_do() -> None:
     sds = dict(zip(known, (0.05, 0.2, 0.1, 0.3), strict=True))
     times, held = 2000, 0
     for _ in range(times):
-        found = {}
+        results = {}
         for cell in known:
             seen = truth[cell] * math.exp(sds[cell] * rng.standard_normal())
             wide = math.exp(1.6449 * sds[cell])
-            found[cell] = seen, Interval(lo=seen / wide, hi=seen * wide)
-        _, interval = combined(contrast, found)
+            results[cell] = seen, Interval(lo=seen / wide, hi=seen * wide)
+        _, interval = combined(contrast, results)
         assert interval is not None
         held += interval.lo <= 2 <= interval.hi
     assert held / times == pytest.approx(0.9, abs=5 * math.sqrt(0.9 * 0.1 / times))
@@ -173,14 +173,14 @@ def test_three_levels_are_compared_with_the_first_each() -> None:
     ("design", "blocks"), [(Design(), 1), (Design(), 3), (Design(kind="fractional", p=1), 3)]
 )
 def test_what_chance_makes_of_an_effect_is_its_spread(design: Design, blocks: int) -> None:
-    rng, mine = np.random.default_rng(11), cells(design, "a", "b", "c")
-    contrast = Contrast(mine, "a", 1, 2, design.kind == "fractional")
+    rng, own = np.random.default_rng(11), cells(design, "a", "b", "c")
+    contrast = Contrast(own, "a", 1, 2, design.kind == "fractional")
     drawn = [
-        by_block(mine, blocks, dict.fromkeys("abc", 0.0), rng, sd=0.1) for _ in range(400)
+        by_block(own, blocks, dict.fromkeys("abc", 0.0), rng, sd=0.1) for _ in range(400)
     ]  # two runs differ by √2 · 0.1
-    found = np.std([np.mean(contrast.by_block(values)) for values in drawn]) / (math.sqrt(2) * 0.1)
-    assert contrast.spread(drawn[0]) == pytest.approx(found, rel=0.1)
-    assert contrast.spread(drawn[0]) == pytest.approx(1 / math.sqrt(blocks * len(mine) / 2))
+    result = np.std([np.mean(contrast.by_block(values)) for values in drawn]) / (math.sqrt(2) * 0.1)
+    assert contrast.spread(drawn[0]) == pytest.approx(result, rel=0.1)
+    assert contrast.spread(drawn[0]) == pytest.approx(1 / math.sqrt(blocks * len(own) / 2))
 
 
 def test_the_mean_of_two_runs_is_by_chance_as_far_off_as_one_by_the_root_of_two() -> None:

@@ -86,9 +86,9 @@ def fit(load: Floats, time_ns: Floats, *, seed: int = 18) -> Curve | None:
 
     Runs with an infinite time are left out: the curve ends below them.
     """
-    kept = np.isfinite(time_ns) & (time_ns > 0)
-    x, order = np.asarray(load, float)[kept], np.argsort(load[kept], kind="stable")
-    x, y = x[order], np.log(np.asarray(time_ns, float)[kept][order])
+    retained = np.isfinite(time_ns) & (time_ns > 0)
+    x, order = np.asarray(load, float)[retained], np.argsort(load[retained], kind="stable")
+    x, y = x[order], np.log(np.asarray(time_ns, float)[retained][order])
     if len(np.unique(x)) < LOADS_NEEDED:
         return None
     grid = np.linspace(x[0], x[-1], GRID)
@@ -117,19 +117,19 @@ def crossing(curve: Curve, bound_ns: float, *, confidence: float = 0.95) -> Cros
     end = float(curve.loads[-1])
     at = _first_above(curve.x, curve.y, bound_ns)
     rising = [np.exp(scipy.optimize.isotonic_regression(np.log(row)).x) for row in curve.means]
-    found = [
+    results = [
         np.array([_first_above(curve.x, row, bound_ns) for row in curve.resampled]),
         np.array([_first_above(curve.loads, row, bound_ns) for row in rising]),
         np.array([_first_above(curve.loads, row, bound_ns, is_reciprocal=True) for row in rising]),
     ]
     tail = (1 - confidence) / 2
     ends = [
-        np.quantile(np.minimum(loads, end), (tail, 1 - tail), method="higher") for loads in found
+        np.quantile(np.minimum(loads, end), (tail, 1 - tail), method="higher") for loads in results
     ]
     return Crossing(
         at=None if math.isinf(at) else at,
         interval=Interval(lo=float(min(lo for lo, _ in ends)), hi=float(max(hi for _, hi in ends))),
-        is_open=any(bool(np.isinf(loads).mean() > tail) for loads in found),
+        is_open=any(bool(np.isinf(loads).mean() > tail) for loads in results),
     )
 
 

@@ -35,9 +35,9 @@ def test_the_matrix_is_statsmodels_fit() -> None:
 def test_the_crossing_of_an_exact_curve_is_exact() -> None:
     curve = lowess.fit(LOADS, 1e5 * np.exp(3 * LOADS))
     assert curve is not None
-    found = lowess.crossing(curve, 1e6)
-    assert found.at == pytest.approx(math.log(10) / 3, abs=1e-3)
-    assert not found.is_open
+    result = lowess.crossing(curve, 1e6)
+    assert result.at == pytest.approx(math.log(10) / 3, abs=1e-3)
+    assert not result.is_open
 
 
 def noisy_queue(rng: np.random.Generator, capacity: float, repeats: int) -> tuple[Floats, Floats]:
@@ -54,17 +54,17 @@ def test_the_interval_covers_the_crossing_of_a_queue(repeats: int, bound: float)
     for seed in range(20):
         curve = lowess.fit(*noisy_queue(rng, 1.02, repeats), seed=seed)
         assert curve is not None
-        found = lowess.crossing(curve, bound)
-        covered += found.interval.lo <= truth <= found.interval.hi
+        result = lowess.crossing(curve, bound)
+        covered += result.interval.lo <= truth <= result.interval.hi
     assert covered >= 16
 
 
 def test_a_curve_that_stays_below_crosses_nowhere() -> None:
     curve = lowess.fit(LOADS, 1e5 * np.exp(3 * LOADS))
     assert curve is not None
-    found = lowess.crossing(curve, 1e9)
-    assert found.at is None
-    assert found.is_open
+    result = lowess.crossing(curve, 1e9)
+    assert result.at is None
+    assert result.is_open
 
 
 def test_infinite_times_end_the_curve_below_them() -> None:
@@ -120,17 +120,17 @@ def test_a_dot_errs_as_its_repeats_do_but_not_less_than_all_repeats_together() -
     y = np.array([1.0, 3.0, 10.0, 16.0, 7.0])
     at_dots = np.full((5, 5), 0.1)
     at_dots[4, 4] = 0.6
-    found = lowess._residuals(x, y, at_dots @ y, np.diag(at_dots))
+    values = lowess._residuals(x, y, at_dots @ y, np.diag(at_dots))
     pooled = math.sqrt(20 / 2)
     fitted = 0.1 * (1 + 3 + 10 + 16) + 0.6 * 7
-    assert found == pytest.approx(
+    assert values == pytest.approx(
         [pooled, pooled, math.sqrt(18), math.sqrt(18), abs(7 - fitted) / 0.4]
     )
     sure = np.eye(3)  # a curve through every dot: the leverage counts as 0.9
     sure[1, 1] = 1.5
     y = np.array([1.0, 2.0, 3.0])
-    found = lowess._residuals(np.arange(3.0), y, sure @ y, np.diag(sure))
-    assert found == pytest.approx([0.0, 10.0, 0.0])
+    values = lowess._residuals(np.arange(3.0), y, sure @ y, np.diag(sure))
+    assert values == pytest.approx([0.0, 10.0, 0.0])
 
 
 @pytest.mark.parametrize(("loads", "repeats"), [(10, 1), (10, 5), (4, 7), (25, 3)])
@@ -181,9 +181,9 @@ def drawn(crossings: Floats, means_at: float) -> lowess.Curve:
 def test_the_interval_leaves_out_a_fortieth_at_either_side_and_holds_all_three_curves() -> None:
     """400 resamples that cross at 0.3 to 0.7: the eleventh and the last but ten."""
     at = np.linspace(0.3, 0.7, 401)
-    found = lowess.crossing(drawn(at, 0.5), 50.0)
-    assert (found.interval.lo, found.interval.hi) == pytest.approx((0.31, 0.69), abs=2e-3)
-    assert found.at == pytest.approx(0.3, abs=1.1e-3)
+    result = lowess.crossing(drawn(at, 0.5), 50.0)
+    assert (result.interval.lo, result.interval.hi) == pytest.approx((0.31, 0.69), abs=2e-3)
+    assert result.at == pytest.approx(0.3, abs=1.1e-3)
     narrow = lowess.crossing(drawn(at, 0.5), 50.0, confidence=0.5)
     assert (narrow.interval.lo, narrow.interval.hi) == pytest.approx((0.4, 0.6), abs=2e-3)
     low, high = (lowess.crossing(drawn(at, mean), 50.0).interval for mean in (0.1, 0.9))
@@ -197,6 +197,6 @@ def test_the_upper_end_is_open_where_more_than_a_fortieth_never_cross(
 ) -> None:
     at = np.full(400, 0.5)
     at[400 - never :] = 2.0
-    found = lowess.crossing(drawn(at, 0.5), 50.0)
-    assert found.is_open is is_open
-    assert found.interval.hi == pytest.approx(1.0 if is_open else 0.5, abs=2e-3)
+    result = lowess.crossing(drawn(at, 0.5), 50.0)
+    assert result.is_open is is_open
+    assert result.interval.hi == pytest.approx(1.0 if is_open else 0.5, abs=2e-3)

@@ -40,24 +40,24 @@ def logs(key: str, ordered: Sequence[Level], values: Blocks) -> NDArray[np.float
 def _table(
     key: str, ordered: Sequence[Level], values: Blocks, rests: Sequence[Setting]
 ) -> NDArray[np.float64]:
-    rows = [[_mean(key, level, rests, found) for level in ordered] for found in values.values()]
+    rows = [[_mean(key, level, rests, result) for level in ordered] for result in values.values()]
     return np.array(rows, float).reshape(len(rows), len(ordered))
 
 
 def _rests(key: str, ordered: Sequence[Level], values: Blocks) -> list[Setting]:
     """Levels of the other factors under which all of these were measured in some block."""
-    cells = dict.fromkeys(cell for found in values.values() for cell in found)
+    cells = dict.fromkeys(cell for result in values.values() for cell in result)
     rests = dict.fromkeys(Setting.of({k: v for k, v in c.items() if k != key}) for c in cells)
     return [rest for rest in rests if all(_at(rest, key, level) in cells for level in ordered)]
 
 
 def _mean(
-    key: str, level: Level, rests: Sequence[Setting], found: Mapping[Setting, float]
+    key: str, level: Level, rests: Sequence[Setting], results: Mapping[Setting, float]
 ) -> float:
     cells = [_at(rest, key, level) for rest in rests]
-    if not cells or any(cell not in found for cell in cells):
+    if not cells or any(cell not in results for cell in cells):
         return math.nan
-    return float(np.log([found[cell] for cell in cells]).mean())
+    return float(np.log([results[cell] for cell in cells]).mean())
 
 
 def _at(rest: Setting, key: str, level: Level) -> Setting:

@@ -75,12 +75,12 @@ def judged(logs: Mapping[str, Sequence[float] | Floats], limits: Limits) -> dict
         logs: by number: log ratios of the blocks in order, nan where a block has none.
         limits: of all of them.
     """
-    found = {name: paired(values, limits) for name, values in logs.items()}
-    either = {name: min(1.0, 2 * min(p.p_worse, p.p_better)) for name, p in found.items()}
+    results = {name: paired(values, limits) for name, values in logs.items()}
+    either = {name: min(1.0, 2 * min(p.p_worse, p.p_better)) for name, p in results.items()}
     sure = holm.adjusted(either)
     return {
         name: _with(one, is_different=sure[name] <= limits.alpha, alpha=limits.alpha)
-        for name, one in found.items()
+        for name, one in results.items()
     }
 
 

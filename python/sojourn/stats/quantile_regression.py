@@ -104,13 +104,13 @@ def fit(
     if len(blocks) < BLOCKS_MIN:
         raise ValueError(f"{len(blocks)} whole blocks, {BLOCKS_MIN} are needed")
     rng = np.random.default_rng(seed)
-    found = [_block(block, q, rng) for block in blocks]
-    slopes = np.array([slope for slope, _ in found])
+    results = [_block(block, q, rng) for block in blocks]
+    slopes = np.array([slope for slope, _ in results])
     return Fit(
         q=q,
         blocks=len(blocks),
         terms=judged(slopes, names_of(factors), q, rng),
-        pseudo_r2=float(np.mean([r2 for _, r2 in found])),
+        pseudo_r2=float(np.mean([r2 for _, r2 in results])),
     )
 
 
@@ -195,6 +195,6 @@ def holm(p: Floats) -> Floats:
     """
     order = np.argsort(p)
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.empty_like(steps)
-    found[order] = np.minimum(1.0, steps)
-    return found
+    values = np.empty_like(steps)
+    values[order] = np.minimum(1.0, steps)
+    return values

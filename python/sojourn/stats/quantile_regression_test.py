@@ -37,31 +37,31 @@ def _fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_planted_effects_are_found_and_a_null_factor_is_not_named() -> None:
-    found = quantile_regression.fit(
+    result = quantile_regression.fit(
         _blocks(np.random.default_rng(1), 0.5, 0.0, 0.0), ("a", "b"), 0.9, seed=1
     )
-    a, b, both = found.terms
+    a, b, both = result.terms
     assert a.said == MOVES
     assert a.interval.lo < np.exp(0.5) < a.interval.hi
     assert MOVES not in {b.said, both.said}
-    assert 0.01 < found.pseudo_r2 < 1
+    assert 0.01 < result.pseudo_r2 < 1
 
 
 def test_an_interaction_is_found() -> None:
-    found = quantile_regression.fit(
+    result = quantile_regression.fit(
         _blocks(np.random.default_rng(2), 0.0, 0.0, 0.8), ("a", "b"), 0.9, seed=1
     )
-    assert [term.said == MOVES for term in found.terms] == [False, False, True]
-    assert found.terms[2].factors == ("a", "b")
-    assert found.terms[2].ratio == pytest.approx(np.exp(0.8), rel=0.25)
+    assert [term.said == MOVES for term in result.terms] == [False, False, True]
+    assert result.terms[2].factors == ("a", "b")
+    assert result.terms[2].ratio == pytest.approx(np.exp(0.8), rel=0.25)
 
 
 def test_a_fit_of_a_block_is_the_ratio_of_its_quantiles() -> None:
     blocks = _blocks(np.random.default_rng(3), 0.3, 0.1, 0.0, count=3)
-    found = quantile_regression.fit(blocks, ("a", "b"), 0.9, seed=1)
+    result = quantile_regression.fit(blocks, ("a", "b"), 0.9, seed=1)
     tails = [{cell: np.log(np.quantile(ns, 0.9)) for cell, ns in block.items()} for block in blocks]
     by_hand = np.mean([(t[1, 0] + t[1, 1] - t[0, 0] - t[0, 1]) / 2 for t in tails])
-    assert np.log(found.terms[0].ratio) == pytest.approx(by_hand, abs=0.06)
+    assert np.log(result.terms[0].ratio) == pytest.approx(by_hand, abs=0.06)
 
 
 def test_too_few_blocks_are_refused() -> None:

@@ -21,9 +21,9 @@ def test_the_smallest_sample_is_that_of_the_method(q: float, n: int) -> None:
 
 
 def test_fewer_are_refused_with_both_numbers() -> None:
-    found = quantiles.estimate(from_values(np.arange(562.0)), 0.99)
-    assert (found.value, found.interval) == (None, None)
-    assert found.refused == "too few requests: p99 needs 563, there are 562"
+    result = quantiles.estimate(from_values(np.arange(562.0)), 0.99)
+    assert (result.value, result.interval) == (None, None)
+    assert result.refused == "too few requests: p99 needs 563, there are 562"
     assert quantiles.estimate(from_values(np.arange(563.0)), 0.99).value is not None
 
 
@@ -40,9 +40,9 @@ def test_the_ranks_cover_at_least_what_they_promise_exactly(q: float, confidence
 def test_the_interval_s_ends_are_the_values_at_the_ranks_of_its_quantile() -> None:
     """Values that are their own ranks: nothing is rounded away where n is its own n_eff."""
     for n in (600, 1_000, 7_919):
-        found = quantiles.estimate(from_values(np.arange(1.0, n + 1)), 0.99).interval
-        assert found is not None
-        assert (found.lo, found.hi) == quantiles.ranks(n, 0.99)
+        interval = quantiles.estimate(from_values(np.arange(1.0, n + 1)), 0.99).interval
+        assert interval is not None
+        assert (interval.lo, interval.hi) == quantiles.ranks(n, 0.99)
 
 
 def test_coverage_of_a_skewed_sample_by_simulation() -> None:
@@ -51,9 +51,9 @@ def test_coverage_of_a_skewed_sample_by_simulation() -> None:
     truth = math.log(100)
     covered = 0
     for _ in range(2_000):
-        found = quantiles.estimate(from_values(rng.exponential(1.0, 1_000)), 0.99).interval
-        assert found is not None
-        covered += found.lo <= truth <= found.hi
+        interval = quantiles.estimate(from_values(rng.exponential(1.0, 1_000)), 0.99).interval
+        assert interval is not None
+        covered += interval.lo <= truth <= interval.hi
     assert covered / 2_000 >= 0.95 - 4 * 0.0049
 
 
@@ -74,9 +74,9 @@ def test_dependence_widens_then_opens_then_refuses() -> None:
     times = from_values(np.arange(10_000.0))
 
     def width(correlation: float) -> float:
-        found = quantiles.estimate(times, 0.99, correlation=correlation).interval
-        assert found is not None
-        return found.hi - found.lo
+        interval = quantiles.estimate(times, 0.99, correlation=correlation).interval
+        assert interval is not None
+        return interval.hi - interval.lo
 
     assert width(1) == pytest.approx(2 * 1.96 * math.sqrt(10_000 * 0.99 * 0.01), abs=3)
     assert width(4) == pytest.approx(2 * width(1), rel=0.1)
@@ -108,19 +108,24 @@ def test_the_mean_has_student_s_interval_on_the_effective_number(
 ) -> None:
     """0 to 199 count as 50: t with 49 degrees of freedom, deviation √(200·201/12)."""
     times = from_values(np.arange(200.0))
-    found = quantiles.mean_estimate(times, correlation=4, confidence=confidence)
-    assert (found.q, found.value, found.requests, found.effective) == (None, 99.5, 200, 50)
+    estimate = quantiles.mean_estimate(times, correlation=4, confidence=confidence)
+    assert (estimate.q, estimate.value, estimate.requests, estimate.effective) == (
+        None,
+        99.5,
+        200,
+        50,
+    )
     half = t * math.sqrt(200 * 201 / 12 / 50)
-    assert found.interval is not None
-    assert (found.interval.lo, found.interval.hi) == pytest.approx((99.5 - half, 99.5 + half))
+    assert estimate.interval is not None
+    assert (estimate.interval.lo, estimate.interval.hi) == pytest.approx((99.5 - half, 99.5 + half))
 
 
 def test_a_mean_of_times_is_not_negative_and_needs_thirty() -> None:
     skewed = np.zeros(30)
     skewed[0] = 3_000.0
-    found = quantiles.mean_estimate(from_values(skewed)).interval
-    assert found is not None
-    assert (found.lo, found.hi) == pytest.approx((0.0, 100 + 2.04523 * 100), rel=1e-4)
+    interval = quantiles.mean_estimate(from_values(skewed)).interval
+    assert interval is not None
+    assert (interval.lo, interval.hi) == pytest.approx((0.0, 100 + 2.04523 * 100), rel=1e-4)
     few = quantiles.mean_estimate(from_values(np.arange(29.0)))
     assert few.interval is None
     assert few.refused == (
@@ -138,10 +143,10 @@ def test_a_mean_of_times_is_not_negative_and_needs_thirty() -> None:
 def test_ranks_of_fewer_effective_requests_are_stretched_outward() -> None:
     """Values that are their own ranks; 10,000 count as 2,500, ranks of these four times as far."""
     times = from_values(np.arange(1.0, 10_001))
-    found = quantiles.estimate(times, 0.99, correlation=4).interval
+    interval = quantiles.estimate(times, 0.99, correlation=4).interval
     lower, upper = quantiles.ranks(2_500, 0.99)
-    assert found is not None
-    assert (found.lo, found.hi) == (4 * lower, 4 * upper)
+    assert interval is not None
+    assert (interval.lo, interval.hi) == (4 * lower, 4 * upper)
     odd = quantiles.estimate(times, 0.99, correlation=3).interval
     lower, upper = quantiles.ranks(10_000 / 3, 0.99)
     assert odd is not None

@@ -4,7 +4,7 @@ In a busy queue neighbours in line share their fate: at ρ = 0.9 hundreds of req
 about the tail as one. For M/M/1 and M/D/1 the sojourn time is a Markov chain from one request to
 the next, T' = max(T − A, 0) + S. So for any function f of T, such as "above the 99th percentile",
 the ratio is (2⟨f̄, g⟩ − ⟨f̄, f̄⟩) / ⟨f̄, f̄⟩, where f̄ is f less its mean and g solves Poisson's
-equation g − Pg = f̄. The chain is put on a grid and the equation is solved as it stands.
+equation g − Pg = f̄. The chain is put on a grid and the equation is solved as written.
 
 It is the cross-check of the measured batches, which are few, and noisy at high load. For M/M/n the
 chain of M/M/1 at the same ρ is taken: the waits behave alike in heavy traffic, and the n services

@@ -27,8 +27,8 @@ def test_sojourn_times_of_mm1_follow_whitt(rho: float) -> None:
     sum of both standard deviations.
     """
     waits = rho * (2 + 5 * rho - 4 * rho**2 + rho**3) / (1 - rho) ** 4
-    mine = queue_autocorrelation.ratio("M/M/1", rho, None) / (1 - rho) ** 2
-    assert waits < mine < 1.01 * (waits**0.5 + 1) ** 2  # 1 % for the grid
+    own = queue_autocorrelation.ratio("M/M/1", rho, None) / (1 - rho) ** 2
+    assert waits < own < 1.01 * (waits**0.5 + 1) ** 2  # 1 % for the grid
 
 
 @pytest.mark.parametrize(("system", "rho"), [("M/M/1", 0.5), ("M/M/1", 0.8), ("M/D/1", 0.8)])
@@ -46,8 +46,8 @@ def test_ratio_agrees_with_simulated_batches(system: str, rho: float, q: float |
         )
     f = times if over is None else (times > over).astype(float)
     batches = f.reshape(400, -1).mean(axis=1)
-    found = float(batches.var(ddof=1)) * (n / 400) / float(f.var())
-    assert queue_autocorrelation.ratio(system, rho, over) == pytest.approx(found, rel=0.28)
+    result = float(batches.var(ddof=1)) * (n / 400) / float(f.var())
+    assert queue_autocorrelation.ratio(system, rho, over) == pytest.approx(result, rel=0.28)
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.3, 0.5, 0.7, 0.9])

@@ -56,10 +56,10 @@ def interval(values_ns: Sequence[float], *, confidence: float = 0.95) -> Interva
 
 def is_precise(values_ns: Sequence[float], *, confidence: float = 0.95) -> bool:
     """Whether the interval is as narrow as M15 asks: half-width at most 5 % of the mean."""
-    found = interval(values_ns, confidence=confidence)
-    if found is None or math.isinf(found.hi):
+    result = interval(values_ns, confidence=confidence)
+    if result is None or math.isinf(result.hi):
         return False
-    return (found.hi - found.lo) / 2 <= WIDTH_MAX * float(np.mean(values_ns))
+    return (result.hi - result.lo) / 2 <= WIDTH_MAX * float(np.mean(values_ns))
 
 
 def is_bimodal(values_ns: Sequence[float]) -> bool:

@@ -13,8 +13,8 @@ from sojourn.stats import restarts
 def test_student_covers_the_mean_of_five() -> None:
     """4,000 draws: one sigma is 0.35 points; four."""
     rng = np.random.default_rng(15)
-    found = [restarts.interval(list(rng.normal(100, 7, 5))) for _ in range(4_000)]
-    covered = np.mean([i is not None and i.lo <= 100 <= i.hi for i in found])
+    results = [restarts.interval(list(rng.normal(100, 7, 5))) for _ in range(4_000)]
+    covered = np.mean([i is not None and i.lo <= 100 <= i.hi for i in results])
     assert covered == pytest.approx(0.95, abs=0.014)
 
 
@@ -23,9 +23,9 @@ def test_two_restarts_have_no_interval() -> None:
 
 
 def test_a_restart_that_lost_its_tail_leaves_no_upper_bound() -> None:
-    found = restarts.interval([100.0, 110.0, math.inf])
-    assert found is not None
-    assert (found.lo, found.hi) == (100, math.inf)
+    result = restarts.interval([100.0, 110.0, math.inf])
+    assert result is not None
+    assert (result.lo, result.hi) == (100, math.inf)
     assert not restarts.is_precise([100.0, 110.0, math.inf])
 
 
@@ -63,9 +63,9 @@ def test_few_or_infinite_values_are_not_judged() -> None:
 
 def test_the_interval_is_student_s() -> None:
     """Mean 100, deviation 10, three values: ± 4.3027 · 10/√3; 90 %: 2.92 · 10/√3."""
-    found = restarts.interval([90.0, 100.0, 110.0])
-    assert found is not None
-    assert (found.lo, found.hi) == pytest.approx((100 - 24.841, 100 + 24.841), abs=1e-3)
+    result = restarts.interval([90.0, 100.0, 110.0])
+    assert result is not None
+    assert (result.lo, result.hi) == pytest.approx((100 - 24.841, 100 + 24.841), abs=1e-3)
     less = restarts.interval([90.0, 100.0, 110.0], confidence=0.9)
     assert less is not None
     assert less.hi == pytest.approx(100 + 16.859, abs=1e-3)
@@ -88,8 +88,8 @@ def test_ashman_s_d_is_that_of_the_groups_on_either_side_of_the_gap(cut: int) ->
     values[cut:] += 20
     low, high = values[:cut], values[cut:]
     wanted = 2**0.5 * (high.mean() - low.mean()) / (low.var(ddof=1) + high.var(ddof=1)) ** 0.5
-    found, at = restarts._ashman(values[None, :])
-    assert float(found[0]) == pytest.approx(wanted)
+    result, at = restarts._ashman(values[None, :])
+    assert float(result[0]) == pytest.approx(wanted)
     assert int(at[0]) == cut
 
 

@@ -77,20 +77,22 @@ class Steadiness:
 
 def judge(slices: Sequence[Times]) -> Steadiness:
     """A run by its slices in order of time, all as long as each other."""
-    kept = [one for one in slices if one.n]
-    parts = [merge(kept[of[0] : of[-1] + 1]) for of in _cut(len(kept))]
+    selected = [one for one in slices if one.n]
+    parts = [merge(selected[of[0] : of[-1] + 1]) for of in _cut(len(selected))]
     if len(parts) < PARTS or min(part.n for part in parts) < PART_NEEDS:
         return Steadiness(is_steady=None)
     series = {q: np.array([part.quantile(q) for part in parts], float) for q in QUANTILES}
     drifts = {q: trend(values) for q, values in series.items()}
     grows = drifts[QUANTILES[0]] > 0
     if not grows and is_cold(list(series.values())):  # what grows begins below the rest, too
-        return Steadiness(is_steady=True, cold=_start_in_words(kept, parts))
+        return Steadiness(is_steady=True, cold=_start_in_words(selected, parts))
     reasons = []
     for q, values in series.items():
         if drifts[q]:
             reasons.append(_moves(q, drifts[q], values))
-        elif _is_apart(values) and wanders(np.array([part.quantile(q) for part in kept], float)):
+        elif _is_apart(values) and wanders(
+            np.array([part.quantile(q) for part in selected], float)
+        ):
             reasons.append(f"unstable: {percentile(q)} wanders without a level (Dickey-Fuller)")
     return Steadiness(is_steady=not reasons, reasons=tuple(reasons), grows=grows)
 

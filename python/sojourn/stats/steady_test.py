@@ -39,8 +39,8 @@ def beside(rng: Generator, rho: float, on_s: float, off_s: float, length_s: floa
 def test_a_stable_queue_is_seldom_called_unsteady(rho: float) -> None:
     """At most 5 %: of 60 runs more than 8 would be three sigma."""
     rng = np.random.default_rng(8)
-    found = [steady.judge(cut(mg1(rng, rho, 30_000)[5_000:])) for _ in range(60)]
-    assert sum(one.is_steady is False or bool(one.cold) for one in found) <= 8
+    results = [steady.judge(cut(mg1(rng, rho, 30_000)[5_000:])) for _ in range(60)]
+    assert sum(one.is_steady is False or bool(one.cold) for one in results) <= 8
 
 
 @pytest.mark.parametrize(
@@ -48,22 +48,22 @@ def test_a_stable_queue_is_seldom_called_unsteady(rho: float) -> None:
 )
 def test_bursts_of_a_neighbour_are_no_drift(rho: float, on_s: float, off_s: float) -> None:
     rng = np.random.default_rng(9)
-    found = [steady.judge(cut(beside(rng, rho, on_s, off_s))) for _ in range(60)]
-    assert sum(one.is_steady is False or bool(one.cold) for one in found) <= 8
+    results = [steady.judge(cut(beside(rng, rho, on_s, off_s))) for _ in range(60)]
+    assert sum(one.is_steady is False or bool(one.cold) for one in results) <= 8
 
 
 @pytest.mark.parametrize("rho", [1.05, 1.2, 1.5])
 def test_an_overloaded_queue_grows_and_says_from_where_to_where(rho: float) -> None:
-    found = steady.judge(cut(mg1(np.random.default_rng(1), rho, 60_000)[10_000:]))
-    assert (found.is_steady, found.grows, found.cold) == (False, True, "")
-    assert found.reasons[0].startswith("overloaded: the queue grows: p50 rises from ")
+    result = steady.judge(cut(mg1(np.random.default_rng(1), rho, 60_000)[10_000:]))
+    assert (result.is_steady, result.grows, result.cold) == (False, True, "")
+    assert result.reasons[0].startswith("overloaded: the queue grows: p50 rises from ")
 
 
 def test_a_load_that_a_neighbour_leaves_no_room_for_grows() -> None:
     """Half of the CPU is left, and 70 % of it is asked for."""
     rng = np.random.default_rng(2)
-    found = [steady.judge(cut(beside(rng, 0.7, 3e-3, 3e-3))) for _ in range(20)]
-    assert sum(one.grows for one in found) >= 19
+    results = [steady.judge(cut(beside(rng, 0.7, 3e-3, 3e-3))) for _ in range(20)]
+    assert sum(one.grows for one in results) >= 19
 
 
 def test_one_pair_of_eighths_may_be_out_of_order_and_no_more() -> None:
@@ -75,7 +75,7 @@ def test_one_pair_of_eighths_may_be_out_of_order_and_no_more() -> None:
     assert steady.judge(levels(twice)).is_steady is True
 
 
-def test_so_ordered_are_independent_eighths_as_seldom_as_is_said() -> None:
+def test_so_ordered_are_independent_eighths_as_seldom_as_is_reported() -> None:
     """Every order of eight, counted."""
     few = 0
     for order in itertools.permutations(range(8)):
@@ -104,9 +104,9 @@ def test_a_drift_of_less_than_half_is_what_equal_runs_differ_by() -> None:
 
 def test_what_moves_without_growing_has_no_level_but_is_no_overload() -> None:
     down = [240.0, 220, 200, 180, 160, 140, 120, 100]
-    found = steady.judge(levels(down))
-    assert (found.is_steady, found.grows) == (False, False)
-    assert found.reasons[0] == "unstable: p50 moves by -82% over the run (Mann-Kendall)"
+    result = steady.judge(levels(down))
+    assert (result.is_steady, result.grows) == (False, False)
+    assert result.reasons[0] == "unstable: p50 moves by -82% over the run (Mann-Kendall)"
     tail = steady.judge(levels([100.0] * 8, [200.0 * k for k in range(1, 9)]))
     assert tail.reasons == ("unstable: p99 moves by +156% over the run (Mann-Kendall)",)
     assert not tail.grows
@@ -116,8 +116,8 @@ def test_a_tail_that_turns_infinite_moves_without_bound() -> None:
     times = [np.repeat([100.0, 200.0 + k], [90, 10]) for k in range(8)]
     for part in times[4:]:
         part[90:] = np.inf
-    found = steady.judge([from_values(part) for part in times])
-    assert found.reasons == ("unstable: p99 moves without bound over the run (Mann-Kendall)",)
+    result = steady.judge([from_values(part) for part in times])
+    assert result.reasons == ("unstable: p99 moves without bound over the run (Mann-Kendall)",)
     assert steady.trend(np.full(8, np.inf)) == 0.0
 
 
@@ -128,14 +128,14 @@ def test_a_start_that_differs_from_the_rest_is_cold_and_says_for_how_long(
     rng = np.random.default_rng(5)
     values = rng.normal(100, 5, 8_000)
     values[: round(share * 8_000)] *= times
-    found = steady.judge(cut(values))
-    assert (found.is_steady, found.reasons) == (True, ())
-    said = re.match(
-        r"cold start: in the first (\d+) % of the run p99 was ([\d.]+) times", found.cold
+    result = steady.judge(cut(values))
+    assert (result.is_steady, result.reasons) == (True, ())
+    match = re.match(
+        r"cold start: in the first (\d+) % of the run p99 was ([\d.]+) times", result.cold
     )
-    assert said is not None
-    assert 100 * share <= float(said[1]) <= 100 * share + 12
-    assert float(said[2]) == pytest.approx(times, rel=0.03)
+    assert match is not None
+    assert 100 * share <= float(match[1]) <= 100 * share + 12
+    assert float(match[2]) == pytest.approx(times, rel=0.03)
 
 
 def test_a_start_is_cold_only_if_p50_and_p99_say_so_in_one_direction() -> None:

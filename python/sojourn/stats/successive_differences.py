@@ -2,10 +2,10 @@
 
 A block holds the logarithm of a number at each level; where a run was not believed its cell is
 missing. The additive model y = block + level + error is fitted by least squares to the cells that
-there are, so that a block which lacks one level still tells of the others. The error's variance is
+there are, so that a block which lacks one level still reports the others. The error's variance is
 pooled over all cells; of a pair of levels that scatter more than the rest it is that of their own
 residuals, with their share of the degrees of freedom, for numbers near saturation scatter most. A
-level must be seen in two blocks, and blocks must share levels, else nothing can be said.
+level must be seen in two blocks, and blocks must share levels, else nothing can be reported.
 
 Where no cell is missing there is a second way, which assumes nothing: Student's t of the
 differences within blocks. It finds a step between quiet levels beside a wild one; with three blocks
@@ -88,20 +88,20 @@ class Steps:
         self.levels = logs.shape[1]
         self._at_level = np.nonzero(seen)[1]
         self._inverse = np.linalg.inv(design.T @ design)
-        self._found = self._inverse @ design.T @ logs[seen]
-        self._squares = (logs[seen] - design @ self._found) ** 2
+        self._results = self._inverse @ design.T @ logs[seen]
+        self._squares = (logs[seen] - design @ self._results) ** 2
         self._freedom = design.shape[0] - design.shape[1]
         self._blocks = logs.shape[0]
         self._whole = logs if seen.all() else None
 
     def between(self, lower: int, higher: int) -> Step:
         """From one level to another."""
-        weights = np.zeros(len(self._found))
+        weights = np.zeros(len(self._results))
         for level, sign in ((lower, -1.0), (higher, 1.0)):
             if level:
                 weights[self._blocks + level - 1] += sign
         pooled = self._error(weights, np.isin(self._at_level, (lower, higher)))
-        mean = float(weights @ self._found)
+        mean = float(weights @ self._results)
         if self._whole is None:
             return Step(mean=mean, errors=(pooled,))
         each = self._whole[:, higher] - self._whole[:, lower]
@@ -131,13 +131,13 @@ def fitted(logs: Logs) -> Steps | None:
     seen = ~np.isnan(logs)
     if logs.shape[0] < BLOCKS_MIN or (seen.sum(axis=0) < BLOCKS_MIN).any():
         return None
-    told = logs[seen.sum(axis=1) > 1]  # a cell alone in its block says nothing of levels
-    if (np.isnan(told).sum(axis=0) > told.shape[0] - BLOCKS_MIN).any():
+    report = logs[seen.sum(axis=1) > 1]  # a cell alone in its block says nothing of levels
+    if (np.isnan(report).sum(axis=0) > report.shape[0] - BLOCKS_MIN).any():
         return None
-    design = _design(told)
+    design = _design(report)
     rank = int(np.linalg.matrix_rank(design))
     is_linked = rank == design.shape[1]
-    return Steps(told) if is_linked and design.shape[0] > rank else None
+    return Steps(report) if is_linked and design.shape[0] > rank else None
 
 
 def _design(logs: Logs) -> Logs:

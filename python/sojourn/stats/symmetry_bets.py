@@ -57,8 +57,8 @@ def log_capital(logs: Floats, margin: float = 0.0) -> Floats:
         The same shape as `logs`.
     """
     values = np.atleast_2d(np.asarray(logs, float))
-    found = log_capital_at(values - margin, scales(values))
-    return np.asarray(found.reshape(np.shape(logs)), float)
+    result = log_capital_at(values - margin, scales(values))
+    return np.asarray(result.reshape(np.shape(logs)), float)
 
 
 def log_capital_at(values: Floats, scale: Floats | float) -> Floats:
@@ -139,7 +139,7 @@ def scales(values: Floats) -> Floats:
 
     It is known when the bet is made, and depends neither on the margin nor on the side of the bet.
     """
-    found = np.full(values.shape, FIRST_SCALE)
+    result = np.full(values.shape, FIRST_SCALE)
     finite = np.where(np.isfinite(values), values, np.nan)
     for block in range(_BLOCKS_OF_SCALE, values.shape[1]):
         before = finite[:, :block]
@@ -150,5 +150,5 @@ def scales(values: Floats) -> Floats:
         median = np.nanmedian if np.isnan(rows).any() else np.median  # ten times faster
         middle = median(rows, axis=1)[:, None]
         spread = _TO_SIGMA * median(np.abs(rows - middle), axis=1)
-        found[is_known, block] = np.maximum(spread, SCALE_LEAST)
-    return found
+        result[is_known, block] = np.maximum(spread, SCALE_LEAST)
+    return result

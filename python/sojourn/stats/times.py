@@ -89,7 +89,7 @@ class Packed(Times):
     _text: str
 
     def __init__(self, text: str, *, lost: int, at: str) -> None:
-        """A histogram as the generator wrote it; `at`: where it stands, for a message."""
+        """A histogram as the generator wrote it; `at`: where it is, for a message."""
         object.__setattr__(self, "_text", text)
         object.__setattr__(self, "_at", at)
         object.__setattr__(self, "lost", lost)
@@ -133,18 +133,18 @@ def from_values(values_ns: Floats) -> Times:
 
 def merge(parts: Iterable[Times]) -> Times:
     """All requests of all parts together: lossless, commutative."""
-    kept = [part for part in parts if part.n]
-    if not kept:
+    selected = [part for part in parts if part.n]
+    if not selected:
         return EMPTY
-    if len(kept) == 1:
-        return kept[0]
-    lo = np.concatenate([part.lo_ns for part in kept])
-    hi = np.concatenate([part.hi_ns for part in kept])
-    count = np.concatenate([part.count for part in kept])
+    if len(selected) == 1:
+        return selected[0]
+    lo = np.concatenate([part.lo_ns for part in selected])
+    hi = np.concatenate([part.hi_ns for part in selected])
+    count = np.concatenate([part.count for part in selected])
     order = np.lexsort((hi, lo))
     lo, hi = lo[order], hi[order]
     is_new = np.r_[True, (np.diff(lo) != 0) | (np.diff(hi) != 0)] if lo.size else np.empty(0, bool)
     start = np.flatnonzero(is_new)
     total = np.add.reduceat(count[order], start) if lo.size else np.empty(0, np.int64)
-    lost = sum(part.lost for part in kept)
+    lost = sum(part.lost for part in selected)
     return Times(lo_ns=lo[start], hi_ns=hi[start], count=total, lost=lost)

@@ -23,9 +23,9 @@ def made(rng: np.random.Generator, starts: float, windows: float, slope: float) 
 
 
 def known(values: Floats) -> Components:
-    found = components(list(values), list(TIMES))
-    assert found is not None
-    return found
+    result = components(list(values), list(TIMES))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_planted_components_lie_in_their_intervals(
     rng = np.random.default_rng(1)
     hits = np.zeros(4)
     for _ in range(SERIES):
-        found = known(made(rng, starts, windows, slope))
+        result = known(made(rng, starts, windows, slope))
         drift = abs(slope) * float(TIMES.std())
         ends = (
-            (found.starts.interval, starts),
-            (found.windows.interval, windows),
-            (found.slope_interval, slope),
-            (found.drift.interval, drift),
+            (result.starts.interval, starts),
+            (result.windows.interval, windows),
+            (result.slope_interval, slope),
+            (result.drift.interval, drift),
         )
         hits += [one.lo <= value <= one.hi for one, value in ends]
     # So many hits of 200 are not likely by chance if an interval covered less.
@@ -55,20 +55,20 @@ def test_a_library_finds_the_same_by_restricted_maximum_likelihood() -> None:
     import statsmodels.api as sm  # noqa: PLC0415  # it loads for a second
 
     values = made(np.random.default_rng(7), 0.05, 0.05, 0.004)
-    found = known(values)
+    result = known(values)
     groups = np.repeat(np.arange(20), 6)
     design = sm.add_constant(np.repeat(TIMES, 6))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = sm.MixedLM(values.ravel(), design, groups).fit(reml=True)
-    assert found.starts.sigma**2 == pytest.approx(float(model.cov_re.ravel()[0]), rel=1e-3)
-    assert found.windows.sigma**2 == pytest.approx(float(model.scale), rel=1e-3)
-    assert found.slope == pytest.approx(float(model.params[1]), rel=1e-6)
+    assert result.starts.sigma**2 == pytest.approx(float(model.cov_re.ravel()[0]), rel=1e-3)
+    assert result.windows.sigma**2 == pytest.approx(float(model.scale), rel=1e-3)
+    assert result.slope == pytest.approx(float(model.params[1]), rel=1e-6)
 
 
 def test_the_drift_is_not_counted_as_scatter_of_starts() -> None:
-    found = known(made(np.random.default_rng(2), 0.0, 0.01, 0.05))
-    assert found.starts.sigma < 0.02 < found.drift.interval.lo
+    result = known(made(np.random.default_rng(2), 0.0, 0.01, 0.05))
+    assert result.starts.sigma < 0.02 < result.drift.interval.lo
 
 
 def test_too_little_is_no_component() -> None:
@@ -83,7 +83,7 @@ def test_runs_of_unlike_length_count_by_their_windows() -> None:
     for _ in range(SERIES):
         values = made(rng, 0.03, 0.03, 0.0)
         cut = [row[: 4 + number % 3] for number, row in enumerate(values)]
-        found = components(cut, list(TIMES))
-        assert found is not None
-        hits += found.starts.interval.lo <= 0.03 <= found.starts.interval.hi
+        result = components(cut, list(TIMES))
+        assert result is not None
+        hits += result.starts.interval.lo <= 0.03 <= result.starts.interval.hi
     assert hits >= stats.binom.ppf(0.95, SERIES, LEAST)

@@ -19,7 +19,7 @@ from sojourn.stats import gate_rule, symmetry_bets
 from sojourn.stats.times import Floats
 
 POWER = 0.9
-BLOCKS_MOST = 2000  # nobody waits for more
+BLOCKS_MOST = 2000  # no one waits for more
 SCATTER_NEEDS = 4  # blocks
 _SURE = 0.8
 _DRAWS = 400
@@ -88,8 +88,8 @@ def _blocks(step: int, alpha: float) -> int | None:
     blocks = _FIRST_BLOCKS
     while True:
         reached = _reached(shift, blocks, alpha)
-        if math.isfinite(found := float(np.quantile(reached, POWER, method="higher"))):
-            return int(found)
+        if math.isfinite(result := float(np.quantile(reached, POWER, method="higher"))):
+            return int(result)
         if blocks >= BLOCKS_MOST:
             return None
         blocks = min(BLOCKS_MOST, 4 * blocks)

@@ -98,7 +98,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "neighbour_per_s": outcome.neighbour_per_s,
         "neighbour_of_alone": outcome.neighbour_of_alone,
         "course": str(outcome.course),
-        "setting": as_kept(point.setting),
+        "setting": as_map_rows(point.setting),
         "rules": json.dumps(codec.rules_json(point.rules)),
         "cpu_ns": outcome.cpu_ns,
     }
@@ -111,8 +111,8 @@ def read(path: Path) -> Outcome:
     Raises:
         StoreFault: the file is damaged or of a newer version.
     """
-    found = rows(path).to_pylist()
-    return outcome(found[0] if found else {}, path)
+    result = rows(path).to_pylist()
+    return outcome(result[0] if result else {}, path)
 
 
 def rows(path: Path) -> pa.Table:
@@ -179,16 +179,16 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
     )
 
 
-def as_kept(setting: Setting) -> list[tuple[str, str]]:
+def as_map_rows(setting: Setting) -> list[tuple[str, str]]:
     """A setting as the rows of a column of maps."""
     return [(factor, level_text(level)) for factor, level in setting.items()]
 
 
 def setting_of(row: Mapping[str, Any]) -> Setting:
     """As kept; that of a record from before there was any follows from the other columns."""
-    kept = row.get("setting")
-    if kept is not None:
-        return Setting(tuple((factor, level_of(text)) for factor, text in kept))
+    stored = row.get("setting")
+    if stored is not None:
+        return Setting(tuple((factor, level_of(text)) for factor, text in stored))
     return older.setting_of(row["key"], Phase(row["phase"]), row["fraction"], row["point_rps"])
 
 

@@ -12,7 +12,7 @@ from typing import IO
 from sojourn import disk
 from sojourn.errors import Fault, StoreFault
 
-#: What Python raises at values that nobody wrote down.
+#: What Python raises at values that no one wrote down.
 DAMAGE = (
     ValueError,
     TypeError,

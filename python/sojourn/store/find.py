@@ -28,7 +28,7 @@ from sojourn.store.record import (
     keep_left_out,
 )
 
-# What must not change between the parts of one record, as it stands in `environment`.
+# What must not change between the parts of one record, as it is written in `environment`.
 IDENTITY = (("topology", "model"), ("kernel", "release"))
 
 
@@ -136,9 +136,9 @@ def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _fact(manifest: Mapping[str, Any], part: str, key: str) -> object:
-    """One fact of an environment; None if it is not told, or in no form of the lab's."""
-    found = (manifest.get("environment") or {}).get(part)
-    return found.get(key) if isinstance(found, Mapping) else None
+    """One fact of an environment; None if it is not reported, or in no form of the lab's."""
+    result = (manifest.get("environment") or {}).get(part)
+    return result.get(key) if isinstance(result, Mapping) else None
 
 
 def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:

@@ -1,7 +1,7 @@
 """What the records of a results folder give to the tables of `sojourn sql`, each record checked.
 
 A record may have come from anywhere. One that is damaged, or forged, is left out and named, so that
-it keeps nobody from the others; what is given on has the lab's own columns and settings only.
+it keeps no one from the others; what is given on has the lab's own columns and settings only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sojourn.errors import Fault, StoreFault
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.samples import resources
 from sojourn.store import files, index
-from sojourn.store.columns import SCHEMA, as_kept, setting_of
+from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
 from sojourn.store.find import read
 from sojourn.store.listing import own
 from sojourn.store.named import POINTS
@@ -101,7 +101,7 @@ def _part(path: Path, *, has_resources: bool) -> Part:
         raise StoreFault(
             f"its outcomes are not of the lab's form: {error}", at=str(path), fix=OF_RECORD
         ) from None
-    left = [{**home, **one.table, "levels": as_kept(one.levels)} for one in left_out_of(path)]
+    left = [{**home, **one.table, "levels": as_map_rows(one.levels)} for one in left_out_of(path)]
     used = list(_used(path, table, home)) if has_resources else []
     return Part(
         home=home,
@@ -122,26 +122,26 @@ def _used(path: Path, table: pa.Table, home: Mapping[str, str]) -> Iterator[dict
         if samples is None:
             continue
         for name, values in zip(samples.names, samples.values, strict=True):
-            told = values[~np.isnan(values)]
-            if len(told):
+            report = values[~np.isnan(values)]
+            if len(report):
                 yield {
                     **home,
                     "key": row["key"],
                     "service": row["service"],
                     "resource": name,
                     "unit": BY_NAME[name].unit,
-                    "samples": len(told),
-                    "median": float(f"{np.median(told):.6g}"),
-                    "max": float(f"{told.max():.6g}"),
+                    "samples": len(report),
+                    "median": float(f"{np.median(report):.6g}"),
+                    "max": float(f"{report.max():.6g}"),
                     "capacity": samples.capacity.get(name),
                 }
 
 
-def files_of(found: Sequence[Part]) -> pa.Table:
+def files_of(results: Sequence[Part]) -> pa.Table:
     """The rows of all records as their files have them, with what says where they come from."""
     form = pa.schema([*SCHEMA, *(pa.field(name, pa.string()) for name in FROM)])
     tables = [form.empty_table()]
-    for part in found:
+    for part in results:
         table = part.rows
         for name in FROM:
             table = table.append_column(name, pa.repeat(pa.scalar(part.home[name]), len(table)))

@@ -1,7 +1,7 @@
 """All outcomes of a record in one file, because a record may have ten thousand.
 
 `points/*/outcome.parquet` is what counts: one file per point, whole or not at all. This file is a
-copy of their rows and may be removed at any time. A row of it stands for its point as long as the
+copy of their rows and may be removed at any time. A row of it represents its point as long as the
 point's own file has the size and the time of change that are kept beside the row; points that have
 none, or another one, are read from their own files.
 """
@@ -33,7 +33,7 @@ WRITE_EVERY = 256  # points; so many are read one by one after a run was killed
 
 @dataclass(frozen=True, slots=True, order=True)
 class Kept:
-    """A point's own file: as a key, it is the same only while nobody has written it anew."""
+    """A point's own file: as a key, it is the same only while no one has written it anew."""
 
     number: int
     at: str
@@ -56,7 +56,7 @@ def present(path: Path) -> list[Kept]:
         return []
     if links := [entry.path for entry in every if entry.is_symlink()]:
         raise _linked(Path(links[0]))
-    return sorted(kept for entry in every if (kept := _kept(entry.path, entry.name)))
+    return sorted(stored for entry in every if (stored := _point_file(entry.path, entry.name)))
 
 
 def _linked(path: Path) -> StoreFault:
@@ -73,12 +73,12 @@ def number(name: str) -> int:
     return int(head) if head.isdecimal() else 0
 
 
-def _kept(folder: str, name: str) -> Kept | None:
+def _point_file(folder: str, name: str) -> Kept | None:
     try:
-        found = os.lstat(f"{folder}/{OUTCOME}")
+        stat = os.lstat(f"{folder}/{OUTCOME}")
     except OSError:  # in flight when its run was killed, or no folder
         return None
-    return Kept(number(name), name, found.st_size, found.st_mtime_ns)
+    return Kept(number(name), name, stat.st_size, stat.st_mtime_ns)
 
 
 def rows(path: Path) -> pa.Table:
@@ -97,7 +97,7 @@ def renewed(path: Path) -> pa.Table:
     """The same, for whoever may write into the record: it brings the copy up to date."""
     table, is_copied = _rows(path)
     if not is_copied:
-        with contextlib.suppress(StoreFault):  # missed by nobody but a clock
+        with contextlib.suppress(StoreFault):  # missed by no one but a clock
             write(path, table)
     return table
 
@@ -106,9 +106,9 @@ def _rows(path: Path) -> tuple[pa.Table, bool]:
     """The rows, and whether the copy has just these."""
     table, there = _copied(path), present(path)
     at = {key: row for row, key in enumerate(_keys(table))}
-    known = [kept for kept in there if kept in at]
-    fresh = [kept for kept in there if kept not in at]
-    order = [at[kept] for kept in known]
+    known = [retained for retained in there if retained in at]
+    fresh = [stored for stored in there if stored not in at]
+    order = [at[the_retained] for the_retained in known]
     is_copied = order == list(range(len(table)))
     if not is_copied:  # points were removed, or written anew
         table = table.take(pa.array(order, pa.int64()))
@@ -134,14 +134,14 @@ def joined(table: pa.Table, fresh: Sequence[pa.Table], path: Path) -> pa.Table:
         ) from None
 
 
-def _own(path: Path, kept: Kept) -> pa.Table:
+def _own(path: Path, retained: Kept) -> pa.Table:
     """One point's row from its own file."""
-    return beside(columns.rows(path / POINTS / kept.at / OUTCOME), kept)
+    return beside(columns.rows(path / POINTS / retained.at / OUTCOME), retained)
 
 
-def beside(row: pa.Table, kept: Kept) -> pa.Table:
+def beside(row: pa.Table, retained: Kept) -> pa.Table:
     """A row with whose it is."""
-    for name, value in ((AT, kept.at), (BYTES, kept.size), (CHANGED, kept.changed_ns)):
+    for name, value in ((AT, retained.at), (BYTES, retained.size), (CHANGED, retained.changed_ns)):
         row = row.append_column(_BESIDE.field(name), pa.array([value], _BESIDE.field(name).type))
     return row.replace_schema_metadata(None)
 
@@ -188,16 +188,16 @@ class Writer:
     fresh: list[pa.Table] = field(default_factory=list)
 
     def add(self, row: pa.Table, name: str) -> None:
-        """A point that counts now, as it stands in its own file."""
-        kept = _kept(str(self.path / POINTS / name), name)
-        if kept is None:  # removed under our hands: the next reader sees the same
+        """A point that counts now, as it is written in its own file."""
+        stored = _point_file(str(self.path / POINTS / name), name)
+        if stored is None:  # removed under our hands: the next reader sees the same
             return
-        self.fresh.append(beside(row, kept))
+        self.fresh.append(beside(row, stored))
         if len(self.fresh) >= WRITE_EVERY:
             self.flush()
 
     def flush(self) -> None:
-        """Bring all rows to disk. A copy that cannot be written is missed by nobody but a clock."""
+        """Bring all rows to disk. A copy that cannot be written is missed by no one but a clock."""
         if not self.fresh:
             return
         with contextlib.suppress(StoreFault):

@@ -72,8 +72,8 @@ def _listed(path: Path) -> Listed:
         with files.readable(path, OF_RECORD):
             record = Record(path)
             started, profile = str(record.manifest.get("started", "")), record.study.run.profile
-            said = record.answer
-            verdict, answered = str(said.get("verdict", "")), str(said.get("state", ""))
+            answer = record.answer
+            verdict, answered = str(answer.get("verdict", "")), str(answer.get("state", ""))
             is_complete = record.is_complete
     except Fault as fault:
         state = f"unreadable: {fault.what}"
@@ -101,10 +101,10 @@ def sizes(path: Path) -> tuple[int, int]:
     for _, entries in disk.tree.walk(path):
         for entry in entries:
             try:
-                found = entry.stat(follow_symlinks=False)
+                result = entry.stat(follow_symlinks=False)
             except OSError:  # removed meanwhile
                 continue
-            used = 0 if stat.S_ISDIR(found.st_mode) else found.st_blocks * BLOCK_BYTES
+            used = 0 if stat.S_ISDIR(result.st_mode) else result.st_blocks * BLOCK_BYTES
             total += used
             raw += used if entry.name == RAW else 0
     return total, raw

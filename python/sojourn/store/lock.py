@@ -1,7 +1,7 @@
 """One writer per record. The kernel holds the lock and drops it when its owner dies, however.
 
 The file also says who holds it (process, start time), for the message; its contents decide
-nothing, so a lock file left behind by a killed run locks nobody out.
+nothing, so a lock file left behind by a killed run locks no one out.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ class Record:
     @property
     def skipped(self) -> tuple[LeftOut, ...]:
         """Combinations that the machine could not host when the run last began."""
-        found = left_out_of(self.path)
-        return tuple(one for one in found if one.state == left_out.SKIPPED)
+        left_outs = left_out_of(self.path)
+        return tuple(one for one in left_outs if one.state == left_out.SKIPPED)
 
     @property
     def study_here(self) -> Study:
@@ -97,12 +97,12 @@ class Record:
     @property
     def services(self) -> Mapping[str, Mapping[str, Any]]:
         """What served, by label: the first `service.json` of each."""
-        found: dict[str, Mapping[str, Any]] = {}
+        results: dict[str, Mapping[str, Any]] = {}
         for outcome in self.outcomes():
             path = self.folder_of(outcome) / SERVICE
-            if outcome.point.service not in found and path.is_file():
-                found[outcome.point.service] = read_json(path)
-        return found
+            if outcome.point.service not in results and path.is_file():
+                results[outcome.point.service] = read_json(path)
+        return results
 
     def outcomes(self) -> Sequence[Outcome]:
         """All points that were measured to the end, in order; StoreFault if one is damaged."""
@@ -157,7 +157,7 @@ class OpenRecord(Record):
     def folder(self, point: Point) -> Path:
         """A fresh folder for one point, with its `point.json`."""
         files.check_space(self.path)
-        self._number += 1  # nobody else makes folders here: the record is locked
+        self._number += 1  # no one else makes folders here: the record is locked
         folder = self.path / POINTS / f"{self._number:04d}-{_plain(point.key)}"
         with files.disk_faults(folder):
             disk.make_folder(folder)
@@ -175,12 +175,12 @@ class OpenRecord(Record):
 
         folder = Path(outcome.folder)
         folder = self.path / POINTS / folder.name if not folder.is_absolute() else folder
-        kept = replace(outcome, folder=str(Path(POINTS) / folder.name))
-        table = columns.to_table(kept)
+        stored = replace(outcome, folder=str(Path(POINTS) / folder.name))
+        table = columns.to_table(stored)
         files.write_whole(folder / OUTCOME, lambda file: pq.write_table(table, file))
-        self._outcomes.append(kept)
+        self._outcomes.append(stored)
         self._index.add(table, folder.name)
-        return kept
+        return stored
 
     def resumed(self, about: Mapping[str, Any]) -> None:
         """Note that the run goes on, and what is known of the machine now."""
@@ -213,7 +213,7 @@ def keep_left_out(path: Path, left: Iterable[LeftOut]) -> None:
 
 
 def left_out_of(path: Path) -> tuple[LeftOut, ...]:
-    """What `keep_left_out` kept in a record; () where it kept nothing.
+    """What `keep_left_out` stored in a record; () where it kept nothing.
 
     Raises:
         StoreFault: it is damaged, or of a newer version.

@@ -2,7 +2,7 @@
 
 The way to a record is walked folder by folder through open handles, none of which may be a link;
 what is removed is named relative to such a handle. So a link that is put in the way meanwhile leads
-nowhere. The record's own lock is held: nobody goes on with a study that is being removed.
+nowhere. The record's own lock is held: no one goes on with a study that is being removed.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def _held(results: Path, path: Path) -> Iterator[_Way]:
             for part in parts:
                 handles.append(os.open(part, FOLDER, dir_fd=handles[-1]))
                 stack.callback(os.close, handles[-1])
-            found = os.stat(MANIFEST, dir_fd=handles[-1], follow_symlinks=False)
+            result = os.stat(MANIFEST, dir_fd=handles[-1], follow_symlinks=False)
         except OSError as error:
             raise _no_record(path, error) from None
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(result.st_mode):
             raise _no_record(path, OSError(errno.ELOOP, "its manifest is a link"))
         stack.enter_context(_locked(handles[-1], path))
         yield _Way(above=handles[-2], name=parts[-1], record=handles[-1])

@@ -51,14 +51,14 @@ def test_a_list_is_newest_first_and_says_what_is_where_and_how_large(
     old, new = record("max_load_memcached"), record("selfcheck")
     old = old.rename(old.with_name("20200101T000000Z-aaaa"))
     store.keep_answer(new, "holds", "107k")
-    found = listed(results)
-    assert [r.path for r in found] == [new, old]
-    assert [r.study for r in found] == ["selfcheck", "max_load_memcached"]
-    assert [(r.machine, r.points, r.state, r.complete) for r in found] == [
+    result = listed(results)
+    assert [r.path for r in result] == [new, old]
+    assert [r.study for r in result] == ["selfcheck", "max_load_memcached"]
+    assert [(r.machine, r.points, r.state, r.complete) for r in result] == [
         ("vm", 1, "unfinished", False)
     ] * 2
-    assert [r.verdict for r in found] == ["holds", ""]
-    assert all(r.size_bytes > r.raw_bytes >= RAW_BYTES for r in found)
+    assert [r.verdict for r in result] == ["holds", ""]
+    assert all(r.size_bytes > r.raw_bytes >= RAW_BYTES for r in result)
 
 
 def test_removed_is_the_record_and_only_the_record(

@@ -22,7 +22,7 @@ from sojourn import extras
 from sojourn.errors import SpecFault
 from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
 from sojourn.store import gather
-from sojourn.store.columns import SCHEMA, as_kept, setting_of
+from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
 from sojourn.store.gather import FROM
 
 if TYPE_CHECKING:
@@ -45,27 +45,27 @@ USED = "resources"  # a table of its own, read from a file a point: only where i
 
 
 def connect(
-    found: Sequence[gather.Part], *, has_resources: bool = False
+    parts: Sequence[gather.Part], *, has_resources: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """A closed database in memory with what the records hold now.
 
     `study`, `machine` and `record` say where a row comes from; times are in ns.
 
     Args:
-        found: of the records.
+        parts: of the records.
         has_resources: with the table `resources`.
     """
     base: duckdb.DuckDBPyConnection = extras.need(extras.SQL).connect(":memory:", config=ALONE)
-    left = pa.concat_tables([gather.LEFT.empty_table(), *(part.left for part in found)])
+    left = pa.concat_tables([gather.LEFT.empty_table(), *(part.left for part in parts)])
     base.register("unanswered", left)
     base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
     base.unregister("unanswered")
     if has_resources:
-        used = pa.concat_tables([gather.USED.empty_table(), *(part.used for part in found)])
+        used = pa.concat_tables([gather.USED.empty_table(), *(part.used for part in parts)])
         base.register("used", used)
         base.execute("CREATE TABLE resources AS SELECT * FROM used")
         base.unregister("used")
-    base.register("files", gather.files_of(found))
+    base.register("files", gather.files_of(parts))
     _keep_with_settings(base)
     base.execute(f"SET {NO_FILES}")  # from here on texts of the records become part of statements
     columns = ", ".join(_columns(base))
@@ -85,8 +85,8 @@ def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
     rows = base.execute(
         f"SELECT {', '.join(_SAYS)} FROM numbered WHERE setting IS NULL"  # noqa: S608
     ).fetchall()
-    found = [dict(zip(_SAYS, row, strict=True)) for row in rows]
-    older = [{"_row": row["_row"], "older": as_kept(setting_of(row))} for row in found]
+    results = [dict(zip(_SAYS, row, strict=True)) for row in rows]
+    older = [{"_row": row["_row"], "older": as_map_rows(setting_of(row))} for row in results]
     base.register("olders", pa.Table.from_pylist(older, schema=_OLDER))
     base.execute(
         f"CREATE TABLE kept AS SELECT {', '.join(FROM)}, "  # noqa: S608
@@ -98,7 +98,7 @@ def _keep_with_settings(base: duckdb.DuckDBPyConnection) -> None:
 
 
 def _columns(base: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """What `outcomes` is made of: all that is kept, and each factor by its name."""
+    """What `outcomes` is made of: all that is stored, and each factor by its name."""
     levels: dict[str, list[Level]] = defaultdict(list, {LOAD: [], RATE: []})
     pairs = base.execute(
         "SELECT DISTINCT e.key, e.value FROM (SELECT unnest(map_entries(setting)) AS e FROM kept)"
@@ -151,8 +151,8 @@ def query(
         raise SpecFault("the query is empty", at="sojourn sql", fix=EXAMPLE)
     library = extras.need(extras.SQL)
     has_resources = USED in statement.lower()
-    found = list(gather.parts(results, on_fault, has_resources=has_resources))
-    base = connect(found, has_resources=has_resources)
+    outcome = list(gather.parts(results, on_fault, has_resources=has_resources))
+    base = connect(outcome, has_resources=has_resources)
     try:
         if any(part.type.name not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)

@@ -95,7 +95,7 @@ def test_factors_that_differ_by_case_have_a_column_each(study: Study, tmp_path: 
     ("factor", "level"),
     [(FORGED, "1"), ("load", "zz zz"), ('a"b', "1")],
 )
-def test_a_setting_that_nobody_wrote_is_refused(
+def test_a_setting_that_no_one_wrote_is_refused(
     study: Study, tmp_path: Path, factor: str, level: str
 ) -> None:
     with store.open(tmp_path, study) as record:
@@ -140,7 +140,9 @@ def test_sql_reads_the_results_and_nothing_else(
 
 
 @pytest.mark.parametrize("of", ["outcomes", "points"])
-def test_a_column_with_dots_is_said_to_want_quotes(study: Study, tmp_path: Path, of: str) -> None:
+def test_a_column_with_dots_needs_quotes_and_the_error_says_so(
+    study: Study, tmp_path: Path, of: str
+) -> None:
     factor = "services.memcached.params.threads"
     with store.open(tmp_path, study) as record:
         point = next_point(study, record.outcomes(), PLANS)

@@ -38,25 +38,25 @@ def study() -> Study:
 
 
 def measure(record: OpenRecord, study: Study, points: int) -> list[Outcome]:
-    kept = []
+    outcomes = []
     for _ in range(points):
         point = next_point(study, record.outcomes(), PLANS)
         assert point is not None
         folder = record.folder(point)
-        kept.append(record.add(replace(imagine(point), folder=str(folder))))
-    return kept
+        outcomes.append(record.add(replace(imagine(point), folder=str(folder))))
+    return outcomes
 
 
 def test_outcomes_come_back_as_they_were_kept(study: Study, tmp_path: Path) -> None:
     with store.open(tmp_path, study, machine="m", manifest={"command": "c"}) as record:
-        kept = measure(record, study, 3)
+        outcomes = measure(record, study, 3)
     back = store.read(record.path)
-    assert list(back.outcomes()) == kept
+    assert list(back.outcomes()) == outcomes
     # So a record from before studies named items of the papers is resumed, too.
     assert back.study == study.model_copy(update={"papers": ()})
     assert back.manifest["command"] == "c"
     assert not back.is_complete
-    assert all((back.folder_of(o) / "point.json").is_file() for o in kept)
+    assert all((back.folder_of(o) / "point.json").is_file() for o in outcomes)
 
 
 def test_every_field_survives_also_none_and_reasons(study: Study, tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_a_record_of_another_user_is_not_gone_on_with(
     """Its points may be forged, and would be counted among those that are measured now."""
     with store.open(tmp_path, study, machine="m") as forged:
         measure(forged, study, 1)
-    mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    ours = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: ours + 1)
     with store.open(tmp_path, study, machine="m") as own:
         assert own.path != forged.path
         assert list(own.outcomes()) == []
@@ -212,7 +212,7 @@ def test_two_live_writers_are_refused_and_the_owner_is_named(study: Study, tmp_p
         store.open(tmp_path, study)
 
 
-def test_a_killed_writer_locks_nobody_out(study: Study, tmp_path: Path) -> None:
+def test_a_killed_writer_locks_no_one_out(study: Study, tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import sys, time
         from pathlib import Path
@@ -253,9 +253,9 @@ def test_a_folder_of_another_version_is_refused_and_not_written(
 
 def test_an_outcome_of_a_newer_version_is_refused(study: Study, tmp_path: Path) -> None:
     with store.open(tmp_path, study) as record:
-        kept = measure(record, study, 1)[0]
-    path = record.folder_of(kept) / OUTCOME
-    newer = to_table(kept).replace_schema_metadata({"schema": "sojourn.outcome/3"})
+        retained = measure(record, study, 1)[0]
+    path = record.folder_of(retained) / OUTCOME
+    newer = to_table(retained).replace_schema_metadata({"schema": "sojourn.outcome/3"})
     pq.write_table(newer, path)
     with pytest.raises(StoreFault, match="outcome/3"):
         store.read(record.path).outcomes()
@@ -322,8 +322,8 @@ def test_a_key_longer_than_a_file_name_may_be_still_has_its_folder(
 def test_manifest_keeps_what_it_is_given_but_not_over_its_own_keys(
     study: Study, tmp_path: Path
 ) -> None:
-    given: dict[str, Any] = {"environment": {"kernel": "6"}, "schema": "fake/9"}
-    with store.open(tmp_path, study, manifest=given) as record:
+    inputs: dict[str, Any] = {"environment": {"kernel": "6"}, "schema": "fake/9"}
+    with store.open(tmp_path, study, manifest=inputs) as record:
         assert record.manifest["environment"] == {"kernel": "6"}
         assert record.manifest["schema"] == "sojourn.record/1"
 
@@ -345,7 +345,7 @@ def test_a_way_to_the_records_that_somebody_else_laid_is_not_gone(
         assert record.path.is_relative_to(results)
 
 
-def test_a_lock_that_was_planted_is_not_written_through_and_holds_up_nobody(
+def test_a_lock_that_was_planted_is_not_written_through_and_holds_up_no_one(
     study: Study, tmp_path: Path
 ) -> None:
     with store.open(tmp_path / "results", study) as record:

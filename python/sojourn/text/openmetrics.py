@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def head(name: str, kind: str, about: str, unit: str = "") -> list[str]:
-    """What stands before the values of a family of metrics."""
+    """What is before the values of a family of metrics."""
     units = [f"# UNIT {name} {unit}"] if unit else []
     return [f"# TYPE {name} {kind}", *units, f"# HELP {name} {about}"]
 

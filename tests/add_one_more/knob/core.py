@@ -36,10 +36,10 @@ class Core(Knob):
             ) from None
         self._level = level
 
-    def felt(self) -> Felt:
+    def verify(self) -> Felt:
         """Whether the limit reads back; it is not measured, for nothing dumps core here."""
-        found = self.read()
-        return Felt(holds=found == self._level, why=f"the limit reads {found}")
+        text = self.read()
+        return Felt(holds=text == self._level, why=f"the limit reads {text}")
 
     def restore(self) -> None:
         """Put the limits back that it had."""

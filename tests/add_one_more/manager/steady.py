@@ -10,7 +10,7 @@ from sojourn.knobs import Knob
 
 
 class Steady(Manager):
-    """Turns every knob once a period, to where it stands."""
+    """Turns every knob once a period, to where it is."""
 
     name = "steady"
 

@@ -29,11 +29,11 @@ class HalfAnswer(Answer):
     section = Half
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Half:
         """How often it was measured; it decides nothing."""
-        del stands, found
-        outcomes = [m.outcome for m in given.of(spec.label)]
+        del progress, finding
+        outcomes = [m.outcome for m in data.of(spec.label)]
         believed = [
             o for o in outcomes if o.point.phase == NAME and o.verdict is not Verdict.UNKNOWN
         ]

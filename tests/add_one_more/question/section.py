@@ -15,10 +15,10 @@ class HalfShown(Shown):
 
     def data(self, service: ServiceFinding) -> Table | None:
         """Throughput of each run, requests/s."""
-        found = service.sections.get(self.name)
-        if not isinstance(found, Half) or not found.rates:
+        result = service.sections.get(self.name)
+        if not isinstance(result, Half) or not result.rates:
             return None
-        return Table(columns=("run", "achieved_rps"), rows=tuple(enumerate(found.rates)))
+        return Table(columns=("run", "achieved_rps"), rows=tuple(enumerate(result.rates)))
 
 
 KIND = HalfShown()

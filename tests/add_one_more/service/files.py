@@ -44,10 +44,10 @@ class Files(Program, Prepares):
         return Endpoint(target=f"http://{address.host}:{address.port}/")
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Refuse parameters; there are none."""
     del allowance
-    settle(NAME, (), given)
+    settle(NAME, (), inputs)
     return Files()
 
 

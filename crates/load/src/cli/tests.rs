@@ -51,8 +51,8 @@ fn flags_override_the_job_and_leave_the_rest() {
 #[test]
 fn a_comma_ends_a_path_only_where_another_begins() {
     let of = |words: &[&str]| {
-        let given = words.iter().flat_map(|word| ["--paths", *word]);
-        let words = ["sojourn-load", "http://h/"].into_iter().chain(given);
+        let input = words.iter().flat_map(|word| ["--paths", *word]);
+        let words = ["sojourn-load", "http://h/"].into_iter().chain(input);
         Args::try_parse_from(words).unwrap().job().unwrap().paths
     };
     assert_eq!(of(&["/a,/b"]), ["/a", "/b"]);

@@ -87,7 +87,7 @@ impl Again {
             return; // replies come in order, and one has begun
         }
         connections.closed(connection); // it has no room for others
-        // Over HTTP/2 a server speaks first, and has answered nobody by that.
+        // Over HTTP/2 a server speaks first, and has answered no one by that.
         let is_proven = if interleaves {
             connections.has_hit(connection)
         } else {

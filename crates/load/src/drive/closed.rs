@@ -23,8 +23,8 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
         drive.fill(now_ns);
         drive.probe(now_ns);
         let patience = drive.closed_patience();
-        let found = drive.poll_and_mark(now_ns, patience);
-        drive.give_way(found > 0);
+        let result = drive.poll_and_mark(now_ns, patience);
+        drive.give_way(result > 0);
     }
 }
 

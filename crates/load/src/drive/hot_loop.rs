@@ -52,8 +52,8 @@ pub fn run(mut drive: Drive, start_ns: u64) -> ThreadMeasurement {
         }
         drive.probe(now_ns);
         let patience = drive.patience(now_ns);
-        let found = drive.poll_and_mark(now_ns, patience);
-        drive.give_way(batch > 0 || found > 0);
+        let result = drive.poll_and_mark(now_ns, patience);
+        drive.give_way(batch > 0 || result > 0);
     }
 }
 
@@ -139,12 +139,12 @@ impl Drive {
     #[inline]
     pub(super) fn poll_and_mark(&mut self, now_ns: u64, patience: Patience) -> u32 {
         self.overdue.round(now_ns, patience.wait_ns);
-        let mut found = 0;
+        let mut result = 0;
         let Self { transport, connections, marks, plan, clock, times, reopener, live, .. } = self;
         let (interleaves, owing, again) = (self.interleaves, &mut self.owing, &mut self.again);
         let (returns_rest, repeats) = (self.returns_rest, self.repeats);
         transport.poll(patience, &mut |event| {
-            found += 1;
+            result += 1;
             let now_ns = clock.now_ns().saturating_sub(times.start_ns);
             match event {
                 Event::Bytes(connection, bytes) => {
@@ -197,7 +197,7 @@ impl Drive {
                 }
             }
         });
-        self.give_up_overdue(now_ns, found);
+        self.give_up_overdue(now_ns, result);
         if self.reopener.has_work() {
             self.reopener.tend(self.transport.as_mut(), &mut self.connections, now_ns);
         }
@@ -205,7 +205,7 @@ impl Drive {
             let Self { owing, connections, transport, bytes, .. } = self;
             owing.settle(connections, transport.as_mut(), bytes);
         }
-        found
+        result
     }
 
     /// Whether the run has ended: all is answered, the deadline has passed, or no answer comes any more.
@@ -217,12 +217,12 @@ impl Drive {
             Some(segments) => segments.tell(self.connections.open(), self.load_len, now_ns),
             None => true,
         };
-        let is_told = self.live.stop.load(Relaxed);
-        if (is_told || !goes_on) && self.stopped_ns.is_none() {
+        let is_reported = self.live.stop.load(Relaxed);
+        if (is_reported || !goes_on) && self.stopped_ns.is_none() {
             self.stop(now_ns);
         }
-        if is_told && !self.was_told_to_stop {
-            self.was_told_to_stop = true;
+        if is_reported && !self.was_asked_to_stop {
+            self.was_asked_to_stop = true;
             let over_ns = now_ns.saturating_sub(self.times.end_ns) + DRAIN_STOPPED_NS;
             self.times.drain_ns = self.times.drain_ns.min(over_ns);
         }

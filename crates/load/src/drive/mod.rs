@@ -153,7 +153,7 @@ pub struct Drive {
     stopped_ns: Option<u64>,
     used_up_ns: Option<u64>,
     /// A signal asked it to end.
-    was_told_to_stop: bool,
+    was_asked_to_stop: bool,
 }
 
 impl Drive {
@@ -214,7 +214,7 @@ impl Drive {
             bytes,
             stopped_ns: None,
             used_up_ns: None,
-            was_told_to_stop: false,
+            was_asked_to_stop: false,
         }
     }
 }

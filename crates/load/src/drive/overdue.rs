@@ -67,12 +67,12 @@ impl Overdue {
     /// What was sent before this is overdue; `None`: it is not time to look. `found` events came
     /// in the poll that began at `now_ns`.
     #[inline]
-    fn late_ns(&mut self, now_ns: u64, found: u32) -> Option<u64> {
+    fn late_ns(&mut self, now_ns: u64, result: u32) -> Option<u64> {
         if now_ns < self.next_look_ns {
             return None;
         }
         self.next_look_ns = now_ns + self.look_ns();
-        let factor = if found < EVENTS_BEHIND { 1 } else { 2 };
+        let factor = if result < EVENTS_BEHIND { 1 } else { 2 };
         let late_ns = now_ns.checked_sub(self.timeout_ns.saturating_mul(factor))?;
         if late_ns < self.gap_end_ns { late_ns.checked_sub(self.gap_ns) } else { Some(late_ns) }
     }
@@ -81,8 +81,8 @@ impl Overdue {
 impl Drive {
     /// After a poll that began at `now_ns` and found so many events: gives up what is overdue.
     #[inline]
-    pub(super) fn give_up_overdue(&mut self, now_ns: u64, found: u32) {
-        if let Some(late_ns) = self.overdue.late_ns(now_ns, found) {
+    pub(super) fn give_up_overdue(&mut self, now_ns: u64, result: u32) {
+        if let Some(late_ns) = self.overdue.late_ns(now_ns, result) {
             self.give_up(late_ns, now_ns);
         }
     }
@@ -167,9 +167,9 @@ mod tests {
     }
 
     /// What is overdue at `now_ns`, whenever it was looked last.
-    fn late_ns(overdue: &mut Overdue, now_ns: u64, found: u32) -> Option<u64> {
+    fn late_ns(overdue: &mut Overdue, now_ns: u64, result: u32) -> Option<u64> {
         overdue.next_look_ns = 0;
-        overdue.late_ns(now_ns, found)
+        overdue.late_ns(now_ns, result)
     }
 
     #[test]

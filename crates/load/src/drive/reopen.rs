@@ -20,7 +20,7 @@ const HOPELESS_NS: u64 = 5_000_000_000;
 const HEARD_BYTES: usize = 32;
 /// One that ends sooner was refused, also where nothing was sent and nothing came on it.
 const AT_ONCE_NS: u64 = 100_000_000;
-/// Bytes kept of what the server says when it refuses a connection: a line.
+/// Bytes retained of what the server says when it refuses a connection: a line.
 const REFUSAL_BYTES: usize = 200;
 /// A connection that is open for so long before a request is due idles.
 const IDLE_NS: u64 = 1_000_000;
@@ -38,7 +38,7 @@ struct Broken {
     /// When the attempt that goes on is given up; `None`: none goes on.
     give_up_ns: Option<u64>,
     /// Attempts given up since it was open last.
-    given_up: u32,
+    abandoned: u32,
     opened_ns: u64,
     has_served: bool,
     /// It ended before at once, and has never answered a request as it should.
@@ -50,7 +50,7 @@ struct Broken {
 impl Broken {
     /// Whether the attempt to open it may go on, which takes `attempt_ns` if it is the first.
     fn goes_on(&mut self, attempt_ns: u64, now_ns: u64) -> bool {
-        let within_ns = attempt_ns.saturating_mul(1 << self.given_up.min(16)).min(ATTEMPT_NS.1);
+        let within_ns = attempt_ns.saturating_mul(1 << self.abandoned.min(16)).min(ATTEMPT_NS.1);
         now_ns < *self.give_up_ns.get_or_insert(now_ns + within_ns)
     }
 
@@ -295,7 +295,7 @@ impl Reopener {
                     it.is_down = false;
                     it.opened_ns = now_ns;
                     it.has_served = false;
-                    (it.give_up_ns, it.given_up) = (None, 0);
+                    (it.give_up_ns, it.abandoned) = (None, 0);
                     self.down -= 1;
                     self.reconnects += 1;
                     connections.opened(connection as u32, now_ns);
@@ -307,7 +307,7 @@ impl Reopener {
                 }
                 Reopen::Pending => {
                     transport.close(connection as u32);
-                    it.given_up += 1;
+                    it.abandoned += 1;
                     it.pause(now_ns);
                 }
                 refused @ (Reopen::Refused | Reopen::NoPort) => {

@@ -177,10 +177,11 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         let runs: Vec<ThreadMeasurement> =
             handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         are_done.store(true, Relaxed);
-        let kept = keeping.map(|keeping| keeping.join().map_err(|_| keeper_died())).transpose()?;
+        let retained =
+            keeping.map(|keeping| keeping.join().map_err(|_| keeper_died())).transpose()?;
         let sentinels = sentinels.into_iter().flatten().flat_map(|s| s.stop(start_ns)).collect();
         let to_ns = measured_to(&runs, resolved.load_ns());
-        let long = kept.map(|keeper| keeper.finish(&runs, to_ns)).transpose()?;
+        let long = retained.map(|keeper| keeper.finish(&runs, to_ns)).transpose()?;
         Ok(Measurement {
             job: resolved.job.clone(),
             threads: runs,

@@ -67,7 +67,7 @@ impl Segments {
         self.overrun
     }
 
-    /// Tells what is done with of the `drawn` requests known here; answers whether to go on.
+    /// Says what is done with of the `drawn` requests known here; answers whether to go on.
     #[inline]
     pub(super) fn tell(&mut self, open: &Open, drawn: usize, now_ns: u64) -> bool {
         while self.finished < drawn && open.left[self.segment_of(self.finished)] == 0 {

@@ -198,8 +198,9 @@ fn open(path: &Path) -> Result<File, std::io::Error> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    let found = file.metadata()?;
-    let is_ours = found.is_file() && found.nlink() == 1 && [0, BYTES as u64].contains(&found.len());
+    let result = file.metadata()?;
+    let is_ours =
+        result.is_file() && result.nlink() == 1 && [0, BYTES as u64].contains(&result.len());
     if !is_ours {
         return Err(std::io::Error::other("there is something else"));
     }

@@ -38,11 +38,11 @@ fn has_part(name: &str) -> bool {
 /// Refuses a target or path whose query or fragment bears a secret; its value is in no message.
 pub fn refuse_query(path: &str, at: &str) -> Result<(), Fault> {
     let Some((_, query)) = path.split_once(['?', '#']) else { return Ok(()) };
-    let found = query.split(['?', '#', '&', ';']).find_map(|part| {
+    let result = query.split(['?', '#', '&', ';']).find_map(|part| {
         let (name, value) = part.split_once('=')?;
         bears(name, value).then_some(name)
     });
-    found.map_or(Ok(()), |name| {
+    result.map_or(Ok(()), |name| {
         let name: String = name.chars().take(60).collect();
         let what = format!("'{name}' in the query looks like a secret, and the job is stored beside its result");
         let fix = "send it as a header that names its place, 'X-Api-Key: env:VARIABLE' or file:PATH; or write the \

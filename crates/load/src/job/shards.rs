@@ -98,9 +98,9 @@ mod tests {
         let shards = Shards::new(3, 50);
         for item in 0..50 {
             for shard in 0..3 {
-                let found = shards.item_of(shard, item);
-                assert_eq!(shards.of(found), shard);
-                let between = (found + 50 - item) % 50;
+                let result = shards.item_of(shard, item);
+                assert_eq!(shards.of(result), shard);
+                let between = (result + 50 - item) % 50;
                 assert!((0..between).all(|step| shards.of((item + step) % 50) != shard));
             }
         }

@@ -15,8 +15,8 @@ pub fn log(run: &Measurement) -> Result<Vec<Outage>, Fault> {
 
 /// Those of one thread; `None`: of all together.
 pub fn log_of(run: &Measurement, thread: Option<usize>) -> Result<Vec<Outage>, Fault> {
-    if let Some(found) = &run.long {
-        return Ok(found.log.clone());
+    if let Some(result) = &run.long {
+        return Ok(result.log.clone());
     }
     let over_ns =
         parse_ns(&run.job.outage_over).map_err(|fault| fault.within("outage_over"))?.max(1);
@@ -47,7 +47,7 @@ fn signs<'a>(run: &'a Measurement, watch: &'a Watch) -> impl Iterator<Item = u64
 /// The windows around all outages of the run.
 pub fn windows(run: &Measurement) -> Result<Windows, Fault> {
     match &run.long {
-        Some(found) => Ok(found.windows.clone()),
+        Some(result) => Ok(result.windows.clone()),
         None => Ok(windows_around(run, &log(run)?)),
     }
 }
@@ -56,7 +56,7 @@ pub fn windows(run: &Measurement) -> Result<Windows, Fault> {
 pub fn windows_around(run: &Measurement, log: &[Outage]) -> Windows {
     match &run.long {
         _ if log.is_empty() => Windows::default(),
-        Some(found) => Windows::around(log, &found.outstanding),
+        Some(result) => Windows::around(log, &result.outstanding),
         None => Windows::around(log, &queue(run)),
     }
 }

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_watch_nothing_is_said() {
+    fn without_a_watch_nothing_is_reported() {
         let result = summarise(&fake::run(fake::job(), 0, 0)).unwrap();
         assert_eq!(result.server_stops, None);
     }

@@ -28,7 +28,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
     let (from_ns, to_ns) = run.measured(&timetable);
     let log = excluded::log(run)?;
     let windows = match &run.long {
-        Some(found) => found.windows.clone(),
+        Some(outcome) => outcome.windows.clone(),
         None => excluded::windows_around(run, &log),
     };
     let reach = stops::windows(run);
@@ -43,7 +43,7 @@ pub fn summarise(run: &Measurement) -> Result<RunResult, Fault> {
     let outages = parts::outages(&log, &all, (from_ns, to_ns));
     let mut miss_windows = parts::misses(run, &windows, (from_ns, to_ns))?;
     let undisturbed = parts::undisturbed(run, &all);
-    let share_disturbed = undisturbed.as_ref().map(|span| 1.0 - share(span.count, all.kept));
+    let share_disturbed = undisturbed.as_ref().map(|span| 1.0 - share(span.count, all.retained));
     let server_stops = stops::report(
         run,
         reach.as_ref(),
@@ -109,8 +109,8 @@ fn tally(
     reach: Option<&Windows>,
     measured: (u64, u64),
 ) -> Result<Vec<Tally>, Fault> {
-    if let Some(found) = &run.long {
-        return Ok(found.tallies.clone());
+    if let Some(result) = &run.long {
+        return Ok(result.tallies.clone());
     }
     let timely_within_ns = sojourn_base::units::parse_ns(&run.job.timely_within)
         .map_err(|fault| fault.within("timely_within"))?;
@@ -132,8 +132,8 @@ fn tally(
 }
 
 fn hits_within(run: &Measurement, from_ns: u64, to_ns: u64) -> u64 {
-    if let Some(found) = &run.long {
-        return found.counts.hits_within;
+    if let Some(result) = &run.long {
+        return result.counts.hits_within;
     }
     let is_counted =
         |r: &Request| r.outcome == Outcome::Hit && (from_ns..to_ns).contains(&r.done_ns);
@@ -158,11 +158,11 @@ fn thread_shares(
     let above = |tally: &Tally| p99.map_or(tally.sojourn.lost(), |ns| tally.sojourn.above(ns));
     let above_all: u64 = tallies.iter().map(above).sum();
     let share_of = |(thread, tally): (&ThreadMeasurement, &Tally)| ThreadShare {
-        requests: tally.kept,
+        requests: tally.retained,
         p50: tally.sojourn.quantile(0.5),
         p99: tally.sojourn.quantile(0.99),
-        tail_factor: (above_all >= 100 && tally.kept > 0)
-            .then(|| share(above(tally), above_all) / share(tally.kept, all.kept)),
+        tail_factor: (above_all >= 100 && tally.retained > 0)
+            .then(|| share(above(tally), above_all) / share(tally.retained, all.retained)),
         cpu_share: share(thread.cpu_ns, measured_ns),
     };
     run.threads.iter().zip(tallies).map(share_of).collect()
@@ -174,7 +174,7 @@ fn cost(run: &Measurement, (from_ns, to_ns): (u64, u64)) -> Cost {
     let is_counted = |r: &Request| r.sent_ns > 0 && (from_ns..to_ns).contains(&r.sent_ns);
     let sent = |k: usize| run.requests(k).filter(is_counted).count() as u64;
     let requests: u64 = match &run.long {
-        Some(found) => found.counts.sent_within,
+        Some(result) => result.counts.sent_within,
         None => (0..run.threads.len()).map(sent).sum(),
     };
     let syscalls: u64 = run.threads.iter().map(|thread| thread.syscalls).sum();

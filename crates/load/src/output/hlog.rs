@@ -85,12 +85,12 @@ fn log(
         .with_max_value_divisor(NS_PER_MS)
         .begin_log_with(&mut out, &mut serializer)?;
     let tag = Tag::new("all");
-    if let Some(slices) = run.long.as_ref().and_then(|found| found.slices.as_ref()) {
+    if let Some(slices) = run.long.as_ref().and_then(|result| result.slices.as_ref()) {
         for (index, start_ns) in (0..).zip((from_ns..to_ns).step_by(slices.length_ns() as usize)) {
             let slice = slices.get(index);
             let since = Duration::from_nanos(start_ns - from_ns);
             let length = Duration::from_nanos((to_ns - start_ns).min(slices.length_ns()));
-            log.write_histogram(&slice.kept, since, length, None).map_err(into_io)?;
+            log.write_histogram(&slice.retained, since, length, None).map_err(into_io)?;
             log.write_histogram(&slice.all, since, length, tag).map_err(into_io)?;
         }
         return Ok(());
@@ -99,24 +99,24 @@ fn log(
         .map(|index| run.measured_requests(index, (from_ns, to_ns)).peekable())
         .collect();
     let mut cursors: Vec<_> = threads.iter().map(|_| windows.cursor()).collect();
-    let (mut kept, mut all) = (empty(), empty());
+    let (mut retained, mut all) = (empty(), empty());
     let slice_ns = slice_ns(from_ns, to_ns);
     for start_ns in (from_ns..to_ns).step_by(slice_ns as usize) {
         let end_ns = (start_ns + slice_ns).min(to_ns);
-        kept.reset();
+        retained.reset();
         all.reset();
         for (requests, is_out) in threads.iter_mut().zip(&mut cursors) {
             while let Some(request) = requests.next_if(|request| request.intended_ns < end_ns) {
                 let value = sojourn_or_hour_ns(&request);
                 all.saturating_record(value);
                 if !is_out.covers(request.intended_ns) {
-                    kept.saturating_record(value);
+                    retained.saturating_record(value);
                 }
             }
         }
         let since = Duration::from_nanos(start_ns - from_ns);
         let length = Duration::from_nanos(end_ns - start_ns);
-        log.write_histogram(&kept, since, length, None).map_err(into_io)?;
+        log.write_histogram(&retained, since, length, None).map_err(into_io)?;
         log.write_histogram(&all, since, length, tag).map_err(into_io)?;
     }
     Ok(())

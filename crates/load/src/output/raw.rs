@@ -2,7 +2,7 @@
 //!
 //! One row per request of the measured part, thread by thread in the order of the plan; times in ns
 //! after the start of the measured part, null where the event never happened. Beyond `raw_max` rows
-//! a uniform sample is kept; the file's metadata say which share (`sojourn.sampled_share`).
+//! a uniform sample is stored; the file's metadata say which share (`sojourn.sampled_share`).
 
 use std::io::Write;
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::protocols::{self, ProtocolKind};
 use crate::tally::request::Request;
 use crate::watch::outage::Windows;
 
-/// Name and version of the columns, kept in the file.
+/// Name and version of the columns, stored in the file.
 pub const SCHEMA: &str = "sojourn.load.raw/1";
 /// Rows per row group.
 const ROWS: usize = 131_072;
@@ -62,9 +62,9 @@ pub fn write(run: &Measurement, path: &Path) -> Result<f64, Fault> {
     let measured = run.measured(&schedule::timetable(&run.job)?);
     let all =
         (0..run.threads.len()).map(|k| run.measured_requests(k, measured).count() as u64).sum();
-    let kept = run.job.raw_max.min(all);
-    let share = if all == 0 { 1.0 } else { kept as f64 / all as f64 };
-    let rows = sample(run, &windows, measured, all, kept);
+    let retained = run.job.raw_max.min(all);
+    let share = if all == 0 { 1.0 } else { retained as f64 / all as f64 };
+    let rows = sample(run, &windows, measured, all, retained);
     write_whole(path, "the raw requests", |out| {
         parquet((run, kind), rows, measured.0, share, out).map_err(|error| match error {
             ParquetError::External(error) => match error.downcast::<std::io::Error>() {
@@ -84,10 +84,10 @@ fn sample<'a>(
     windows: &'a Windows,
     measured: (u64, u64),
     all: u64,
-    kept: u64,
+    retained: u64,
 ) -> impl Iterator<Item = Row> + 'a {
     let mut rng = stream(run.job.seed, "raw", 0);
-    let (mut left, mut wanted) = (all, kept);
+    let (mut left, mut wanted) = (all, retained);
     (0..run.threads.len())
         .flat_map(move |thread| {
             let mut is_out = windows.cursor();

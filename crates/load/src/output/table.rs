@@ -70,8 +70,8 @@ fn head(text: &mut String, result: &RunResult) {
 fn target(result: &RunResult) -> String {
     let target = &result.job.target;
     let unnamed = |it: &&String| !it.starts_with("unix:") && !target.contains(it.as_str());
-    let found: Vec<&str> = result.addresses.iter().filter(unnamed).map(String::as_str).collect();
-    if found.is_empty() { target.clone() } else { format!("{target} at {}", found.join(", ")) }
+    let outcome: Vec<&str> = result.addresses.iter().filter(unnamed).map(String::as_str).collect();
+    if outcome.is_empty() { target.clone() } else { format!("{target} at {}", outcome.join(", ")) }
 }
 
 fn latencies(text: &mut String, result: &RunResult) {
@@ -106,18 +106,18 @@ fn latencies(text: &mut String, result: &RunResult) {
 
 /// Mean, quantiles and maximum; `–` where too few requests carry a quantile, `inf` where lost ones decide.
 fn cells(span: &Span, is_pooled: bool) -> Vec<String> {
-    let given = |value: Option<f64>, is_carried: bool| match value {
+    let input = |value: Option<f64>, is_carried: bool| match value {
         Some(ns) => show_ns(ns),
         None if is_carried && span.count > 0 => "inf".into(),
         None => NONE.into(),
     };
     let quantile = |(quantile, ns): (Quantile, Option<u64>)| {
         let is_carried = is_pooled || refused(quantile.q, span.count).is_none();
-        given(ns.map(|ns| ns as f64), is_carried)
+        input(ns.map(|ns| ns as f64), is_carried)
     };
-    let mut cells = vec![given(span.mean, true)];
+    let mut cells = vec![input(span.mean, true)];
     cells.extend(QUANTILES.into_iter().zip(span.quantiles()).map(quantile));
-    cells.push(given(span.max.map(|ns| ns as f64), true));
+    cells.push(input(span.max.map(|ns| ns as f64), true));
     cells.iter().map(|cell| format!("{cell:>CELL$}")).collect()
 }
 

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_servers_say_has_its_own_mend() {
+    fn what_servers_say_has_its_own_fix() {
         let of = |text: &str| fix(text).unwrap_or_default();
         for (text, part) in [
             ("-NOAUTH Authentication required.", "--auth password:file"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_apart_by_what_is_particular() {
+    fn kinds_are_distinguished_by_what_is_particular() {
         assert_eq!(kind(b"-MOVED 3999 127.0.0.1:6381"), b"-MOVED");
         assert_eq!(kind(b"-ERR unknown command 'GET', with"), b"-ERR unknown command 'GET',");
         assert_eq!(kind(b"-ERR max"), b"-ERR max");

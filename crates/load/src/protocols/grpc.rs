@@ -165,7 +165,7 @@ fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
         ("method", job.method != usual.method && job.method != METHOD),
         ("expect_status", !job.expect_status.is_empty()),
     ];
-    if let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) {
+    if let Some((key, _)) = keys.into_iter().find(|(_, is_set)| *is_set) {
         let what = format!("{} has no {key}", target.scheme.name);
         let fix = "leave it out: the target names the method, and grpc-status 0 is the success";
         return Err(Fault::usage(what, key, fix));
@@ -180,19 +180,18 @@ fn items(job: &Job) -> u64 {
 }
 
 fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protocol>, Fault> {
-    let given = http2::headers(job, target)?;
-    let is_given =
-        |name: &str| job.header.iter().any(|it| it.to_ascii_lowercase().starts_with(name));
-    let mut fields = http2::pseudo(METHOD, target, &target.path, &given);
+    let input = http2::headers(job, target)?;
+    let is_set = |name: &str| job.header.iter().any(|it| it.to_ascii_lowercase().starts_with(name));
+    let mut fields = http2::pseudo(METHOD, target, &target.path, &input);
     for (name, value) in [("te", "trailers"), ("content-type", "application/grpc")] {
         fields.push((name.into(), value.into()));
     }
     let own = |name: &str| match name {
         "host" | "content-type" => false,
-        "accept" => is_given("accept:"),
+        "accept" => is_set("accept:"),
         _ => true,
     };
-    fields.extend(given.iter().filter(|(name, _)| own(name)).cloned());
+    fields.extend(input.iter().filter(|(name, _)| own(name)).cloned());
     let wish = Wish::of(job, Arc::new([]))?;
     Ok(Arc::new(Grpc {
         block: Block::of(&fields)?,

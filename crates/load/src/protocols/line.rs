@@ -3,15 +3,15 @@
 /// Collects one line at a time; a line that arrives in one piece is not copied.
 #[derive(Debug)]
 pub(super) struct Lines {
-    kept: Vec<u8>,
+    retained: Vec<u8>,
     max: usize,
 }
 
 /// What came of looking for a line end.
-pub(super) enum Found<'a> {
+pub(super) enum Scan<'a> {
     /// A whole line without its `\r\n` or `\n`; the number of input bytes it used.
     Line(&'a [u8], usize),
-    /// Not yet: all input bytes were kept.
+    /// Not yet: all input bytes were stored.
     Part,
     /// More than `max` bytes without an end.
     TooLong,
@@ -20,34 +20,34 @@ pub(super) enum Found<'a> {
 impl Lines {
     /// Lines of at most `max` bytes.
     pub(super) fn new(max: usize) -> Self {
-        Self { kept: Vec::with_capacity(max), max }
+        Self { retained: Vec::with_capacity(max), max }
     }
 
     /// Reads on in `bytes`. After `Line`, call [`Lines::clear`] before the next.
     #[inline]
-    pub(super) fn find<'a>(&'a mut self, bytes: &'a [u8]) -> Found<'a> {
+    pub(super) fn find<'a>(&'a mut self, bytes: &'a [u8]) -> Scan<'a> {
         let end = memchr::memchr(b'\n', bytes);
         let run = end.unwrap_or(bytes.len());
-        if self.kept.len() + run > self.max {
-            return Found::TooLong;
+        if self.retained.len() + run > self.max {
+            return Scan::TooLong;
         }
         match end {
-            Some(end) if self.kept.is_empty() => Found::Line(trimmed(&bytes[..end]), end + 1),
+            Some(end) if self.retained.is_empty() => Scan::Line(trimmed(&bytes[..end]), end + 1),
             Some(end) => {
-                self.kept.extend_from_slice(&bytes[..end]);
-                Found::Line(trimmed(&self.kept), end + 1)
+                self.retained.extend_from_slice(&bytes[..end]);
+                Scan::Line(trimmed(&self.retained), end + 1)
             }
             None => {
-                self.kept.extend_from_slice(bytes);
-                Found::Part
+                self.retained.extend_from_slice(bytes);
+                Scan::Part
             }
         }
     }
 
-    /// Forgets what was kept.
+    /// Forgets what was stored.
     #[inline]
     pub(super) fn clear(&mut self) {
-        self.kept.clear();
+        self.retained.clear();
     }
 }
 
@@ -90,9 +90,9 @@ mod tests {
     fn found(pieces: &[&str]) -> Vec<Option<Result<String, ()>>> {
         let mut lines = Lines::new(4);
         let look = |piece: &&str| match lines.find(piece.as_bytes()) {
-            Found::Line(line, _) => Some(Ok(String::from_utf8_lossy(line).into_owned())),
-            Found::Part => None,
-            Found::TooLong => Some(Err(())),
+            Scan::Line(line, _) => Some(Ok(String::from_utf8_lossy(line).into_owned())),
+            Scan::Part => None,
+            Scan::TooLong => Some(Err(())),
         };
         pieces.iter().map(look).collect()
     }
@@ -110,11 +110,11 @@ mod tests {
     #[test]
     fn a_line_uses_its_bytes_and_its_end_and_no_more() {
         let mut lines = Lines::new(4);
-        assert!(matches!(lines.find(b"ab\r\ncd\n"), Found::Line(b"ab", 4)));
-        assert!(matches!(lines.find(b"cd"), Found::Part));
-        assert!(matches!(lines.find(b"\nef"), Found::Line(b"cd", 1)));
+        assert!(matches!(lines.find(b"ab\r\ncd\n"), Scan::Line(b"ab", 4)));
+        assert!(matches!(lines.find(b"cd"), Scan::Part));
+        assert!(matches!(lines.find(b"\nef"), Scan::Line(b"cd", 1)));
         lines.clear();
-        assert!(matches!(lines.find(b"ef\n"), Found::Line(b"ef", 3)));
+        assert!(matches!(lines.find(b"ef\n"), Scan::Line(b"ef", 3)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Whether a body is what is expected takes longer to find out than a request may: a digest and a regular
 //! expression are computed after the run, on a sample. Of the first requests each reply is kept; when
 //! there is room for no more, every second one is forgotten, evenly, and from then on
-//! half as many are kept. So at the end it is one in about `every`, evenly over the run, warm-up
+//! half as many are stored. So at the end it is one in about `every`, evenly over the run, warm-up
 //! included, and some 200 to 400 of any number. The loop copies their bytes into buffers that are used again, and never waits for another
 //! thread that does so at the same moment: then the reply is not kept.
 
@@ -18,22 +18,22 @@ use sojourn_base::Fault;
 
 use crate::job::Job;
 
-/// Most bodies that are kept.
-const KEPT_MAX: usize = 400;
-/// Buffers for bodies that are being read, beside those that are kept.
+/// Most bodies that are stored.
+const STORED_MAX: usize = 400;
+/// Buffers for bodies that are being read, beside those that are stored.
 const READING: usize = 64;
 /// Room that a buffer has from the start; for longer bodies it grows once, and is used again.
 const ROOM: usize = 4096;
-/// Longest body that is kept, bytes.
+/// Longest body that is stored, bytes.
 const BODY_MAX: usize = 1 << 20;
-/// Most bytes of all buffers: where bodies are longer, fewer are kept.
+/// Most bytes of all buffers: where bodies are longer, fewer are stored.
 const BYTES_MAX: usize = 32 << 20;
 /// Bytes shown of the first body that is wrong.
 const SHOWN: usize = 60;
 
 /// What is expected of each body, and the sample that is held against it.
 pub struct Sampled {
-    /// Of so many requests of a thread one is kept; a power of two.
+    /// Of so many requests of a thread one is stored; a power of two.
     every: AtomicU32,
     shelf: Mutex<Shelf>,
     sha256: Option<[u8; 32]>,
@@ -42,14 +42,14 @@ pub struct Sampled {
 
 #[derive(Default)]
 struct Shelf {
-    kept: Vec<Kept>,
+    retained: Vec<StoredBody>,
     free: Vec<Body>,
     /// Of all kept bodies.
     bytes: usize,
 }
 
 /// A whole body, by the number of its request, and the digest that it must have besides the job's.
-struct Kept {
+struct StoredBody {
     id: u32,
     body: Body,
     sha256: Option<[u8; 32]>,
@@ -100,8 +100,8 @@ impl Sampled {
             return Ok(None);
         }
         let shelf = Shelf {
-            kept: Vec::with_capacity(KEPT_MAX),
-            free: (0..KEPT_MAX + READING).map(|_| with_room()).collect(),
+            retained: Vec::with_capacity(STORED_MAX),
+            free: (0..STORED_MAX + READING).map(|_| with_room()).collect(),
             bytes: 0,
         };
         Ok(Some(Self {
@@ -129,12 +129,12 @@ impl Sampled {
     #[cold]
     pub fn keep(&self, id: u32, body: Body, sha256: Option<[u8; 32]>) {
         let Ok(mut shelf) = self.shelf.try_lock() else { return };
-        if shelf.kept.len() == KEPT_MAX || shelf.bytes + body.bytes.len() > BYTES_MAX {
+        if shelf.retained.len() == STORED_MAX || shelf.bytes + body.bytes.len() > BYTES_MAX {
             self.thin(&mut shelf);
         }
-        if self.is_chosen(id) && shelf.kept.len() < KEPT_MAX {
+        if self.is_chosen(id) && shelf.retained.len() < STORED_MAX {
             shelf.bytes += body.bytes.len();
-            shelf.kept.push(Kept { id, body, sha256 });
+            shelf.retained.push(StoredBody { id, body, sha256 });
         } else {
             shelf.give_back(body);
         }
@@ -150,17 +150,17 @@ impl Sampled {
 
     /// Forgets every second one, at least.
     fn thin(&self, shelf: &mut Shelf) {
-        let before = shelf.kept.len();
-        while shelf.kept.len() == before && self.every.load(Relaxed) < 1 << 30 {
+        let before = shelf.retained.len();
+        while shelf.retained.len() == before && self.every.load(Relaxed) < 1 << 30 {
             let every = self.every.load(Relaxed) * 2;
             self.every.store(every, Relaxed);
             let mut at = 0;
-            while at < shelf.kept.len() {
-                if self.is_chosen(shelf.kept[at].id) {
+            while at < shelf.retained.len() {
+                if self.is_chosen(shelf.retained[at].id) {
                     at += 1;
                     continue;
                 }
-                let Kept { body, .. } = shelf.kept.swap_remove(at);
+                let StoredBody { body, .. } = shelf.retained.swap_remove(at);
                 shelf.bytes -= body.bytes.len();
                 shelf.give_back(body);
             }
@@ -171,7 +171,7 @@ impl Sampled {
     pub fn look(&self) -> Looked {
         let shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let mut looked = Looked { every: self.every.load(Relaxed).into(), ..Looked::default() };
-        for Kept { body, sha256, .. } in &shelf.kept {
+        for StoredBody { body, sha256, .. } in &shelf.retained {
             if body.is_too_long {
                 looked.too_long += 1;
                 continue;

@@ -1,6 +1,6 @@
 //! A secret that a job only names: it is read from a file or the environment, and never shown.
 //!
-//! A job is written into results, logs and process lists. What stands where a place belongs may be the
+//! A job is written into results, logs and process lists. What is where a place belongs may be the
 //! secret itself, written there by mistake: so no message repeats it.
 
 use std::fmt::Display;

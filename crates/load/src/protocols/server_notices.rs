@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::protocols::complaints;
 
-/// Most kinds of complaint of which a text is kept.
+/// Most kinds of complaint of which a text is stored.
 const KINDS_MAX: usize = 4;
 
 /// Notices so far, of all connections.

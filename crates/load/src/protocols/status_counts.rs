@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_said_is_told() {
+    fn only_what_was_said_is_reported() {
         let counts = StatusCounts::of(vec!["a".into(), "b".into()]);
         for place in [1, 1, 7] {
             counts.add(place);

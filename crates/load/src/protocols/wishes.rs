@@ -23,7 +23,7 @@ pub(super) fn refuse(entry: &ProtocolKind, job: &Job, target: &Target) -> Result
         ("expect_regex", !job.expect_regex.is_empty()),
         ("allow_empty", job.allow_empty),
     ];
-    let is_refused = |(key, is_given): &(&str, bool)| *is_given && !entry.wishes.contains(key);
+    let is_refused = |(key, is_set): &(&str, bool)| *is_set && !entry.wishes.contains(key);
     let Some((key, _)) = keys.into_iter().find(is_refused) else { return Ok(()) };
     let able = KINDS.iter().filter(|entry| entry.wishes.contains(&key));
     let names: Vec<&str> = able.map(|entry| entry.schemes[0].name).collect();

@@ -111,9 +111,9 @@ mod tests {
         let (first, due_ns) = (plan.measured_from, plan.intended_ns.clone());
         run.threads[0].marks.done_ns[first] = due_ns[first] + 100_000;
         run.threads[0].marks.done_ns[first + 1] = due_ns[first + 1] + 100_001;
-        let found = windows(&run);
+        let result = windows(&run);
         assert_eq!(
-            (found.over, found.k.iter().sum::<u64>()),
+            (result.over, result.k.iter().sum::<u64>()),
             (1, 1),
             "a histogram does not show it"
         );
@@ -128,18 +128,18 @@ mod tests {
                 thread.marks.done_ns[i] = due_ns + 50_000_000; // completes five windows later
             }
         }
-        let found = windows(&run);
-        assert_eq!((found.length_ns, found.n.len()), (10_000_000, 200), "half of 20 ms; 2 s");
-        let at: Vec<usize> = (0..200).filter(|&i| found.k[i] > 0).collect();
+        let result = windows(&run);
+        assert_eq!((result.length_ns, result.n.len()), (10_000_000, 200), "half of 20 ms; 2 s");
+        let at: Vec<usize> = (0..200).filter(|&i| result.k[i] > 0).collect();
         assert_eq!(at, [100], "1 s into the measured part");
     }
 
     #[test]
     fn short_bounds_have_windows_of_two_ms_and_the_last_may_be_short() {
         let job = Job { duration: "999ms".into(), ..with_bound("1ms") };
-        let found = windows(&fake::run(job, 0, 0));
-        assert_eq!((found.length_ns, found.n.len()), (2_000_000, 500));
-        assert!(found.n[499] > 0);
+        let result = windows(&fake::run(job, 0, 0));
+        assert_eq!((result.length_ns, result.n.len()), (2_000_000, 500));
+        assert!(result.n[499] > 0);
     }
 
     #[test]

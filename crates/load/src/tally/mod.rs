@@ -23,13 +23,13 @@ pub struct Tally {
     /// Requests due in the measured part.
     pub requests: u64,
     /// Of these, those outside outages and recoveries.
-    pub kept: u64,
+    pub retained: u64,
     /// Requests that did not end as a hit, by kind.
     pub errors: BTreeMap<&'static str, u64>,
     /// Requests sent within ε of their intended time.
     pub timely: u64,
     /// Kept requests sent within ε of the moment they were due and a connection was free.
-    pub kept_timely: u64,
+    pub counted_timely: u64,
     /// Requests that waited for a free connection.
     pub waited: u64,
     /// Body bytes received.
@@ -74,7 +74,7 @@ impl Tally {
     pub(crate) fn add(&mut self, request: &Request, place: Place, timely_within_ns: u64) {
         self.add_all(request, timely_within_ns);
         if !place.is_out {
-            self.add_kept(request, timely_within_ns);
+            self.add_counted(request, timely_within_ns);
         }
         if !place.is_out && !place.is_disturbed {
             put(&mut self.undisturbed, hit_from(request, request.intended_ns, request.done_ns));
@@ -97,12 +97,12 @@ impl Tally {
     }
 
     /// Counts a request, which `add_all` has counted, in what holds for those outside outages.
-    pub(crate) fn add_kept(&mut self, request: &Request, timely_within_ns: u64) {
+    pub(crate) fn add_counted(&mut self, request: &Request, timely_within_ns: u64) {
         let Request { intended_ns, sent_ns, done_ns, .. } = *request;
         let from = |start_ns: u64, end_ns: u64| hit_from(request, start_ns, end_ns);
-        self.kept += 1;
+        self.retained += 1;
         let pick_up_ns = request.pick_up_ns();
-        self.kept_timely += u64::from(pick_up_ns.is_some_and(|ns| ns <= timely_within_ns));
+        self.counted_timely += u64::from(pick_up_ns.is_some_and(|ns| ns <= timely_within_ns));
         put(&mut self.sojourn, from(intended_ns, done_ns));
         if let Some(by_kind) = &mut self.by_kind {
             by_kind.add(request, hit_from(request, intended_ns, done_ns));
@@ -119,9 +119,9 @@ impl Tally {
     /// Adds all of `other`: histograms are merged, no quantile is ever averaged (METHOD M14, aggregation).
     pub(crate) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
-        self.kept += other.kept;
+        self.retained += other.retained;
         self.timely += other.timely;
-        self.kept_timely += other.kept_timely;
+        self.counted_timely += other.counted_timely;
         self.waited += other.waited;
         self.reply_bytes += other.reply_bytes;
         self.bodies.merge(&other.bodies);
@@ -137,8 +137,8 @@ impl Tally {
         self.punctual.merge(&other.punctual);
         self.undisturbed.merge(&other.undisturbed);
         match (&mut self.by_kind, &other.by_kind) {
-            (Some(mine), Some(theirs)) => mine.merge(theirs),
-            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
+            (Some(own), Some(others)) => own.merge(others),
+            (own, others) => *own = own.take().or_else(|| others.clone()),
         }
     }
 

@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn as_many_are_under_way_as_littles_law_says() {
-        let found = summarise(&fake::run(job(), 0, 1_000)).unwrap().sessions.unwrap();
-        assert!((found.under_way - 10.0).abs() < 5.0 * (10.0_f64 / 20.0).sqrt(), "five sigma");
-        assert!((found.begun as f64 - 200.0).abs() < 5.0 * 200_f64.sqrt(), "{}", found.begun);
-        assert_eq!((found.late_chunks, found.lost_chunks, found.stalled_ns), (0, 0, 0));
-        assert!(found.chunks > 600 && found.watched > 150, "{found:?}");
-        assert_eq!(found.play_list_ns.count + found.chunk_ns.count, {
+        let result = summarise(&fake::run(job(), 0, 1_000)).unwrap().sessions.unwrap();
+        assert!((result.under_way - 10.0).abs() < 5.0 * (10.0_f64 / 20.0).sqrt(), "five sigma");
+        assert!((result.begun as f64 - 200.0).abs() < 5.0 * 200_f64.sqrt(), "{}", result.begun);
+        assert_eq!((result.late_chunks, result.lost_chunks, result.stalled_ns), (0, 0, 0));
+        assert!(result.chunks > 600 && result.watched > 150, "{result:?}");
+        assert_eq!(result.play_list_ns.count + result.chunk_ns.count, {
             let all = summarise(&fake::run(job(), 0, 1_000)).unwrap();
             all.sojourn_ns.count
         });
@@ -217,11 +217,11 @@ mod tests {
     #[test]
     fn a_late_chunk_stalls_once_and_puts_off_all_that_follow() {
         let run = with(150_000_000, Outcome::Hit, |_, _| true);
-        let found = summarise(&run).unwrap().sessions.unwrap();
-        let whole = found.stalled_ns as f64 / 50e6;
-        assert_eq!(found.late_chunks as f64, whole, "each stall is of 50 ms");
-        assert_eq!((found.longest_stall_ns, found.stalled), (50_000_000, found.late_chunks));
-        assert!(found.late_chunks <= found.watched && found.late_chunks > 100, "{found:?}");
+        let result = summarise(&run).unwrap().sessions.unwrap();
+        let whole = result.stalled_ns as f64 / 50e6;
+        assert_eq!(result.late_chunks as f64, whole, "each stall is of 50 ms");
+        assert_eq!((result.longest_stall_ns, result.stalled), (50_000_000, result.late_chunks));
+        assert!(result.late_chunks <= result.watched && result.late_chunks > 100, "{result:?}");
     }
 
     #[test]
@@ -229,20 +229,20 @@ mod tests {
         let in_time = with(100_000_000, Outcome::Hit, |_, _| true);
         assert_eq!(summarise(&in_time).unwrap().sessions.unwrap().late_chunks, 0);
         let lost = with(1, Outcome::Length, |_, nth| nth == 3);
-        let found = summarise(&lost).unwrap().sessions.unwrap();
-        assert!(found.lost_chunks > 100);
-        assert_eq!(found.stalled_ns, found.lost_chunks * 200_000_000);
-        assert_eq!(found.chunk_ns.lost, found.lost_chunks);
-        let each = found.stalled_s_per_session;
+        let result = summarise(&lost).unwrap().sessions.unwrap();
+        assert!(result.lost_chunks > 100);
+        assert_eq!(result.stalled_ns, result.lost_chunks * 200_000_000);
+        assert_eq!(result.chunk_ns.lost, result.lost_chunks);
+        let each = result.stalled_s_per_session;
         assert!((each - 0.2).abs() < 0.05, "one of five chunks, each shown for 0.2 s: {each}");
     }
 
     #[test]
-    fn play_lists_and_chunks_are_told_apart() {
+    fn play_lists_and_chunks_are_distinguished() {
         let slow = with(50_000_000, Outcome::Hit, |_, _| true);
-        let found = summarise(&slow).unwrap().sessions.unwrap();
-        assert!(found.play_list_ns.max.unwrap() < 50_000_000);
-        assert!(found.chunk_ns.p50.unwrap() >= 49_900_000);
+        let result = summarise(&slow).unwrap().sessions.unwrap();
+        assert!(result.play_list_ns.max.unwrap() < 50_000_000);
+        assert!(result.chunk_ns.p50.unwrap() >= 49_900_000);
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sessions_nothing_is_said_of_them() {
+    fn without_sessions_nothing_is_reported_about_them() {
         assert_eq!(summarise(&fake::run(fake::job(), 0, 0)).unwrap().sessions, None);
     }
 }

@@ -18,7 +18,7 @@ const SLICES: u64 = 40;
 #[derive(Debug)]
 pub struct Slice {
     /// Requests outside outages.
-    pub kept: Histogram<u64>,
+    pub retained: Histogram<u64>,
     /// Every request.
     pub all: Histogram<u64>,
 }
@@ -60,13 +60,13 @@ impl Slices {
         let slice = self.slice_of(request);
         slice.all.saturating_record(value);
         if is_kept {
-            slice.kept.saturating_record(value);
+            slice.retained.saturating_record(value);
         }
     }
 
     /// A request that was counted among all is outside outages after all.
     pub fn keep(&mut self, request: &Request) {
-        self.slice_of(request).kept.saturating_record(sojourn_or_hour_ns(request));
+        self.slice_of(request).retained.saturating_record(sojourn_or_hour_ns(request));
     }
 
     /// Packs the slices in which nothing is due from `ns` on.
@@ -75,7 +75,7 @@ impl Slices {
             && self.from_ns + (first.key() + 1) * self.length_ns <= ns
         {
             let (index, slice) = first.remove_entry();
-            let both = [&slice.kept, &slice.all].map(|histogram| {
+            let both = [&slice.retained, &slice.all].map(|histogram| {
                 let mut bytes = Vec::new();
                 let packed = self.serializer.0.serialize(histogram, &mut bytes);
                 packed.expect("writing to memory cannot fail");
@@ -94,7 +94,7 @@ impl Slices {
     /// The slice that starts `index` lengths after the start of the measured part.
     pub fn get(&self, index: u64) -> Slice {
         if let Some(open) = self.open.get(&index) {
-            return Slice { kept: open.kept.clone(), all: open.all.clone() };
+            return Slice { retained: open.retained.clone(), all: open.all.clone() };
         }
         self.packed.get(&index).map_or_else(empty_slice, unpack)
     }
@@ -109,15 +109,15 @@ impl Slices {
 }
 
 fn empty_slice() -> Slice {
-    Slice { kept: empty(), all: empty() }
+    Slice { retained: empty(), all: empty() }
 }
 
 fn unpack(both: &[Vec<u8>; 2]) -> Slice {
-    let [kept, all] = both.each_ref().map(|bytes| {
+    let [retained, all] = both.each_ref().map(|bytes| {
         let read = Deserializer::new().deserialize(&mut bytes.as_slice());
         read.expect("it was packed here")
     });
-    Slice { kept, all }
+    Slice { retained, all }
 }
 
 /// Length of a slice of [from, to), ns.

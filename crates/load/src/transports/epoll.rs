@@ -251,13 +251,13 @@ impl Epoll {
         let Some(socket) = &self.open[connection as usize] else { return bytes.len() };
         self.syscalls += 1;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-        let (start, nobody) = (bytes.as_ptr(), std::ptr::null::<libc::sockaddr>());
+        let (start, no_one) = (bytes.as_ptr(), std::ptr::null::<libc::sockaddr>());
         // SAFETY: `bytes` is valid for its length during the call.
         let sent = unsafe {
             // The C library's own `send` and `recv` are cancellation points, which costs them as many
             // instructions as the rest of the way into the kernel.
             let (call, to) = (libc::SYS_sendto, socket.as_raw_fd());
-            libc::syscall(call, to, start, bytes.len(), flags, nobody, 0_usize)
+            libc::syscall(call, to, start, bytes.len(), flags, no_one, 0_usize)
         };
         if sent >= 0 {
             return sent as usize;
@@ -285,11 +285,11 @@ impl Epoll {
         while let Some(socket) = &self.open[connection as usize] {
             self.syscalls += 1;
             let (start, room) = (self.buffer.as_mut_ptr(), self.buffer.len());
-            let nobody = std::ptr::null_mut::<libc::sockaddr>();
+            let no_one = std::ptr::null_mut::<libc::sockaddr>();
             // SAFETY: the buffer is valid for its length and not aliased during the call.
             let read = unsafe {
                 let (call, from) = (libc::SYS_recvfrom, socket.as_raw_fd());
-                libc::syscall(call, from, start, room, libc::MSG_DONTWAIT, nobody, nobody)
+                libc::syscall(call, from, start, room, libc::MSG_DONTWAIT, no_one, no_one)
             };
             if read > 0 {
                 on(Event::Bytes(connection, &self.buffer[..read as usize]));

@@ -86,7 +86,7 @@ fn open_any(
     Err(Fault { what: all.join("; "), ..last })
 }
 
-/// Whether it is worth trying `way` before others. A datagram reaches nobody without a word, so the
+/// Whether it is worth trying `way` before others. A datagram reaches no one without a word, so the
 /// server's TCP port answers in its stead: servers of datagrams here listen on both.
 fn is_there(way: &Way, within: Duration) -> bool {
     let stream = Way { datagrams: false, ..way.clone() };

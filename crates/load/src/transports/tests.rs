@@ -65,13 +65,13 @@ fn echo(mut stream: TcpStream) {
 
 /// What polls found, by connection.
 #[derive(Debug, Default, PartialEq)]
-struct Found {
+struct Received {
     bytes: Vec<Vec<u8>>,
     ended: Vec<u32>,
     closed: Vec<u32>,
 }
 
-impl Found {
+impl Received {
     fn of(connections: usize) -> Self {
         Self { bytes: vec![Vec::new(); connections], ended: Vec::new(), closed: Vec::new() }
     }
@@ -114,17 +114,17 @@ fn bytes_come_back_on_their_connection_and_in_order() {
     let address = server(echo);
     for entry in usable() {
         let mut transport = (entry.open)(ends(address, 5, 64)).unwrap();
-        let mut found = Found::of(5);
+        let mut result = Received::of(5);
         let mut sent = vec![Vec::new(); 5];
         for round in 0..200_u32 {
             let connection = round * 7 % 5;
             let request = format!("{round} on {connection};");
             transport.send(connection, request.as_bytes());
             sent[connection as usize].extend_from_slice(request.as_bytes());
-            found.until(transport.as_mut(), |found| found.bytes == sent || round % 3 > 0);
+            result.until(transport.as_mut(), |result| result.bytes == sent || round % 3 > 0);
         }
-        found.until(transport.as_mut(), |found| found.bytes == sent);
-        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+        result.until(transport.as_mut(), |result| result.bytes == sent);
+        assert!(result.closed.is_empty(), "{}", entry.kind.name);
         assert!(transport.syscalls() > 0);
     }
 }
@@ -140,18 +140,18 @@ fn large_requests_are_sent_whole_although_the_kernel_takes_them_in_parts() {
         let size = 3_000_000;
         let mut transport = (entry.open)(ends(address, 1, size)).unwrap();
         let request: Vec<u8> = (0..size).map(|i| (i * 31 / 7) as u8).collect();
-        let mut found = Found::of(1);
+        let mut result = Received::of(1);
         for _ in 0..3 {
             transport.send(0, &request);
         }
-        found.until(transport.as_mut(), |found| found.bytes[0].len() == 3 * size);
+        result.until(transport.as_mut(), |result| result.bytes[0].len() == 3 * size);
         let expected = request.repeat(3);
-        assert!(found.bytes[0] == expected, "{}: order was broken", entry.kind.name);
+        assert!(result.bytes[0] == expected, "{}: order was broken", entry.kind.name);
     }
 }
 
 #[test]
-fn a_closed_connection_is_told_once_and_opens_again() {
+fn a_closed_connection_is_reported_once_and_opens_again() {
     let address = server(|mut stream| {
         let mut one = [0];
         while stream.read_exact(&mut one).is_ok() && one[0] != b'q' {
@@ -162,15 +162,15 @@ fn a_closed_connection_is_told_once_and_opens_again() {
     });
     for entry in usable() {
         let mut transport = (entry.open)(ends(address, 2, 64)).unwrap();
-        let mut found = Found::of(2);
+        let mut result = Received::of(2);
         transport.send(0, b"abq");
-        found.until(transport.as_mut(), |found| !found.closed.is_empty());
-        assert_eq!((found.bytes[0].as_slice(), &found.closed), (&b"ab"[..], &vec![0]));
+        result.until(transport.as_mut(), |result| !result.closed.is_empty());
+        assert_eq!((result.bytes[0].as_slice(), &result.closed), (&b"ab"[..], &vec![0]));
         reopen(transport.as_mut(), 0);
         transport.send(0, b"c");
         transport.send(1, b"d");
-        found.until(transport.as_mut(), |found| found.bytes == [b"abc".to_vec(), b"d".to_vec()]);
-        assert_eq!((found.ended, found.closed), (vec![0], vec![0]), "{}", entry.kind.name);
+        result.until(transport.as_mut(), |result| result.bytes == [b"abc".to_vec(), b"d".to_vec()]);
+        assert_eq!((result.ended, result.closed), (vec![0], vec![0]), "{}", entry.kind.name);
     }
 }
 
@@ -179,13 +179,13 @@ fn a_connection_dropped_by_us_is_silent_and_opens_again() {
     let address = server(echo);
     for entry in usable() {
         let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
-        let mut found = Found::of(1);
+        let mut result = Received::of(1);
         transport.send(0, b"old");
         transport.close(0);
         reopen(transport.as_mut(), 0);
         transport.send(0, b"new");
-        found.until(transport.as_mut(), |found| found.bytes[0] == b"new");
-        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+        result.until(transport.as_mut(), |result| result.bytes[0] == b"new");
+        assert!(result.closed.is_empty(), "{}", entry.kind.name);
     }
 }
 
@@ -203,8 +203,8 @@ fn a_server_that_is_gone_refuses() {
         let address = listener.local_addr().unwrap();
         let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
         drop(listener);
-        let mut found = Found::of(1);
-        found.until(transport.as_mut(), |found| found.closed == [0]);
+        let mut result = Received::of(1);
+        result.until(transport.as_mut(), |result| result.closed == [0]);
         let deadline = Instant::now() + DEADLINE;
         while transport.reopen(0) != Reopen::Refused {
             assert!(Instant::now() < deadline, "{}", entry.kind.name);
@@ -225,11 +225,11 @@ fn more_arrives_at_once_than_there_are_buffers() {
     for entry in usable() {
         let mut transport = (entry.open)(ends(address, 3, 64)).unwrap();
         (0..3).for_each(|connection| transport.send(connection, &[connection as u8]));
-        let mut found = Found::of(3);
-        found.until(transport.as_mut(), |found| {
-            found.bytes.iter().all(|bytes| bytes.len() == 4_000_000)
+        let mut result = Received::of(3);
+        result.until(transport.as_mut(), |result| {
+            result.bytes.iter().all(|bytes| bytes.len() == 4_000_000)
         });
-        for (connection, bytes) in found.bytes.iter().enumerate() {
+        for (connection, bytes) in result.bytes.iter().enumerate() {
             assert!(bytes.iter().all(|&byte| byte == connection as u8), "{}", entry.kind.name);
         }
     }
@@ -304,10 +304,10 @@ fn a_reset_is_no_end_in_order() {
     });
     for entry in usable() {
         let mut transport = (entry.open)(ends(address, 1, 64)).unwrap();
-        let mut found = Found::of(1);
+        let mut result = Received::of(1);
         transport.send(0, b"q");
-        found.until(transport.as_mut(), |found| found.closed == [0]);
-        assert_eq!(found.ended, [0; 0], "{}", entry.kind.name);
+        result.until(transport.as_mut(), |result| result.closed == [0]);
+        assert_eq!(result.ended, [0; 0], "{}", entry.kind.name);
     }
 }
 
@@ -358,12 +358,12 @@ fn epoll_reads_and_waits_on_a_kernel_without_epoll_pwait2() {
     let old = thread::spawn(move || {
         forbid(libc::SYS_epoll_pwait2);
         let mut transport = (entry.open)(ends(address, 2, 64)).unwrap();
-        let mut found = Found::of(2);
+        let mut result = Received::of(2);
         for _ in 0..50 {
             transport.send(0, b"a");
             transport.send(1, b"b");
         }
-        found.until(transport.as_mut(), |found| found.bytes == [[b'a'; 50], [b'b'; 50]]);
+        result.until(transport.as_mut(), |result| result.bytes == [[b'a'; 50], [b'b'; 50]]);
         let waits: Vec<Duration> = (0..3)
             .map(|_| {
                 let start = Instant::now();

@@ -10,7 +10,7 @@
 //! account of its threads' waits for a CPU is read at every tick too, where it is known which they are.
 //! Source: G. Tene, jHiccup; `/proc/PID/task/TID/schedstat` (proc(5)).
 //!
-//! Its cost is its own CPU time, kept in [`Watch::cpu_ns`]: 1000 wake-ups a second of some 10 µs
+//! Its cost is its own CPU time, stored in [`Watch::cpu_ns`]: 1000 wake-ups a second of some 10 µs
 //! (measured beside other work: 44 ms in 4652 wake-ups), under 1 % of a CPU.
 
 use std::sync::atomic::AtomicBool;
@@ -125,7 +125,7 @@ impl Sentinels {
 }
 
 impl Drop for Sentinels {
-    /// Nobody asks any more: they end at their next tick.
+    /// No one asks any more: they end at their next tick.
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
     }
@@ -270,8 +270,8 @@ mod tests {
         let (none, short, long) = (0, GAP_MIN_NS - 1, 3_000_000);
         assert_eq!(of_wait(none, TICK_NS, 10_000_000), None);
         assert_eq!(of_wait(short, TICK_NS, 10_000_000), None);
-        let found = of_wait(long, TICK_NS, 10_000_000);
-        assert_eq!(found, Some(Outage { start_ns: 6_500_000, length_ns: 3_500_000 }));
+        let result = of_wait(long, TICK_NS, 10_000_000);
+        assert_eq!(result, Some(Outage { start_ns: 6_500_000, length_ns: 3_500_000 }));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! makes stops of both. After the run, windows of the misses that overlap a stop or the recovery
 //! from it, by the rule of [`crate::watch::outage`], are marked as disturbed.
 //!
-//! It sleeps, and holds no lock. What it costs the server is its CPU time, kept in the result: a
+//! It sleeps, and holds no lock. What it costs the server is its CPU time, stored in the result: a
 //! wake-up and one short read per busy thread, each time. So threads that do nothing are
 //! read seldom, and of many busy ones only the first [`FOLLOWED_MAX`] on each CPU are followed.
 //! Steal needs no reading of its own: where the hypervisor stops a CPU its sentinel wakes late; the
@@ -119,7 +119,7 @@ impl ServerWatch {
 }
 
 impl Drop for ServerWatch {
-    /// Nobody asks any more: they end at their next tick.
+    /// No one asks any more: they end at their next tick.
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
     }
@@ -159,10 +159,10 @@ fn watch(cpu: usize, mut tasks: Vec<Task>, stop: &AtomicBool) -> Part {
         sleep_until(due_ns);
         let now_ns = Monotonic.now_ns();
         threads::read(&mut tasks, &mut readings, turn.is_multiple_of(LOOK_TICKS));
-        let found = ledger.tick(due_ns, now_ns, &readings);
-        if !found.is_empty() {
+        let result = ledger.tick(due_ns, now_ns, &readings);
+        if !result.is_empty() {
             let others_ns = threads::unfollowed_ran_ns(&tasks);
-            part.keep(found.iter().filter(|stop| stop.stands_beside(others_ns, OVER_NS)));
+            part.keep(result.iter().filter(|stop| stop.is_beside(others_ns, OVER_NS)));
         }
         due_ns = now_ns + TICK_NS;
     }

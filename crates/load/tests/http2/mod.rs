@@ -54,7 +54,7 @@ fn many_are_in_flight_on_a_connection_and_no_more_than_the_server_takes() {
 }
 
 #[test]
-fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
+fn a_stall_is_reported_in_full_by_every_request_that_was_due_in_it() {
     for transport in usable() {
         let peer = Peer::start(Manner::Stalls(100, Duration::from_millis(150)));
         let got = run(to(&peer, transport));
@@ -91,8 +91,8 @@ fn a_server_that_goes_away_is_left_in_order_and_nothing_is_lost() {
         assert!(hits <= connections * 60 && hits >= (connections - 2) * 60, "{transport}");
         assert!(checks.reconnects >= 5, "{transport}");
         assert_eq!(checks.broken_connections, 0, "{transport}: it says when it goes");
-        let is_told = got.result.notes.iter().any(|note| note.contains("sent again"));
-        assert_eq!(is_told, checks.sent_again > 0, "{:?}", got.result.notes);
+        let is_reported = got.result.notes.iter().any(|note| note.contains("sent again"));
+        assert_eq!(is_reported, checks.sent_again > 0, "{:?}", got.result.notes);
         let thread = &got.run.threads[0];
         let sent = thread.marks.sent_ns.iter().zip(&thread.marks.done_ns);
         assert!(sent.clone().all(|(sent, done)| sent <= done), "{transport}");
@@ -195,7 +195,7 @@ fn secured(alpn: &[&[u8]]) -> u16 {
 }
 
 #[test]
-fn a_server_that_speaks_something_else_is_told_before_the_run() {
+fn a_server_that_speaks_something_else_is_reported_before_the_run() {
     let says = |words: &'static [u8]| {
         listen(move |mut stream: TcpStream| {
             let _ = stream.read(&mut [0; 4096]);

@@ -68,7 +68,7 @@ fn rows_are_asked_for_prepared_or_as_text_whatever_proves_the_password() {
 }
 
 #[test]
-fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
+fn a_stall_is_reported_in_full_by_every_request_that_was_due_in_it() {
     for transport in usable() {
         let length = Duration::from_millis(150);
         let (port, seen) = fake::start(Manner { stall_after: 400, stall: length, ..GOOD });
@@ -108,10 +108,10 @@ fn replies_that_find_nothing_are_no_success_unless_they_may() {
     let (port, _) = fake::start(Manner { is_empty: true, ..GOOD });
     let result = run(job(port, "epoll")).result;
     assert_eq!(result.verdict, Verdict::Unknown);
-    let is_told = |why: &String| why.contains("empty body");
-    assert!(result.reasons.iter().any(is_told), "{:?}", result.reasons);
+    let is_reported = |why: &String| why.contains("empty body");
+    assert!(result.reasons.iter().any(is_reported), "{:?}", result.reasons);
     let result = run(Job { allow_empty: true, ..job(port, "epoll") }).result;
-    assert!(!result.reasons.iter().any(is_told), "{:?}", result.reasons);
+    assert!(!result.reasons.iter().any(is_reported), "{:?}", result.reasons);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_pooler_that_shares_connections_is_asked_by_text_and_named_where_it_is_not()
 }
 
 #[test]
-fn a_server_that_does_not_let_us_in_is_told_with_what_would_mend_it() {
+fn a_server_that_does_not_let_us_in_is_reported_with_what_would_fix_it() {
     let folder = Folder::new();
     for way in [Way::Clear, Way::Scram] {
         let (port, _) = fake::start(Manner { way, ..GOOD });

@@ -299,7 +299,7 @@ fn a_connection_that_ends_before_its_first_reply_costs_its_request_unless_it_idl
     }
 }
 
-/// Nobody is answered: then no end of a connection is that of an idle one.
+/// No one is answered: then no end of a connection is that of an idle one.
 #[test]
 fn a_server_that_ends_every_connection_is_asked_once_for_each_request() {
     let (closes, asked) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -318,7 +318,7 @@ fn a_server_that_ends_every_connection_is_asked_once_for_each_request() {
     assert!(closes.load(SeqCst) > 0 && asked.load(SeqCst) > 0);
 }
 
-/// What is said where no reply is complete: why, and not that another protocol is spoken.
+/// What is reported where no reply is complete: why, and not that another protocol is spoken.
 #[test]
 fn a_web_server_that_is_slow_or_breaks_off_is_named_as_that() {
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";

@@ -122,7 +122,7 @@ impl Server {
         *self.state.stall.lock().unwrap()
     }
 
-    /// Ends the server; its port, on which nobody listens any more.
+    /// Ends the server; its port, on which nothing listens any more.
     pub fn port_after_end(self) -> u16 {
         let port = self.port;
         end(&self.state, port);

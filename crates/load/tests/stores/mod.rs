@@ -173,7 +173,7 @@ fn preloaded(target: String) -> Result<(), Fault> {
 }
 
 #[test]
-fn what_a_store_says_of_items_that_it_refuses_is_passed_on_with_its_mend() {
+fn what_a_store_says_of_items_that_it_refuses_is_passed_on_with_its_fix() {
     for (words, fix) in [
         ("-NOAUTH Authentication required.", "--auth password:file"),
         ("-READONLY You can't write against a read only replica.", "name the primary"),
@@ -192,7 +192,7 @@ fn what_a_store_says_of_items_that_it_refuses_is_passed_on_with_its_mend() {
 }
 
 #[test]
-fn what_a_store_says_to_requests_stands_in_the_result() {
+fn what_a_store_says_to_requests_is_in_the_result() {
     for transport in usable() {
         let store = Store { to_get: "-MOVED 3999 127.0.0.1:6381", ..Store::new() };
         let result = run(job(format!("resp://127.0.0.1:{}", store.start()), transport)).result;
@@ -207,7 +207,7 @@ fn what_a_store_says_to_requests_stands_in_the_result() {
 }
 
 #[test]
-fn password_and_database_are_said_on_every_connection() {
+fn password_and_database_are_reported_on_every_connection() {
     let path = std::env::temp_dir().join(format!("sojourn-store-{}", std::process::id()));
     std::fs::write(&path, "open sesame\n").unwrap();
     for transport in usable() {

@@ -85,7 +85,7 @@ fn a_server_that_would_like_a_certificate_takes_clients_without() {
 }
 
 #[test]
-fn a_certificate_that_is_strange_or_has_no_key_is_told() {
+fn a_certificate_that_is_strange_or_has_no_key_is_reported() {
     let port = asking(&version::TLS13, false);
     let transport = usable()[0];
     let strange = fault(client(port, transport, 1, "self.pem"));

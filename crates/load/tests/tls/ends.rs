@@ -111,7 +111,7 @@ fn a_connection_that_idles_until_the_server_ends_it_costs_no_request() {
         assert!(checks.reconnects > 10, "{transport}: {checks:?}");
         assert!(seen.goodbyes.load(SeqCst) > 10, "{transport}: it waits for ours");
         // One that meets the end of a connection is sent again (RFC 9112, 9.3.1), unless that has never
-        // answered: it may be a server that answers nobody.
+        // answered: it may be a server that answers no one.
         let failed: u64 = result.errors.values().sum();
         assert!(failed * 5 < result.requests, "{transport}: {:?}", result.errors);
         assert_eq!(checks.timed_out, 0, "{transport}: {checks:?}");

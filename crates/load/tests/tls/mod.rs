@@ -87,7 +87,7 @@ fn requests_go_over_tls_and_sessions_are_taken_up_again() {
 }
 
 #[test]
-fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
+fn a_stall_is_reported_in_full_by_every_request_that_was_due_in_it() {
     for transport in usable() {
         let stall = Arc::new(Mutex::new((0_u64, None)));
         let shared = Arc::clone(&stall);
@@ -116,7 +116,7 @@ fn a_stall_is_told_in_full_by_every_request_that_was_due_in_it() {
     }
 }
 
-/// What a job that must not run is told.
+/// What a job that must not run is reported.
 pub fn fault(job: Job) -> Fault {
     attempt(job).expect_err("it must fail")
 }
@@ -126,7 +126,7 @@ fn attempt(job: Job) -> Result<Judged, Fault> {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_believed_is_told_in_words() {
+fn a_certificate_that_cannot_be_believed_is_reported_in_words() {
     let endless = |name| secured(name, u64::MAX, || ());
     let (issued, own) = (endless("server.pem"), endless("self.pem"));
     let plain = listen(|mut stream: TcpStream| {

@@ -24,7 +24,7 @@ fn requests_reach_a_unix_socket_and_find_it_again_when_it_closes() {
 }
 
 #[test]
-fn a_socket_that_is_not_there_is_told() {
+fn a_socket_that_is_not_there_is_reported() {
     let folder = Folder::new();
     let target = format!("resp://unix:{}", folder.0.join("none").display());
     let resolved = sojourn_load::plan::resolve::resolve(job(target, "epoll")).unwrap();

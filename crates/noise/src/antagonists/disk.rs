@@ -73,7 +73,7 @@ fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
     let blocks = (size / block).max(1);
     fill(&file, &folder, blocks * block)?;
     let step = if is_random { spread(blocks as usize) as u64 } else { 1 };
-    let told = format!("{} MiB in {}", (blocks * block) >> 20, folder.display());
+    let reported = format!("{} MiB in {}", (blocks * block) >> 20, folder.display());
     let worker = OwnFile {
         file,
         folder,
@@ -85,7 +85,7 @@ fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
         is_write,
         is_direct,
     };
-    Ok(Made::new(worker, told))
+    Ok(Made::new(worker, reported))
 }
 
 /// A file without a name.

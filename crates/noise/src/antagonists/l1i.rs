@@ -57,13 +57,13 @@ fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
         return Err(Fault::usage(what, "kind", "choose another antagonist, such as l2"));
     }
     // Its jumps reach 2 GiB; no instruction cache comes near.
-    let found = footprint(words.bytes("size")?, Cache::L1i, USUAL_BYTES)?;
-    let bytes = found.bytes.min(1 << 30);
+    let result = footprint(words.bytes("size")?, Cache::L1i, USUAL_BYTES)?;
+    let bytes = result.bytes.min(1 << 30);
     let mut map = Map::new(bytes, false)?;
     let lines = (bytes as usize / LINE).max(1);
     chain(map.bytes(), lines);
     let worker = Chain { code: map.into_code()?, lines: lines as u64 };
-    Ok(Made::new(worker, found.to_string()))
+    Ok(Made::new(worker, result.to_string()))
 }
 
 /// Its line in the table.

@@ -13,9 +13,9 @@ use crate::words::Words;
 const USUAL_BYTES: u64 = 1 << 20; // where the kernel does not tell
 
 fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
-    let found = footprint(words.bytes("size")?, Cache::L2, USUAL_BYTES)?;
-    let sweep = Sweep::new(found.bytes, LINE, Order::Rising, true)?;
-    Ok(Made::new(sweep, found.to_string()))
+    let result = footprint(words.bytes("size")?, Cache::L2, USUAL_BYTES)?;
+    let sweep = Sweep::new(result.bytes, LINE, Order::Rising, true)?;
+    Ok(Made::new(sweep, result.to_string()))
 }
 
 /// Its line in the table.

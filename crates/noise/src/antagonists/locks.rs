@@ -119,8 +119,8 @@ fn build(words: &Words, _asked: Intensity) -> Result<Made, Fault> {
     let together = Arc::new(Together::default());
     let mut locks = Locks { together: Arc::clone(&together), others: Vec::new() };
     for _ in 1..threads {
-        let mine = Arc::clone(&together);
-        let started = std::thread::Builder::new().spawn(move || mine.follow());
+        let own = Arc::clone(&together);
+        let started = std::thread::Builder::new().spawn(move || own.follow());
         locks.others.push(started.map_err(|error| {
             let what = format!("no thread can be started: {error}");
             Fault::failed(what, "params.threads", "give fewer threads, or raise ulimit -u")

@@ -102,8 +102,8 @@ mod tests {
         assert!(fault.fix.contains("did you mean llc"), "{fault}");
         let entry = find("disk").unwrap();
         let refused = |name: &str, value: &str| {
-            let given = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-            let words = Words::new(&entry.kind, &given);
+            let input = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+            let words = Words::new(&entry.kind, &input);
             words.and_then(|words| (entry.build)(&words, Intensity::Share(1.0))).err().unwrap()
         };
         assert!(refused("acess", "random").fix.contains("did you mean access"));

@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn both_carriers_move_whole_messages() {
         for by in ["datagram", "stream"] {
-            let given = BTreeMap::from([("by".to_owned(), by.to_owned())]);
-            let words = Words::new(&ENTRY.kind, &given).unwrap();
+            let input = BTreeMap::from([("by".to_owned(), by.to_owned())]);
+            let words = Words::new(&ENTRY.kind, &input).unwrap();
             let mut made = build(&words, Intensity::Share(1.0)).unwrap();
             assert_eq!(made.worker.work(10_000).unwrap(), 11_200, "{by}"); // 8 × 1400
         }

@@ -71,8 +71,8 @@ fn build(words: &Words, asked: Intensity) -> Result<Made, Fault> {
         return Err(Fault::usage("a square wave has no rate", "intensity", fix));
     };
     let wave = Wave { busy_ns: (busy_ns as f64 * share) as u64, period_ns };
-    let told = format!("busy {} µs of every {} µs", wave.busy_ns / 1000, period_ns / 1000);
-    let mut made = Made::new(Square { wave }, told);
+    let reported = format!("busy {} µs of every {} µs", wave.busy_ns / 1000, period_ns / 1000);
+    let mut made = Made::new(Square { wave }, reported);
     (made.most_per_s, made.wave) = (Some(1e9 * busy_ns as f64 / period_ns as f64), Some(wave));
     Ok(made)
 }

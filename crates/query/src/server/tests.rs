@@ -44,11 +44,11 @@ fn replies_keep_the_order_of_requests_whoever_serves_them() {
         for n in 0..100 {
             write!(stream, "GET /q/{n} HTTP/1.1\r\n\r\n").unwrap();
         }
-        let said = |n: u64| match n {
+        let text = |n: u64| match n {
             13 => format!("query {n} has no answer: the data are broken"),
             _ => n.to_string(),
         };
-        let wanted: Vec<String> = (0..100).map(said).collect();
+        let wanted: Vec<String> = (0..100).map(text).collect();
         assert_eq!(bodies(&stream, 100), wanted);
     });
     let report = Notes::report(&notes, &crate::args::Settings::default());
@@ -59,8 +59,8 @@ fn replies_keep_the_order_of_requests_whoever_serves_them() {
 fn what_is_no_query_is_refused_and_broken_requests_end_the_connection() {
     let notes = with_server(1, |mut stream| {
         stream.write_all(b"GET /q/100 HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n").unwrap();
-        let said = bodies(&stream, 2);
-        assert_eq!(said, ["there is no query 100, only 0 to 99", "ask GET /q/{n}"]);
+        let text = bodies(&stream, 2);
+        assert_eq!(text, ["there is no query 100, only 0 to 99", "ask GET /q/{n}"]);
         stream.write_all(b"hello\r\n\r\n").unwrap();
         assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
     });

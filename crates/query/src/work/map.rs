@@ -7,7 +7,7 @@
 //! left out of scans, so each query has one right answer, whoever else is at work.
 //!
 //! The map is a skip list: its nodes lie scattered in memory, in the order in which keys came, so
-//! what limits it is how fast memory is fetched (P11), as with the trees that it stands for.
+//! what limits it is how fast memory is fetched (P11), as with the trees that it represents.
 
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
@@ -112,11 +112,11 @@ impl Map {
         at(self.values, item * WORDS + word)
     }
 
-    fn read(&self, item: u64, found: &mut Found) {
+    fn read(&self, item: u64, result: &mut Lookup) {
         if let Some(entry) = self.tree.get(&(2 * item)) {
-            found.count += 1;
+            result.count += 1;
             for word in entry.value() {
-                found.sum = found.sum.wrapping_add(word.load(Relaxed));
+                result.sum = result.sum.wrapping_add(word.load(Relaxed));
             }
         }
     }
@@ -129,11 +129,11 @@ impl Map {
         }
     }
 
-    fn scan(&self, item: u64, found: &mut Found) {
+    fn scan(&self, item: u64, result: &mut Lookup) {
         let even = self.tree.range(2 * item..).filter(|entry| entry.key().is_multiple_of(2));
         for entry in even.take(SCAN as usize) {
-            found.count += 1;
-            found.sum = found.sum.wrapping_add(entry.value()[0].load(Relaxed));
+            result.count += 1;
+            result.sum = result.sum.wrapping_add(entry.value()[0].load(Relaxed));
         }
     }
 
@@ -155,7 +155,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// What a batch has seen.
 #[derive(Debug, Default)]
-struct Found {
+struct Lookup {
     count: u64,
     sum: u64,
 }
@@ -173,18 +173,18 @@ struct Batch<'a> {
 impl Desk for Batch<'_> {
     fn answer(&mut self, query: u64, reply: &mut String) {
         let map = self.map;
-        let mut found = Found::default();
+        let mut result = Lookup::default();
         for nth in 0..map.batch {
             let drawn = at(map.operations, query * map.batch + nth);
             let item = drawn % map.items;
             match (drawn >> 56) as u8 {
-                0..READS => map.read(item, &mut found),
+                0..READS => map.read(item, &mut result),
                 READS..WRITES => map.write(item),
-                WRITES..SCANS => map.scan(item, &mut found),
+                WRITES..SCANS => map.scan(item, &mut result),
                 SCANS..=u8::MAX => map.come_and_go(item),
             }
         }
-        let (batch, Found { count, sum }) = (map.batch, found);
+        let (batch, Lookup { count, sum }) = (map.batch, result);
         let _ =
             writeln!(reply, "query {query:>10} batch {batch:>6} found {count:>6} sum {sum:016x}");
     }

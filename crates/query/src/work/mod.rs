@@ -13,10 +13,10 @@ use crate::args::Settings;
 
 /// Work that answers queries. It is shared by all workers.
 pub trait Work: Send + Sync {
-    /// A worker's own place: what it needs and nobody else uses.
+    /// A worker's own place: what it needs and no one else uses.
     fn desk(&self) -> Box<dyn Desk + '_>;
 
-    /// Whether its data still hold together: `state` is "holds", "broken" or "busy" (nobody can
+    /// Whether its data still hold together: `state` is "holds", "broken" or "busy" (no one can
     /// tell while others are at work), `wrong` says what. `None`: they never change.
     fn check(&self) -> Option<Value> {
         None

@@ -128,12 +128,12 @@ fn build(settings: &Settings) -> Result<Box<dyn Work>, Fault> {
 }
 
 fn way(name: &str) -> Result<Does, Fault> {
-    let found = WAYS.iter().find(|(known, _)| *known == name).map(|(_, does)| *does);
+    let result = WAYS.iter().find(|(known, _)| *known == name).map(|(_, does)| *does);
     let names = WAYS.map(|(name, _)| name);
-    found.ok_or_else(|| kind::unknown(name, names, "planted service", "does"))
+    result.ok_or_else(|| kind::unknown(name, names, "planted service", "does"))
 }
 
-/// A file of one worker's blocks, that nobody else finds once it is open.
+/// A file of one worker's blocks, that no one else finds once it is open.
 fn block(folder: &Path, name: &str) -> Result<File, Fault> {
     let path = folder.join(format!("planted-{}-{name}", std::process::id()));
     let opened = OpenOptions::new().write(true).create_new(true).open(&path);

@@ -67,7 +67,7 @@ impl Closed {
     }
 
     fn full(model: &str, mean: f64, quantile: impl Fn(f64) -> f64) -> Self {
-        Self::mean_only(model, true, mean).with_quantiles(|found| Some(quantile(found.q)))
+        Self::mean_only(model, true, mean).with_quantiles(|result| Some(quantile(result.q)))
     }
 }
 
@@ -132,10 +132,11 @@ mod tests {
     #[test]
     fn all_exact_formulas_that_apply_agree_on_the_mean() {
         for (scv, servers) in [(1.0, 1), (0.0, 1), (1.0, 4)] {
-            let found = all(&model(0.8, scv, servers));
-            let means: Vec<f64> = found.iter().filter(|c| c.exact).filter_map(|c| c.mean).collect();
+            let result = all(&model(0.8, scv, servers));
+            let means: Vec<f64> =
+                result.iter().filter(|c| c.exact).filter_map(|c| c.mean).collect();
             assert!(!means.is_empty());
-            assert!(means.iter().all(|m| (m / means[0] - 1.0).abs() < 1e-9), "{found:?}");
+            assert!(means.iter().all(|m| (m / means[0] - 1.0).abs() < 1e-9), "{result:?}");
         }
     }
 
@@ -143,9 +144,9 @@ mod tests {
     fn approximations_are_exact_where_they_claim_to_be() {
         let exact = |c: &Closed| c.exact;
         for (scv, servers) in [(1.0, 1), (0.0, 1), (1.0, 4), (1.0, 16)] {
-            let found = all(&model(0.9, scv, servers));
-            let truth = found.iter().find(|c| exact(c)).unwrap().mean.unwrap();
-            for guess in found.iter().filter(|c| !exact(c)) {
+            let result = all(&model(0.9, scv, servers));
+            let truth = result.iter().find(|c| exact(c)).unwrap().mean.unwrap();
+            for guess in result.iter().filter(|c| !exact(c)) {
                 assert!((guess.mean.unwrap() / truth - 1.0).abs() < 1e-9, "{guess:?} {truth}");
             }
         }
@@ -162,9 +163,9 @@ mod tests {
         for (rho, p95, p99) in
             [(0.5, 5.99, 9.21), (0.7, 9.99, 15.35), (0.8, 14.98, 23.03), (0.9, 29.96, 46.05)]
         {
-            let found = all(&model(rho, 1.0, 1));
-            assert!((found[0].p95.unwrap() - p95).abs() < 0.005, "{rho}");
-            assert!((found[0].p99.unwrap() - p99).abs() < 0.005, "{rho}");
+            let result = all(&model(rho, 1.0, 1));
+            assert!((result[0].p95.unwrap() - p95).abs() < 0.005, "{rho}");
+            assert!((result[0].p99.unwrap() - p99).abs() < 0.005, "{rho}");
         }
     }
 }

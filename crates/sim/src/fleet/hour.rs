@@ -15,7 +15,7 @@ use super::steady::{self, Plan};
 const PIECE: usize = 256;
 
 /// What one hour came to.
-pub(super) struct HourFound {
+pub(super) struct HourResult {
     pub(super) hour: Hour,
     pub(super) root: Times,
     pub(super) server: Times,
@@ -66,7 +66,7 @@ impl Piece {
 }
 
 impl Fleet<'_> {
-    pub(super) fn hour(&self, hour: usize, threads: usize) -> HourFound {
+    pub(super) fn hour(&self, hour: usize, threads: usize) -> HourResult {
         let pieces = self.servers.len().div_ceil(PIECE);
         let mut found = Piece::new(self.job.platforms.len());
         for piece in map(pieces, threads, |piece| self.servers_of(hour, piece)) {
@@ -77,7 +77,7 @@ impl Fleet<'_> {
         let root = self.roots(hour, &found.samples, threads);
         let all = self.servers.len() as f64;
         let mean = |of: fn(&Sums) -> f64| found.by_platform.iter().map(of).sum::<f64>() / all;
-        HourFound {
+        HourResult {
             hour: Hour {
                 load: self.job.load_by_hour[hour],
                 service_load: mean(|sums| sums.load),
@@ -113,29 +113,29 @@ impl Fleet<'_> {
         found
     }
 
-    fn server(&self, hour: usize, index: usize, found: &mut Piece) {
+    fn server(&self, hour: usize, index: usize, piece: &mut Piece) {
         let (job, facts) = (self.job, self.servers[index]);
         let platform = &job.platforms[facts.platform];
         let alone = job.load_by_hour[hour] * facts.factor;
         let has_neighbour = (self.placement)(&placement::Server { load: alone, lot: facts.lot });
         let beside = if has_neighbour { job.neighbour_slowdown } else { 1.0 };
         let load = alone * beside;
-        let sums = &mut found.by_platform[facts.platform];
+        let sums = &mut piece.by_platform[facts.platform];
         sums.load += alone;
         sums.utilisation += if has_neighbour { 1.0 } else { alone.min(1.0) };
         if has_neighbour {
             sums.throughput += job.throughput_at(alone);
-            found.neighbours += 1;
+            piece.neighbours += 1;
         }
         let scv = self.service.scv();
         let plan = Plan::new(load, scv, self.servers.len(), self.kept, job.warmup);
-        found.unstable += u64::from(load >= 1.0);
+        piece.unstable += u64::from(load >= 1.0);
         let is_drawn = self.service.is_exponential();
-        found.cold += u64::from(load < 1.0 && !is_drawn && !plan.is_warm);
+        piece.cold += u64::from(load < 1.0 && !is_drawn && !plan.is_warm);
         let (service, cores) = (&self.service, platform.cores);
         let server = Server { service, slowdown: beside / platform.speed, cores, load };
         let mut rng = stream(job.seed, "server", (hour * self.servers.len() + index) as u64);
-        found.samples.append(&mut server.sojourns(self.kept, &plan, &mut rng));
+        piece.samples.append(&mut server.sojourns(self.kept, &plan, &mut rng));
     }
 }
 

@@ -14,14 +14,14 @@ impl Fleet<'_> {
     pub(super) fn roots(&self, hour: usize, samples: &[f32], threads: usize) -> Times {
         let roots = self.job.roots as usize;
         let pieces = roots.div_ceil(PIECE);
-        let found = map(pieces, threads, |piece| {
+        let result = map(pieces, threads, |piece| {
             let mut rng = stream(self.job.seed, "root", (hour * pieces + piece) as u64);
             let count = PIECE.min(roots - piece * PIECE);
             let times = (0..count).map(|_| self.root(0, samples, &mut rng));
             times.collect::<Vec<f64>>()
         });
         let mut times = Times::new();
-        found.iter().flatten().for_each(|ns| times.add(ns.round() as u64));
+        result.iter().flatten().for_each(|ns| times.add(ns.round() as u64));
         times
     }
 

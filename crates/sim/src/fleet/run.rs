@@ -3,7 +3,7 @@
 use sojourn_base::Fault;
 use sojourn_base::span::Times;
 
-use super::hour::{HourFound, Sums};
+use super::hour::{HourResult, Sums};
 use super::job::{JOB_SCHEMA, Job};
 use super::known::HALF_WIDTH_MAX;
 use super::result::{FleetResult, PlatformResult, SCHEMA};
@@ -15,16 +15,16 @@ pub fn run(job: &Job, threads: usize) -> Result<FleetResult, Fault> {
     crate::check_schema(&job.schema, JOB_SCHEMA)?;
     job.check()?;
     let fleet = Fleet::new(job)?;
-    let hours: Vec<HourFound> =
+    let hours: Vec<HourResult> =
         (0..job.load_by_hour.len()).map(|hour| fleet.hour(hour, threads)).collect();
     Ok(result(&fleet, &hours))
 }
 
-fn result(fleet: &Fleet, hours: &[HourFound]) -> FleetResult {
+fn result(fleet: &Fleet, hours: &[HourResult]) -> FleetResult {
     let (mut root, mut server) = (Times::new(), Times::new());
-    for found in hours {
-        root.merge(&found.root);
-        server.merge(&found.server);
+    for outcome in hours {
+        root.merge(&outcome.root);
+        server.merge(&outcome.server);
     }
     let reasons = reasons(hours);
     FleetResult {
@@ -36,26 +36,26 @@ fn result(fleet: &Fleet, hours: &[HourFound]) -> FleetResult {
         reasons,
         root_ns: root.span(),
         server_ns: server.span(),
-        hours: hours.iter().map(|found| found.hour.clone()).collect(),
+        hours: hours.iter().map(|outcome| outcome.hour.clone()).collect(),
         platforms: (0..fleet.job.platforms.len()).map(|i| platform(fleet, i, hours)).collect(),
     }
 }
 
 /// Why the numbers cannot be believed, each with its worst hour.
-fn reasons(hours: &[HourFound]) -> Vec<String> {
-    let worst = |of: fn(&HourFound) -> f64| {
+fn reasons(hours: &[HourResult]) -> Vec<String> {
+    let worst = |of: fn(&HourResult) -> f64| {
         let numbered = hours.iter().map(of).enumerate();
         numbered.fold((0, 0.0), |worst, next| if next.1 > worst.1 { next } else { worst })
     };
     let mut reasons = Vec::new();
-    let (_, share) = worst(|found| found.hour.unstable_share);
+    let (_, share) = worst(|result| result.hour.unstable_share);
     if share > 0.0 {
         reasons.push(format!(
             "unstable: in the worst hour {:.2} % of the servers are offered more than they can do beside their neighbours; their times are lower bounds",
             share * 100.0
         ));
     }
-    let (hour, share) = worst(|found| found.cold_share);
+    let (hour, share) = worst(|result| result.cold_share);
     if share > 0.0 {
         reasons.push(format!(
             "cold: in hour {hour} {:.2} % of the servers were still forgetting their start when requests began to count; leave warmup at 0, or offer less than this load of {}",
@@ -63,18 +63,18 @@ fn reasons(hours: &[HourFound]) -> Vec<String> {
             hours[hour].hour.load
         ));
     }
-    let (hour, half_width) = worst(|found| found.server_half_width);
+    let (hour, half_width) = worst(|result| result.server_half_width);
     if half_width > HALF_WIDTH_MAX {
         reasons.push(imprecise("server", "samples", hour, half_width));
     }
-    let (hour, half_width) = worst(|found| found.root_half_width);
+    let (hour, half_width) = worst(|result| result.root_half_width);
     if half_width > HALF_WIDTH_MAX {
         reasons.push(imprecise("root", "roots", hour, half_width));
     }
     reasons
 }
 
-fn imprecise(whose: &str, knob: &str, hour: usize, half_width: f64) -> String {
+fn imprecise(owner: &str, knob: &str, hour: usize, half_width: f64) -> String {
     let (got, most) = (half_width * 100.0, HALF_WIDTH_MAX * 100.0);
     let times = (half_width / HALF_WIDTH_MAX).powi(2).ceil();
     let fix = if times.is_finite() {
@@ -83,16 +83,16 @@ fn imprecise(whose: &str, knob: &str, hour: usize, half_width: f64) -> String {
         format!("more {knob}")
     };
     format!(
-        "{whose} times are known to ±{got:.1} % (95 %) in hour {hour}, at most ±{most} % allowed: ask for {fix}"
+        "{owner} times are known to ±{got:.1} % (95 %) in hour {hour}, at most ±{most} % allowed: ask for {fix}"
     )
 }
 
-fn platform(fleet: &Fleet, index: usize, hours: &[HourFound]) -> PlatformResult {
+fn platform(fleet: &Fleet, index: usize, hours: &[HourResult]) -> PlatformResult {
     let platform = &fleet.job.platforms[index];
     let servers = fleet.servers.iter().filter(|facts| facts.platform == index).count();
     let by = (servers.max(1) * hours.len()) as f64;
     let mean = |of: fn(&Sums) -> f64| {
-        hours.iter().map(|found| of(&found.by_platform[index])).sum::<f64>() / by
+        hours.iter().map(|result| of(&result.by_platform[index])).sum::<f64>() / by
     };
     PlatformResult {
         name: platform.name.clone(),

@@ -27,13 +27,13 @@ pub(super) struct Server<'a> {
 impl Server<'_> {
     /// `kept` sojourn times, ns, of its steady state; from a load of 1 on there is none, its queue
     /// grows for the whole hour, and these are lower bounds: callers count such server-hours.
-    pub(super) fn sojourns(&self, kept: usize, plan: &Plan, rng: &mut Rng) -> Vec<f32> {
+    pub(super) fn sojourns(&self, retained: usize, plan: &Plan, rng: &mut Rng) -> Vec<f32> {
         match self.markov() {
             Some(queue) if self.service.is_exponential() => {
                 let one = |_| queue.wait_of(open_unit(rng)) + self.service_ns(rng);
-                (0..kept).map(one).map(|ns| ns as f32).collect()
+                (0..retained).map(one).map(|ns| ns as f32).collect()
             }
-            queue => self.simulate(queue, kept, plan, rng),
+            queue => self.simulate(queue, retained, plan, rng),
         }
     }
 
@@ -44,23 +44,23 @@ impl Server<'_> {
     }
 
     /// Every `plan.stride`-th request after `plan.warmup` others.
-    fn simulate(&self, near: Option<MmN>, kept: usize, plan: &Plan, rng: &mut Rng) -> Vec<f32> {
+    fn simulate(&self, near: Option<MmN>, retained: usize, plan: &Plan, rng: &mut Rng) -> Vec<f32> {
         let gap_ns = self.gap_ns();
         let mut free = vec![0.0_f64; self.cores as usize];
         if let Some(queue) = near {
             self.begin_near(&queue, &mut free, rng);
         }
-        let mut times = Vec::with_capacity(kept);
+        let mut times = Vec::with_capacity(retained);
         let mut now = 0.0;
-        let mut until_kept = plan.warmup + plan.stride;
-        while times.len() < kept {
+        let mut until_stored = plan.warmup + plan.stride;
+        while times.len() < retained {
             now -= open_unit(rng).ln() * gap_ns;
             let done = free[0].max(now) + self.service_ns(rng);
             replace_first(&mut free, done);
-            until_kept -= 1;
-            if until_kept == 0 {
+            until_stored -= 1;
+            if until_stored == 0 {
                 times.push((done - now) as f32);
-                until_kept = plan.stride;
+                until_stored = plan.stride;
             }
         }
         times

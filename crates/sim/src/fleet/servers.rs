@@ -14,7 +14,7 @@ pub(super) struct Fleet<'a> {
     pub(super) service: Service,
     pub(super) placement: Placement,
     pub(super) servers: Vec<Facts>,
-    /// Times kept of each server in an hour.
+    /// Times retained of each server in an hour.
     pub(super) kept: usize,
     /// Running sums of the servers' shares of requests, for picking one.
     pub(super) picks: Vec<f64>,
@@ -36,14 +36,14 @@ impl<'a> Fleet<'a> {
         let service = Service::parse(&job.service, &job.unit)?;
         let placement = placement::parse(&job.placement)?;
         let servers: Vec<Facts> = (0..job.servers).map(|index| facts(job, index)).collect();
-        let kept = steady::kept(job.samples, servers.len());
+        let retained = steady::kept(job.samples, servers.len());
         let mut sum = 0.0;
         let picks = servers.iter().map(|facts| {
             sum += capacity(&job.platforms[facts.platform]) * facts.factor;
             sum
         });
         let picks = picks.collect();
-        Ok(Self { job, service, placement, servers, kept, picks })
+        Ok(Self { job, service, placement, servers, kept: retained, picks })
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
         let of = |name: &str, share| Platform { name: name.into(), share, ..Platform::default() };
         let platforms = vec![of("old", 0.25), of("new", 0.75)];
         let job = Job { servers: 8, platforms, ..Job::default() };
-        let found: Vec<usize> =
+        let result: Vec<usize> =
             Fleet::new(&job).unwrap().servers.iter().map(|f| f.platform).collect();
-        assert_eq!(found, [0, 0, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(result, [0, 0, 1, 1, 1, 1, 1, 1]);
     }
 
     /// 100,000 draws: the mean's sigma is cv/316, the cv's about 1 %; five sigma each. Cut at 3 sigma.

@@ -14,7 +14,7 @@ const WARMUP_MIN: u64 = 200;
 /// state; with so many the p99 of an exponential tail is known to ±2 % (95 %).
 const WATCHED_TIMES: f64 = 40_000.0;
 /// Times kept per hour by all servers together, at least.
-const KEPT_MIN: usize = 200_000;
+const STORED_MIN: usize = 200_000;
 /// Requests simulated per hour, at most: half a minute of one CPU.
 const REQUESTS_MAX: f64 = 1e9;
 
@@ -37,9 +37,9 @@ pub(super) fn relaxation(load: f64, scv: f64) -> f64 {
 /// Groups of times that depend on each other, at least, from which an hour's spread is taken.
 const GROUPS_MIN: usize = 64;
 
-/// Times kept of each server in an hour, of `servers`; `asked` at least, in even groups.
+/// Times retained of each server in an hour, of `servers`; `asked` at least, in even groups.
 pub(super) fn kept(asked: u32, servers: usize) -> usize {
-    (asked as usize).max(KEPT_MIN.div_ceil(servers)).next_multiple_of(groups(servers))
+    (asked as usize).max(STORED_MIN.div_ceil(servers)).next_multiple_of(groups(servers))
 }
 
 /// Groups that the times of one of `servers` make: one, or parts of it where servers are few.
@@ -50,7 +50,7 @@ pub(super) fn groups(servers: usize) -> usize {
 impl Plan {
     /// For one of `servers` at `load`, of which `kept` times are kept; `asked`: requests of warm-up
     /// that the job insists on, 0 for as many as it takes.
-    pub(super) fn new(load: f64, scv: f64, servers: usize, kept: usize, asked: u32) -> Self {
+    pub(super) fn new(load: f64, scv: f64, servers: usize, retained: usize, asked: u32) -> Self {
         let cold = Self { warmup: WARMUP_MIN.max(u64::from(asked)), stride: 1, is_warm: false };
         let relaxation = relaxation(load, scv);
         if load >= 1.0 || !relaxation.is_finite() {
@@ -60,7 +60,7 @@ impl Plan {
         let most = REQUESTS_MAX / servers as f64;
         let warmup = if asked > 0 { f64::from(asked) } else { needed.min(most) };
         let watched = (WATCHED_TIMES / servers as f64 * relaxation).min((most - warmup).max(0.0));
-        let stride = (watched / kept as f64).ceil().max(1.0) as u64;
+        let stride = (watched / retained as f64).ceil().max(1.0) as u64;
         Self { warmup: warmup as u64, stride, is_warm: warmup >= needed.floor() }
     }
 }
@@ -89,9 +89,9 @@ mod tests {
     /// Few servers are watched for longer: the sum counts.
     #[test]
     fn all_servers_together_are_watched_for_40_000_relaxation_times() {
-        for (servers, kept) in [(1, 200_000), (100, 2000), (12_000, 64)] {
-            let plan = Plan::new(0.98, 1.0, servers, kept, 0);
-            let watched = (servers * kept) as f64 * plan.stride as f64 / relaxation(0.98, 1.0);
+        for (servers, retained) in [(1, 200_000), (100, 2000), (12_000, 64)] {
+            let plan = Plan::new(0.98, 1.0, servers, retained, 0);
+            let watched = (servers * retained) as f64 * plan.stride as f64 / relaxation(0.98, 1.0);
             assert!((40_000.0..46_000.0).contains(&watched), "{servers}: {watched}");
         }
     }

@@ -76,8 +76,8 @@ pub fn parse(text: &str, servers: u32) -> Result<Built, Fault> {
     }
     let parts: Vec<&str> = rest.split(',').map(str::trim).filter(|p| !p.is_empty()).collect();
     if parts.len() != entry.kind.params.len() {
-        let (wanted, given) = (entry.kind.params.len(), parts.len());
-        let what = format!("{name} takes {wanted} parameter(s), {given} given");
+        let (wanted, input) = (entry.kind.params.len(), parts.len());
+        let what = format!("{name} takes {wanted} parameter(s), {input} given");
         return Err(Fault::usage(what, "discipline", format!("write {}", entry.kind.usage)));
     }
     let read = |(param, text): (&sojourn_base::kind::Param, &str)| match param.unit {

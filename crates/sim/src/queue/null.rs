@@ -1,4 +1,4 @@
-//! A server for everyone: nobody waits. What remains is the service time itself.
+//! A server for everyone: no one waits. What remains is the service time itself.
 
 use sojourn_base::kind::Kind;
 use sojourn_base::rng::Rng;

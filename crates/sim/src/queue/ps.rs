@@ -105,7 +105,7 @@ pub(super) const KIND: QueueKind = QueueKind {
 mod tests {
     use super::*;
 
-    /// Quantiles of the sojourn times of (gap, service) in turn, and how many found nobody there.
+    /// Quantiles of the sojourn times of (gap, service) in turn, and how many found no one there.
     fn shared(servers: u32, requests: &[(f64, f64)], qs: &[f64]) -> (Vec<Option<u64>>, u64) {
         let (mut queue, form) = (KIND.build)(servers, &[]).unwrap();
         assert_eq!(form, Form::Sharing);

@@ -26,7 +26,7 @@ impl Tally {
         }
     }
 
-    /// A request arrives; `found_empty` if nobody was in the system. Returns its index.
+    /// A request arrives; `found_empty` if no one was in the system. Returns its index.
     #[inline]
     pub fn arrive(&mut self, found_empty: bool) -> u64 {
         let index = self.arrived;
@@ -37,7 +37,7 @@ impl Tally {
         index
     }
 
-    /// The request that just arrived found a server of `queue` idle: nobody waited there.
+    /// The request that just arrived found a server of `queue` idle: no one waited there.
     #[inline]
     pub fn idle(&mut self, queue: usize) {
         self.sections.begin_cycle(queue);

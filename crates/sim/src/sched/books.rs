@@ -163,12 +163,16 @@ mod tests {
             books.done(0, &request(arrived, is_measured), done);
             assert!(!books.is_waiting() && books.services[0].in_flight == [0, 0]);
         }
-        let (found, reasons) = result(books);
+        let (outcome, reasons) = result(books);
         assert!(!reasons.iter().any(|why| why.contains("infinite")), "{reasons:?}");
-        assert_eq!((found.offered_rps, found.achieved_rps), (1.5, 1.5), "4,200 is beyond the end");
-        assert_eq!((found.softirq_ns_mean, found.epoll_ns_mean), (2.0, 5.0));
-        assert!((found.after_ns_mean - (13.0 + 92.0 + 3.0) / 3.0).abs() < 1e-12);
-        assert_eq!((found.sojourn_ns.count, found.sojourn_ns.max), (3, Some(99)));
+        assert_eq!(
+            (outcome.offered_rps, outcome.achieved_rps),
+            (1.5, 1.5),
+            "4,200 is beyond the end"
+        );
+        assert_eq!((outcome.softirq_ns_mean, outcome.epoll_ns_mean), (2.0, 5.0));
+        assert!((outcome.after_ns_mean - (13.0 + 92.0 + 3.0) / 3.0).abs() < 1e-12);
+        assert_eq!((outcome.sojourn_ns.count, outcome.sojourn_ns.max), (3, Some(99)));
     }
 
     #[test]
@@ -183,8 +187,8 @@ mod tests {
             books.lost(0, &request(1000, true));
         }
         assert!(books.is_waiting());
-        let (found, reasons) = result(books);
-        assert_eq!((found.sojourn_ns.count, found.sojourn_ns.lost), (5, 4));
+        let (outcome, reasons) = result(books);
+        assert_eq!((outcome.sojourn_ns.count, outcome.sojourn_ns.lost), (5, 4));
         assert!(reasons[0].starts_with("s: 4 of 5 requests were not finished"), "{reasons:?}");
         let none = result(self::books()).0;
         assert_eq!((none.softirq_ns_mean, none.offered_rps, none.sojourn_ns.count), (0.0, 0.0, 0));

@@ -1,6 +1,6 @@
 //! CPUs, run queues and tasks: what a scheduler does to a service's tail.
 //!
-//! One file per scheduling policy; [`KINDS`] is the table. `plan` understands a job, `build` makes the
+//! One file per scheduling policy; [`KINDS`] is the table. `plan` underis a job, `build` makes the
 //! machine of it; `machine` moves time forward, and `machine/cpus` does what one CPU does then; [`run`] turns what
 //! `books` were kept into a result.
 

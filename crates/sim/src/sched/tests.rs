@@ -28,24 +28,28 @@ fn spin(name: &str, weight: u64) -> NeighbourJob {
 }
 
 /// The mean is that of the closed form, within twice the run's own interval.
-fn agrees(found: &ServiceResult, known_ns: f64) {
-    let mean = found.intervals.mean.unwrap();
+fn agrees(service_result: &ServiceResult, known_ns: f64) {
+    let mean = service_result.intervals.mean.unwrap();
     let half = mean.hi - mean.mid;
-    assert!((mean.mid - known_ns).abs() < 2.0 * half, "{}: {mean:?}, known {known_ns}", found.name);
+    assert!(
+        (mean.mid - known_ns).abs() < 2.0 * half,
+        "{}: {mean:?}, known {known_ns}",
+        service_result.name
+    );
 }
 
 #[test]
 fn one_service_alone_is_an_m_m_1_under_every_policy() {
     for entry in KINDS {
-        let found =
+        let result =
             run(&job(entry.kind.name, vec![service("70k", "exponential:10")], vec![])).unwrap();
-        assert_eq!(found.verdict, Verdict::Holds, "{:?}", found.reasons);
+        assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
         let known = MmN::new(70e3 / 1e9, 10.0 * US, 1).unwrap();
-        agrees(&found.services[0], known.mean_sojourn());
-        let p99 = found.services[0].intervals.p99.unwrap();
+        agrees(&result.services[0], known.mean_sojourn());
+        let p99 = result.services[0].intervals.p99.unwrap();
         let known_p99 = known.sojourn_quantile(0.99);
         assert!((p99.mid - known_p99).abs() < 2.0 * (p99.hi - p99.mid), "{p99:?} {known_p99}");
-        assert!((found.busy_ratio[0] - 0.7).abs() < 0.01);
+        assert!((result.busy_ratio[0] - 0.7).abs() < 0.01);
     }
 }
 
@@ -58,12 +62,12 @@ fn two_priorities_have_the_known_means() {
         ..service("3k", "exponential:100")
     };
     let second = ServiceJob { name: "second".into(), ..service("400", "exponential:1000") };
-    let found =
+    let result =
         run(&Job { duration: "60s".into(), ..job("rt", vec![first, second], vec![]) }).unwrap();
     let (s1, s2, r1, r2) = (100.0 * US, 1000.0 * US, 0.3, 0.4);
-    agrees(&found.services[0], s1 / (1.0 - r1));
+    agrees(&result.services[0], s1 / (1.0 - r1));
     let left = r1 * s1 + r2 * s2; // Σ λE[S²]/2 for exponential service
-    agrees(&found.services[1], (s2 * (1.0 - r1 - r2) + left) / ((1.0 - r1) * (1.0 - r1 - r2)));
+    agrees(&result.services[1], (s2 * (1.0 - r1 - r2) + left) / ((1.0 - r1) * (1.0 - r1 - r2)));
 }
 
 #[test]
@@ -72,8 +76,8 @@ fn spinners_share_by_weight_with_and_without_warp() {
         let mut heavy = spin("heavy", 2048);
         heavy.grant.warp = warp.into();
         let neighbours = vec![heavy, spin("a", 1024), spin("b", 1024)];
-        let found = run(&job(policy, vec![service("1", "fixed:1")], neighbours)).unwrap();
-        let shares: Vec<f64> = found.neighbours.iter().map(|n| n.cpu_share).collect();
+        let result = run(&job(policy, vec![service("1", "fixed:1")], neighbours)).unwrap();
+        let shares: Vec<f64> = result.neighbours.iter().map(|n| n.cpu_share).collect();
         for (share, want) in shares.iter().zip([0.5, 0.25, 0.25]) {
             assert!((share - want).abs() < 0.01, "{policy} warp {warp}: {shares:?}");
         }
@@ -103,8 +107,8 @@ fn square_wave_breaks_cfs_and_not_bvt() {
 #[test]
 fn square_wave_gets_its_share_under_every_fair_policy() {
     for policy in ["cfs", "bvt", "eevdf"] {
-        let found = beside_square_wave(policy, "30k", "0");
-        let share = found.neighbours[0].cpu_share;
+        let result = beside_square_wave(policy, "30k", "0");
+        let share = result.neighbours[0].cpu_share;
         assert!((share - 0.125).abs() < 0.01, "{policy}: {share}");
     }
 }
@@ -142,8 +146,8 @@ fn siblings_that_are_both_busy_slow_each_other_down() {
     job.cpus = 2;
     job.smt_slowdown = 1.5;
     job.services[0] = ServiceJob { cpus: vec![1], ..service("10k", "fixed:30") };
-    let found = run(&job).unwrap();
-    assert!((found.busy_ratio[1] - 0.45).abs() < 0.01, "30 % of work takes 45 % of time");
+    let result = run(&job).unwrap();
+    assert!((result.busy_ratio[1] - 0.45).abs() < 0.01, "30 % of work takes 45 % of time");
 }
 
 #[test]
@@ -168,9 +172,9 @@ fn overload_is_refused_unless_allowed_and_then_unknown() {
     let fault = run(&job).unwrap_err();
     assert!(fault.what.contains("unstable") && fault.fix.contains("allow_overload"));
     job.allow_overload = true;
-    let found = run(&job).unwrap();
-    assert_eq!(found.verdict, Verdict::Unknown);
-    assert!((found.services[0].achieved_rps / 87_500.0 - 1.0).abs() < 0.01, "all that is left");
+    let result = run(&job).unwrap();
+    assert_eq!(result.verdict, Verdict::Unknown);
+    assert!((result.services[0].achieved_rps / 87_500.0 - 1.0).abs() < 0.01, "all that is left");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is kept of millions of requests, in memory that does not grow with them.
+//! What is retained of millions of requests, in memory that does not grow with them.
 
 mod bins;
 mod carriers;

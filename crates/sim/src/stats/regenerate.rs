@@ -81,18 +81,18 @@ mod tests {
             cycles.begin();
             (0..=(i % 3)).for_each(|_| cycles.add(f64::from(1 + i % 3)));
         }
-        let found = cycles.finish();
-        assert_eq!(found.cycles, 1000);
+        let result = cycles.finish();
+        assert_eq!(result.cycles, 1000);
         // 334 cycles of one request of 1 ns, 333 of two of 2 ns, 333 of three of 3 ns
         let want = (334.0 + 333.0 * 4.0 + 333.0 * 9.0) / (334.0 + 333.0 * 2.0 + 333.0 * 3.0);
-        assert!((found.mean.unwrap().mid - want).abs() < 1e-12);
+        assert!((result.mean.unwrap().mid - want).abs() < 1e-12);
         // Around the ratio r a cycle of time Y and N requests errs by Y − r·N.
         let errs = [(334.0, 1.0, 1.0), (333.0, 4.0, 2.0), (333.0, 9.0, 3.0)]
             .map(|(cycles, time, n)| cycles * (time - want * n).powi(2));
         let variance = errs.iter().sum::<f64>() / 1000.0;
         let per_cycle = (334.0 + 333.0 * 2.0 + 333.0 * 3.0) / 1000.0;
         let half = 1.959_964 * (variance / 1000.0).sqrt() / per_cycle;
-        let mean = found.mean.unwrap();
+        let mean = result.mean.unwrap();
         assert!((mean.hi - mean.mid - half).abs() < 1e-9, "{half}");
         assert!((mean.mid - mean.lo - half).abs() < 1e-9, "{half}");
     }

@@ -72,9 +72,9 @@ fn hold_back(signal: libc::c_int) -> bool {
 /// The folders of a `PATH` but those by relative names, among them the working folder: what lies there would be
 /// started with the rights of the caller. The system's own if none is left.
 fn absolute(path: &OsStr) -> OsString {
-    let found = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    let found = std::env::join_paths(found).unwrap_or_default();
-    if found.is_empty() { "/usr/local/bin:/usr/bin:/bin".into() } else { found }
+    let result = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    let result = std::env::join_paths(result).unwrap_or_default();
+    if result.is_empty() { "/usr/local/bin:/usr/bin:/bin".into() } else { result }
 }
 
 fn beside(name: &str) -> Option<PathBuf> {

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn two_per_cent_is_what_is_taken_where_nothing_is_said() {
+    fn two_per_cent_is_what_is_taken_where_nothing_is_reported() {
         assert_eq!(read(None, None, false), Ok(How::Windows { cost: COST, seed: 7 }));
         assert_eq!(read(None, None, true), Ok(How::All), "records want all");
         assert_eq!(read(Some("5 %"), None, true), Ok(How::Windows { cost: 0.05, seed: 7 }));

@@ -98,7 +98,7 @@ pub fn cpus() -> usize {
     usize::try_from(n).unwrap_or(1)
 }
 
-/// Makes the kernel measure every BPF program's run time as long as the answer is kept.
+/// Makes the kernel measure every BPF program's run time as long as the answer is stored.
 pub fn enable_bpf_stats() -> io::Result<OwnedFd> {
     // SAFETY: plain system call; the result is checked.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
@@ -184,8 +184,8 @@ pub fn missing_rights() -> Vec<&'static str> {
     const NEEDED: [(u32, &str); 3] = [(39, "CAP_BPF"), (38, "CAP_PERFMON"), (12, "CAP_NET_ADMIN")];
     let held = held_rights();
     let has = |bit: u32| held >> bit & 1 == 1;
-    let stands_in = |bit: u32| bit > 32 && has(SYS_ADMIN);
-    NEEDED.into_iter().filter(|(bit, _)| !has(*bit) && !stands_in(*bit)).map(|(_, n)| n).collect()
+    let is_replaced = |bit: u32| bit > 32 && has(SYS_ADMIN);
+    NEEDED.into_iter().filter(|(bit, _)| !has(*bit) && !is_replaced(*bit)).map(|(_, n)| n).collect()
 }
 
 /// Capabilities of this process, one bit each.
@@ -212,7 +212,7 @@ pub fn listen_to_libbpf() {
 }
 
 /// What libbpf has logged since.
-pub fn libbpf_said() -> String {
+pub fn libbpf_messages() -> String {
     LIBBPF_LOG.lock().map(|log| log.clone()).unwrap_or_default()
 }
 

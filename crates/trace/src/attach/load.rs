@@ -41,7 +41,7 @@ pub fn object(
             _ => {}
         }
     }
-    let object = object.load().map_err(|error| explain(&error, &kernel::libbpf_said()))?;
+    let object = object.load().map_err(|error| explain(&error, &kernel::libbpf_messages()))?;
     Ok((object, is_few))
 }
 
@@ -99,10 +99,10 @@ fn choose_programs(object: &mut OpenObject, options: Options) -> Result<bool, Fa
     let has =
         |point: &str| btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_some();
     let needs_fentry = !has("sk_data_ready");
-    let stands_in = TRACEPOINTS.iter().filter(|hook| FEW.contains(&hook.program));
+    let is_replaced = TRACEPOINTS.iter().filter(|hook| FEW.contains(&hook.program));
     let is_few = matches!(options.how, How::Sample { .. })
         && !options.all_stages
-        && stands_in.clone().all(|hook| has(hook.point));
+        && is_replaced.clone().all(|hook| has(hook.point));
     let left_out = if is_few { CALLS } else { FEW };
     for mut program in object.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();

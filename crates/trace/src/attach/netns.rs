@@ -88,16 +88,16 @@ mod tests {
     #[test]
     fn each_is_gone_over_once_and_one_s_own_is_not_moved_to() {
         let root = proc_tree("many", &[("self", "a"), ("10", "a"), ("11", "b"), ("12", "b")]);
-        let found = of(&root, &[10, 11, 12, 99]);
-        let moves: Vec<bool> = found.iter().map(|one| one.file.is_some()).collect();
+        let result = of(&root, &[10, 11, 12, 99]);
+        let moves: Vec<bool> = result.iter().map(|one| one.file.is_some()).collect();
         assert_eq!(moves, [false, true]);
         std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn without_processes_it_is_one_s_own() {
-        let found = of(Path::new("/proc"), &[]);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].inside(|| Ok(7)).unwrap(), 7);
+        let result = of(Path::new("/proc"), &[]);
+        assert_eq!(result.len(), 1);
+        assert_eq!(result[0].inside(|| Ok(7)).unwrap(), 7);
     }
 }

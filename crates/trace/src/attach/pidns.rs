@@ -22,12 +22,12 @@ pub fn of(proc_root: &Path) -> Result<u32, Fault> {
         about.map(|about| about.ino())
     };
     // Process 1 is in the namespace whose numbers /proc shows, wherever this one is.
-    let found = number("1").or_else(|error| {
+    let result = number("1").or_else(|error| {
         let is_own = fs::read_link(proc_root.join("self"))
             .is_ok_and(|link| link.to_str() == Some(&std::process::id().to_string()));
         if is_own { number("self") } else { Err(error) }
     });
-    match found {
+    match result {
         Ok(MACHINES) => Ok(0),
         Ok(inode) => Ok(inode as u32),
         Err(error) => Err(Fault::usage(
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn a_namespace_is_told_by_its_first_process() {
-        let found = of(Path::new("/proc")).unwrap();
+        let result = of(Path::new("/proc")).unwrap();
         let own = fs::metadata("/proc/self/ns/pid").unwrap().ino();
-        assert_eq!(found == 0, own == MACHINES);
+        assert_eq!(result == 0, own == MACHINES);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum Refusal {
     },
     /// The verifier let no program read kernel memory.
     Lockdown,
-    /// Nobody looked at the program: this process may not load any.
+    /// No one looked at the program: this process may not load any.
     Rights,
     /// Something else: a map, a type, memory.
     Other,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verifiers_refusal_names_program_kernel_and_last_lines_and_sends_nobody_to_a_container() {
+    fn a_verifiers_refusal_names_program_kernel_and_last_lines_and_sends_no_one_to_a_container() {
         let long: Vec<String> = (0..100).map(|n| format!("{n}: (b7) r0 = 0\n")).collect();
         let long = long.concat();
         let fault =

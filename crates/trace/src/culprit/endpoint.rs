@@ -64,14 +64,14 @@ pub fn list(tail: &[Record], body: &[Record]) -> Vec<Endpoint> {
 
 /// What a request that begins like this asks for.
 pub fn name(text: &[u8]) -> String {
-    let found = match text.first() {
+    let result = match text.first() {
         Some(b'*') => resp(text),
         Some(0x80) => {
             text.get(1).and_then(|code| BINARY.get(usize::from(*code))).map(|n| (*n).into())
         }
         _ => line(text),
     };
-    found.unwrap_or_else(|| "?".into())
+    result.unwrap_or_else(|| "?".into())
 }
 
 /// `*2\r\n$3\r\nGET\r\n…`: the third line, in capitals, as Redis does not care.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_every_protocol_are_told_apart() {
+    fn requests_of_every_protocol_are_distinguished() {
         for (text, name) in [
             (&b"get key\r\n"[..], "get"),
             (b"set key 0 0 100\r\nxxx", "set"),

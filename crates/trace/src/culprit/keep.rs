@@ -10,7 +10,7 @@ use crate::reconstruct::record::{Record, Worst};
 
 /// Slowest requests kept: p99 of five million.
 const SLOWEST: usize = 50_000;
-/// Requests kept of the sample; more replace earlier ones, so that each has the same chance.
+/// Requests retained of the sample; more replace earlier ones, so that each has the same chance.
 const SAMPLE: usize = 20_000;
 /// Requests of the sample before the floor rises, and how far it then lies below the quantile.
 const ENOUGH: u64 = 2_000;
@@ -31,9 +31,9 @@ pub struct Keep {
     rng: Rng,
 }
 
-/// What was kept, when the quantile is known.
+/// What was stored, when the quantile is known.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct Selection {
     /// Requests at or above the quantile.
     pub tail: Vec<Record>,
     /// A sample of the others.
@@ -92,7 +92,7 @@ impl Keep {
     }
 
     /// The requests at or above `from_ns`, and a sample of those below.
-    pub fn split(self, from_ns: u64) -> Kept {
+    pub fn split(self, from_ns: u64) -> Selection {
         let below = |record: &Record| record.total_ns < from_ns;
         let mut tail = self.slowest.into_sorted();
         tail.retain(|record| !below(record));
@@ -100,7 +100,7 @@ impl Keep {
         let mut body = if all_came { self.first } else { self.sample };
         body.retain(below);
         body.truncate(SAMPLE);
-        Kept { tail, body }
+        Selection { tail, body }
     }
 }
 
@@ -120,8 +120,8 @@ mod tests {
         let mut keep = Keep::new(0.99);
         offer(&mut keep, 1_000);
         assert_eq!(keep.floor_ns(), 1);
-        let kept = keep.split(991_000);
-        assert_eq!((kept.tail.len(), kept.body.len()), (10, 990));
+        let retained = keep.split(991_000);
+        assert_eq!((retained.tail.len(), retained.body.len()), (10, 990));
     }
 
     #[test]
@@ -130,9 +130,10 @@ mod tests {
         offer(&mut keep, 100_000);
         let floor_ns = keep.floor_ns();
         assert!((700_000..900_000).contains(&floor_ns), "{floor_ns}: 0.8 of 990 µs");
-        let kept = keep.split(991_000);
-        assert_eq!(kept.tail.len(), 1_000);
-        let mean = kept.body.iter().map(|r| r.total_ns).sum::<u64>() / kept.body.len() as u64;
+        let retained = keep.split(991_000);
+        assert_eq!(retained.tail.len(), 1_000);
+        let mean =
+            retained.body.iter().map(|r| r.total_ns).sum::<u64>() / retained.body.len() as u64;
         assert!((450_000..550_000).contains(&mean), "{mean} of a sample of all");
     }
 }

@@ -1,4 +1,4 @@
-//! Who is to blame, as it is written, and how it is made from what was kept and seen.
+//! Who is to blame, as it is written, and how it is made from what was stored and seen.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::endpoint::{self, Endpoint};
 use super::flame::Folded;
 use super::join::{Detail, Group, group};
-use super::keep::Kept;
+use super::keep::Selection;
 use super::pieces::Index;
 use super::rule::{self, Weighed, Weights};
 use super::seen::{Losses, Seen};
@@ -26,7 +26,7 @@ const SHARE_LISTED: f64 = 0.005;
 /// Largest share of the hooks' events that may be lost.
 pub const LOST_MAX: f64 = 0.01;
 /// Least share of the tail's requests that must have been kept.
-const KEPT_MIN: f64 = 0.9;
+const STORED_MIN: f64 = 0.9;
 
 /// Who or what made the slowest requests slow. Times are means per request, ns; shares are of the
 /// excess of the tail's mean over the body's, and add to 1 over all suspects.
@@ -132,19 +132,19 @@ pub struct Asked<'a> {
 }
 
 /// Joins what was kept with what was seen; the records' threads are thread ids.
-pub fn blame(asked: Asked<'_>, kept: &Kept, seen: &Seen) -> Blamed {
+pub fn blame(asked: Asked<'_>, retained: &Selection, seen: &Seen) -> Blamed {
     let index = Index::new(seen, asked.threads.iter().map(|thread| thread.tgid));
     let names: HashMap<u32, String> =
         asked.threads.iter().map(|thread| (thread.tid, thread.comm.clone())).collect();
-    let tail = group(&kept.tail, &index, asked.span, &names, true);
-    let body = group(&kept.body, &index, asked.span, &names, false);
+    let tail = group(&retained.tail, &index, asked.span, &names, true);
+    let body = group(&retained.body, &index, asked.span, &names, false);
     let mut weights = rule::weigh(&tail, &body);
     let reasons = doubts(asked, &tail, &body, &seen.losses);
     if !reasons.is_empty() {
         weights.suspects.iter_mut().for_each(|suspect| suspect.is_named = false);
     }
     let mut blame = written(asked, (&tail, &body), &weights, reasons, seen.losses);
-    blame.endpoints = endpoint::list(&kept.tail, &kept.body);
+    blame.endpoints = endpoint::list(&retained.tail, &retained.body);
     Blamed { blame, tail: tail.folded, body: body.folded }
 }
 
@@ -165,7 +165,7 @@ fn doubts(asked: Asked<'_>, tail: &Group, body: &Group, losses: &Losses) -> Vec<
             losses.share() * 100.0
         ));
     }
-    if (slow as f64) < KEPT_MIN * asked.requests as f64 {
+    if (slow as f64) < STORED_MIN * asked.requests as f64 {
         reasons.push(format!(
             "{slow} of the {} requests of the tail have details: the load changed, or the ring was full",
             asked.requests

@@ -189,11 +189,11 @@ pub struct Names(HashSet<Arc<str>>);
 impl Names {
     /// The one kept copy of `text`.
     pub fn keep(&mut self, text: &str) -> Arc<str> {
-        if let Some(kept) = self.0.get(text) {
-            return kept.clone();
+        if let Some(retained) = self.0.get(text) {
+            return retained.clone();
         }
-        let kept: Arc<str> = text.into();
-        self.0.insert(kept.clone());
-        kept
+        let retained: Arc<str> = text.into();
+        self.0.insert(retained.clone());
+        retained
     }
 }

@@ -73,23 +73,23 @@ struct Namer {
 impl Namer {
     fn new() -> Self {
         let (ask, asked) = channel::<(Option<u32>, Vec<u64>)>();
-        let (tell, told) = channel();
+        let (tell, reported) = channel();
         thread::spawn(move || {
             let symbolizer = Symbolizer::new();
             for (process, addresses) in asked {
                 let _ = tell.send(symbols(&symbolizer, process, &addresses));
             }
         });
-        Self { ask: Some(ask), told }
+        Self { ask: Some(ask), told: reported }
     }
 
     fn names(&mut self, process: Option<u32>, addresses: &[u64], within: Duration) -> Vec<String> {
         let asked = self.ask.as_ref().map(|ask| ask.send((process, addresses.to_vec())));
-        let told = asked.and_then(|_| self.told.recv_timeout(within).ok());
-        if told.is_none() {
+        let reported = asked.and_then(|_| self.told.recv_timeout(within).ok());
+        if reported.is_none() {
             self.ask = None;
         }
-        told.unwrap_or_else(|| vec![UNKNOWN.into(); addresses.len()])
+        reported.unwrap_or_else(|| vec![UNKNOWN.into(); addresses.len()])
     }
 }
 
@@ -101,9 +101,9 @@ fn symbols(symbolizer: &Symbolizer, process: Option<u32>, addresses: &[u64]) -> 
             Source::Process(Process { perf_map: has_own_map(pid), ..Process::new(Pid::from(pid)) })
         }
     };
-    let found = symbolizer.symbolize(&source, Input::AbsAddr(addresses));
-    match found {
-        Ok(found) => found
+    let result = symbolizer.symbolize(&source, Input::AbsAddr(addresses));
+    match result {
+        Ok(result) => result
             .iter()
             .map(|symbol| symbol.as_sym().map_or(UNKNOWN.into(), |sym| short(&sym.name)))
             .collect(),
@@ -156,7 +156,7 @@ mod tests {
         assert!(!has_own_map(id()), "there is none");
         assert!(Command::new("mkfifo").arg(&map).status().unwrap().success());
         let mut namer = Namer::new();
-        let found = namer.names(Some(id()), &[address], within);
+        let result = namer.names(Some(id()), &[address], within);
         let is_pipe_left_alone = !has_own_map(id()) && namer.ask.is_some();
         remove_file(&map).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", &map).unwrap();
@@ -167,7 +167,7 @@ mod tests {
         fs::write(&map, format!("{:x} 1000 of_a_compiler\n", address - 16)).unwrap();
         let own = Namer::new().names(Some(id()), &[address], within);
         remove_file(&map).unwrap();
-        assert_eq!((found, own), (vec![UNKNOWN.to_string()], vec!["of_a_compiler".to_string()]));
+        assert_eq!((result, own), (vec![UNKNOWN.to_string()], vec!["of_a_compiler".to_string()]));
         assert!(is_pipe_left_alone && is_link_left_alone && is_bomb_left_alone);
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::flame::lines;
 use super::join::cut;
-use super::keep::Kept;
+use super::keep::Selection;
 use super::pieces::Index;
 use super::result::{Asked, Blame, Blamed, blame};
 use super::seen::{File, Irq, Off, OffKind, Run, Seen, Waker};
@@ -84,7 +84,7 @@ fn stack(names: &[&str]) -> Vec<Arc<str>> {
 /// 900 requests of 50 µs and `slow` in between, every tenth.
 #[derive(Default)]
 struct Scene {
-    kept: Kept,
+    kept: Selection,
     seen: Seen,
 }
 
@@ -136,7 +136,7 @@ fn nothing(_: u64, _: &mut Seen) {}
 
 /// A proxy: a loop that sleeps sends no event, so the stage itself says what it waits for.
 #[test]
-fn a_tail_that_waits_for_an_upstream_says_so_and_blames_nobody_here() {
+fn a_tail_that_waits_for_an_upstream_says_so_and_blames_no_one_here() {
     let slow = |at_ns, _: &mut Seen| {
         request(at_ns, &[("application", 40 * US), ("wait_upstream", 5 * MS), ("tx", 10 * US)])
     };

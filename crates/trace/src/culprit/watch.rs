@@ -240,7 +240,7 @@ fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
         });
         program.set_autoload(has);
     }
-    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_said()))
+    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_messages()))
 }
 
 /// The kernel's `struct culprit_settings`.

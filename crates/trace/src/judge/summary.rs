@@ -224,13 +224,13 @@ pub fn answer(tail: &Tail) -> String {
     if tail.requests == 0 {
         return "no request was matched".into();
     }
-    let whose = format!("of the time of the requests at and above {}", name_of(tail.q));
+    let owner = format!("of the time of the requests at and above {}", name_of(tail.q));
     if tail.residual.share > stage.times.share {
-        return format!("{:.0} % {whose} is explained by no stage", tail.residual.share * 100.0);
+        return format!("{:.0} % {owner} is explained by no stage", tail.residual.share * 100.0);
     }
     let cause = tail.causes.iter().max_by(|a, b| a.share.total_cmp(&b.share));
     format!(
-        "{:.0} % {whose} is {} ({}): {}",
+        "{:.0} % {owner} is {} ({}): {}",
         stage.times.share * 100.0,
         stage.name,
         stage.alias,

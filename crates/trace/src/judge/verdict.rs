@@ -57,12 +57,12 @@ pub fn judge(
     if dropped > 0 {
         reasons.push(format!("{dropped} records found the ring full: give a larger --ring"));
     }
-    for (share, whose) in
+    for (share, owner) in
         [(residual.0, "time"), (residual.1, "time of the requests at and above p99")]
     {
         if share > bounds.residual_max {
             reasons.push(format!(
-                "{:.1} % of the {whose} is explained by no stage, more than {:.1} %",
+                "{:.1} % of the {owner} is explained by no stage, more than {:.1} %",
                 share * 100.0,
                 bounds.residual_max * 100.0
             ));

@@ -63,8 +63,8 @@ impl Row {
         self.bytes_out += other.bytes_out;
         for stage in 0..COUNT {
             self.stage_ns[stage] += other.stage_ns[stage];
-            for (mine, theirs) in self.hist[stage].iter_mut().zip(&other.hist[stage]) {
-                *mine += theirs;
+            for (own, others) in self.hist[stage].iter_mut().zip(&other.hist[stage]) {
+                *own += others;
             }
         }
     }

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stack_through_the_softirq_handler_is_told_from_another() {
+    fn a_stack_through_the_softirq_handler_is_distinguished_from_another() {
         let code = SoftirqCode::from_symbols(
             "ffff0100 T sys_write\nffff0200 t handle_softirqs\nffff0300 T net_rx_action\n",
         );

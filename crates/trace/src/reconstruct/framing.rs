@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_said() {
+    fn what_cannot_be_told_is_not_reported() {
         for text in [
             &b""[..],
             b"get a very long ke",

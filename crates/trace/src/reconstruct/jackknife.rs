@@ -49,8 +49,8 @@ mod tests {
             (10_000, 1.960, 2.576),
         ] {
             for (p, expected) in [(0.975, t_975), (0.995, t_995)] {
-                let found = student(p, freedom);
-                assert!((found - expected).abs() < 6e-4, "{freedom}, {p}: {found}");
+                let result = student(p, freedom);
+                assert!((result - expected).abs() < 6e-4, "{freedom}, {p}: {result}");
             }
         }
         assert!(student(0.975, 0).is_infinite());

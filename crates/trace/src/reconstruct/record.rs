@@ -123,7 +123,7 @@ impl Worst {
         }
     }
 
-    /// The requests that were kept, slowest first.
+    /// The requests that were stored, slowest first.
     pub fn into_sorted(self) -> Vec<Record> {
         self.heap.into_sorted_vec().into_iter().map(|Reverse(ByTotal(record))| record).collect()
     }

@@ -78,8 +78,8 @@ pub fn counts(object: &Object, counts: &mut Counts) -> Result<(), Fault> {
 }
 
 fn value(object: &Object, name: &str, key: &[u8]) -> Result<Vec<u8>, Fault> {
-    let found = load::map(object, name)?.lookup(key, MapFlags::ANY).map_err(refused)?;
-    Ok(found.unwrap_or_default())
+    let result = load::map(object, name)?.lookup(key, MapFlags::ANY).map_err(refused)?;
+    Ok(result.unwrap_or_default())
 }
 
 fn rows(object: &Object) -> Result<Vec<(usize, Row)>, Fault> {
@@ -146,8 +146,8 @@ fn stacks(object: &Object) -> Result<CpuSamples, Fault> {
     }
     let code = SoftirqCode::read();
     for key in keys {
-        let found = samples.lookup(&key, MapFlags::ANY).map_err(refused)?;
-        let n = u64_at(&found.unwrap_or_default(), 0);
+        let result = samples.lookup(&key, MapFlags::ANY).map_err(refused)?;
+        let n = u64_at(&result.unwrap_or_default(), 0);
         let stack = stacks.lookup(&key, MapFlags::ANY).ok().flatten().unwrap_or_default();
         let stack: Vec<u64> = (0..stack.len() / 8).map(|i| u64_at(&stack, 8 * i)).collect();
         if !code.is_known() || stack.is_empty() {

@@ -58,7 +58,7 @@ fn the_name_of_a_task_is_letters_in_one_line() {
 }
 
 #[test]
-fn nobody_is_a_sentence_too() {
+fn no_one_is_a_sentence_too() {
     let result = result("6.18".into(), Seen { tasks: vec![], ..seen() });
     assert!(
         result.answer.contains("no task ran longer than 0.3 ms at a time"),

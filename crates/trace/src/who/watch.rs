@@ -94,7 +94,7 @@ fn object(bytes: &[u8], cpus: &[u32]) -> Result<Object, Fault> {
             map.set_initial_value(&settings).map_err(refused)?;
         }
     }
-    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_said()))
+    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_messages()))
 }
 
 /// Dropping it detaches everything.

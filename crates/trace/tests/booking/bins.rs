@@ -14,9 +14,9 @@ fn times_ns() -> Vec<u64> {
 #[test]
 fn both_sides_have_the_same_bins() {
     let times_ns = times_ns();
-    let found = crate::world::binned(&times_ns);
-    assert_eq!(found.len(), times_ns.len());
-    for (ns, found) in times_ns.into_iter().zip(found) {
-        assert_eq!(found, [STAGE.of(ns), TOTAL.of(ns), bins::row_of(ns)], "{ns} ns");
+    let result = crate::world::binned(&times_ns);
+    assert_eq!(result.len(), times_ns.len());
+    for (ns, result) in times_ns.into_iter().zip(result) {
+        assert_eq!(result, [STAGE.of(ns), TOTAL.of(ns), bins::row_of(ns)], "{ns} ns");
     }
 }

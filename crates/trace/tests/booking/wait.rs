@@ -54,7 +54,7 @@ fn a_thread_that_is_woken_twice_waits_for_a_cpu_twice() {
 }
 
 #[test]
-fn several_waits_are_told_apart() {
+fn several_waits_are_distinguished() {
     let world = booked(&format!(
         "{READ} 20 enter 1 futex; 21 asleep 1; 31 waking 1; 31 in 1; 32 exit 1; 40 enter 1 recv; 41 asleep 1; \
          81 waking 1; 81 in 1; 82 exit 1; 83 blocked 1; 90 waking 1; 90 in 1; 95 enter 1 write; 96 send 1 1 100;"

@@ -56,8 +56,8 @@ impl World {
         let sum = |name| stages.iter().filter(|(it, _)| *it == name).map(|(_, us)| us).sum::<u64>();
         assert!(stages.iter().all(|(name, _)| STAGES.iter().any(|stage| stage.name == *name)));
         for stage in &STAGES {
-            let (found, expected) = (self.requests[n].stage(stage.name), sum(stage.name));
-            assert_eq!(found, expected, "{} of request {n}: {:?}", stage.name, self.requests);
+            let (result, expected) = (self.requests[n].stage(stage.name), sum(stage.name));
+            assert_eq!(result, expected, "{} of request {n}: {:?}", stage.name, self.requests);
         }
     }
 }
@@ -77,12 +77,12 @@ pub fn booked_by_few(script: &str) -> World {
 /// In which bins the hooks count each of these times: of stages, of totals, and its row.
 pub fn binned(times_ns: &[u64]) -> Vec<[usize; 3]> {
     let lines: Vec<String> = times_ns.iter().map(u64::to_string).collect();
-    let said = answer(Command::new(compiled("booking-bins", &[])).arg("bins"), &lines.join("\n"));
+    let text = answer(Command::new(compiled("booking-bins", &[])).arg("bins"), &lines.join("\n"));
     let three = |line: &str| {
         let mut words = line.split(' ').map(|word| word.parse().unwrap());
         std::array::from_fn(|_| words.next().unwrap())
     };
-    said.lines().map(three).collect()
+    text.lines().map(three).collect()
 }
 
 /// What a program says to that input.
@@ -98,9 +98,9 @@ fn answer(program: &mut Command, input: &str) -> String {
 }
 
 fn run(program: &Path, script: &str) -> World {
-    let said = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
+    let text = answer(&mut Command::new(program), &(script.replace(';', "\n") + "\n"));
     let mut world = World { requests: Vec::new(), reasons: Vec::new() };
-    for line in said.lines() {
+    for line in text.lines() {
         let mut words = line.split(' ');
         let word = words.next().unwrap();
         let numbers: Vec<u64> = words.map(|word| word.parse().unwrap()).collect();
@@ -128,7 +128,7 @@ fn compiled(name: &str, defines: &[&str]) -> PathBuf {
         .arg(&program)
         .output()
         .expect("a C compiler, cc, is there: see scripts/setup");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{text}");
     program
 }

@@ -40,7 +40,7 @@ fn a_child_ends_with_a_failed_test() {
 }
 
 #[test]
-fn a_child_that_nobody_ends_ends_with_the_thread_that_started_it() {
+fn a_child_that_no_one_ends_ends_with_the_thread_that_started_it() {
     let start = || bound(&mut sleep(), libc::SIGKILL).spawn().unwrap();
     let mut child = thread::spawn(start).join().unwrap();
     assert!(goes(child.id()));

@@ -30,12 +30,12 @@ fn is_inside(name: &str) -> bool {
     command.args(["-pf", "--mount-proc"]).arg(std::env::current_exe().unwrap());
     command.args(["--exact", &format!("containers::{name}"), "--nocapture"]).env(INSIDE, "1");
     let done = bound(&mut command, libc::SIGKILL).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
-    if said.contains("unshare failed") {
+    let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+    if text.contains("unshare failed") {
         say("skipped", "no PID namespace can be had");
         return false;
     }
-    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+    assert!(done.status.success() && text.contains("1 passed"), "{text}");
     false
 }
 

@@ -65,7 +65,7 @@ fn hog(nice: &str) -> Held {
     hog
 }
 
-/// A control group that goes with the test; none where the machine lets nobody make one.
+/// A control group that goes with the test; none where the machine lets no one make one.
 struct Group(PathBuf);
 
 impl Group {
@@ -165,7 +165,7 @@ fn strangers(blame: &Blame) -> Vec<String> {
 /// Tries again where others have taken the CPU; says that nothing is known if they always had.
 ///
 /// # Panics
-/// If it was wrong while nobody else was there.
+/// If it was wrong while no one else was there.
 fn among_ourselves(mut attempt: impl FnMut() -> Result<(), Box<Blame>>) {
     let mut others = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -211,7 +211,7 @@ fn a_hog_of_higher_priority_takes_more() {
         let server = start(&["burn"]);
         let _hog = hog("-5");
         let blame = look(&server, How::All, 0.91, Ask { app_us: 12_000, ..Ask::default() }).blame;
-        // Three times the worker's weight: three quarters, if nobody else runs there.
+        // Three times the worker's weight: three quarters, if no one else runs there.
         let takes_more = named(&blame, "task", "planted-hog").is_some_and(|s| s.share > 0.5);
         if takes_more { Ok(()) } else { Err(Box::new(blame)) }
     });
@@ -255,7 +255,7 @@ fn a_slow_disk_is_named_with_the_file() {
     assert!(folded, "{:#?}", blamed.tail);
 }
 
-/// Packets to a port that nobody listens on, in a network of their own, handed to CPU 0 by RPS.
+/// Packets to a port that nothing listens on, in a network of their own, handed to CPU 0 by RPS.
 #[test]
 fn packets_to_another_port_are_soft_irq_time() {
     let Some(_alone) = alone() else { return };
@@ -274,11 +274,11 @@ fn packets_to_another_port_are_soft_irq_time() {
         let blame = look(&server, How::All, 0.91, Ask { app_us: 3000, ..Ask::default() }).blame;
         // What holds up every request for a third as long as the slowest is everybody's lot, and is not
         // named: how much of CPU 0 the packets take is the machine's to decide.
-        let is_told = |s: &SuspectShare| {
+        let is_reported = |s: &SuspectShare| {
             let is_lot = s.tail_mean_ns < 3.0 * s.body_mean_ns && s.share > 0.1;
             s.kind == "softirq" && s.name == "NET_RX" && (s.is_named || is_lot)
         };
-        if blame.suspects.iter().any(is_told) { Ok(()) } else { Err(Box::new(blame)) }
+        if blame.suspects.iter().any(is_reported) { Ok(()) } else { Err(Box::new(blame)) }
     });
 }
 
@@ -310,7 +310,7 @@ fn slow_requests_are_told_by_what_they_ask_for() {
 }
 
 #[test]
-fn where_nothing_is_planted_nobody_is_named() {
+fn where_nothing_is_planted_no_one_is_named() {
     let Some(_alone) = alone() else { return };
     for how in WAYS {
         nothing(how);

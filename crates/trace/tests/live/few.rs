@@ -30,7 +30,7 @@ const GONE: [&str; 9] = [
     "tx",
 ];
 
-/// All flows; `None`: this kernel needs hooks on system calls, and that has been said.
+/// All flows; `None`: this kernel needs hooks on system calls, and that has been reported.
 fn few(pid: u32, client: impl FnOnce() + Send) -> Option<(Outcome, Vec<Record>)> {
     let (outcome, records) = trace_how(How::Sample { one_in: 1, seed: 5 }, pid, client);
     if !outcome.is_few {
@@ -54,7 +54,7 @@ fn calls(stream: &mut TcpStream, ask: Ask, n: usize) {
 fn every_request_is_matched_with_its_reply_size() {
     let Some(_alone) = alone() else { return };
     let server = echo::start(&["4"]);
-    let found = few(server.pid(), || {
+    let result = few(server.pid(), || {
         let mut streams: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
         for round in 1..=8 {
             let ask = Ask { reply_bytes: 100 * round, ..Ask::default() };
@@ -63,7 +63,7 @@ fn every_request_is_matched_with_its_reply_size() {
             }
         }
     });
-    let Some((outcome, records)) = found else { return };
+    let Some((outcome, records)) = result else { return };
     assert_eq!(records.len(), 8 * 64, "{:?}", outcome.counts.reasons);
     assert!(records.iter().all(|record| record.bytes_in == 32));
     for round in 1..=8 {
@@ -72,7 +72,7 @@ fn every_request_is_matched_with_its_reply_size() {
     assert_eq!(outcome.counts.reason("async_send"), 0);
 }
 
-/// One pause, and the stage it must appear in; `None`: nothing can be said here.
+/// One pause, and the stage it must appear in; `None`: nothing can be reported here.
 fn paused(words: &[&str], stage: &str, mut client: impl FnMut(&Server) + Send) {
     let Some(_alone) = alone() else { return };
     calmly(|| {
@@ -139,7 +139,7 @@ fn a_request_behind_a_slow_one_waits_for_the_thread() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = echo::start(&["1"]);
-        let found = few(server.pid(), || {
+        let result = few(server.pid(), || {
             let (mut slow, mut quick) = (server.connect(), server.connect());
             let ask = Ask { app_us: PAUSE_US, ..Ask::default() };
             for _ in 0..20 {
@@ -150,7 +150,7 @@ fn a_request_behind_a_slow_one_waits_for_the_thread() {
                 Ask::default().receive(&mut quick);
             }
         });
-        let Some((_, records)) = found else { return Ok(()) };
+        let Some((_, records)) = result else { return Ok(()) };
         let waits = |r: &Record| r.stage_ns[index("batch_wait")];
         let behind = records.iter().filter(|r| waits(r) > PAUSE_NS / 2).count();
         judge((18..=22).contains(&behind), || format!("{behind} waited"))

@@ -20,7 +20,7 @@ const REQUESTS: usize = 20;
 /// How such a server ends where the kernel cannot do it.
 const CANNOT: i32 = 77;
 
-/// `tests/servers/NAME.c` as a program; `None`, and it is said, where it cannot run.
+/// `tests/servers/NAME.c` as a program; `None`, and it is reported, where it cannot run.
 fn start(name: &str) -> Option<Server> {
     let program = compiled(name)?;
     let end = Command::new("timeout").args(["0.2"]).arg(&program).output().unwrap().status;
@@ -54,7 +54,7 @@ fn calls(server: &Server, ask: Ask) {
 }
 
 #[test]
-fn calls_of_a_32_bit_process_are_told_apart() {
+fn calls_of_a_32_bit_process_are_distinguished() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let Some(server) = start("ia32") else { return Ok(()) };

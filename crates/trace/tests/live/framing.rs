@@ -19,7 +19,7 @@ use crate::support::echo::{self, Ask};
 use crate::support::{alone, index, median, trace};
 
 #[test]
-fn pipelined_requests_are_told_apart_by_their_bytes() {
+fn pipelined_requests_are_distinguished_by_their_bytes() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = echo::start(&["1"]);
@@ -28,7 +28,7 @@ fn pipelined_requests_are_told_apart_by_their_bytes() {
             (0..20).for_each(|_| burst(&mut stream));
         });
         // A reply may still be in the socket's buffer when the next request is read: then the two
-        // cannot be told apart on the way out, and it is counted.
+        // cannot be distinguished on the way out, and it is counted.
         let unfinished = outcome.counts.reason("reply_unfinished");
         assert_eq!(records.len() as u64 + unfinished, 160, "{:?}", outcome.counts.reasons);
         judge(unfinished <= 8, || format!("{unfinished} unfinished"))?;

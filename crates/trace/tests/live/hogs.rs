@@ -53,10 +53,10 @@ fn a_hog_on_the_cpu_is_run_queue_delay() {
         let others =
             ["thread_busy", "application", "read", "dispatch", "batch_wait", "epoll_return"];
         let own: u64 = others.map(sum).into_iter().sum();
-        let said = || format!("{own} ns elsewhere, runq_delay {runq} ns, {account:?}");
+        let text = || format!("{own} ns elsewhere, runq_delay {runq} ns, {account:?}");
         // Some of its waits touch no request: the client is not there, or the reply leaves meanwhile.
-        judge(runq * 4 > account.waited_ns, said)?;
-        judge(own < account.ran_ns * 5 / 4, said)
+        judge(runq * 4 > account.waited_ns, text)?;
+        judge(own < account.ran_ns * 5 / 4, text)
     });
 }
 
@@ -85,9 +85,9 @@ fn a_thread_that_is_preempted_before_it_waits_again_is_busy_for_its_own_time_onl
             assert_eq!(behind.len(), 15);
             let middle = |name| median(behind.iter().map(|r| r.stage_ns[index(name)]).collect());
             let (busy, runq) = (middle("thread_busy"), middle("runq_delay"));
-            let said = || format!("{words:?}: busy {busy} ns, runq_delay {runq} ns");
-            judge((PAUSE_NS / 2..PAUSE_NS * 3 / 2).contains(&busy), said)?;
-            judge(runq > PAUSE_NS, said)
+            let text = || format!("{words:?}: busy {busy} ns, runq_delay {runq} ns");
+            judge((PAUSE_NS / 2..PAUSE_NS * 3 / 2).contains(&busy), text)?;
+            judge(runq > PAUSE_NS, text)
         });
     }
 }
@@ -115,11 +115,11 @@ fn a_wait_of_many_preemptions_keeps_its_split() {
         let behind =
             records.iter().filter(|r| r.bytes_out == 1).max_by_key(|r| r.total_ns).unwrap();
         let (runq, total) = (behind.stage_ns[index("runq_delay")], behind.total_ns);
-        let said = || format!("runq_delay {runq} of {total} ns, {account:?}");
+        let text = || format!("runq_delay {runq} of {total} ns, {account:?}");
         if account.turns <= 2 * 32 {
-            say("unknown", &format!("too few preemptions: {}", said()));
+            say("unknown", &format!("too few preemptions: {}", text()));
             return Ok(());
         }
-        judge(runq * 10 > account.waited_ns * 8, said)
+        judge(runq * 10 > account.waited_ns * 8, text)
     });
 }

@@ -28,7 +28,7 @@ fn the_last_request_in_another_namespace_is_closed() {
         return support::say("skipped", "only root makes a network namespace");
     }
     let home = namespace_of("thread-self");
-    // SAFETY: what a network namespace is given up for is used by nobody.
+    // SAFETY: what a network namespace is given up for is used by no one.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
     assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
     let real = Real::start(Kind::Memcached { threads: 1 }, &[]);

@@ -1,4 +1,4 @@
-//! What goes wrong is said, and nothing stays behind.
+//! What goes wrong is reported, and nothing stays behind.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -18,7 +18,7 @@ use crate::support::child::{Held, bound};
 use crate::support::server::Server;
 use crate::support::{self, Sets, alone, echo, programs};
 
-/// A line that begins so is said when the trace has begun.
+/// A line that begins so is reported when the trace has begun.
 const BEGUN: &str = "tracing ";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What `in_a_process` traces, and how it is run.
@@ -227,11 +227,11 @@ fn two_tracers_at_once_know_of_each_other() {
     let Some(_alone) = alone() else { return };
     let server = echo::start(&["1"]);
     let line = format!("--pid {} --duration 60s", server.pid());
-    let told = |outs: &[String]| outs.iter().all(|out| out.contains("another sojourn-trace"));
+    let reported = |outs: &[String]| outs.iter().all(|out| out.contains("another sojourn-trace"));
     let mut outs = Vec::new();
     for _ in 0..5 {
         outs = both(&line);
-        if told(&outs) {
+        if reported(&outs) {
             return;
         }
     }

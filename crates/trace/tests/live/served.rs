@@ -67,7 +67,7 @@ fn a_known_service_time_is_waiting_for_a_timer_and_nothing_else() {
 }
 
 #[test]
-fn two_known_service_times_are_told_apart() {
+fn two_known_service_times_are_distinguished() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = start(&format!("--service bimodal:1us,{PAUSE_US}us,0.3 --seed 5"));
@@ -154,7 +154,7 @@ fn a_stop_is_a_stop_and_the_service_time_runs_on_in_it() {
     });
 }
 
-/// Several requests in one read are counted as one: that is said.
+/// Several requests in one read are counted as one: that is reported.
 #[test]
 fn a_client_that_pipelines_is_noticed_and_another_is_not() {
     let Some(_alone) = alone() else { return };

@@ -48,7 +48,7 @@ impl Seen {
     fn assert(&self, kind: Kind, expected: &[&str]) {
         let counts = &self.outcome.counts;
         let (matched, requests) = (counts.matched(), self.driven.requests);
-        let told = format!("{kind:?}: {matched} of {requests} matched");
+        let reported = format!("{kind:?}: {matched} of {requests} matched");
         let missed: Vec<_> = self
             .outcome
             .hooks
@@ -56,23 +56,23 @@ impl Seen {
             .filter(|h| h.missed > 0)
             .map(|h| (&h.name, h.missed))
             .collect();
-        println!("{told}, {:?}, hooks that missed {missed:?}", self.reasons(|_| true));
+        println!("{reported}, {:?}, hooks that missed {missed:?}", self.reasons(|_| true));
         // The last one may still be on its way when the trace ends.
         let ended = matched + counts.reason("in_flight").min(1);
-        assert!(matched <= requests && ended as f64 >= 0.99 * requests as f64, "{told}");
-        assert!(verdict::unmatched_share(counts) <= 0.01, "{told}");
+        assert!(matched <= requests && ended as f64 >= 0.99 * requests as f64, "{reported}");
+        assert!(verdict::unmatched_share(counts) <= 0.01, "{reported}");
         let is_whole = |r: &&Record| {
             r.bytes_in as usize == self.load.ask.len()
                 && r.bytes_out as usize == self.driven.reply_bytes
         };
         let whole = self.records.iter().filter(is_whole).count();
-        assert!(whole as f64 >= 0.99 * matched as f64, "{told}, {whole} with their bytes");
+        assert!(whole as f64 >= 0.99 * matched as f64, "{reported}, {whole} with their bytes");
         let residual =
             (stage_times(&counts.from_row(0), RESIDUAL).share, tail(counts, 0.99).residual.share);
         let verdict = verdict::judge(counts, residual, Bounds::default(), vec![]);
         let forgotten = counts.reason("preempt_history");
         // Whose thread it will be is known of all requests of a connection but the first.
-        assert!(forgotten <= self.load.connections as u64 + 1, "{told}, {forgotten} forgotten");
+        assert!(forgotten <= self.load.connections as u64 + 1, "{reported}, {forgotten} forgotten");
         if verdict.verdict == VerdictWord::Unknown {
             let why = format!(
                 "the stages of {forgotten} of {matched} requests are wrong: {forgotten} because more \
@@ -86,7 +86,7 @@ impl Seen {
             // Redis looks into /proc by a timer, after it has read and before it replies.
             let is_timer = kind == Kind::Redis && name == "open_unsplit";
             let is_known = is_timer || expected.contains(&name) || OF_THE_MACHINE.contains(&name);
-            assert!(is_known || n as f64 <= FEW * matched as f64, "{told}, {n} {name}");
+            assert!(is_known || n as f64 <= FEW * matched as f64, "{reported}, {n} {name}");
         }
     }
 

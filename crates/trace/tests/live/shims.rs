@@ -1,7 +1,7 @@
 //! Pauses put into real servers from outside: each is found in the request it was put into, in the
 //! right stage, and nowhere else.
 //!
-//! `shims/shim.c` stands before the C library of memcached, NGINX and Redis, delays every 500th read or
+//! `shims/shim.c` is before the C library of memcached, NGINX and Redis, delays every 500th read or
 //! write of a request, and writes down which one and when. So the truth is known of every request, not
 //! of a median. `SOJOURN_SHIM` names one that is compiled already, for a VM without a compiler: its
 //! requests take a hundred times as long, so pauses are longer, closer together and between fewer.
@@ -188,17 +188,17 @@ fn check(
             && stages.iter().any(|stage| r.stage_ns[index(stage)] > pause_ns / 2)
     };
     let wrong = records.iter().filter(is_wrong).count();
-    let told = format!(
+    let reported = format!(
         "{what}: {} of {} pauses found; {elsewhere} of them with time elsewhere; {behind} waited behind, \
          {not_queued} of them not queued; {wrong} of {} others with a pause",
         paused.len(),
         pauses.len(),
         records.len() - paused.len()
     );
-    println!("{told}");
-    assert!(behind > 0, "nobody waited, and nothing was proved: {told}");
+    println!("{reported}");
+    assert!(behind > 0, "nobody waited, and nothing was proved: {reported}");
     let few = pauses.len() / 10;
-    judge(elsewhere <= few && not_queued <= behind / 10 && wrong <= few, || told)
+    judge(elsewhere <= few && not_queued <= behind / 10 && wrong <= few, || reported)
 }
 
 /// Where a pause is: in the stage that it lengthens, or, if the thread sleeps, with its reason.

@@ -1,4 +1,4 @@
-//! What each program costs the verifier, against the numbers kept in `veristat/`.
+//! What each program costs the verifier, against the numbers stored in `veristat/`.
 //!
 //! A program that grows by half is near the limit on some older kernel long before it is here, and
 //! loads more slowly everywhere. `UPDATE_VERISTAT=1 cargo test` writes the file anew.
@@ -37,10 +37,11 @@ fn no_program_drifts_away_from_its_recorded_cost() {
         let why = format!("no costs are recorded for this kernel; UPDATE_VERISTAT=1 writes {file}");
         return support::say("skipped", &why);
     };
-    let kept: BTreeMap<String, u32> = serde_json::from_str(&text).unwrap();
+    let retained: BTreeMap<String, u32> = serde_json::from_str(&text).unwrap();
     for (program, cost) in &now {
-        let was =
-            *kept.get(program).unwrap_or_else(|| panic!("{program} is not in {}", file.display()));
+        let was = *retained
+            .get(program)
+            .unwrap_or_else(|| panic!("{program} is not in {}", file.display()));
         let drift = (f64::from(*cost) / f64::from(was) - 1.0).abs();
         assert!(
             *cost.max(&was) < SMALL || drift <= TOLERANCE,

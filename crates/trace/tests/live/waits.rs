@@ -91,9 +91,9 @@ fn waits_in(stage: &str, records: &[Record], what: &str) -> Judged {
     let work = median(records.iter().map(|r| sum_of(r, Cause::Work)).collect());
     let other = median(records.iter().map(|r| sum_of(r, Cause::Waiting) - waited(r)).collect());
     let rest = median(records.iter().map(|r| r.total_ns - waited(r)).collect());
-    let said =
+    let text =
         || format!("{what}: work {work} ns, other waits {other} ns, all but {stage} {rest} ns");
-    judge(work < PAUSE_NS / 10 && other < PAUSE_NS / 10 && rest < PAUSE_NS / 4, said)
+    judge(work < PAUSE_NS / 10 && other < PAUSE_NS / 10 && rest < PAUSE_NS / 4, text)
 }
 
 /// A server of that KIND, by both ways to trace, which book the wait in these stages.

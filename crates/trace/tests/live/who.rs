@@ -140,19 +140,19 @@ fn look(planted: &Planted, cpu: u32, left_out: &[u32], look_ns: u64) -> (Seen, u
     (seen, spins)
 }
 
-fn told_ns(seen: &Seen) -> u64 {
+fn reported_ns(seen: &Seen) -> u64 {
     let tasks_ns: u64 = seen.tasks.iter().map(|task| task.run_ns).sum();
     tasks_ns + seen.idle_ns + seen.left_out_ns
 }
 
 /// What the kernel did not tell: now and then it does not report a switch.
-fn untold_ns(seen: &Seen) -> u64 {
-    seen.duration_ns * seen.cpus.len() as u64 - told_ns(seen)
+fn unreported_ns(seen: &Seen) -> u64 {
+    seen.duration_ns * seen.cpus.len() as u64 - reported_ns(seen)
 }
 
 /// No moment counts twice, and what counts as long is so.
 fn check_sums(seen: &Seen) {
-    assert!(told_ns(seen) <= seen.duration_ns * seen.cpus.len() as u64, "{seen:?}");
+    assert!(reported_ns(seen) <= seen.duration_ns * seen.cpus.len() as u64, "{seen:?}");
     for task in &seen.tasks {
         assert!(task.tid != 0 && task.long_runs <= task.runs, "{task:?}");
         assert!(task.longest_ns <= task.run_ns && task.long_ns <= task.run_ns, "{task:?}");
@@ -170,15 +170,20 @@ fn a_planted_task_is_named_with_its_long_runs() {
         let (seen, spins) = look(&planted, cpu, &[], LOOK_NS);
         let task = planted.in_this(&seen).expect("it ran there all the time");
         assert_eq!((task.name.as_str(), task.pid, task.is_kernel), ("planted", planted.pid, false));
-        assert!(task.run_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {task:?}");
+        assert!(
+            task.run_ns + unreported_ns(&seen) >= spins * SPIN_NS,
+            "{spins} times 2 ms: {task:?}"
+        );
         assert!(spins == 0 || task.long_runs > 0, "{spins} times 2 ms: {task:?}");
         // Others on the CPU cut a spin into several runs, so its time is bounded, and not their number.
         judge(task.long_runs >= spins * 9 / 10, || format!("{spins} spins, {task:?}"))?;
         let most_ns = (spins + 4) * SPIN_NS * 11 / 10;
         judge(task.long_ns <= most_ns, || format!("{spins} spins, {task:?}"))?;
         judge(task.runs >= spins, || format!("it slept {spins} times in between: {task:?}"))?;
-        let untold_ns = untold_ns(&seen);
-        judge(untold_ns < seen.duration_ns / 20, || format!("{untold_ns} ns are not told apart"))
+        let unreported_ns = unreported_ns(&seen);
+        judge(unreported_ns < seen.duration_ns / 20, || {
+            format!("{unreported_ns} ns are not told apart")
+        })
     });
 }
 
@@ -201,7 +206,7 @@ fn who_is_left_out_is_summed_and_not_named() {
     let planted = Planted::on(cpu, PAUSE);
     let (seen, spins) = look(&planted, cpu, &[planted.pid], LOOK_NS);
     assert!(planted.in_this(&seen).is_none());
-    assert!(seen.left_out_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins}: {seen:?}");
+    assert!(seen.left_out_ns + unreported_ns(&seen) >= spins * SPIN_NS, "{spins}: {seen:?}");
 }
 
 /// On a quiet CPU nothing takes its place in so short a time: only the samples tell who is there.
@@ -213,7 +218,7 @@ fn a_task_that_never_leaves_its_cpu_is_named() {
     calmly_but(Some(cpu as usize), || {
         let (seen, spins) = look(&planted, cpu, &[], 30_000_000);
         let run_ns = planted.in_this(&seen).map_or(0, |task| task.run_ns);
-        assert!(run_ns + untold_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {run_ns}");
+        assert!(run_ns + unreported_ns(&seen) >= spins * SPIN_NS, "{spins} times 2 ms: {run_ns}");
         judge(run_ns > 0, || format!("not named: {seen:?}"))
     });
 }

@@ -151,7 +151,7 @@ fn requests_that_waited_since_before_the_window_do_not_arrive_in_it() {
 
 /// A known delay is in its stage also where only windows are looked at.
 #[test]
-fn a_known_delay_stands_in_its_stage() {
+fn a_known_delay_is_in_its_stage() {
     let Some(_alone) = alone() else { return };
     calmly(|| {
         let server = echo::start(&["2"]);

@@ -1,4 +1,4 @@
-//! Bursts: Poisson arrivals during "on", silence during "off"; the mean rate is kept.
+//! Bursts: Poisson arrivals during "on", silence during "off"; the mean rate is stored.
 //!
 //! The phases have fixed lengths, like a square wave (PAPERS L18), and start at a random point of
 //! the cycle, which the seed decides. During "on" the rate is (on + off)/on times the mean. Phase

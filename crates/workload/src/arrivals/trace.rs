@@ -148,14 +148,14 @@ fn speed_of(text: &str) -> Result<f64, Fault> {
 
 /// What `text` of `file` says; faults name the line.
 fn read(text: &str, file: &str) -> Result<Read, Fault> {
-    let found = match replay::access(text) {
+    let result = match replay::access(text) {
         Some(log) => of_access(log)?,
         None => of_columns(text, file)?,
     };
-    if found.gaps_ns.iter().sum::<f64>() <= 0.0 {
+    if result.gaps_ns.iter().sum::<f64>() <= 0.0 {
         return Err(wrong("there is no gap above 0 in it".into(), 1));
     }
-    Ok(found)
+    Ok(result)
 }
 
 fn of_access(log: Result<replay::Access<'_>, usize>) -> Result<Read, Fault> {
@@ -266,10 +266,10 @@ mod tests {
             line("00.5"),
             "h - - [28/May/2024:10:00:01 +0000] \"-\" 400 0".into(),
         ];
-        let found = read(&log.join("\n"), "f").unwrap();
-        assert_eq!(found.gaps_ns, wanted, "servers write a line when its request is over");
+        let result = read(&log.join("\n"), "f").unwrap();
+        assert_eq!(result.gaps_ns, wanted, "servers write a line when its request is over");
         assert_eq!(
-            found.note.as_deref(),
+            result.note.as_deref(),
             Some("1 lines of the log have no request and were left out")
         );
     }
@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn whole_seconds_are_spread_and_the_log_is_as_long_as_it_says() {
         let text: String = (0..3).map(|s| format!("{}\n", 1_716_890_400 + s).repeat(100)).collect();
-        let found = read(&text, "f").unwrap();
-        assert!(found.note.unwrap().contains("are of 1 s"), "the result says so");
+        let result = read(&text, "f").unwrap();
+        assert!(result.note.unwrap().contains("are of 1 s"), "the result says so");
         let (all, none) =
-            (found.gaps_ns.len() as f64, found.gaps_ns.iter().filter(|&&ns| ns == 0.0).count());
-        let length_s = found.gaps_ns.iter().sum::<f64>() / 1e9;
+            (result.gaps_ns.len() as f64, result.gaps_ns.iter().filter(|&&ns| ns == 0.0).count());
+        let length_s = result.gaps_ns.iter().sum::<f64>() / 1e9;
         assert!(
             (2.8..3.2).contains(&length_s) && none == 0,
             "{all} in {length_s} s, {none} at once"

@@ -39,7 +39,7 @@ impl AsRef<Kind> for PopularityKind {
 /// Every popularity, in reading order.
 pub const KINDS: &[PopularityKind] = &[uniform::KIND, zipf::KIND, hot::KIND, order::KIND];
 
-/// The kind that a text names, right or wrong: what stands before its parameters.
+/// The kind that a text names, right or wrong: what is before its parameters.
 pub fn name_of(text: &str) -> &str {
     text.split(':').next().unwrap_or("").trim()
 }

@@ -102,11 +102,11 @@ impl Sessions {
         let u: f64 = rng.random();
         let mut below = 0.0;
         let last = self.mix.len() - 1;
-        let found = self.mix.iter().position(|share| {
+        let result = self.mix.iter().position(|share| {
             below += share;
             u < below
         });
-        (film * self.mix.len() as u32 + found.unwrap_or(last) as u32) * self.requests()
+        (film * self.mix.len() as u32 + result.unwrap_or(last) as u32) * self.requests()
     }
 
     /// Requests expected until `t_s`, all sessions' times taken together: the mean of `expected`, which

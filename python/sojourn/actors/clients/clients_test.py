@@ -104,7 +104,7 @@ def test_what_does_not_add_up_is_refused() -> None:
     assert "rate" in share(2, arrivals="fixed", find_max=True)[0], "a closed loop has no arrivals"
 
 
-def test_one_is_the_job_and_nobody_is_asked_by_none() -> None:
+def test_one_is_the_job_and_no_one_is_asked_by_none() -> None:
     assert share(1) == (JOB,)
     (nowhere,) = share(0, set_share=0.1)
     assert nowhere["target"] == "null:"
@@ -150,12 +150,12 @@ def test_bodies_and_handshakes_of_many_are_those_of_all() -> None:
             "failed": {"expect_regex": failed} if failed else {},
         }
 
-    found = replies.merged([part(600, 10, 0, 2), part(1200, 40, 5, 3), part(0, 0, 0, 0)])
-    assert found is not None
-    assert (found["bytes_mean"], found["bytes_min"], found["bytes_max"]) == (30.0, 10, 40)
-    assert (found["changed"], found["checked"], found["checked_every"]) == (5, 900, 4)
-    assert found["rows"] == 3600
-    assert (found["failed"], found["example"]) == ({"expect_regex": 5}, '"x"')
+    outcome = replies.merged([part(600, 10, 0, 2), part(1200, 40, 5, 3), part(0, 0, 0, 0)])
+    assert outcome is not None
+    assert (outcome["bytes_mean"], outcome["bytes_min"], outcome["bytes_max"]) == (30.0, 10, 40)
+    assert (outcome["changed"], outcome["checked"], outcome["checked_every"]) == (5, 900, 4)
+    assert outcome["rows"] == 3600
+    assert (outcome["failed"], outcome["example"]) == ({"expect_regex": 5}, '"x"')
     unknown = replies.merged([part(1, 1, 0, 0), part(1, 1, 0, None)])
     assert unknown is not None
     assert unknown["changed"] is None
@@ -178,14 +178,14 @@ def test_the_target_is_held_against_all_requests() -> None:
     slow = [3e6] * 25
     job = {"qos_quantile": 0.99, "qos_bound": "2ms"}
     fast = result([1e6] * 1000)
-    found = clients.merged([result([1e6] * 975 + slow, verdict="violated"), fast, fast], job)
-    assert found["verdict"] == "holds", "25 of 3000 are less than 1 %"
-    found = clients.merged([result([1e6] * 975 + slow, verdict="violated"), fast], job)
-    assert found["verdict"] == "violated"
-    assert found["reasons"][0].startswith("qos: quantile 0.99 of the sojourn time is 3.0")
+    outcome = clients.merged([result([1e6] * 975 + slow, verdict="violated"), fast, fast], job)
+    assert outcome["verdict"] == "holds", "25 of 3000 are less than 1 %"
+    outcome = clients.merged([result([1e6] * 975 + slow, verdict="violated"), fast], job)
+    assert outcome["verdict"] == "violated"
+    assert outcome["reasons"][0].startswith("qos: quantile 0.99 of the sojourn time is 3.0")
 
 
-def test_clients_that_fill_their_cpu_together_are_told() -> None:
+def test_clients_that_fill_their_cpu_together_are_reported() -> None:
     half = {"threads": [{"cpu_share": 0.45}]}
     merged = clients.merged([result(times(1), **half), result(times(2), **half)], {})
     assert merged["verdict"] == "unknown"
@@ -269,12 +269,12 @@ def test_sessions_of_all_clients_are_those_of_one() -> None:
             "stalled_s_per_session": 10.0 * late / chunks,
         }
 
-    found = sessions.merged([of(200, 0), of(100, 100)])
-    assert found is not None
+    outcome = sessions.merged([of(200, 0), of(100, 100)])
+    assert outcome is not None
     whole = of(300, 100)
     for name in whole.keys() - {"play_list_ns", "chunk_ns"}:
-        assert found[name] == pytest.approx(whole[name]), name
-    assert found["chunk_ns"]["count"] == 300
+        assert outcome[name] == pytest.approx(whole[name]), name
+    assert outcome["chunk_ns"]["count"] == 300
     assert sessions.merged([of(100, 0), None]) is None
     assert sessions.merged([None]) is None
 

@@ -61,10 +61,10 @@ def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
         "outages": _outages(results, spans["sojourn_ns"], spans["sojourn_all_ns"]),
         "verdict": verdict,
         "reasons": reasons,
-        "lateness": _told(results, "lateness"),
+        "lateness": _notices(results, "lateness"),
         "lateness_ns": _largest([result.get("lateness_ns") for result in results]),
         "upper_bounds": any(result.get("upper_bounds", False) for result in results),
-        "notes": _told(results, "notes"),
+        "notes": _notices(results, "notes"),
         "qos": None,  # of one process's sample; the lab judges all together
         "refused": {},  # a run that is one of several gives every quantile
         **spans,
@@ -96,7 +96,9 @@ def _judged(
     results: Sequence[Result], job: Job, sojourn: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
     if any(result["verdict"] == UNKNOWN for result in results):
-        return UNKNOWN, _told([r for r in results if r["verdict"] == UNKNOWN], "reasons", results)
+        return UNKNOWN, _notices(
+            [r for r in results if r["verdict"] == UNKNOWN], "reasons", results
+        )
     crowded = _crowded(results)
     if crowded:
         return UNKNOWN, [crowded]
@@ -104,12 +106,12 @@ def _judged(
     if not bound or not sojourn["count"]:
         return HOLDS, []
     total = hdr.added([str(sojourn["hdr"])])
-    found, bound_ns = hdr.quantile(total, q, sojourn["lost"]), units.parse_ns(bound)
-    if found is not None and found <= bound_ns:
+    outcome, bound_ns = hdr.quantile(total, q, sojourn["lost"]), units.parse_ns(bound)
+    if outcome is not None and outcome <= bound_ns:
         return HOLDS, []
-    said = "infinite (failed requests)" if found is None else units.show_ns(found)
+    text = "infinite (failed requests)" if outcome is None else units.show_ns(outcome)
     at = f"the bound is {units.show_ns(bound_ns)}"
-    return VIOLATED, [f"qos: quantile {q:g} of the sojourn time is {said}, {at}"]
+    return VIOLATED, [f"qos: quantile {q:g} of the sojourn time is {text}, {at}"]
 
 
 def _crowded(results: Sequence[Result]) -> str:
@@ -129,7 +131,9 @@ def _crowded(results: Sequence[Result]) -> str:
     )
 
 
-def _told(results: Sequence[Result], key: str, among: Sequence[Result] | None = None) -> list[str]:
+def _notices(
+    results: Sequence[Result], key: str, among: Sequence[Result] | None = None
+) -> list[str]:
     """What processes say of themselves, each by its number."""
     all_of_them = list(among or results)
     return [
@@ -148,22 +152,22 @@ def _parts(results: Sequence[Result], sojourn: Mapping[str, Any]) -> list[dict[s
         n + (hdr.above(total, p99) if p99 is not None else 0)
         for total, n in zip(totals, lost, strict=True)
     ]
-    kept = [int(result["sojourn_ns"]["count"]) for result in results]
-    is_told = sum(beyond) >= 100
+    selected = [int(result["sojourn_ns"]["count"]) for result in results]
+    is_reported = sum(beyond) >= 100
     return [
         {
             "requests": n,
             "p50": result["sojourn_ns"]["p50"],
             "p99": result["sojourn_ns"]["p99"],
-            "tail_factor": (k / sum(beyond)) / (n / sum(kept)) if is_told and n else None,
+            "tail_factor": (k / sum(beyond)) / (n / sum(selected)) if is_reported and n else None,
             "cpu_share": sum(thread["cpu_share"] for thread in result["threads"]),
         }
-        for result, n, k in zip(results, kept, beyond, strict=True)
+        for result, n, k in zip(results, selected, beyond, strict=True)
     ]
 
 
 def _outages(
-    results: Sequence[Result], kept: Mapping[str, Any], all_: Mapping[str, Any]
+    results: Sequence[Result], selected: Mapping[str, Any], all_: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Outages of all; a time in which several stood still counts once where each is listed."""
     of = [result["outages"] for result in results]
@@ -175,7 +179,7 @@ def _outages(
     measured_ns = max(result["measured_s"] for result in results) * units.NS_PER_S
     is_whole = all(len(one["log"]) == one["count"] for one in of)
     share = min(1.0, covered / measured_ns) if is_whole and measured_ns else 0.0
-    excluded = 1 - int(kept["count"]) / int(all_["count"]) if all_["count"] else 0.0
+    excluded = 1 - int(selected["count"]) / int(all_["count"]) if all_["count"] else 0.0
     return {
         "count": sum(one["count"] for one in of),
         "total_ns": sum(one["total_ns"] for one in of),
@@ -207,8 +211,8 @@ def _windows(windows: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | No
 
 
 def _probe(results: Sequence[Result]) -> dict[str, Any] | None:
-    found = [result["probe_sojourn_ns"] for result in results if result["probe_sojourn_ns"]]
-    return hdr.span(found) if found else None
+    outcome = [result["probe_sojourn_ns"] for result in results if result["probe_sojourn_ns"]]
+    return hdr.span(outcome) if outcome else None
 
 
 def _largest(values: Sequence[Any], _: Sequence[int] = ()) -> Any:

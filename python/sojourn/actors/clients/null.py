@@ -1,4 +1,4 @@
-"""Nobody is asked: the load is planned and goes nowhere. What the instrument itself costs."""
+"""No one is asked: the load is planned and goes nowhere. What the instrument itself costs."""
 
 from __future__ import annotations
 

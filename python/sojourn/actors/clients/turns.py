@@ -35,16 +35,16 @@ def taken(jobs: Sequence[Job], by: Path) -> list[Job]:
     ['yield', 'yield', None]
     """
     seats = Counter(cpu for job in jobs for cpu in _seats(job))
-    found = []
+    results = []
     for job in jobs:
         is_shared = any(seats[cpu] > 1 for cpu in _seats(job))
         if not is_shared or str(job.get("wait", "auto")) not in SPINS:
-            found.append(job)
+            results.append(job)
         elif job.get("find_max"):
-            found.append({**job, "wait": "sleep"})
+            results.append({**job, "wait": "sleep"})
         else:
-            found.append({**job, "wait": "yield", "turns": str(by)})
-    return found
+            results.append({**job, "wait": "yield", "turns": str(by)})
+    return results
 
 
 def _seats(job: Job) -> list[int]:

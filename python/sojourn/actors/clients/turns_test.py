@@ -20,8 +20,8 @@ def waits(*jobs: Job) -> list[str]:
 
 
 def test_all_on_one_cpu_take_turns_by_the_same_file() -> None:
-    found = turns.taken([job("300"), job("60k"), job("1")], BY)
-    assert [(one["wait"], one["turns"]) for one in found] == [("yield", str(BY))] * 3
+    result = turns.taken([job("300"), job("60k"), job("1")], BY)
+    assert [(one["wait"], one["turns"]) for one in result] == [("yield", str(BY))] * 3
 
 
 def test_who_has_a_cpu_of_its_own_spins_on_it() -> None:

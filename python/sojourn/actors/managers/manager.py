@@ -1,8 +1,8 @@
-"""A manager: once a period it is told what everybody saw, and says which knobs to turn.
+"""A manager: once a period it learns what everybody saw, and says which knobs to turn.
 
-The period is a second, by the generator's line: where nobody decides, lines come more seldom,
+The period is a second, by the generator's line: where no one decides, lines come more seldom,
 because each wakes the lab, which stops the client on a machine where they share a CPU.
-What was decided stands in `decisions.json` beside the point.
+What was decided is in `decisions.json` beside the point.
 
     windows of client, service, neighbours, probes → decide → changes → knobs
 """
@@ -33,7 +33,7 @@ class Manager(Actor):
     def __init__(self) -> None:
         self._stage: Stage | None = None
         self._before: dict[str, str] = {}
-        self._said: list[dict[str, Any]] = []
+        self._texts: list[dict[str, Any]] = []
 
     @abstractmethod
     def decide(self, windows: Windows, knobs: Mapping[str, Knob]) -> Changes:
@@ -63,7 +63,7 @@ class Manager(Actor):
         for name, level in changes.items():
             self._before.setdefault(name, knobs[name].read())
             knobs[name].apply(level)
-        self._said.append({"windows": dict(windows), "changes": changes})
+        self._texts.append({"windows": dict(windows), "changes": changes})
 
     def leave(self) -> None:
         """Turn every knob back to where it was, the last first, and keep what was decided."""
@@ -72,11 +72,11 @@ class Manager(Actor):
         with ExitStack() as stack:  # one that cannot be turned back keeps no other from it
             for name, level in self._before.items():
                 stack.callback(self._stage.knobs[name].apply, level)
-        table = {"schema": "sojourn.decisions/1", "manager": self.name, "periods": self._said}
+        table = {"schema": "sojourn.decisions/1", "manager": self.name, "periods": self._texts}
         disk.keep_json(self._stage.folder / FILE, table, indent=1)
 
     def saw(self) -> Mapping[str, Any]:
         """How often it was asked, and how often it changed something."""
-        changed = sum(bool(period["changes"]) for period in self._said)
-        counts = {"periods": len(self._said), "changed": changed}
+        changed = sum(bool(period["changes"]) for period in self._texts)
+        counts = {"periods": len(self._texts), "changed": changed}
         return {"manager": {"kind": self.name, **counts}}

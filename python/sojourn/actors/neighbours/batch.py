@@ -35,14 +35,14 @@ class Program:
     Attributes:
         about: what a piece of its work is.
         needs: the program, or "": a Python module of that name.
-        mend: what installs it.
+        fix: what installs it.
         work: what is repeated, given the program's path.
         footprint_bytes: memory that one takes.
     """
 
     about: str
     needs: str
-    mend: str
+    fix: str
     work: Callable[[str], Work]
     footprint_bytes: int = 64 * MIB
 
@@ -109,20 +109,20 @@ PROGRAMS: Mapping[str, Program] = {
     "xz": Program(
         about="compresses 93 KiB of prose at -6",
         needs="xz",
-        mend="apt install xz-utils",
+        fix="apt install xz-utils",
         footprint_bytes=96 * MIB,
         work=_command("files", "-6", "-T1", "-c", size=MIB // 11),
     ),
     "zstd": Program(
         about="compresses 1 MiB of prose at -9, one thread",
         needs="zstd",
-        mend="apt install zstd",
+        fix="apt install zstd",
         work=_command("files", "-9", "--single-thread", "-q", "-c", size=MIB),
     ),
     "g++": Program(
         about="compiles 1.5 kB of C++ at -O2",
         needs="g++",
-        mend="apt install g++",
+        fix="apt install g++",
         footprint_bytes=96 * MIB,
         # never to an object file: as root an assembler may replace /dev/null
         work=_command("files", "-O2", "-S", "-o", "-", "-x", "c++", "-", text="source", size=1_500),
@@ -130,21 +130,21 @@ PROGRAMS: Mapping[str, Program] = {
     "ffmpeg": Program(
         about="encodes a moving test picture of 320 x 240 as MPEG-4",
         needs="ffmpeg",
-        mend="apt install ffmpeg",
+        fix="apt install ffmpeg",
         footprint_bytes=96 * MIB,
         work=lambda path: Work(unit="frames", how="followed", argv=(path, *MOVIE), reader="frames"),
     ),
     "duckdb": Program(
         about="joins, groups and sorts generated tables of 150,000 rows",
         needs="",
-        mend="pip install duckdb",
+        fix="pip install duckdb",
         footprint_bytes=192 * MIB,
         work=_python("queries", QUERY),
     ),
     "numpy": Program(
         about="trains a perceptron of three layers, four steps of 256 pictures",
         needs="",
-        mend="pip install numpy",
+        fix="pip install numpy",
         footprint_bytes=96 * MIB,
         work=_python("rounds", TRAIN),
     ),
@@ -185,17 +185,15 @@ def work_of(name: str) -> Work:
     """What a program repeats; HostFault with what installs it where it is not there."""
     program = PROGRAMS[name]
     if program.needs:
-        path = str(programs.find(program.needs, fix=program.mend))
+        path = str(programs.find(program.needs, fix=program.fix))
     else:
-        path = _interpreter(name, program.mend)
+        path = _interpreter(name, program.fix)
     return program.work(path).having(footprint_bytes=program.footprint_bytes, seed=SEED)
 
 
-def _interpreter(module: str, mend: str) -> str:
+def _interpreter(module: str, fix: str) -> str:
     if importlib.util.find_spec(module) is None:
-        raise HostFault(
-            f"the Python package {module} is not installed", at=sys.executable, fix=mend
-        )
+        raise HostFault(f"the Python package {module} is not installed", at=sys.executable, fix=fix)
     return sys.executable
 
 

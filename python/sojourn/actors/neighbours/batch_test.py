@@ -22,10 +22,10 @@ from sojourn.errors import AbsentFault, HostFault, SpecFault
 
 
 def _driven(text: str) -> driven.Driven:
-    found = named(neighbours.KINDS, text, key="neighbour")
-    assert found is not None
-    assert isinstance(found[1], driven.Driven)
-    return found[1]
+    result = named(neighbours.KINDS, text, key="neighbour")
+    assert result is not None
+    assert isinstance(result[1], driven.Driven)
+    return result[1]
 
 
 def _job(text: str) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_a_study_names_a_program_and_how_much_of_it(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("batch:xzz", "did you mean xz"),
         ("batch:xz@150%", "0.1% to 100%"),
@@ -79,31 +79,31 @@ def test_a_study_names_a_program_and_how_much_of_it(
         ("iperf", "did you mean iperf3"),
     ],
 )
-def test_bad_input_says_what_there_is(text: str, said: str) -> None:
+def test_bad_input_says_what_there_is(text: str, message: str) -> None:
     with pytest.raises(SpecFault) as fault:
         named(neighbours.KINDS, text, key="neighbour")
-    assert said in f"{fault.value.what} {fault.value.fix}"
+    assert message in f"{fault.value.what} {fault.value.fix}"
 
 
 @pytest.mark.parametrize(
-    ("text", "mend"),
+    ("text", "fix"),
     [
         ("batch:xz", "apt install xz-utils"),
         ("batch:duckdb", "pip install duckdb"),
-        ("stress:cache", stress.MEND),
-        ("fio:read", fio.MEND),
-        ("iperf3:tcp", iperf3.MEND),
+        ("stress:cache", stress.FIX),
+        ("fio:read", fio.FIX),
+        ("iperf3:tcp", iperf3.FIX),
     ],
 )
-def test_what_is_not_installed_is_said_with_its_mend(
-    text: str, mend: str, monkeypatch: pytest.MonkeyPatch
+def test_what_is_not_installed_is_reported_with_its_fix(
+    text: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     actor, facts = _driven(text), host.read(sample_s=0)
     monkeypatch.setattr(programs, "places", lambda: ())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(HostFault) as fault:
         actor.check(facts)
-    assert fault.value.fix == mend
+    assert fault.value.fix == fix
     assert "is not installed" in fault.value.what
 
 

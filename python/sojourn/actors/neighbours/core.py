@@ -1,4 +1,4 @@
-"""A core for itself: a neighbour on one or both hyper-threads of a core that nobody else has."""
+"""A core for itself: a neighbour on one or both hyper-threads of a core that no one else has."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def cpus_of(where: str, stage: Stage) -> tuple[int, ...]:
     taken = {*stage.cpus[Role.CLIENT], *stage.cpus[Role.PROBE]}
     if any(one.process for one in stage.services.values()):
         taken |= {*stage.cpus[Role.SERVICE]}
-    found = threads(stage.facts.topology, taken)
-    if not found:
+    numbers = threads(stage.facts.topology, taken)
+    if not numbers:
         raise RunFault(
             f"where = {where}: client, server and lab leave no core of two hyper-threads",
             at=f"they have CPUs {', '.join(map(str, sorted(taken)))}",
             fix="give the server fewer threads, or take a machine with more cores",
         )
-    return found[: COPIES[where]]
+    return numbers[: COPIES[where]]

@@ -25,7 +25,7 @@ def stage(root: Path, *, client: tuple[int, ...], server: tuple[int, ...], serve
     )
 
 
-def test_one_copy_has_a_thread_and_two_have_both_of_a_core_that_nobody_has(fake_host: Host) -> None:
+def test_one_copy_has_a_thread_and_two_have_both_of_a_core_that_no_one_has(fake_host: Host) -> None:
     """Cores are {0, 2} and {1, 3}."""
     at = stage(fake_host("four_smt"), client=(0,), server=(1,), served=False)
     assert core.cpus_of("core", at) == (1,)

@@ -13,7 +13,7 @@ from sojourn import drive
 from sojourn.actors.kind import WHERE
 from sojourn.actors.neighbours.neighbour import Neighbour
 from sojourn.actors.neighbours.ordered import NICE_PARAM, POLICY_PARAM, command
-from sojourn.actors.neighbours.ordinary import given_up
+from sojourn.actors.neighbours.ordinary import as_ordinary_user
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
@@ -124,7 +124,7 @@ class Driven(Neighbour):
         job |= {"share": self._share, "alone_s": float(self._params[ALONE_S])}
         words = (sys.executable, "-I", "-S", str(DRIVER), json.dumps(job))
         needs = (DRIVER, *(Path(word) for word in work.argv[:1] if word.startswith("/")))
-        return command(self._params, given_up(words, needs, work.folder))
+        return command(self._params, as_ordinary_user(words, needs, work.folder))
 
 
 _OURS = {"footprint_bytes"}

@@ -19,7 +19,7 @@ from sojourn.errors import AbsentFault
 from sojourn.host import Facts
 from sojourn.services.params import Param
 
-PROGRAM, MEND = "fio", "apt install fio"
+PROGRAM, FIX = "fio", "apt install fio"
 OP, HELD, SIZE, BLOCK, FOLDER, DIRECT = "op", "rate", "size", "block", "folder", "direct"
 OPS = ("randwrite", "randread", "write", "read")
 FREE_MAX = 0.25  # of the free space, for its file
@@ -82,8 +82,8 @@ class Fio(Driven):
                 at=f"neighbour fio, {FOLDER} = {folder}",
                 fix=f"give {FOLDER}= one on the disk that is meant",
             )
-        found = os.statvfs(folder)
-        most = int(found.f_bavail * found.f_frsize * FREE_MAX)
+        stat = os.statvfs(folder)
+        most = int(stat.f_bavail * stat.f_frsize * FREE_MAX)
         if size > most:
             raise AbsentFault(
                 f"neighbour fio wants a file of {size >> 20} MiB, a quarter of the free space of "
@@ -103,7 +103,7 @@ def work_of(params: Mapping[str, str]) -> Work:
     rate = int(params[HELD].removesuffix("MB/s"))
     size, block = (units.parse_bytes(params[name]) for name in (SIZE, BLOCK))
     words = (
-        str(programs.find(PROGRAM, fix=MEND)),
+        str(programs.find(PROGRAM, fix=FIX)),
         "--name=neighbour",
         "--filename={file}",
         f"--rw={params[OP]}",

@@ -17,7 +17,7 @@ from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
 from sojourn.services.params import Param
 
-PROGRAM, MEND = "iperf3", "apt install iperf3"
+PROGRAM, FIX = "iperf3", "apt install iperf3"
 BY, HELD = "by", "rate"
 
 PARAMS = (
@@ -52,7 +52,7 @@ def build(params: Mapping[str, str]) -> Driven:
 
 def work_of(params: Mapping[str, str]) -> Work:
     """A stream that goes on until it is ended; HostFault where iperf3 is not installed."""
-    path = str(programs.find(PROGRAM, fix=MEND))
+    path = str(programs.find(PROGRAM, fix=FIX))
     rate = float(params[HELD].removesuffix("MB/s") or 0)
     by = ("--udp",) if params[BY] == "udp" else ()
     held = ("--bitrate", str(int(rate * 8e6))) if rate else ()

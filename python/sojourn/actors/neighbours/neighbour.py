@@ -80,7 +80,7 @@ class Neighbour(Actor):
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
             speaks: it prints its progress, and has begun when it does (`progress`).
-            called: what it is to people; its kind if nothing is said.
+            called: what it is to people; its kind if nothing is reported.
             counts: its progress is what it is there for: a point without is unknown.
             tolerance: share of what it was asked for that may be missing before the point is
                 unknown.
@@ -216,18 +216,21 @@ class Neighbour(Actor):
             self._keep(ended_ns)
 
     def _keep(self, ended_ns: int) -> None:
-        """Keep what the tasks said of their progress while load ran."""
-        found = [progress.read(self._log(number)) for number in range(len(self._tasks))]
-        told = [one for one in found if one is not None]
-        if len(told) < len(self._tasks):
+        """Keep what the tasks reported about their progress while load ran."""
+        texts = [progress.read(self._log(number)) for number in range(len(self._tasks))]
+        selected = [one for one in texts if one is not None]
+        if len(selected) < len(self._tasks):
             return
-        self._progress = progress.within(told, self._begun_ns, ended_ns, tolerance=self._tolerance)
+        self._progress = progress.within(
+            selected, self._begun_ns, ended_ns, tolerance=self._tolerance
+        )
         table = {
             "schema": PROGRESS_SCHEMA,
             "from_ns": self._begun_ns,
             "to_ns": ended_ns,
             "tasks": [
-                {"cpu": cpu, **asdict(one)} for (cpu, _), one in zip(self._tasks, told, strict=True)
+                {"cpu": cpu, **asdict(one)}
+                for (cpu, _), one in zip(self._tasks, selected, strict=True)
             ],
         }
         assert self._stage is not None  # noqa: S101  # it has entered: there is a task

@@ -136,12 +136,12 @@ class Noise(Neighbour):
             raise _refused(done.stderr)
 
 
-def _refused(said: str) -> SpecFault:
+def _refused(text: str) -> SpecFault:
     """What the program says in three lines: error, at, fix."""
-    lines = [line.strip() for line in said.splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
     parts = {line.partition(": ")[0]: line.partition(": ")[2] for line in lines}
     return SpecFault(
-        parts.get("error", said.strip()),
+        parts.get("error", text.strip()),
         at=f"neighbour noise, {parts.get('at', '')}",
         fix=parts.get("fix", f"`{PROGRAM} --list` names antagonists and parameters"),
     )
@@ -149,14 +149,14 @@ def _refused(said: str) -> SpecFault:
 
 def argv(params: Mapping[str, str]) -> tuple[str, ...]:
     """The command of one task."""
-    given = [f"--param={name}={params[name]}" for name in OTHERS if params[name]]
+    inputs = [f"--param={name}={params[name]}" for name in OTHERS if params[name]]
     program = str(programs.find(PROGRAM, fix="run `make build`"))
     words = (
         program,
         params[KIND_OF],
         f"--intensity={params[INTENSITY]}",
         f"--tolerance={params[TOLERANCE]}",
-        *given,
+        *inputs,
     )
     return command(params, words)
 

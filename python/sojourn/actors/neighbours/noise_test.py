@@ -24,10 +24,10 @@ has_program = pytest.mark.skipif(
 
 
 def _words(text: str) -> tuple[str, ...]:
-    found = named(neighbours.KINDS, text, key="neighbour")
-    assert found is not None
-    assert isinstance(found[1], noise.Noise)
-    return noise.argv(found[1]._params)
+    result = named(neighbours.KINDS, text, key="neighbour")
+    assert result is not None
+    assert isinstance(result[1], noise.Noise)
+    return noise.argv(result[1]._params)
 
 
 @has_program
@@ -39,7 +39,7 @@ def test_both_ways_of_naming_it_are_one_command(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("noise:lcc", "did you mean llc"),
         ("noise:cpu@150%", "0% to 100%"),
@@ -51,26 +51,26 @@ def test_both_ways_of_naming_it_are_one_command(text: str) -> None:
         ("noise:cpu,nice=40", "-20 to 19"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_what_could(text: str, said: str) -> None:
+def test_what_cannot_be_meant_is_refused_with_what_could(text: str, message: str) -> None:
     with pytest.raises(SpecFault) as fault:
         named(neighbours.KINDS, text, key="neighbour")
-    assert said in fault.value.fix, str(fault.value)
+    assert message in fault.value.fix, str(fault.value)
 
 
 @has_program
 def test_what_the_machine_cannot_have_is_refused_before_the_run() -> None:
     facts: Any = host.read(sample_s=0)
-    for text, said in (
+    for text, message in (
         ("noise:llc@50%,size=900000GiB", "at most"),
         ("noise:disk,folder=/nowhere", "may be written"),
         ("noise:cpu,access=random", "no parameters"),
     ):
-        found = named(neighbours.KINDS, text, key="neighbour")
-        assert found is not None
-        assert isinstance(found[1], noise.Noise)
+        result = named(neighbours.KINDS, text, key="neighbour")
+        assert result is not None
+        assert isinstance(result[1], noise.Noise)
         with pytest.raises(SpecFault) as fault:
-            found[1].check(facts)
-        assert said in f"{fault.value.what} {fault.value.fix}", str(fault.value)
+            result[1].check(facts)
+        assert message in f"{fault.value.what} {fault.value.fix}", str(fault.value)
 
 
 @has_program

@@ -1,4 +1,4 @@
-"""How the tasks of a neighbour are ordered among others: by nice value, or only where nobody waits.
+"""How the tasks of a neighbour are ordered among others: by nice value, or only where no one waits.
 
 The command sets it before the program begins, so everything that the program starts inherits it.
 """

@@ -29,13 +29,13 @@ def test_a_program_begins_under_its_policy_and_its_nice_value() -> None:
 
 def test_without_a_cpu_left_separate_ones_are_refused_and_free_ones_fall_back() -> None:
     for text, is_refused in (("noise:cpu,where=apart", True), ("noise:cpu,where=free", False)):
-        found = named(KINDS, text, key="neighbour")
-        assert found is not None
-        assert isinstance(found[1], Neighbour)
-        found[1].check_cpus((3,))
+        result = named(KINDS, text, key="neighbour")
+        assert result is not None
+        assert isinstance(result[1], Neighbour)
+        result[1].check_cpus((3,))
         if is_refused:
             with pytest.raises(HostFault, match="separate CPUs") as caught:
-                found[1].check_cpus(())
+                result[1].check_cpus(())
             assert "where=server" in caught.value.fix
         else:
-            found[1].check_cpus(())
+            result[1].check_cpus(())

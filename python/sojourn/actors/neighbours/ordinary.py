@@ -17,8 +17,10 @@ FOLDER = Path("/tmp")  # noqa: S108  # some want to write where they are started
 ENTERED, WRITTEN = 0o005, 0o007
 
 
-def given_up(argv: Sequence[str], needs: Iterable[Path], folder: str = "") -> tuple[str, ...]:
-    """The command, as somebody who is nobody else on this machine.
+def as_ordinary_user(
+    argv: Sequence[str], needs: Iterable[Path], folder: str = ""
+) -> tuple[str, ...]:
+    """The command, as somebody who is no one else on this machine.
 
     Args:
         argv: the program and its arguments.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.actors.neighbours import ordinary
-from sojourn.actors.neighbours.ordinary import given_up
+from sojourn.actors.neighbours.ordinary import as_ordinary_user
 from sojourn.places import users
 from sojourn.places.users import User
 
@@ -19,16 +19,18 @@ SELF = ("/bin/sh", "-c", "cat /proc/self/status; pwd")
 def test_it_has_no_right_left_and_is_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/usr")
     monkeypatch.setattr(sys, "executable", "/bin/sh")  # the lab's may be closed to others
-    words = given_up(SELF, [Path("/bin/sh")])
+    words = as_ordinary_user(SELF, [Path("/bin/sh")])
     if words == SELF:
         pytest.skip("needs root, and the right to change users")
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    told = dict(line.split(":\t", 1) for line in done.stdout.splitlines() if ":\t" in line)
-    uid = int(told["Uid"].split()[0])
+    reports = dict(line.split(":\t", 1) for line in done.stdout.splitlines() if ":\t" in line)
+    uid = int(reports["Uid"].split()[0])
     assert uid in users.FREE
-    assert {told[kind] for kind in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")} == {"0" * 16}
-    assert told["NoNewPrivs"] == "1"
-    assert told["Groups"].strip() == ""
+    assert {reports[kind] for kind in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")} == {
+        "0" * 16
+    }
+    assert reports["NoNewPrivs"] == "1"
+    assert reports["Groups"].strip() == ""
     assert done.stdout.splitlines()[-1] == str(ordinary.FOLDER)
 
 
@@ -41,11 +43,11 @@ def test_what_only_root_can_reach_is_run_as_before(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     (closed / "program").touch(mode=0o755)
-    assert given_up(SELF, [Path("/bin/sh")])[-3:] == SELF
-    assert given_up(SELF, [Path("/bin/sh")]) != SELF
-    assert given_up(SELF, [closed / "program"]) == SELF
-    assert given_up(SELF, [Path("/no/such")]) == SELF
-    assert given_up(SELF, [], str(closed)) == SELF
-    assert given_up(SELF, [], "/usr") == SELF, "it could not write there"
+    assert as_ordinary_user(SELF, [Path("/bin/sh")])[-3:] == SELF
+    assert as_ordinary_user(SELF, [Path("/bin/sh")]) != SELF
+    assert as_ordinary_user(SELF, [closed / "program"]) == SELF
+    assert as_ordinary_user(SELF, [Path("/no/such")]) == SELF
+    assert as_ordinary_user(SELF, [], str(closed)) == SELF
+    assert as_ordinary_user(SELF, [], "/usr") == SELF, "it could not write there"
     monkeypatch.setattr(users, "beside_user", lambda: None)
-    assert given_up(SELF, [Path("/bin/sh")]) == SELF
+    assert as_ordinary_user(SELF, [Path("/bin/sh")]) == SELF

@@ -51,8 +51,8 @@ class Second:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What one neighbour said.
+class ProgressFacts:
+    """What one neighbour reported.
 
     Attributes:
         unit: of its progress.
@@ -107,7 +107,7 @@ class Progress:
         return 1 - self.per_s / self.asked_per_s if self.asked_per_s else None
 
     def as_json(self) -> dict[str, Any]:
-        """As it stands in `host.json`."""
+        """As it is written in `host.json`."""
         return {
             "unit": self.unit,
             "per_s": self.per_s,
@@ -153,7 +153,7 @@ def standard_error(values: Sequence[float]) -> float | None:
     return math.sqrt(square / (count - 1) / count * (1 + alike) / (1 - alike))
 
 
-def read(log: Path) -> Told | None:
+def read(log: Path) -> ProgressFacts | None:
     """What a neighbour's log says; None if it speaks of no progress."""
     first: Mapping[str, Any] = {}
     seconds = []
@@ -166,9 +166,9 @@ def read(log: Path) -> Told | None:
     return _told(first, seconds) if first else None
 
 
-def _told(first: Mapping[str, Any], seconds: Sequence[Second]) -> Told:
+def _told(first: Mapping[str, Any], seconds: Sequence[Second]) -> ProgressFacts:
     alone, error = first.get("alone_per_s"), first.get("alone_error_per_s")
-    return Told(
+    return ProgressFacts(
         unit=str(first["unit"]),
         alone_per_s=None if alone is None else float(alone),
         alone_error_per_s=None if error is None else float(error),
@@ -203,7 +203,9 @@ def _second(line: Mapping[str, Any]) -> Second:
     )
 
 
-def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) -> Progress | None:
+def within(
+    reports: Sequence[ProgressFacts], from_ns: int, to_ns: int, *, tolerance: float
+) -> Progress | None:
     """What tasks did together in the seconds that lie within a load.
 
     What is missing of what was asked because a task waited for a CPU is its loss, which is what is
@@ -211,7 +213,7 @@ def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) 
     neighbour that was asked for.
 
     Args:
-        told: of each task; all have the same unit.
+        reports: of each task; all have the same unit.
         from_ns: begin of the load, CLOCK_MONOTONIC.
         to_ns: its end.
         tolerance: share of what was asked that may be missing, or too much.
@@ -219,19 +221,19 @@ def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) 
     Returns:
         None where no whole second lies within.
     """
-    each = [_kept(one, from_ns, to_ns) for one in told]
+    each = [_seconds_within(one, from_ns, to_ns) for one in reports]
     if not each or not all(each):
         return None
-    problems = [_problem(t, s, tolerance) for t, s in zip(told, each, strict=True)]
+    problems = [_problem(t, s, tolerance) for t, s in zip(reports, each, strict=True)]
     asked = [second.asked_per_s for seconds in each for second in seconds]
-    alone = [one.alone_per_s for one in told]
-    errors = [one.alone_error_per_s for one in told]
+    alone = [one.alone_per_s for one in reports]
+    errors = [one.alone_error_per_s for one in reports]
     together = tuple(sum(s.per_s for s in at) for at in zip(*each, strict=False))
     waited = [second.waited_s for seconds in each for second in seconds]
     length_s = sum(second.length_s for seconds in each for second in seconds)
     known = [value for value in waited if value is not None]
     return Progress(
-        unit=told[0].unit,
+        unit=reports[0].unit,
         per_s=sum(_mean(seconds, "per_s") for seconds in each),
         error_per_s=standard_error(together),
         each_per_s=together,
@@ -241,13 +243,13 @@ def within(told: Sequence[Told], from_ns: int, to_ns: int, *, tolerance: float) 
         if None in errors
         else math.sqrt(sum((value or 0.0) ** 2 for value in errors)),
         waited_share=sum(known) / length_s if len(known) == len(waited) and length_s else None,
-        is_flat_out=all(one.is_flat_out for one in told),
+        is_flat_out=all(one.is_flat_out for one in reports),
         problem=next((problem for problem in problems if problem), ""),
     )
 
 
-def _kept(told: Told, from_ns: int, to_ns: int) -> list[Second]:
-    return [s for s in told.seconds if s.at_ns - s.length_s * 1e9 >= from_ns and s.at_ns <= to_ns]
+def _seconds_within(report: ProgressFacts, from_ns: int, to_ns: int) -> list[Second]:
+    return [s for s in report.seconds if s.at_ns - s.length_s * 1e9 >= from_ns and s.at_ns <= to_ns]
 
 
 def _mean(seconds: Sequence[Second], name: str) -> float:
@@ -256,16 +258,16 @@ def _mean(seconds: Sequence[Second], name: str) -> float:
     return sum((getattr(s, name) or 0.0) * s.length_s for s in seconds) / whole
 
 
-def _problem(told: Told, seconds: Sequence[Second], tolerance: float) -> str:
-    if told.is_flat_out or any(second.asked_per_s is None for second in seconds):
+def _problem(report: ProgressFacts, seconds: Sequence[Second], tolerance: float) -> str:
+    if report.is_flat_out or any(second.asked_per_s is None for second in seconds):
         return ""
     asked, did = _mean(seconds, "asked_per_s"), _mean(seconds, "per_s")
     share = sum(s.waited_s or 0.0 for s in seconds) / sum(s.length_s for s in seconds)
     if did > asked * (1 + tolerance):
-        return f"asked {asked:.4g} {told.unit}/s, did {did:.4g}: more than {tolerance:.0%} above"
-    if asked - did > tolerance * asked + told.per_wait_s * share:
+        return f"asked {asked:.4g} {report.unit}/s, did {did:.4g}: more than {tolerance:.0%} above"
+    if asked - did > tolerance * asked + report.per_wait_s * share:
         return (
-            f"asked {asked:.4g} {told.unit}/s, did {did:.4g}: more than {tolerance:.0%} below, "
+            f"asked {asked:.4g} {report.unit}/s, did {did:.4g}: more than {tolerance:.0%} below, "
             f"and it waited for a CPU for only {share:.1%} of the time"
         )
     return ""

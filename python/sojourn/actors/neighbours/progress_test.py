@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.actors.neighbours.progress import Second, Told, quantile, read, within
+from sojourn.actors.neighbours.progress import ProgressFacts, Second, quantile, read, within
 
 S = 1_000_000_000
 
 
-def told(
+def reported(
     *per_s: float, asked: float | None = 500.0, waited_s: float = 0.0, is_flat_out: bool = False
-) -> Told:
+) -> ProgressFacts:
     seconds = tuple(
         Second(at_ns=(n + 1) * S, length_s=1.0, per_s=p, asked_per_s=asked, waited_s=waited_s)
         for n, p in enumerate(per_s)
     )
-    return Told(
+    return ProgressFacts(
         unit="blocks",
         alone_per_s=1000.0,
         per_wait_s=1000.0,
@@ -43,11 +43,11 @@ def test_a_log_is_read_past_what_is_for_people(tmp_path: Path) -> None:
     last = {"is_summary": True, **second}
     lines = ["warming up", json.dumps(first), json.dumps(second), json.dumps(last), '{"unit": "li']
     log.write_text("\n".join(lines))
-    found = read(log)
-    assert found is not None
-    assert (found.unit, found.alone_per_s, found.is_flat_out) == ("lines", 9.0, False)
-    assert [second.per_s for second in found.seconds] == [2.0]
-    assert found.seconds[0].waited_s is None
+    text = read(log)
+    assert text is not None
+    assert (text.unit, text.alone_per_s, text.is_flat_out) == ("lines", 9.0, False)
+    assert [second.per_s for second in text.seconds] == [2.0]
+    assert text.seconds[0].waited_s is None
 
 
 def test_who_says_nothing_has_no_progress(tmp_path: Path) -> None:
@@ -57,21 +57,21 @@ def test_who_says_nothing_has_no_progress(tmp_path: Path) -> None:
 
 
 def test_only_whole_seconds_within_the_load_count() -> None:
-    found = within([told(0, 500, 500, 0)], 1 * S, 3 * S + 5, tolerance=0.1)
-    assert found is not None
-    assert found.each_per_s == (500, 500)
-    assert within([told(1.0)], 2 * S, 9 * S, tolerance=0.1) is None
+    progress = within([reported(0, 500, 500, 0)], 1 * S, 3 * S + 5, tolerance=0.1)
+    assert progress is not None
+    assert progress.each_per_s == (500, 500)
+    assert within([reported(1.0)], 2 * S, 9 * S, tolerance=0.1) is None
     assert within([], 0, S, tolerance=0.1) is None
 
 
 def test_tasks_are_summed_second_by_second() -> None:
-    found = within([told(500, 510), told(490, 500)], 0, 9 * S, tolerance=0.1)
-    assert found is not None
-    assert found.each_per_s == (990, 1010)
-    assert (found.per_s, found.asked_per_s, found.alone_per_s) == (1000, 1000, 2000)
-    assert found.of_alone == 0.5
-    assert found.lost == 0.0
-    assert not found.problem
+    progress = within([reported(500, 510), reported(490, 500)], 0, 9 * S, tolerance=0.1)
+    assert progress is not None
+    assert progress.each_per_s == (990, 1010)
+    assert (progress.per_s, progress.asked_per_s, progress.alone_per_s) == (1000, 1000, 2000)
+    assert progress.of_alone == 0.5
+    assert progress.lost == 0.0
+    assert not progress.problem
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_tasks_are_summed_second_by_second() -> None:
 def test_a_loss_by_waiting_is_a_loss_and_any_other_a_doubt(
     did: float, waited_s: float, why: str
 ) -> None:
-    found = within([told(did, did, waited_s=waited_s)], 0, 9 * S, tolerance=0.1)
-    assert found is not None
-    assert bool(found.problem) == bool(why)
-    assert why in found.problem
-    assert not why or (f"{did:.4g}" in found.problem and "asked 500" in found.problem)
+    progress = within([reported(did, did, waited_s=waited_s)], 0, 9 * S, tolerance=0.1)
+    assert progress is not None
+    assert bool(progress.problem) == bool(why)
+    assert why in progress.problem
+    assert not why or (f"{did:.4g}" in progress.problem and "asked 500" in progress.problem)
 
 
 def test_a_long_piece_of_work_counts_for_as_long_as_it_took() -> None:
@@ -100,9 +100,9 @@ def test_a_long_piece_of_work_counts_for_as_long_as_it_took() -> None:
         Second(at_ns=1 * S, length_s=1.0, per_s=4.0),
         Second(at_ns=4 * S, length_s=3.0, per_s=0.0),
     )
-    found = within([Told(unit="files", seconds=seconds)], 0, 9 * S, tolerance=0.1)
-    assert found is not None
-    assert found.per_s == 1.0
+    progress = within([ProgressFacts(unit="files", seconds=seconds)], 0, 9 * S, tolerance=0.1)
+    assert progress is not None
+    assert progress.per_s == 1.0
 
 
 def test_errors_of_tasks_that_are_alone_add_up_as_variances(tmp_path: Path) -> None:
@@ -112,17 +112,21 @@ def test_errors_of_tasks_that_are_alone_add_up_as_variances(tmp_path: Path) -> N
     log.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
     one = read(log)
     assert one is not None
-    found = within([one, replace(one, alone_error_per_s=4.0)], 0, 9 * S, tolerance=0.1)
-    assert found is not None
-    assert (found.alone_per_s, found.alone_error_per_s, found.error_per_s) == (8.0, 5.0, None)
+    progress = within([one, replace(one, alone_error_per_s=4.0)], 0, 9 * S, tolerance=0.1)
+    assert progress is not None
+    assert (progress.alone_per_s, progress.alone_error_per_s, progress.error_per_s) == (
+        8.0,
+        5.0,
+        None,
+    )
 
 
 def test_flat_out_holds_nothing_and_is_told_against_alone() -> None:
-    found = within([told(300, asked=1000.0, is_flat_out=True)], 0, 9 * S, tolerance=0.1)
-    assert found is not None
-    assert not found.problem
-    assert found.as_json()["of_alone"] == pytest.approx(0.3)
-    assert found.as_json()["lost_share"] == pytest.approx(0.7)
+    progress = within([reported(300, asked=1000.0, is_flat_out=True)], 0, 9 * S, tolerance=0.1)
+    assert progress is not None
+    assert not progress.problem
+    assert progress.as_json()["of_alone"] == pytest.approx(0.3)
+    assert progress.as_json()["lost_share"] == pytest.approx(0.7)
 
 
 def test_quantiles_are_values_that_were_seen() -> None:

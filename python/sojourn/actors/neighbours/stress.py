@@ -20,7 +20,7 @@ from sojourn.actors.neighbours.neighbour import SERVER, where_param
 from sojourn.errors import SpecFault
 from sojourn.services.params import Param
 
-PROGRAM, MEND = "stress-ng", "apt install stress-ng"
+PROGRAM, FIX = "stress-ng", "apt install stress-ng"
 STRESSOR, CAP = "kind", "cap"
 
 
@@ -107,7 +107,7 @@ def build(params: Mapping[str, str]) -> Driven:
 def work_of(name: str, cap: str) -> Work:
     """A run of so many operations; HostFault where stress-ng is not installed."""
     stressor = STRESSORS[name]
-    path = str(programs.find(PROGRAM, fix=MEND))
+    path = str(programs.find(PROGRAM, fix=FIX))
     rate = cap.removesuffix("MB/s")
     caps = [word for option in stressor.caps if cap for word in (option, rate)]
     words = (*stressor.words, *caps, f"--{stressor.name}-ops", str(stressor.operations))

@@ -21,7 +21,7 @@ from sojourn.plan import Point
 from sojourn.spec import ServiceSpec
 
 LOOK_S_MAX = 5.0
-KEPT_MAX = 20
+CULPRITS_MAX = 20
 OWN = "sojourn-"  # names of the lab's programs: what the generator has there is no culprit
 Look = Callable[[Sequence[int], float, Sequence[int]], Sight]
 
@@ -37,7 +37,7 @@ class Culprits(Actor):
         self._look = look
         self._thread: threading.Thread | None = None
         self._seconds = 0.0
-        self._found: dict[str, Any] = {}
+        self._results: dict[str, Any] = {}
 
     def enter(self, stage: Stage) -> None:
         """Begin to look; processes of services and neighbours are left out."""
@@ -54,9 +54,9 @@ class Culprits(Actor):
 
         def work() -> None:
             try:
-                self._found.update(as_json(self._look(cpus, self._seconds, own)))
+                self._results.update(as_json(self._look(cpus, self._seconds, own)))
             except Exception as error:  # noqa: BLE001  # what is seen beside must not end the run
-                self._found.update(culprits=[], culprits_source="none", culprits_why=str(error))
+                self._results.update(culprits=[], culprits_source="none", culprits_why=str(error))
 
         self._thread = threading.Thread(target=work, name="culprits", daemon=True)
         self._thread.start()
@@ -68,14 +68,14 @@ class Culprits(Actor):
 
     def saw(self) -> Mapping[str, Any]:
         """Keys of `host.json`; none where nothing was started that could be disturbed."""
-        return dict(self._found)
+        return dict(self._results)
 
 
 def as_json(sight: Sight) -> dict[str, Any]:
-    """What was seen, the worst first, as it stands in `host.json`."""
+    """What was seen, the worst first, as it is written in `host.json`."""
     others = [one for one in sight.culprits if not one.name.startswith(OWN)]
     return {
-        "culprits": [_one(one) for one in others[:KEPT_MAX]],
+        "culprits": [_one(one) for one in others[:CULPRITS_MAX]],
         "culprits_source": sight.source,
         "culprits_why": sight.why,
         "culprits_s": round(sight.seconds, 3),
@@ -103,7 +103,7 @@ def build(spec: ServiceSpec, point: Point) -> Culprits | None:
 def bare(point: Point) -> Culprits | None:
     """For every point of a study without a shield, but for experiments of their own.
 
-    There, who is stopped or stands in for a service is on its CPUs on purpose.
+    There, who is stopped or replaces a service is on its CPUs on purpose.
     """
     return None if point.rules.is_experiment else Culprits()
 

@@ -64,18 +64,18 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
 
     def look(cpus: Sequence[int], seconds: float, out: Sequence[int]) -> Sight:
         asked.append((cpus, seconds, out))
-        found = (culprit("kdamond.0"), culprit("sojourn-load"), culprit("worker", None))
-        return Sight(source="scheduler", why="", cpus=(1,), seconds=seconds, culprits=found)
+        outcome = (culprit("kdamond.0"), culprit("sojourn-load"), culprit("worker", None))
+        return Sight(source="scheduler", why="", cpus=(1,), seconds=seconds, culprits=outcome)
 
     spec = ServiceSpec(kind="memcached", measure=("sweep",))
     assert culprits.build(spec, point(Phase.SEARCH)) is None
     at = replace(point(Phase.SCHEDULED), rules=Rules(is_bare=True))
     assert culprits.build(spec, at) is not None
-    found = seen(look)
+    results = seen(look)
     ((cpus, seconds, out),) = asked
     assert (cpus, seconds) == ((1,), culprits.LOOK_S_MAX)
     assert os.getpid() in out
-    kdamond, worker = found["culprits"]
+    kdamond, worker = results["culprits"]
     assert kdamond == {
         "task": "kdamond.0",
         "tid": 77,
@@ -85,7 +85,7 @@ def test_only_points_as_scheduled_are_looked_at() -> None:
         "is_exact": True,
     }
     assert worker["longest_ms"] is None
-    assert found["culprits_source"] == "scheduler"
+    assert results["culprits_source"] == "scheduler"
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_a_look_that_fails_does_not_end_the_run() -> None:
     def look(cpus: Sequence[int], seconds: float, out: Sequence[int]) -> Sight:
         raise OSError("no tracer")
 
-    found = seen(look)
-    assert found["culprits"] == []
-    assert found["culprits_why"] == "no tracer"
+    result = seen(look)
+    assert result["culprits"] == []
+    assert result["culprits_why"] == "no tracer"
 
 
 def test_a_service_without_a_process_cannot_be_disturbed() -> None:

@@ -1,4 +1,4 @@
-"""What the machine did while load ran: counters before and after, kept in `host.json`.
+"""What the machine did while load ran: counters before and after, stored in `host.json`.
 
 It is the last to enter and the first to leave, so that what others do to begin and to end is not
 counted as what happened while load ran.
@@ -60,10 +60,10 @@ class Host(Actor):
         live = stage.services[stage.point.service]
         cpus = live.placement.server
         beside = [actor for actor in stage.entered if isinstance(actor, Neighbour)]
-        theirs_ns = sum(actor.cpu_ns(cpus) for actor in beside)
+        others_ns = sum(actor.cpu_ns(cpus) for actor in beside)
         others = [other for other in stage.services.values() if other is not live]
-        theirs_ns += sum(o.cpu_ns() for o in others if not {*cpus}.isdisjoint(o.placement.server))
-        return moment(live, theirs_ns)
+        others_ns += sum(o.cpu_ns() for o in others if not {*cpus}.isdisjoint(o.placement.server))
+        return moment(live, others_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
     """What changed, as JSON. Shares are of the CPUs' time, 0 to 1; null: not told.
 
     `others_on_server_share` is time on the server's CPUs that processes used which are neither the
-    server's nor the point's own neighbours. Interrupts are nobody's; where the kernel books them to
+    server's nor the point's own neighbours. Interrupts are no one's; where the kernel books them to
     whom they interrupt, a little less is seen of the others.
     """
     length_s = after.at_s - before.at_s
@@ -119,8 +119,8 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
     busy = _share(before, after, server, BUSY)
     used = _share(before, after, server, USED)
     own = server_s / (length_s * len(server)) if length_s > 0 and server else None
-    theirs_s = (after.neighbours_cpu_ns - before.neighbours_cpu_ns) / 1e9
-    theirs = theirs_s / (length_s * len(server)) if length_s > 0 and server else None
+    others_s = (after.neighbours_cpu_ns - before.neighbours_cpu_ns) / 1e9
+    others = others_s / (length_s * len(server)) if length_s > 0 and server else None
     is_apart = set(server).isdisjoint(placement.client)
     return {
         "length_s": round(length_s, 3),
@@ -140,9 +140,9 @@ def between(before: Moment, after: Moment, placement: Placement) -> dict[str, An
             if tid in before.workers_cpu_ns
         ],
         "others_on_server_share": None
-        if used is None or own is None or theirs is None or not is_apart
-        else max(0.0, used - own - theirs),
-        "neighbours_on_server_share": theirs,
+        if used is None or own is None or others is None or not is_apart
+        else max(0.0, used - own - others),
+        "neighbours_on_server_share": others,
         "server_switches": {
             "voluntary": after.server_switches[0] - before.server_switches[0],
             "involuntary": after.server_switches[1] - before.server_switches[1],
@@ -169,12 +169,12 @@ def _share(
 def _totals() -> dict[str, int]:
     """Context switches and interrupts of the whole machine since boot."""
     names = {"ctxt": "context_switches", "intr": "interrupts", "processes": "forks"}
-    found = dict.fromkeys(names.values(), 0)
+    numbers = dict.fromkeys(names.values(), 0)
     for line in tables.lines(TREE.text("/proc/stat") or ""):
         words = line.split(maxsplit=2)
         if words and words[0] in names:
-            found[names[words[0]]] = int(words[1])
-    return found
+            numbers[names[words[0]]] = int(words[1])
+    return numbers
 
 
 def _switches(live: Running) -> tuple[int, int]:
@@ -188,9 +188,9 @@ def _switches(live: Running) -> tuple[int, int]:
 
 
 def _wait_ns(live: Running) -> int:
-    """Run-queue delay of the server's threads that live, ns: what a shield is felt by (M23)."""
-    found = (schedstat.parse(TREE.text(schedstat.path(t.pid, t.tid))) for t in live.tasks())
-    return sum(one.waited_ns for one in found if one)
+    """Run-queue delay of the server's threads that live, ns: what a shield is measured by (M23)."""
+    results = (schedstat.parse(TREE.text(schedstat.path(t.pid, t.tid))) for t in live.tasks())
+    return sum(one.waited_ns for one in results if one)
 
 
 def build(spec: ServiceSpec, point: Point) -> Host:

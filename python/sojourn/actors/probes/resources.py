@@ -1,4 +1,4 @@
-"""What the service and the machine use while load runs, once a second, kept in `resources.json`.
+"""What the service and the machine use while load runs, once a second, stored in `resources.json`.
 
     enter: find the service's counters → `sojourn-counters` copies them → leave: rates → the file
 
@@ -34,7 +34,7 @@ PERIOD_S = 1.0
 PERIOD_S_MIN, PER_POINT = 0.25, 5  # a short point is sampled more often: as many times at least
 LATE = 1.5  # periods after which a sample came late
 END_S_MAX = 20.0  # for a last sample, on a machine that is busy
-THREADS_KEPT = 16  # those that ran most
+THREADS_MAX = 16  # those that ran most
 DIGITS = 6
 LLC = (3, 2)  # levels of the last cache, the first that there is
 TREE = Tree()
@@ -108,8 +108,8 @@ def _apart(stage: Stage, served: set[int]) -> tuple[int, ...]:
 
 
 def _llc_bytes(facts: Facts) -> int | None:
-    found = (facts.topology.shared_cache(level) for level in LLC)
-    return next((cache.size_bytes for cache in found if cache), None)
+    caches = (facts.topology.shared_cache(level) for level in LLC)
+    return next((cache.size_bytes for cache in caches if cache), None)
 
 
 def sent_most(on: Mapping[str, Knob], interfaces: Sequence[str]) -> dict[str, float]:
@@ -278,13 +278,13 @@ def _threads(rates: Sequence[usage.Rates]) -> list[dict[str, Any]]:
             "cpu_share": [_short(_of(one, key, 1)) for one in rates],
             "runq_delay_share": [_short(_of(one, key, 2)) for one in rates],
         }
-        for key in sorted(ran, key=lambda key: -ran[key])[:THREADS_KEPT]
+        for key in sorted(ran, key=lambda key: -ran[key])[:THREADS_MAX]
     ]
 
 
 def _of(rates: usage.Rates, key: tuple[int, int], nth: int) -> float | None:
-    found = rates.threads.get(key)
-    return None if found is None else float(found[nth])
+    result = rates.threads.get(key)
+    return None if result is None else float(result[nth])
 
 
 def build(spec: ServiceSpec, point: Point) -> Resources:

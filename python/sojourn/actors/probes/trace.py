@@ -124,9 +124,9 @@ class Tracer(Actor):
             is_first=is_first and self._asked != ALL,
         )
         assert self._task.stderr is not None  # noqa: S101  # it was asked for
-        said = await_begin(self._task.stderr)
-        if not has_begun(said):
-            raise _fault(said, self._argv)
+        text = await_begin(self._task.stderr)
+        if not has_begun(text):
+            raise _fault(text, self._argv)
         self._is_tracing = True
 
     def leave(self) -> None:
@@ -140,9 +140,9 @@ class Tracer(Actor):
         try:
             self._stage.end(self._task, within_s=END_S_MAX, first=signal.SIGINT)
         finally:
-            said = _rest(self._task)
+            text = _rest(self._task)
         if self._is_tracing and not (self._stage.folder / TRACE).is_file():
-            raise _fault(said, self._argv)
+            raise _fault(text, self._argv)
 
 
 def await_begin(pipe: IO[bytes]) -> str:
@@ -157,9 +157,9 @@ def await_begin(pipe: IO[bytes]) -> str:
     return text
 
 
-def has_begun(said: str) -> bool:
+def has_begun(text: str) -> bool:
     """Whether one of these lines, a whole one, is that it traces."""
-    return any(line.startswith("tracing ") for line in said.split("\n")[:-1])
+    return any(line.startswith("tracing ") for line in text.split("\n")[:-1])
 
 
 def _rest(tracer: Process) -> str:
@@ -169,9 +169,9 @@ def _rest(tracer: Process) -> str:
         return pipe.read().decode("utf-8", "replace")
 
 
-def _fault(said: str, argv: tuple[str, ...]) -> RunFault:
+def _fault(text: str, argv: tuple[str, ...]) -> RunFault:
     return RunFault(
-        f"{PROGRAM} does not trace: {said.strip() or 'it says nothing'}",
+        f"{PROGRAM} does not trace: {text.strip() or 'it says nothing'}",
         at=" ".join(argv),
         fix="run it by hand against the server; it says what it misses",
     )

@@ -74,17 +74,17 @@ def test_notes_on_the_price_come_before_the_line_that_it_traces() -> None:
     note, begun = "note: users notice this trace\n", "tracing memcached (pid 4), 10s\n"
     assert trace.has_begun(note + begun)
     assert trace.has_begun(begun)
-    for said in (note, begun[:-1], note + begun[:12], "no right to load BPF programs\n", ""):
-        assert not trace.has_begun(said), said
+    for text in (note, begun[:-1], note + begun[:12], "no right to load BPF programs\n", ""):
+        assert not trace.has_begun(text), text
 
 
 def test_all_is_heard_that_a_tracer_says_before_it_begins() -> None:
     note, begun = "note: users notice this trace", "tracing memcached"
-    for words, said in (
+    for words, text in (
         (f"echo '{note}'; sleep 0.1; echo '{begun}'; exec sleep 30", f"{note}\n{begun}\n"),
         (f"echo '{note}'; echo refused", f"{note}\nrefused\n"),
     ):
         with subprocess.Popen(["sh", "-c", f"exec 2>&1; {words}"], stdout=subprocess.PIPE) as task:
             assert task.stdout is not None
-            assert trace.await_begin(task.stdout) == said
+            assert trace.await_begin(task.stdout) == text
             task.kill()

@@ -25,15 +25,15 @@ class Files:
         except OSError:
             return b""
         try:
-            found = part = os.read(number, _BYTES)
+            text = part = os.read(number, _BYTES)
             while len(part) == _BYTES:
                 part = os.read(number, _BYTES)
-                found += part
+                text += part
         except OSError:  # a process that ends just now
             return b""
         finally:
             os.close(number)
-        return found
+        return text
 
     def names(self, path: str) -> list[str]:
         """Names in a folder, in no order; none if it cannot be read."""
@@ -63,5 +63,5 @@ def after(text: bytes, name: bytes) -> int | None:
     >>> after(b"rchar: 12\nread_bytes: 4096\n", b"\nread_bytes:")
     4096
     """
-    found = text.partition(name)[2].split(None, 1)
-    return int(found[0]) if found and found[0].isdigit() else None
+    parts = text.partition(name)[2].split(None, 1)
+    return int(parts[0]) if parts and parts[0].isdigit() else None

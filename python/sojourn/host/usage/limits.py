@@ -68,8 +68,8 @@ _NO_GROUP = (
 
 def has_own_network(tree: Tree, pid: int) -> bool:
     """Whether a process is in another network namespace than the caller."""
-    mine, its = (_link(tree, f"/proc/{who}/ns/net") for who in ("self", pid))
-    return bool(mine and its and mine != its)
+    own, its = (_link(tree, f"/proc/{who}/ns/net") for who in ("self", pid))
+    return bool(own and its and own != its)
 
 
 def _link(tree: Tree, path: str) -> str:
@@ -113,7 +113,7 @@ def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str
     """
     group = cgroups.read(tree, where.leader)
     cpus = group.cpu_quota
-    found: dict[str, float] = {
+    results: dict[str, float] = {
         "service_cpu_share": min(1.0, cpus / len(where.cpus)) if cpus and where.cpus else 1.0,
         "thread_cpu_share_max": min(1.0, cpus) if cpus else 1.0,
         "server_busy_share": 1.0,
@@ -123,10 +123,10 @@ def read(tree: Tree, where: Places, *, llc_bytes: int | None = None) -> dict[str
     limits = [group.memory_bytes, int(memory[0]) * 1024 if memory else None]
     known = [limit for limit in limits if limit]
     if known:
-        found["resident_bytes"] = float(min(known))
+        results["resident_bytes"] = float(min(known))
     if llc_bytes and not where.missing.get("llc_bytes"):
-        found["llc_bytes"] = llc_bytes * _llc_share(tree, where.resctrl)
-    return found | _disk_limits(tree, where.leader)
+        results["llc_bytes"] = llc_bytes * _llc_share(tree, where.resctrl)
+    return results | _disk_limits(tree, where.leader)
 
 
 def _llc_share(tree: Tree, group: str) -> float:
@@ -142,17 +142,17 @@ def _llc_share(tree: Tree, group: str) -> float:
 def _disk_limits(tree: Tree, pid: int) -> dict[str, float]:
     """Bytes a second that it may read and write, where each disk that is limited has one limit.
 
-    Of version 1 only reading can be told: pages that it dirties are written by the kernel.
+    Of version 1 only reading can be reported: pages that it dirties are written by the kernel.
     """
-    found: dict[str, list[int]] = {"read": [], "write": []}
+    numbers: dict[str, list[int]] = {"read": [], "write": []}
     for at in cgroups.folders(tree, "blkio", pid):
         for line in (tree.text(f"{at}/io.max") or "").splitlines():
             of = dict(word.split("=", 1) for word in line.split()[1:])
-            found["read"] += _numbers(of.get("rbps"))
-            found["write"] += _numbers(of.get("wbps"))
+            numbers["read"] += _numbers(of.get("rbps"))
+            numbers["write"] += _numbers(of.get("wbps"))
         for line in (tree.text(f"{at}/blkio.throttle.read_bps_device") or "").splitlines():
-            found["read"] += _numbers(line.split()[-1])
-    return {f"disk_{way}_bytes_per_s": float(min(known)) for way, known in found.items() if known}
+            numbers["read"] += _numbers(line.split()[-1])
+    return {f"disk_{way}_bytes_per_s": float(min(known)) for way, known in numbers.items() if known}
 
 
 def _numbers(text: str | None) -> list[int]:

@@ -1,7 +1,7 @@
 """Which processes are the service: the session of its first one, and all that come of them.
 
 All of /proc is looked through once, and then so seldom that it costs next to nothing; in between
-the kernel's list of each thread's children tells of new ones. A number that was given to another
+the kernel's list of each thread's children reports new ones. A number that was given to another
 process is noticed by the time at which that started.
 """
 
@@ -55,50 +55,50 @@ class Members:
             now_s: the time, s, of any clock that goes on evenly.
         """
         read = files.of(self.tree)
-        found: dict[int, Member] = {}
+        members: dict[int, Member] = {}
         for pid, start in self._known.items():
-            _add(read, found, pid, start)
+            _add(read, members, pid, start)
         if self._next_search_s is None or now_s >= self._next_search_s:
             began_s = self.clock()
-            for pid in self._search(read, set(found)):
-                _add(read, found, pid)
+            for pid in self._search(read, set(members)):
+                _add(read, members, pid)
             self._next_search_s = now_s + (self.clock() - began_s) / SEARCH_SHARE
-        _add_children(read, found)
-        self._known = {pid: member.start for pid, member in found.items()}
-        return found
+        _add_children(read, members)
+        self._known = {pid: member.start for pid, member in members.items()}
+        return members
 
     def _search(self, read: Source, known: set[int]) -> set[int]:
         """All of the session, and what came of them and of known ones, that is not known yet."""
         stats = {
-            int(name): found
+            int(name): contents
             for name in read.names("/proc")
-            if name.isdigit() and len(found := read.fields(f"/proc/{name}/stat")) > START
+            if name.isdigit() and len(contents := read.fields(f"/proc/{name}/stat")) > START
         }
-        mine = known | {p for p, of in stats.items() if int(of[SESSION]) == self.leader}
-        mine |= {self.leader}
+        own = known | {p for p, of in stats.items() if int(of[SESSION]) == self.leader}
+        own |= {self.leader}
         grew = True
         while grew:
-            fresh = {p for p, of in stats.items() if int(of[PARENT]) in mine} - mine
-            mine |= fresh
+            fresh = {p for p, of in stats.items() if int(of[PARENT]) in own} - own
+            own |= fresh
             grew = bool(fresh)
-        return mine - known
+        return own - known
 
 
-def _add(read: Source, found: dict[int, Member], pid: int, start: int | None = None) -> bool:
+def _add(read: Source, members: dict[int, Member], pid: int, start: int | None = None) -> bool:
     """Add a process that lives, and that started then, if that is known."""
     of = read.fields(f"/proc/{pid}/stat")
     if len(of) <= START or (start is not None and int(of[START]) != start):
         return False
-    found[pid] = Member(of, tuple(map(int, read.names(f"/proc/{pid}/task"))))
+    members[pid] = Member(of, tuple(map(int, read.names(f"/proc/{pid}/task"))))
     return True
 
 
-def _add_children(read: Source, found: dict[int, Member]) -> None:
+def _add_children(read: Source, members: dict[int, Member]) -> None:
     """Those that known ones have started since, where the kernel lists them."""
-    new = list(found)
+    new = list(members)
     while new:
         pid = new.pop()
-        for tid in found[pid].tids:
+        for tid in members[pid].tids:
             text = read.read(f"/proc/{pid}/task/{tid}/children")
-            children = [child for child in map(int, text.split()) if child not in found]
-            new += [child for child in children if _add(read, found, child)]
+            children = [child for child in map(int, text.split()) if child not in members]
+            new += [child for child in children if _add(read, members, child)]

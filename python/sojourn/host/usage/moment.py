@@ -101,7 +101,7 @@ class Moment:
     """All counters.
 
     Attributes:
-        boot_s: time since boot, of the clock by which processes' starts are told.
+        boot_s: time since boot, of the clock by which processes' starts are reported.
         machine: of /proc/stat: name of a line ("cpu", "cpu0") → ticks by kind.
         processes: by number.
         threads: by (process, thread); None: too many to be read, or not told.
@@ -134,20 +134,20 @@ def read(
         members: who the service is.
         places: where its counters are.
         before: the last moment: threads that it knows are not asked for name and start again.
-        clock: tells the time, s.
-        boot: tells the time since boot, s; None: the kernel does.
+        clock: gives the time, s.
+        boot: gives the time since boot, s; None: the kernel does.
     """
     at_s = clock()
     boot_s = (boot or _boot_s)()
     read = files.of(tree)
     known = (before.threads.of or {}) if before else {}
-    found = _timed(clock, lambda: members.look(at_s))
-    alive = found.of
+    result = _timed(clock, lambda: members.look(at_s))
+    alive = result.of
     return Moment(
         at_s=at_s,
         boot_s=boot_s,
         machine=_timed(clock, lambda: _machine(read, places.cpus)),
-        processes=At(found.at_s, found.took_s, dict(_processes(read, alive))),
+        processes=At(result.at_s, result.took_s, dict(_processes(read, alive))),
         threads=_timed(clock, lambda: _threads(read, alive, known)),
         network=_timed(clock, lambda: dict(_network(tree, places))),
         resctrl=_timed(clock, lambda: _resctrl(tree, places.resctrl)),
@@ -160,19 +160,19 @@ def _boot_s() -> float:
 
 def _timed(clock: Clock, work: Callable[[], T_co]) -> At[T_co]:
     began_s = clock()
-    found = work()
+    result = work()
     ended_s = clock()
-    return At((began_s + ended_s) / 2, ended_s - began_s, found)
+    return At((began_s + ended_s) / 2, ended_s - began_s, result)
 
 
 def _machine(read: Source, cpus: Sequence[int]) -> Mapping[str, tuple[int, ...]]:
     wanted = {b"cpu", *(b"cpu%d" % cpu for cpu in cpus)}
-    found = {}
+    numbers = {}
     for line in read.read("/proc/stat").partition(b"\nintr")[0].splitlines():
         name, _, rest = line.partition(b" ")
         if name in wanted:
-            found[name.decode()] = tuple(map(int, rest.split()[:8]))
-    return found
+            numbers[name.decode()] = tuple(map(int, rest.split()[:8]))
+    return numbers
 
 
 def _processes(read: Source, members: Mapping[int, Member]) -> Iterator[tuple[int, Process]]:
@@ -201,7 +201,7 @@ def _threads(
     listed = [(pid, tid) for pid, member in members.items() for tid in member.tids]
     if len(listed) > THREADS_MAX:
         return None
-    found = {}
+    results = {}
     for key in listed:
         base = f"/proc/{key[0]}/task/{key[1]}"
         ran, status = schedstat.parse(read.read(schedstat.path(*key))), read.read(f"{base}/status")
@@ -209,7 +209,7 @@ def _threads(
         if ran is None or None in switches:  # it has ended, or the kernel does not tell
             continue
         was = known.get(key)
-        found[key] = Thread(
+        results[key] = Thread(
             name=was.name if was else status.partition(b"\n")[0].partition(b"\t")[2].decode(),
             run_s=ran.ran_ns / 1e9,
             wait_s=ran.waited_ns / 1e9,
@@ -217,7 +217,7 @@ def _threads(
             involuntary=switches[1] or 0,
             start=was.start if was else _start(read, base),
         )
-    return found or None
+    return results or None
 
 
 def _start(read: Source, base: str) -> int:
@@ -235,13 +235,13 @@ def _network(
 
 def interfaces(tree: Tree | Recorded, pid: int) -> dict[str, tuple[int, int, int, int]]:
     """(bytes received, packets received, bytes sent, packets sent) by interface of a namespace."""
-    found = {}
+    numbers = {}
     for line in tables.lines(tree.text(f"/proc/{pid}/net/dev") or ""):
         name, colon, rest = line.partition(":")
         words = rest.split()
         if colon and len(words) >= 10 and words[0].isdigit():
-            found[name.strip()] = (int(words[0]), int(words[1]), int(words[8]), int(words[9]))
-    return found
+            numbers[name.strip()] = (int(words[0]), int(words[1]), int(words[8]), int(words[9]))
+    return numbers
 
 
 RESCTRL = ("llc_occupancy", "mbm_total_bytes")
@@ -262,9 +262,9 @@ def _resctrl(tree: Tree | Recorded, folder: str) -> tuple[int | None, int | None
 
     def total(what: str) -> int | None:
         """Over all domains; None if one of them cannot tell ("Unavailable", "Error")."""
-        found = [as_int(tree.text(f"{base}/{domain}/{what}")) for domain in domains]
-        known = [value for value in found if value is not None]
-        return sum(known) if known and len(known) == len(found) else None
+        numbers = [as_int(tree.text(f"{base}/{domain}/{what}")) for domain in domains]
+        known = [value for value in numbers if value is not None]
+        return sum(known) if known and len(known) == len(numbers) else None
 
     cache, moved = RESCTRL
     return total(cache), total(moved)

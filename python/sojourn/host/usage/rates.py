@@ -1,7 +1,7 @@
 """Two moments → what was used in between; a rate is over the time that really passed.
 
 What cannot be told is None, with the reason: a counter that went back, a source that was not there,
-a process whose last moments nobody counted. A rate that would be more than there is of a resource
+a process whose last moments no one counted. A rate that would be more than there is of a resource
 is not told either.
 """
 
@@ -45,7 +45,7 @@ def between(before: Moment, after: Moment, cpus: Sequence[int], *, all_cpus: int
         before: the earlier moment.
         after: the later one.
         cpus: of the service.
-        all_cpus: how many the machine has: nobody uses more.
+        all_cpus: how many the machine has: no one uses more.
     """
     work = _Work(before, after, all_cpus)
     values: dict[str, float | None] = {}
@@ -109,7 +109,7 @@ class _Work:
         return {key: sum(sums[nth] for nth in some) / whole for key, some in keys.items()}
 
     def service(self, cpus: int) -> dict[str, float | None]:
-        """What /proc tells of whole processes, threads and children that ended included."""
+        """What /proc reports whole processes, threads and children that ended included."""
         passed_s = self._seconds("processes", self.before.processes, self.after.processes)
         names = (
             "service_user_share",

@@ -13,7 +13,7 @@ record:    what was measured here
 held:      planted services that were really run, beside what they are
 """
 
-from sojourn.models.classify.answer import Action, Answer, Class, Said, Seen, Word
+from sojourn.models.classify.answer import Action, Answer, Class, Route, Seen, Word
 from sojourn.models.classify.judge import classify
 from sojourn.models.classify.scenario import Carried, Scenario
 
@@ -22,7 +22,7 @@ __all__ = [
     "Answer",
     "Carried",
     "Class",
-    "Said",
+    "Route",
     "Scenario",
     "Seen",
     "Word",

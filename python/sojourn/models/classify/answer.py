@@ -21,7 +21,7 @@ class Word(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Route:
     """One way to an answer.
 
     Attributes:
@@ -53,7 +53,7 @@ class Answer:
     by: str
     number: Ends | None = None
     number_is: str = ""
-    others: tuple[Said, ...] = ()
+    others: tuple[Route, ...] = ()
 
     @property
     def is_decided(self) -> bool:
@@ -63,12 +63,12 @@ class Answer:
     @property
     def is_contradicted(self) -> bool:
         """Whether another way to it decides otherwise."""
-        return any(said.word not in {self.word, Word.UNDECIDED} for said in self.others)
+        return any(result.word not in {self.word, Word.UNDECIDED} for result in self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What the paper tells a provider to do with such a service (P12).
+    """What the paper advises a provider to do with such a service (P12).
 
     Attributes:
         what: as an order.
@@ -99,7 +99,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Class:
-    """All that is said of one service.
+    """All that is reported about one service.
 
     Attributes:
         service: its name, with other levels under which it was seen.
@@ -123,7 +123,7 @@ class Class:
 
     @property
     def answers(self) -> tuple[Answer, Answer, Answer]:
-        """The three in the order in which they are told."""
+        """The three in the order in which they are reported."""
         return self.scalable, self.smt, self.critical
 
     @property

@@ -25,8 +25,8 @@ def seen(
     return classify("planted", made)
 
 
-def words(found: Class) -> tuple[str, ...]:
-    return tuple(answer.word for answer in found.answers)
+def words(result: Class) -> tuple[str, ...]:
+    return tuple(answer.word for answer in result.answers)
 
 
 @pytest.mark.parametrize("known", planted.TABLE, ids=lambda known: known.name)
@@ -40,12 +40,12 @@ def test_each_parameter_moves_the_answer_once_and_not_back() -> None:
     def scalable(serial: float) -> str:
         return seen(Planted(serial=serial), seconds=60).scalable.word
 
-    said = [scalable(2.0**-power) for power in range(8)]
-    assert said[0] == "no"
-    assert said[-1] == "yes"
+    texts = [scalable(2.0**-power) for power in range(8)]
+    assert texts[0] == "no"
+    assert texts[-1] == "yes"
     order = {"no": 0, "undecided": 1, "yes": 2}
-    assert said == sorted(said, key=order.__getitem__)
-    assert "undecided" in said  # between the two nothing is said
+    assert texts == sorted(texts, key=order.__getitem__)
+    assert "undecided" in texts  # between the two nothing is reported
 
 
 def test_a_global_lock_has_the_exponent_of_the_utilisation_law() -> None:
@@ -85,7 +85,7 @@ def test_without_memory_bandwidth_busy_threads_are_not_taken_for_work() -> None:
     assert ("memory bandwidth", "this host does not count it") in scaler.unseen
 
 
-def test_what_it_carried_has_the_last_word_and_contradictions_are_told() -> None:
+def test_what_it_carried_has_the_last_word_and_contradictions_are_reported() -> None:
     spins = seen(Planted(serial=1.0, spins=True), has_load=True)
     assert (spins.scalable.word, spins.scalable.by) == ("no", MEASURED)
     assert spins.scalable.others[0].word == "undecided"
@@ -110,10 +110,10 @@ def test_siblings_are_judged_by_load_where_both_were_measured() -> None:
             planted.scenario(service, 8, rng, is_packed=p, has_load=True) for p in (False, True)
         ]
         one = planted.scenario(service, 1, rng, has_load=True)
-        found = classify("packed", [one, *both])
-        assert found.smt.number_is.endswith("8-SMT over 8-ST")
-        assert found.smt.by == MEASURED
-        return found.smt.word
+        result = classify("packed", [one, *both])
+        assert result.smt.number_is.endswith("8-SMT over 8-ST")
+        assert result.smt.by == MEASURED
+        return result.smt.word
 
     assert smt(Planted()) == "yes"
     assert smt(Planted(cpu_s=1e-5, wait_s=1e-3)) == "no"
@@ -135,18 +135,18 @@ def test_the_interval_of_a_mean_covers_it_although_samples_depend_on_each_other(
         hits = 0
         for _ in range(400):
             series = [planted._noise(rng, length) for _ in range(runs)]
-            found = evidence.mean(series)
-            assert found is not None
-            hits += found.ends.lo <= 0 <= found.ends.hi
+            result = evidence.mean(series)
+            assert result is not None
+            hits += result.ends.lo <= 0 <= result.ends.hi
         assert hits / 400 > 0.85, (runs, length)  # of 0.95; 0.75 where each sample counts
 
 
 def test_of_two_means_the_ratio_has_the_closed_form_of_welch() -> None:
     base, top = (evidence.Mean(value=v, error=v / 100, freedom=9) for v in (1.0, 2.0))
-    found = evidence.ratio(base, top)
-    assert found is not None
+    result = evidence.ratio(base, top)
+    assert result is not None
     half = 2.100922 * math.sqrt(2) / 100  # Student's 97.5 % for 18 degrees of freedom
-    assert (found.lo, found.hi) == pytest.approx(
+    assert (result.lo, result.hi) == pytest.approx(
         (2 * math.exp(-half), 2 * math.exp(half)), rel=1e-6
     )
     assert evidence.ratio(base, replace(top, value=0.0)) is None
@@ -170,9 +170,9 @@ def test_the_papers_nine_agree_and_what_is_not_seen_is_never_guessed_wrongly() -
     first, *rest = published.agreements()
     assert all(row.is_right for row in first.rows)
     assert len(first.rows) == 27
-    for found in rest:
-        assert not [row for row in found.rows if row.is_wrong], found.sight
-        assert [row for row in found.rows if row.ours == "undecided"], found.sight
+    for result in rest:
+        assert not [row for row in result.rows if row.is_wrong], result.sight
+        assert [row for row in result.rows if row.ours == "undecided"], result.sight
     missed = {(question, rule): services for question, rule, _, services in published.simple()}
     assert missed["scalable", "CPU use does not fall"] == ("media-streaming",)
     assert missed["SMT-sensitive", "CPU use is not low"] == ("masstree",)
@@ -196,7 +196,7 @@ def test_actions_follow_from_the_answers() -> None:
     assert "lightly loaded" in disk.what
 
 
-def test_what_stands_for_a_service_of_the_paper_is_held_against_it() -> None:
+def test_what_represents_a_service_of_the_paper_is_held_against_it() -> None:
     kinds = {"tree": "ordered_map", "mine": "nginx"}
     lock, scaler = (
         replace(seen(service, blind=[MEMORY]), service=name)
@@ -205,8 +205,10 @@ def test_what_stands_for_a_service_of_the_paper_is_held_against_it() -> None:
             (Planted(writes=65536), "mine"),
         )
     )
-    said = published.beside_ours(kinds, [lock, scaler])
-    assert {one.service for one in said} == {"tree, place = vm"}  # NGINX stands for none of them
-    assert all(one.is_right for one in said)  # masstree: not scalable, not sensitive, CPU
+    agreements = published.beside_ours(kinds, [lock, scaler])
+    assert {one.service for one in agreements} == {
+        "tree, place = vm"
+    }  # NGINX stands for none of them
+    assert all(one.is_right for one in agreements)  # masstree: not scalable, not sensitive, CPU
     wrong = published.beside_ours({"mine": "ordered_map"}, [scaler])
     assert [one.is_wrong for one in wrong if one.question == "critical resource"] == [True]

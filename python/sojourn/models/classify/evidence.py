@@ -20,7 +20,7 @@ from sojourn.models.classify.scenario import Carried
 from sojourn.stats.times import Floats
 
 RUNS_MIN = 3
-BATCHES_MIN, BATCHES, BATCH_MIN = 4, 10, 3  # of fewer than 12 samples nothing is said
+BATCHES_MIN, BATCHES, BATCH_MIN = 4, 10, 3  # of fewer than 12 samples nothing is reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +75,12 @@ def mean(runs: Sequence[Floats]) -> Mean | None:
     >>> round(mean([np.array([1.0, 3.0]), np.array([2.0]), np.array([3.0])]).ends.hi, 2)
     3.77
     """
-    kept = [run for run in runs if len(run)]
-    if not kept:
+    selected = [run for run in runs if len(run)]
+    if not selected:
         return None
-    parts = _parts(kept)
+    parts = _parts(selected)
     if len(parts) < RUNS_MIN:
-        return Mean(value=float(np.mean(np.concatenate(kept))), error=math.nan, freedom=1)
+        return Mean(value=float(np.mean(np.concatenate(selected))), error=math.nan, freedom=1)
     spread = float(parts.std(ddof=1)) / math.sqrt(len(parts))
     return Mean(value=float(parts.mean()), error=spread, freedom=len(parts) - 1)
 
@@ -95,15 +95,15 @@ def share_above(runs: Sequence[Floats], edge: float) -> Ends | None:
     >>> round(share_above([np.zeros(60)], 1.0).hi, 4)
     0.2589
     """
-    told = [np.asarray(run >= edge, float) for run in runs if len(run)]
-    found = mean(told)
-    if found is None or math.isnan(found.error):
-        return None if found is None else found.ends
-    if found.error > 0:
-        return found.ends
-    rare = 1 - (1 - COVERAGE) ** (1 / (found.freedom + 1))
-    lo, hi = (found.value, rare) if found.value < 0.5 else (1 - rare, found.value)
-    return Ends(value=found.value, lo=lo, hi=hi)
+    reports = [np.asarray(run >= edge, float) for run in runs if len(run)]
+    result = mean(reports)
+    if result is None or math.isnan(result.error):
+        return None if result is None else result.ends
+    if result.error > 0:
+        return result.ends
+    rare = 1 - (1 - COVERAGE) ** (1 / (result.freedom + 1))
+    lo, hi = (result.value, rare) if result.value < 0.5 else (1 - rare, result.value)
+    return Ends(value=result.value, lo=lo, hi=hi)
 
 
 def ratio(base: Mean | None, top: Mean | None) -> Ends | None:
@@ -139,16 +139,16 @@ def times(base: Carried | None, top: Carried | None) -> Ends | None:
     return Ends(value=value, lo=value * math.exp(-down), hi=value * _exp(up))
 
 
-def exponent(found: Ends | None, threads: float) -> Ends | None:
+def exponent(ends: Ends | None, threads: float) -> Ends | None:
     """The power of threads with which it grows: 1 where it grows as threads do, 0 where it stays.
 
     Args:
-        found: how much it grew.
+        ends: how much it grew.
         threads: how many times as many threads there are, above 1.
     """
-    if found is None or threads <= 1:
+    if ends is None or threads <= 1:
         return None
-    logs = (math.log(end) if end > 0 else -math.inf for end in (found.value, found.lo, found.hi))
+    logs = (math.log(end) if end > 0 else -math.inf for end in (ends.value, ends.lo, ends.hi))
     value, lo, hi = (log / math.log(threads) for log in logs)
     return Ends(value=value, lo=lo, hi=hi)
 

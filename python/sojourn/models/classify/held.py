@@ -1,6 +1,6 @@
 """Planted services that were really run: what they are, beside what they were taken for.
 
-Of memory nobody knows beforehand how many readers it bears, so it is not held against anything
+Of memory no one knows beforehand how many readers it bears, so it is not held against anything
 whether those scale. Writers wait for so long beside their writing that two do not fill a disk.
 """
 
@@ -29,7 +29,7 @@ CPUS = {rules.CPU, rules.CPU_YES, rules.CPU_NO}
 
 
 class How(StrEnum):
-    """How an answer stands to the truth."""
+    """How an answer is to the truth."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -64,13 +64,13 @@ def held(record: Record, classes: Sequence[Class]) -> tuple[Held, ...]:
         for spec in record.study.services
         if spec.kind == planted.NAME
     }
-    found = []
+    results = []
     for one in classes:
         label = one.service.partition(",")[0]
         for answer in one.answers if label in does else ():
             truth = TRUTH[does[label]].get(answer.question)
             if truth is not None:
-                found.append(
+                results.append(
                     Held(
                         service=one.service,
                         does=does[label],
@@ -81,21 +81,21 @@ def held(record: Record, classes: Sequence[Class]) -> tuple[Held, ...]:
                         load_s=_load_s(record, label),
                     )
                 )
-    return tuple(found)
+    return tuple(results)
 
 
-def how(truth: str, told: str, one: Class) -> How:
-    """How an answer stands to the truth.
+def how(truth: str, report: str, one: Class) -> How:
+    """How an answer is to the truth.
 
     Time that a CPU waits for memory is CPU time: who has no counters of memory bandwidth cannot
     tell the two apart, and is not wrong to say CPU.
     """
-    if told == truth:
+    if report == truth:
         return How.RIGHT
-    if told == Word.UNDECIDED:
+    if report == Word.UNDECIDED:
         return How.OPEN
     is_hidden = BY_NAME[MEMORY].title in {title for title, _ in one.unseen}
-    return How.UNSEEN if truth == rules.BANDWIDTH and told in CPUS and is_hidden else How.WRONG
+    return How.UNSEEN if truth == rules.BANDWIDTH and report in CPUS and is_hidden else How.WRONG
 
 
 def _load_s(record: Record, label: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.models.classify import evidence, rules, signs
-from sojourn.models.classify.answer import MEASURED, Answer, Class, Said, Seen, Word
+from sojourn.models.classify.answer import MEASURED, Answer, Class, Route, Seen, Word
 from sojourn.models.classify.evidence import Ends
 from sojourn.models.classify.scenario import SEEN, Scenario, ends, pair
 from sojourn.models.classify.signs import MORE, NO_MORE, Signs
@@ -28,12 +28,12 @@ def classify(service: str, scenarios: Sequence[Scenario]) -> Class:
     first, last = ends(scenarios)
     if first is None:
         raise ValueError("no scenario was measured")
-    told = signs.of(first, last)
+    report = signs.of(first, last)
     return judged(
         service,
-        told,
+        report,
         scales=_grown(first, last) if last else None,
-        keeps=_kept(scenarios),
+        keeps=_valid_number(scenarios),
         unseen=_unseen(scenarios),
         scenarios=tuple(
             Seen(
@@ -49,12 +49,12 @@ def classify(service: str, scenarios: Sequence[Scenario]) -> Class:
     )
 
 
-Number = tuple[Said, Ends, str]
+Number = tuple[Route, Ends, str]
 
 
 def judged(
     service: str,
-    told: Signs,
+    report: Signs,
     *,
     scales: Number | None = None,
     keeps: Number | None = None,
@@ -65,34 +65,34 @@ def judged(
 
     Args:
         service: how people call it.
-        told: levels and trends.
+        report: levels and trends.
         scales: what was carried says of more threads, with its number.
         keeps: what it says of shared cores.
         unseen: resources that could not be seen, and why.
         scenarios: that were looked at.
     """
-    scalable = _answer(SCALABLE, rules.scalable(told), scales)
-    smt = _answer(SMT, rules.smt_sensitive(told, scalable.word), keeps)
-    critical = _answer(CRITICAL, rules.critical(told, scalable.word), None)
+    scalable = _answer(SCALABLE, rules.scalable(report), scales)
+    smt = _answer(SMT, rules.smt_sensitive(report, scalable.word), keeps)
+    critical = _answer(CRITICAL, rules.critical(report, scalable.word), None)
     return Class(
         service=service,
         scalable=scalable,
         smt=smt,
         critical=critical,
         group=rules.GROUPS.get(critical.word),
-        readings=told.readings,
+        readings=report.readings,
         unseen=unseen,
         scenarios=scenarios,
-        actions=rules.actions(scalable.word, smt.word, critical.word, told),
+        actions=rules.actions(scalable.word, smt.word, critical.word, report),
     )
 
 
-def _answer(question: str, inferred: Said, measured: Number | None) -> Answer:
+def _answer(question: str, inferred: Route, measured: Number | None) -> Answer:
     """What was measured has the last word where it decides."""
     if measured is None:
         return Answer(question=question, word=inferred.word, why=inferred.why, by=inferred.by)
-    said, number, what = measured
-    lead, other = (said, inferred) if said.word != Word.UNDECIDED else (inferred, said)
+    result, number, what = measured
+    lead, other = (result, inferred) if result.word != Word.UNDECIDED else (inferred, result)
     return Answer(
         question=question,
         word=lead.word,
@@ -104,60 +104,60 @@ def _answer(question: str, inferred: Said, measured: Number | None) -> Answer:
     )
 
 
-def threads_help(found: Ends, threads: float, names: tuple[str, str], what: str) -> Number:
+def threads_help(result: Ends, threads: float, names: tuple[str, str], what: str) -> Number:
     """Whether threads help, by how many times as much was carried (P10).
 
     Args:
-        found: that many times.
+        result: that many times.
         threads: how many times as many threads.
         names: of the scenarios, the one with fewer threads first.
         what: that was carried.
     """
-    power = evidence.exponent(found, threads)
+    power = evidence.exponent(result, threads)
     word, why = Word.UNDECIDED, "the interval is too wide, or between the two"
     if power and power.is_above(MORE):
         word, why = Word.YES, f"it carries more than √{threads:g} times as much"
     elif power and power.is_below(NO_MORE):
         word, why = Word.NO, f"it carries less than {threads**NO_MORE:.3g} times as much"
     text = f"load {what}, {names[1]} over {names[0]}"
-    return Said(word=word, why=why, by=MEASURED), found, text
+    return Route(word=word, why=why, by=MEASURED), result, text
 
 
-def siblings_cost(found: Ends, names: tuple[str, str], what: str) -> Number:
+def siblings_cost(result: Ends, names: tuple[str, str], what: str) -> Number:
     """Whether sharing cores costs load.
 
     Args:
-        found: what it carries on shared cores, over that on cores of its own.
+        result: what it carries on shared cores, over that on cores of its own.
         names: of the scenarios, the one on cores of its own first.
         what: that was carried.
     """
     word, why = Word.UNDECIDED, "the interval reaches over 90 %"
-    if found.is_above(KEEPS):
+    if result.is_above(KEEPS):
         word, why = Word.NO, "on shared cores it keeps more than 90 % of its load"
-    elif found.is_below(KEEPS):
+    elif result.is_below(KEEPS):
         word, why = Word.YES, "on shared cores it loses more than 10 % of its load"
     text = f"load {what}, {names[1]} over {names[0]}"
-    return Said(word=word, why=why, by=MEASURED), found, text
+    return Route(word=word, why=why, by=MEASURED), result, text
 
 
 def _grown(first: Scenario, last: Scenario) -> Number | None:
-    found = evidence.times(first.carried, last.carried)
-    if found is None or first.carried is None:
+    result = evidence.times(first.carried, last.carried)
+    if result is None or first.carried is None:
         return None
     return threads_help(
-        found, last.threads / first.threads, (first.name, last.name), first.carried.what
+        result, last.threads / first.threads, (first.name, last.name), first.carried.what
     )
 
 
-def _kept(scenarios: Sequence[Scenario]) -> Number | None:
+def _valid_number(scenarios: Sequence[Scenario]) -> Number | None:
     both = pair(scenarios)
     if both is None:
         return None
     apart, packed = both
-    found = evidence.times(apart.carried, packed.carried)
-    if found is None or apart.carried is None:
+    result = evidence.times(apart.carried, packed.carried)
+    if result is None or apart.carried is None:
         return None
-    return siblings_cost(found, (apart.name, packed.name), apart.carried.what)
+    return siblings_cost(result, (apart.name, packed.name), apart.carried.what)
 
 
 def _unseen(scenarios: Sequence[Scenario]) -> tuple[tuple[str, str], ...]:

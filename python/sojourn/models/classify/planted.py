@@ -73,8 +73,8 @@ _STREAM = Planted(memory=2e7, memory_max=9e9)
 _DISK = Planted(cpu_s=1e-4, wait_s=1e-3, writes=65536)
 
 
-def _known(name: str, service: Planted, *said: str) -> Known:
-    scalable, smt, critical = said
+def _known(name: str, service: Planted, *texts: str) -> Known:
+    scalable, smt, critical = texts
     return Known(name=name, service=service, scalable=scalable, smt=smt, critical=critical)
 
 
@@ -180,21 +180,21 @@ def scenario(
         has_load: whether it is known what it carries.
         blind: resources that the host does not count.
     """
-    found = use(service, threads, is_packed=is_packed)
+    result = use(service, threads, is_packed=is_packed)
     series = {
         name: [rate * np.exp(spread * _noise(rng, seconds) - spread**2 / 2)]
-        for name, rate in found.rates.items()
+        for name, rate in result.rates.items()
         if name not in blind
     }
     if service.is_peaky:
         for name in {READ, WRITE} & set(series):
             series[name] = [5 * series[name][0] * (np.arange(seconds) % 5 == 0)]
-    carried = Carried(rps=found.rps, lo=0.95 * found.rps, hi=1.05 * found.rps)
+    carried = Carried(rps=result.rps, lo=0.95 * result.rps, hi=1.05 * result.rps)
     return Scenario(
         threads=threads,
         is_packed=is_packed,
         series=series,
-        load_rps=found.rps,
+        load_rps=result.rps,
         carried=carried if has_load else None,
         capacity={CPU: 1.0, MEMORY: service.memory_max},
         unseen=dict.fromkeys(blind, "this host does not count it"),
@@ -203,9 +203,9 @@ def scenario(
 
 def _noise(rng: Generator, samples: int) -> Floats:
     """AR(1) with ρ = 0.5 and variance 1."""
-    found = np.empty(samples)
+    values = np.empty(samples)
     last = rng.standard_normal()
     for at, fresh in enumerate(rng.standard_normal(samples)):
         last = 0.5 * last + math.sqrt(0.75) * fresh
-        found[at] = last
-    return found
+        values[at] = last
+    return values

@@ -41,9 +41,9 @@ class Published:
     group: tuple[str, str]
 
 
-def _row(service: str, row: tuple[Level, Trend, Trend, Level, Level], *found: str) -> Published:
+def _row(service: str, row: tuple[Level, Trend, Trend, Level, Level], *results: str) -> Published:
     cpu, cpu_trend, memory_trend, network, disk = row
-    scalable, smt, group, category = found
+    scalable, smt, group, category = results
     signs = Signs(
         cpu=cpu,
         cpu_trend=cpu_trend,
@@ -74,7 +74,7 @@ CARRIED = (  # P10, requests/s with 1 and 8 threads; no intervals in the paper
     ("specjbb", 700.0, 1100.0),
     ("specjbb, as Table 2 has it", 1500.0, 1100.0),
 )
-KEPT = (("sphinx", "2", 1 / 2.0), ("sphinx", "8", 1 / 1.4))  # P10: ST over SMT is 2 and 1.4
+ST_OVER_SMT = (("sphinx", "2", 1 / 2.0), ("sphinx", "8", 1 / 1.4))  # P10: ST over SMT is 2 and 1.4
 
 #: Our kinds of service → the paper's that they stand for; the others have its names.
 STAND_FOR = {"img_dnn": "img-dnn", "ordered_map": "masstree", "media_streaming": "media-streaming"}
@@ -139,17 +139,19 @@ class Agreement:
 
     def counts(self, question: str) -> tuple[int, int, tuple[str, ...]]:
         """Right, undecided, and the services that are wrong."""
-        mine = [row for row in self.rows if row.question == question]
-        right = sum(row.is_right for row in mine)
-        wrong = tuple(row.service for row in mine if row.is_wrong)
-        return right, len(mine) - right - len(wrong), wrong
+        own = [row for row in self.rows if row.question == question]
+        right = sum(row.is_right for row in own)
+        wrong = tuple(row.service for row in own if row.is_wrong)
+        return right, len(own) - right - len(wrong), wrong
 
 
 def agreement(sight: str, blind: Blind) -> Agreement:
     """Classify the nine by what is left of their rows, beside what the paper found."""
     classes = tuple(judge.judged(row.service, blind(row.signs)) for row in TABLE)
     rows = [
-        agreed for row, found in zip(TABLE, classes, strict=True) for agreed in _beside(row, found)
+        agreed
+        for row, result in zip(TABLE, classes, strict=True)
+        for agreed in _beside(row, result)
     ]
     return Agreement(sight=sight, classes=classes, rows=tuple(rows))
 
@@ -167,55 +169,55 @@ def beside_ours(kinds: Mapping[str, str], classes: Iterable[Class]) -> tuple[Agr
         classes: that were found; those of services that stand for none of the paper's are left out.
     """
     table = {row.service: row for row in TABLE}
-    found = []
+    results = []
     for one in classes:
         kind = kinds.get(one.service.partition(",")[0], "")
         row = table.get(STAND_FOR.get(kind, kind))
         if row is not None:
-            found += [replace(said, service=one.service) for said in _beside(row, one)]
-    return tuple(found)
+            results += [replace(text, service=one.service) for text in _beside(row, one)]
+    return tuple(results)
 
 
 def simple() -> tuple[tuple[str, str, int, tuple[str, ...]], ...]:
     """(question, rule of one sensor, right, services that it misses)."""
-    found = []
+    results = []
     for question, rule, holds in SIMPLE:
-        theirs = {row.service: _paper(row, question) == Word.YES for row in TABLE}
-        missed = tuple(row.service for row in TABLE if holds(row.signs) != theirs[row.service])
-        found.append((question, rule, len(TABLE) - len(missed), missed))
-    return tuple(found)
+        others = {row.service: _paper(row, question) == Word.YES for row in TABLE}
+        missed = tuple(row.service for row in TABLE if holds(row.signs) != others[row.service])
+        results.append((question, rule, len(TABLE) - len(missed), missed))
+    return tuple(results)
 
 
 def by_load() -> tuple[tuple[str, str, Ends, str, str], ...]:
     """(service, question, how many times, ours, the paper's) where its text gives loads."""
-    theirs = {row.service: row for row in TABLE}
-    found = []
+    others = {row.service: row for row in TABLE}
+    results = []
     for name, one, eight in CARRIED:
-        said, ends, _ = judge.threads_help(_plain(eight / one), 8, ("1-ST", "8-ST"), "within QoS")
-        paper = _paper(theirs[name.partition(",")[0]], judge.SCALABLE)
-        found.append((name, judge.SCALABLE, ends, said.word, paper))
-    for name, threads, kept in KEPT:
+        result, ends, _ = judge.threads_help(_plain(eight / one), 8, ("1-ST", "8-ST"), "within QoS")
+        paper = _paper(others[name.partition(",")[0]], judge.SCALABLE)
+        results.append((name, judge.SCALABLE, ends, result.word, paper))
+    for name, threads, retained in ST_OVER_SMT:
         names = (f"{threads}-ST", f"{threads}-SMT")
-        said, ends, _ = judge.siblings_cost(_plain(kept), names, "within QoS")
-        found.append((name, judge.SMT, ends, said.word, _paper(theirs[name], judge.SMT)))
-    return tuple(found)
+        result, ends, _ = judge.siblings_cost(_plain(retained), names, "within QoS")
+        results.append((name, judge.SMT, ends, result.word, _paper(others[name], judge.SMT)))
+    return tuple(results)
 
 
 def _plain(value: float) -> Ends:
     return Ends(value=value, lo=value, hi=value)
 
 
-def _beside(row: Published, found: Class) -> Sequence[Agreed]:
-    group = Word.UNDECIDED if found.group is None else ", ".join(found.group)
-    ours = {judge.SCALABLE: found.scalable.word, judge.SMT: found.smt.word, judge.CRITICAL: group}
+def _beside(row: Published, result: Class) -> Sequence[Agreed]:
+    group = Word.UNDECIDED if result.group is None else ", ".join(result.group)
+    ours = {judge.SCALABLE: result.scalable.word, judge.SMT: result.smt.word, judge.CRITICAL: group}
     return [
-        Agreed(service=row.service, question=name, ours=str(said), paper=_paper(row, name))
-        for name, said in ours.items()
+        Agreed(service=row.service, question=name, ours=str(text), paper=_paper(row, name))
+        for name, text in ours.items()
     ]
 
 
 def _paper(row: Published, question: str) -> str:
     if question == judge.CRITICAL:
         return ", ".join(row.group)
-    said = row.scalable if question == judge.SCALABLE else row.smt
-    return str(Word.NO if said == "No" else Word.YES)
+    scalable = row.scalable if question == judge.SCALABLE else row.smt
+    return str(Word.NO if scalable == "No" else Word.YES)

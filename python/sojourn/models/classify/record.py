@@ -54,7 +54,7 @@ class _Placed:
 
 
 def classes(
-    record: Record, given: StudyData, answers: Answers, *, memory_max: float | None = None
+    record: Record, data: StudyData, answers: Answers, *, memory_max: float | None = None
 ) -> tuple[Class, ...]:
     """Every service of a record, under every combination of its other factors.
 
@@ -62,7 +62,7 @@ def classes(
 
     Args:
         record: that is read; nothing is written.
-        given: its study and its points.
+        data: its study and its points.
         answers: how each question is answered.
         memory_max: bytes/s that memory can take, where that is known.
 
@@ -71,16 +71,16 @@ def classes(
     """
     groups: dict[str, list[_Placed]] = defaultdict(list)
     cores = _cores(record.manifest)
-    for part in parts(given):
-        known = service.find(part.given, part.spec, answers)
+    for part in parts(data):
+        known = service.find(part.data, part.spec, answers)
         placed = _placed(record, part, known, cores, memory_max)
         if placed is not None:
             groups[placed.title].append(placed)
-    found = {title: _distinct(group) for title, group in groups.items()}
-    most = max(map(len, found.values()), default=0)
+    results = {title: _distinct(group) for title, group in groups.items()}
+    most = max(map(len, results.values()), default=0)
     return tuple(
         classify(title, scenarios)
-        for title, scenarios in found.items()
+        for title, scenarios in results.items()
         if most == 1 or len(scenarios) > 1
     )
 
@@ -94,17 +94,17 @@ def _cores(manifest: Mapping[str, Any]) -> Mapping[int, int]:
 def _placed(
     record: Record,
     part: Part,
-    found: ServiceFinding,
+    finding: ServiceFinding,
     cores: Mapping[int, int],
     memory_max: float | None,
 ) -> _Placed | None:
     """One combination; None where no run of it has samples."""
     label = part.spec.label
-    where, runs = _sampled(part, found)
+    where, runs = _sampled(part, finding)
     if not runs:
         return None
     cpus = _cpus(record, runs)
-    threads = part.given.workers.get(label) or max(1, len(cpus))
+    threads = part.data.workers.get(label) or max(1, len(cpus))
     at_once = min(threads, len(cpus) or threads)
     scenario = Scenario(
         threads=at_once,
@@ -112,7 +112,7 @@ def _placed(
         series=_series(runs, (len(cpus) or at_once) / at_once),
         load_rps=float(np.mean([_load(run) for run in runs])),
         where=where,
-        carried=_carried(found),
+        carried=_carried(finding),
         capacity=_capacity(runs, memory_max),
         unseen={
             n: why
@@ -123,19 +123,19 @@ def _placed(
     return _Placed(_title(part), threads, len(cpus), scenario)
 
 
-def _sampled(part: Part, found: ServiceFinding) -> tuple[str, list[Measured]]:
+def _sampled(part: Part, finding: ServiceFinding) -> tuple[str, list[Measured]]:
     """Which load it is whose samples are taken, and the runs at it."""
-    mine = part.given.of(part.spec.label)
+    own = part.data.of(part.spec.label)
     if part.spec.qos is None:
-        full = [run for run in mine if resource_use.counts(run, (Phase.PEAK,))]
+        full = [run for run in own if resource_use.counts(run, (Phase.PEAK,))]
         if full:
             return MOST, full
-    if found.resources is None or not found.resources.sides:
+    if finding.resources is None or not finding.resources.sides:
         return "", []
-    side = found.resources.sides[0]
+    side = finding.resources.sides[0]
     runs = [
         run
-        for run in mine
+        for run in own
         if resource_use.counts(run) and side.lo_rps <= run.outcome.offered_rps <= side.hi_rps
     ]
     return side.what, runs
@@ -164,14 +164,14 @@ def _cpus(record: Record, runs: Sequence[Measured]) -> tuple[int, ...]:
 
 def _series(runs: Sequence[Measured], scale: float) -> dict[str, list[Floats]]:
     """Samples of each resource that was counted; CPU as a share of the threads' CPUs."""
-    found: dict[str, list[Floats]] = defaultdict(list)
-    for name, values in _told(runs):
-        found[name].append(values * scale if name == CPU else values)
-    return dict(found)
+    results: dict[str, list[Floats]] = defaultdict(list)
+    for name, values in _samples_of_runs(runs):
+        results[name].append(values * scale if name == CPU else values)
+    return dict(results)
 
 
-def _told(runs: Sequence[Measured]) -> Iterator[tuple[str, Floats]]:
-    """(resource, samples that were told) of each run; of the disk those that both ways have."""
+def _samples_of_runs(runs: Sequence[Measured]) -> Iterator[tuple[str, Floats]]:
+    """(resource, samples that were reported) of each run; of the disk those that both ways have."""
     for run in runs:
         own = run.resources
         if own is None:
@@ -185,30 +185,30 @@ def _told(runs: Sequence[Measured]) -> Iterator[tuple[str, Floats]]:
         for name, values in rows.items():
             yield name, values[~np.isnan(values)]
         if len(both) == 2:
-            is_told = ~np.isnan(both[0]) & ~np.isnan(both[1])
-            yield READ, both[0][is_told]
-            yield WRITE, both[1][is_told]
+            is_reported = ~np.isnan(both[0]) & ~np.isnan(both[1])
+            yield READ, both[0][is_reported]
+            yield WRITE, both[1][is_reported]
 
 
 def _capacity(runs: Sequence[Measured], memory_max: float | None) -> dict[str, float]:
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for run in runs:
         if run.resources is not None:
-            found |= run.resources.capacity
-    return found | ({MEMORY: memory_max} if memory_max else {})
+            results |= run.resources.capacity
+    return results | ({MEMORY: memory_max} if memory_max else {})
 
 
-def _carried(found: ServiceFinding) -> Carried | None:
+def _carried(finding: ServiceFinding) -> Carried | None:
     """The highest load within QoS, or the most that it takes where no target was asked for."""
-    searched = found.section(MaxLoad)
+    searched = finding.section(MaxLoad)
     if searched is not None and searched.border is not None:
         border = searched.border
         ends = border.interval_rps
         return Carried(rps=border.estimate_rps, lo=ends.lo, hi=ends.hi)
-    if found.max_rps is None or found.max_rps_interval is None:
+    if finding.max_rps is None or finding.max_rps_interval is None:
         return None
-    span = found.max_rps_interval
-    return Carried(rps=found.max_rps, lo=span.lo, hi=span.hi, what=MOST)
+    span = finding.max_rps_interval
+    return Carried(rps=finding.max_rps, lo=span.lo, hi=span.hi, what=MOST)
 
 
 def _distinct(group: Sequence[_Placed]) -> list[Scenario]:

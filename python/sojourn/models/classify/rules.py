@@ -9,7 +9,7 @@ tells the findings, 7.1 for the groups, the boxes "Cloud provider actions" for w
 
 from __future__ import annotations
 
-from sojourn.models.classify.answer import Action, Said, Word
+from sojourn.models.classify.answer import Action, Route, Word
 from sojourn.models.classify.signs import Level, Signs, Trend
 
 CPU, CPU_YES, CPU_NO = "CPU", "CPU, scalable", "CPU, not scalable"
@@ -25,7 +25,7 @@ GROUPS = {  # of Table 4; memory is CPU time there (7.1: stalls count as use)
 }
 
 
-def scalable(signs: Signs) -> Said:
+def scalable(signs: Signs) -> Route:
     """Whether more threads carry more load (finding 1).
 
     Section 6.4: "non-scalable […] applications present medium to low CPU utilization in the
@@ -33,23 +33,23 @@ def scalable(signs: Signs) -> Said:
     [ones] present a significant increase in the main memory bandwidth".
 
     Where the two contradict each other, and where memory bandwidth does not grow although threads
-    stay busy, nothing is said: threads that wait for memory or spin on a lock look busy too.
+    stay busy, nothing is reported: threads that wait for memory or spin on a lock look busy too.
     """
     if signs.memory is Level.HIGH and signs.memory_trend is Trend.FLAT:
-        return Said(word=Word.NO, why="memory bandwidth is used up: more threads move no more")
+        return Route(word=Word.NO, why="memory bandwidth is used up: more threads move no more")
     sharp = signs.cpu_trend is Trend.SHARP
     if signs.memory_trend is Trend.RISES:
         if sharp:
             why = (
                 "its CPU use drops sharply, but memory bandwidth grows: they contradict each other"
             )
-            return Said(word=Word.UNDECIDED, why=why)
-        return Said(word=Word.YES, why="memory bandwidth grows with threads")
+            return Route(word=Word.UNDECIDED, why=why)
+        return Route(word=Word.YES, why="memory bandwidth grows with threads")
     if sharp and signs.memory_trend is Trend.FLAT:
-        return Said(word=Word.NO, why="its CPU use drops sharply and memory bandwidth stays")
+        return Route(word=Word.NO, why="its CPU use drops sharply and memory bandwidth stays")
     if sharp and signs.network is not Level.HIGH:
-        return Said(word=Word.NO, why="its CPU use drops sharply; memory bandwidth was not seen")
-    return Said(word=Word.UNDECIDED, why=_open(signs))
+        return Route(word=Word.NO, why="its CPU use drops sharply; memory bandwidth was not seen")
+    return Route(word=Word.UNDECIDED, why=_open(signs))
 
 
 def _open(signs: Signs) -> str:
@@ -63,7 +63,7 @@ def _open(signs: Signs) -> str:
     return "without memory bandwidth, busy threads may work, wait for memory, or spin"
 
 
-def smt_sensitive(signs: Signs, scales: str) -> Said:
+def smt_sensitive(signs: Signs, scales: str) -> Route:
     """Whether it carries less when threads share cores in pairs (finding 2).
 
     Section 6.1: "SMT insensitive applications present a low CPU utilization (e.g., below 20%)
@@ -76,21 +76,21 @@ def smt_sensitive(signs: Signs, scales: str) -> Said:
         scales: whether it is scalable, a `Word`, by whatever way that was found.
     """
     if scales == Word.NO:
-        return Said(word=Word.NO, why="what does not scale gains nothing from cores of its own")
+        return Route(word=Word.NO, why="what does not scale gains nothing from cores of its own")
     is_low = signs.cpu is Level.LOW
     if is_low and signs.cpu_top in {Level.LOW, Level.UNKNOWN}:
         more = "" if signs.cpu_top is Level.LOW else ", as far as was seen"
-        return Said(word=Word.NO, why=f"its CPU use is below 20 %{more}: siblings rarely conflict")
+        return Route(word=Word.NO, why=f"its CPU use is below 20 %{more}: siblings rarely conflict")
     if is_low:
-        return Said(word=Word.UNDECIDED, why="its CPU use is below 20 % only with few threads")
+        return Route(word=Word.UNDECIDED, why="its CPU use is below 20 % only with few threads")
     if signs.cpu is Level.UNKNOWN:
-        return Said(word=Word.UNDECIDED, why="its CPU use cannot be separated from 20 %")
+        return Route(word=Word.UNDECIDED, why="its CPU use cannot be separated from 20 %")
     if scales == Word.YES:
-        return Said(word=Word.YES, why="it scales and uses its CPUs: siblings would conflict")
-    return Said(word=Word.UNDECIDED, why="it uses its CPUs, but whether it scales is undecided")
+        return Route(word=Word.YES, why="it scales and uses its CPUs: siblings would conflict")
+    return Route(word=Word.UNDECIDED, why="it uses its CPUs, but whether it scales is undecided")
 
 
-def critical(signs: Signs, scales: str) -> Said:
+def critical(signs: Signs, scales: str) -> Route:
     """The resource that it is about, in the groups of Table 4 (7.1), memory bandwidth by itself.
 
     What is used up comes first; then network and disk where they stand out, as in Table 4, where
@@ -101,26 +101,28 @@ def critical(signs: Signs, scales: str) -> Said:
         scales: whether it is scalable, a `Word`.
     """
     if signs.memory is Level.HIGH:
-        return Said(word=BANDWIDTH, why="three quarters of the samples are above 80 % of it")
+        return Route(word=BANDWIDTH, why="three quarters of the samples are above 80 % of it")
     if signs.network is Level.HIGH:
-        return Said(word=NETWORK, why="it streams: the others' use of the network is negligible")
+        return Route(word=NETWORK, why="it streams: the others' use of the network is negligible")
     if signs.disk in {Level.MEDIUM, Level.HIGH} and signs.is_reader is not None:
         word, what = (DISK_READ, "at least") if signs.is_reader else (DISK_WRITE, "less than")
         why = f"most of the time it uses the disk, and {what} four fifths of that is reading"
-        return Said(word=word, why=why)
+        return Route(word=word, why=why)
     return _cpu(signs, scales)
 
 
-def _cpu(signs: Signs, scales: str) -> Said:
+def _cpu(signs: Signs, scales: str) -> Route:
     """CPU, where neither network nor disk stands out; or that nothing does."""
     if scales == Word.NO:
-        return Said(word=CPU_NO, why="it uses neither network nor disk much, and does not scale")
+        return Route(word=CPU_NO, why="it uses neither network nor disk much, and does not scale")
     if Level.UNKNOWN in {signs.network, signs.disk} or signs.cpu in {Level.UNKNOWN, Level.LOW}:
-        return Said(word=Word.UNDECIDED, why=_nothing(signs))
+        return Route(word=Word.UNDECIDED, why=_nothing(signs))
     if scales == Word.YES:
-        return Said(word=CPU_YES, why="it uses its CPUs, neither network nor disk much, and scales")
+        return Route(
+            word=CPU_YES, why="it uses its CPUs, neither network nor disk much, and scales"
+        )
     why = "it uses its CPUs, neither network nor disk much; whether it scales is undecided"
-    return Said(word=CPU, why=why)
+    return Route(word=CPU, why=why)
 
 
 def _nothing(signs: Signs) -> str:
@@ -133,7 +135,7 @@ def _nothing(signs: Signs) -> str:
 
 
 def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action, ...]:
-    """What the paper tells a provider to do (P12).
+    """What the paper advises a provider to do (P12).
 
     Args:
         scales: whether it is scalable, a `Word`.
@@ -141,9 +143,9 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
         resource: the critical one.
         signs: of the service.
     """
-    found = []
+    results = []
     if scales == Word.NO:
-        found.append(
+        results.append(
             Action(
                 what="confine it to two logical CPUs, and give the others away",
                 why="it does not scale",
@@ -151,7 +153,7 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
             )
         )
     if smt == Word.NO:
-        found.append(
+        results.append(
             Action(
                 what="pack its threads in pairs on the siblings of a core: half the cores will do",
                 why="it is not SMT-sensitive",
@@ -159,7 +161,7 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
             )
         )
     if resource == BANDWIDTH or (scales == Word.YES and signs.memory_trend is Trend.RISES):
-        found.append(
+        results.append(
             Action(
                 what="give it more ways of the last-level cache, and memory bandwidth enough",
                 why="memory bandwidth is used up"
@@ -170,7 +172,7 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
         )
     if resource in {DISK_READ, DISK_WRITE}:
         loss = "it loses more load than bandwidth" if resource == DISK_WRITE else "it loses less"
-        found.append(
+        results.append(
             Action(
                 what="place it on a machine with a lightly loaded disk",
                 why=f"it is a disk service; beside writers {loss}",
@@ -178,11 +180,11 @@ def actions(scales: str, smt: str, resource: str, signs: Signs) -> tuple[Action,
             )
         )
     if resource == NETWORK:
-        found.append(
+        results.append(
             Action(
                 what="keep the network over-provisioned: it comes in peaks",
                 why="it streams",
                 source="section 6.4",
             )
         )
-    return tuple(found)
+    return tuple(results)

@@ -37,20 +37,18 @@ def is_asked(study: Study) -> bool:
     )
 
 
-def with_classes(
-    findings: Findings, record: Record, given: StudyData, answers: Answers
-) -> Findings:
+def with_classes(findings: Findings, record: Record, data: StudyData, answers: Answers) -> Findings:
     """The findings with the classes of their services, where the study asks for them.
 
     Args:
         findings: of the record.
         record: that is read; nothing is written.
-        given: its study and its points.
+        data: its study and its points.
         answers: how each question is answered.
     """
     if not is_asked(record.study):
         return findings
-    found = classes(record, given, answers)
+    result = classes(record, data, answers)
     kinds = {spec.label: spec.kind for spec in record.study.services}
-    papers = published.beside_ours(kinds, found)
-    return findings.having(NAME, Classes(of=found, papers=papers)) if found else findings
+    papers = published.beside_ours(kinds, result)
+    return findings.having(NAME, Classes(of=result, papers=papers)) if result else findings

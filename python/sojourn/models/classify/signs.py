@@ -63,7 +63,7 @@ class Reading:
         ends: the number, in `unit`; None: it could not be seen, and `reads` says why.
         unit: "share", "bytes/s", or "times".
         reads: what it is taken for.
-        source: where the rule stands in the paper; "ours" where it does not.
+        source: where the rule is in the paper; "ours" where it does not.
     """
 
     what: str
@@ -113,9 +113,9 @@ def of(first: Scenario, last: Scenario | None) -> Signs:
     return _disk(_network(_memory(signs, top), top), top)
 
 
-def _read(signs: Signs, reading: Reading, **told: Level | Trend | bool) -> Signs:
+def _read(signs: Signs, reading: Reading, **report: Level | Trend | bool) -> Signs:
     """The same with one more sign, and the number behind it."""
-    return replace(signs, readings=(*signs.readings, reading), **told)  # type: ignore[arg-type]
+    return replace(signs, readings=(*signs.readings, reading), **report)  # type: ignore[arg-type]
 
 
 def _cpu(signs: Signs, at: Scenario, name: str) -> Signs:
@@ -125,8 +125,8 @@ def _cpu(signs: Signs, at: Scenario, name: str) -> Signs:
         level = Level.LOW
     elif ends and ends.is_above(LOW):
         level = Level.HIGH if ends.value >= HIGH else Level.MEDIUM
-    told = _reading(f"CPU use, {at.name}", ends, "share", level, "P14, section 6.1")
-    return _read(signs, told, **{name: level})
+    reading = _reading(f"CPU use, {at.name}", ends, "share", level, "P14, section 6.1")
+    return _read(signs, reading, **{name: level})
 
 
 def _cpu_trend(signs: Signs, first: Scenario, last: Scenario) -> Signs:
@@ -155,14 +155,14 @@ def _memory_trend(signs: Signs, first: Scenario, last: Scenario) -> Signs:
     elif moved and moved.is_below(NO_MORE):
         trend = Trend.FLAT
     why = last.unseen.get(MEMORY) or first.unseen.get(MEMORY)
-    told = _reading(
+    reading = _reading(
         f"memory bandwidth, {first.name} → {last.name}",
         grown,
         "times",
         why if grown is None and why else trend,
         "P16",
     )
-    return _read(signs, told, memory_trend=trend)
+    return _read(signs, reading, memory_trend=trend)
 
 
 def _memory(signs: Signs, at: Scenario) -> Signs:
@@ -171,8 +171,8 @@ def _memory(signs: Signs, at: Scenario) -> Signs:
         return signs
     word, level = ("used up", Level.HIGH) if used else ("not used up", Level.UNKNOWN)
     what = f"memory bandwidth, {at.name}"
-    told = _reading(what, _mean(at, MEMORY), "bytes/s", word, "P19, section 7.3")
-    return _read(signs, told, memory=level)
+    reading = _reading(what, _mean(at, MEMORY), "bytes/s", word, "P19, section 7.3")
+    return _read(signs, reading, memory=level)
 
 
 def _network(signs: Signs, at: Scenario) -> Signs:
@@ -185,8 +185,8 @@ def _network(signs: Signs, at: Scenario) -> Signs:
     elif ends and ends.is_below(STREAMING):
         level = Level.MEDIUM
     why = at.unseen.get(NETWORK, level) if ends is None else level
-    told = _reading(f"network, sent, {at.name}", ends, "bytes/s", why, "P15, section 6.4")
-    return _read(signs, told, network=level)
+    reading = _reading(f"network, sent, {at.name}", ends, "bytes/s", why, "P15, section 6.4")
+    return _read(signs, reading, network=level)
 
 
 def _disk(signs: Signs, at: Scenario) -> Signs:
@@ -213,14 +213,14 @@ def _reader(signs: Signs, reads: Sequence[Floats], whole: Sequence[Floats], at: 
     total = sum(float(run.sum()) for run in whole)
     share = sum(float(run.sum()) for run in reads) / total if total else 0.0
     is_reader = share >= READER
-    told = _reading(
+    reading = _reading(
         f"disk bytes that are read, {at.name}",
         Ends(value=share, lo=share, hi=share),
         "share",
         "reads" if is_reader else "writes",
         "P20, section 7.4",
     )
-    return _read(signs, told, is_reader=is_reader)
+    return _read(signs, reading, is_reader=is_reader)
 
 
 def _grown(first: Scenario, last: Scenario, name: str) -> tuple[Ends | None, Ends | None]:
@@ -231,17 +231,17 @@ def _grown(first: Scenario, last: Scenario, name: str) -> tuple[Ends | None, End
 
 
 def _mean(at: Scenario, name: str) -> Ends | None:
-    found = evidence.mean(_runs(at, name))
-    return found.ends if found else None
+    result = evidence.mean(_runs(at, name))
+    return result.ends if result else None
 
 
 def _is_used_up(at: Scenario, name: str) -> bool | None:
-    """Whether three quarters of the samples are above four fifths; None: nobody knows of what."""
+    """Whether three quarters of the samples are above four fifths; None: no one knows of what."""
     runs, most = _runs(at, name), at.capacity.get(name)
     if not runs or not most:
         return None
-    found = evidence.share_above(runs, USED_UP * most)
-    return bool(found and found.value >= 0.75)
+    ends = evidence.share_above(runs, USED_UP * most)
+    return bool(ends and ends.value >= 0.75)
 
 
 def _runs(at: Scenario, name: str) -> Sequence[Floats]:

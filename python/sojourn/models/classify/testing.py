@@ -108,12 +108,12 @@ def record(
         aa=False,
         factors={key: values} if len(levels) > 1 else {},
     )
-    with store.open(path, study, machine="test", manifest={"environment": {}}) as kept:
+    with store.open(path, study, machine="test", manifest={"environment": {}}) as retained:
         planner = Planner(study, PLANS)
-        while (point := planner.next(kept.outcomes())) is not None:
-            folder = kept.folder(point)
+        while (point := planner.next(retained.outcomes())) is not None:
+            folder = retained.folder(point)
             threads = int(point.setting.get(key, levels[0]))
             leave(folder, point, service, threads, unseen=unseen, idle_cpus=idle_cpus)
-            kept.add(samples.read(folder))
-        kept.finish()
-        return kept.path
+            retained.add(samples.read(folder))
+        retained.finish()
+        return retained.path

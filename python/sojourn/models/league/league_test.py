@@ -51,7 +51,7 @@ def test_without_the_job_it_is_a_queue_of_theory(load: float) -> None:
     assert abs(np.mean(means) - SHAPE.service_s - waits) < 5 * spread
 
 
-def test_an_idle_job_has_what_the_service_leaves_and_delays_nobody() -> None:
+def test_an_idle_job_has_what_the_service_leaves_and_delays_no_one() -> None:
     machine = Machine(SHAPE, 1)
     machine.now[BATCH] = Allocation(idle=True)
     looks = [machine.period(QUIET) for _ in range(100)]
@@ -66,7 +66,7 @@ def test_an_idle_job_has_what_the_service_leaves_and_delays_nobody() -> None:
 
 
 def test_parties_own_condition_to_take_away_holds_on_noise() -> None:
-    # Nobody is beside the service and nothing happens; true slack 10 and 15 %: 25 and 48 % of
+    # No one is beside the service and nothing happens; true slack 10 and 15 %: 25 and 48 % of
     # windows at 1000 requests/s, hardly any at 10 000.
     def share(rate_rps: float, slack: float, seconds: float) -> float:
         looks = stationary.looks(rate_rps, slack, seconds, 1, lengths=(1,))
@@ -90,8 +90,8 @@ def test_counts_are_those_of_the_drawn_latencies() -> None:
     assert [w.n for w in drawn] == [w.n for w in counted]
     mean = 200 * 0.01 ** (1 / 0.9)  # late of 200 in each of 600 windows
     sigma = math.sqrt(mean / 600)
-    for found in (drawn, counted):
-        assert abs(sum(w.above or 0 for w in found) / 600 - mean) < 5 * sigma
+    for result in (drawn, counted):
+        assert abs(sum(w.above or 0 for w in result) / 600 - mean) < 5 * sigma
     one = list(stationary.counts(1000, 0.1, 20, 1))
     long = one[180].groups["web"].windows[-1]
     short = [look.groups["web"].windows[0].above or 0 for look in one[31:181]]
@@ -115,14 +115,14 @@ def test_arrivals_are_the_same_for_every_controller() -> None:
 def test_the_oracle_is_the_best_of_what_it_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = ({"idle": 1.0}, {"cores": 7.0})
     monkeypatch.setattr(play, "GRID", grid)
-    given, best = play.oracle(SHORT, 1)
+    inputs, best = play.oracle(SHORT, 1)
     rows = [play.play("static", SHORT, 1, one) for one in grid]
     fine = [row for row in rows if row.violated_s <= min(r.violated_s for r in rows) + 0.4]
     assert best.kept == max(row.kept for row in fine)
-    assert play.play("static", SHORT, 1, given) == best
+    assert play.play("static", SHORT, 1, inputs) == best
 
 
-def test_a_service_that_is_down_serves_nobody_and_its_requests_wait() -> None:
+def test_a_service_that_is_down_serves_no_one_and_its_requests_wait() -> None:
     machine, moment = Machine(SHAPE, 1), Moment(load=0.3)
     machine.now[BATCH] = Allocation(cores=0, quota=0.0)
     machine.period(moment)
@@ -137,13 +137,13 @@ def test_a_service_that_is_down_serves_nobody_and_its_requests_wait() -> None:
 
 
 def test_a_job_that_wants_little_has_no_more_and_delays_less() -> None:
-    found = []
+    results = []
     for wants in (1.0, 0.25):
         machine = Machine(SHAPE, 1)
         machine.now[BATCH] = Allocation(quota=8.0)
         looks = [machine.period(dataclasses.replace(QUIET, wants=wants)) for _ in range(100)]
         delays = [look.groups[WEB].signal("runq_delay_ms") or 0 for look in looks]
-        found.append((machine.job_s / 10, float(np.mean(delays))))
-    assert found[1][0] == pytest.approx(2.0)
+        results.append((machine.job_s / 10, float(np.mean(delays))))
+    assert results[1][0] == pytest.approx(2.0)
     # Half of the cores are held by all of it; a quarter by a job of two CPUs.
-    assert found[1][1] == pytest.approx(found[0][1] / 2, rel=0.15)
+    assert results[1][1] == pytest.approx(results[0][1] / 2, rel=0.15)

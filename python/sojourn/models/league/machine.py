@@ -202,13 +202,13 @@ class Machine:
         return Look(t_s=round(self._t_s, 4), cpus=self.shape.cores, groups=groups, signals=host)
 
     def _windows(self) -> tuple[Window, ...]:
-        found = []
+        results = []
         for length_ms in LENGTHS_MS:
             parts = list(self._times)[-round(length_ms / 1000 / PERIOD_S) :]
             if len(parts) * PERIOD_S * 1000 >= length_ms - 1:
                 times = parts[0] if len(parts) == 1 else np.concatenate(parts)
-                found.append(window(times, length_ms, self.shape.target_s))
-        return tuple(found)
+                results.append(window(times, length_ms, self.shape.target_s))
+        return tuple(results)
 
 
 def window(times: NDArray[np.float64], length_ms: int, target_s: float) -> Window:

@@ -57,7 +57,7 @@ def play(
     name: str,
     scenario: Scenario,
     seed: int,
-    given: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
     *,
     shape: Shape | None = None,
     see: Callable[[Look, Machine], None] | None = None,
@@ -68,13 +68,13 @@ def play(
         name: of the controller.
         scenario: the load over time.
         seed: of arrivals and service times.
-        given: constants that differ from the usual.
+        inputs: constants that differ from the usual.
         shape: of the machine.
         see: called with each look, after its decision.
     """
     shape = shape or Shape()
     machine, one = Machine(shape, seed), kind(name)
-    constants = one.settled(given or {})
+    constants = one.settled(inputs or {})
     memory: Mapping[str, Any] = {}
     looks: deque[Look] = deque(maxlen=LOOKS_MAX)
     changes, levels = 0, [machine.now[BATCH]]
@@ -118,10 +118,10 @@ def oracle(
     Two that differ by no more than 1 % of the scenario's seconds are equal, because seeds differ
     by as much.
     """
-    rows = [(given, play("static", scenario, seed, given, shape=shape)) for given in GRID]
+    rows = [(inputs, play("static", scenario, seed, inputs, shape=shape)) for inputs in GRID]
     least = min(row.violated_s for _, row in rows)
     most = least + 0.01 * scenario.length_s
-    fine = [(given, row) for given, row in rows if row.violated_s <= most]
+    fine = [(the_inputs, row) for the_inputs, row in rows if row.violated_s <= most]
     return max(fine, key=lambda pair: pair[1].kept)
 
 
@@ -143,8 +143,8 @@ def _reversals(levels: Sequence[float]) -> int:
 def _settled(steps_s: Sequence[float], late: Sequence[int]) -> float | None:
     if not steps_s:
         return None
-    found = []
+    results = []
     for step_s in steps_s:
         behind = [t + 1 - step_s for t in late if step_s <= t < step_s + SETTLED_S]
-        found.append(max(behind, default=0.0))
-    return sum(found) / len(found)
+        results.append(max(behind, default=0.0))
+    return sum(results) / len(results)

@@ -49,12 +49,12 @@ def looks(
     times: deque[Any] = deque(maxlen=max(lengths))
     for i in range(round(seconds / PERIOD_S)):
         times.append(draw.exponential(mean_s, round(rate_rps * PERIOD_S)))
-        found = [
+        windows = [
             window(np.concatenate(list(times)[-count:]), round(count * PERIOD_S * 1000), TARGET_S)
             for count in lengths
             if len(times) >= count
         ]
-        yield _look(i, tuple(found))
+        yield _look(i, tuple(windows))
 
 
 def counts(rate_rps: float, slack: float, seconds: float, seed: int) -> Iterator[Look]:
@@ -106,7 +106,7 @@ def _look(i: int, windows: tuple[Window, ...]) -> Look:
     return Look(t_s=round((i + 1) * PERIOD_S, 4), cpus=CPUS, groups=groups, signals=host)
 
 
-def acts(name: str, found: Iterable[Look]) -> float:
+def acts(name: str, results: Iterable[Look]) -> float:
     """Share of windows at which a controller would act, if it never had acted before.
 
     Nothing that it decides is applied, and what it remembers of a step is forgotten, so that each
@@ -117,7 +117,7 @@ def acts(name: str, found: Iterable[Look]) -> float:
     memory: Mapping[str, Any] = {}
     past: deque[Look] = deque(maxlen=LOOKS_MAX)
     count = acted = 0
-    for look in found:
+    for look in results:
         past.append(look)
         decision = one.decide(History(looks=tuple(past), memory=memory, constants=constants))
         memory = {**decision.memory, "step": None}
@@ -126,7 +126,7 @@ def acts(name: str, found: Iterable[Look]) -> float:
     return acted / count
 
 
-def actuations_per_h(name: str, found: Iterable[Look]) -> float:
+def actuations_per_h(name: str, results: Iterable[Look]) -> float:
     """Changes an hour, where each is in force afterwards and the latencies stay as they are."""
     one = kind(name)
     constants = one.settled({})
@@ -134,7 +134,7 @@ def actuations_per_h(name: str, found: Iterable[Look]) -> float:
     now: dict[str, Allocation] = {}
     past: deque[Look] = deque(maxlen=LOOKS_MAX)
     count, seconds = 0, 0.0
-    for look in found:
+    for look in results:
         seconds += PERIOD_S
         groups = {
             key: group.model_copy(update={"allocation": now.get(key, group.allocation)})

@@ -16,8 +16,8 @@ from sojourn.models.replicate.theory_test import dealt, fed
 from sojourn.models.simulator import Result, Simulator
 
 
-def verdict(found: Replica, words: str) -> Word:
-    return next(check.verdict for check in found.checks if words in check.what)
+def verdict(replica: Replica, words: str) -> Word:
+    return next(check.verdict for check in replica.checks if words in check.what)
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_l29_a_prediction_may_be_off_by_six_points() -> None:
         return l29._prediction("mean", left).holds
 
     assert [off(p) for p in (-0.061, -0.059, 0.059, 0.061)] == [False, True, True, False]
-    found = l29._prediction("mean", tuple(paper.get(load, 9.0) - 0.05 for load in l29.LOADS))
-    assert (found.paper, found.ours) == ("47/30/18 %", "42.0/25.0/13.0 %")
-    assert found.tolerance == "each -6 to +6 points"
+    check = l29._prediction("mean", tuple(paper.get(load, 9.0) - 0.05 for load in l29.LOADS))
+    assert (check.paper, check.ours) == ("47/30/18 %", "42.0/25.0/13.0 %")
+    assert check.tolerance == "each -6 to +6 points"
     assert l29.wake_us(0.5, 0.2) == pytest.approx(3.0 * l29.SERVICE_US)
     assert l29.better(0.2, 0.2).holds
 
@@ -178,10 +178,10 @@ def test_c20_fewer_cores_that_meet_the_target_and_more_than_five_that_are_needed
 
 def test_l34_other_servers_or_costs_give_other_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(l34, "SERVERS", 6_000)
-    found = l34.run(Simulator("unused", 1), 1.0)
-    assert verdict(found, "servers saved") is Word.VIOLATED
-    assert verdict(found, "matches the free memory") is Word.VIOLATED
-    assert verdict(found, "highest load") is Word.ARITHMETIC
+    result = l34.run(Simulator("unused", 1), 1.0)
+    assert verdict(result, "servers saved") is Word.VIOLATED
+    assert verdict(result, "matches the free memory") is Word.VIOLATED
+    assert verdict(result, "highest load") is Word.ARITHMETIC
 
 
 def endless(job: Mapping[str, Any]) -> Result:
@@ -201,25 +201,25 @@ def test_a_tail_that_is_not_finite_is_no_point_of_a_curve_and_no_time_of_zero() 
     for name, curve in {c.name: c for c in l7.run(fed(endless), 1.0).curves}.items():
         at = 0.5 if "13" not in name else 0.55  # 13 threads: 0.5 · 12/13 of each
         assert curve.y == tuple(90.0 if x < at else None for x in curve.x)
-    found = l17.run(fed(endless), 1.0)
+    result = l17.run(fed(endless), 1.0)
     outside = 100 - SERVICE_US / 0.9
-    for curve in found.curves:
+    for curve in result.curves:
         assert curve.y == tuple(pytest.approx(90 + outside) if x < 0.5 else None for x in curve.x)
-    assert [check.holds for check in found.checks] == [False, True]
-    assert [check.ours for check in found.checks] == [
+    assert [check.holds for check in result.checks] == [False, True]
+    assert [check.ours for check in result.checks] == [
         "1.00 to inf times",
         "up to inf times that alone",
     ]
 
 
 def test_l18_throughput_s_cap_is_the_most_at_any_load_and_its_notes_have_the_warps() -> None:
-    found = l18.run(fed(endless), 1.0)
-    caps = [check for check in found.checks if "capped" in check.what]
+    result = l18.run(fed(endless), 1.0)
+    caps = [check for check in result.checks if "capped" in check.what]
     assert [(check.ours, check.holds) for check in caps] == [("87.5%", True)] * 2
     assert [check.tolerance for check in caps] == ["86.0% to 89.5%"] * 2
-    breaks = [check for check in found.checks if "departs" in check.what]
+    breaks = [check for check in result.checks if "departs" in check.what]
     assert [check.ours for check in breaks] == ["never"] * 4  # alone is not finite there either
     assert [check.tolerance for check in breaks] == ["10% to 15%"] * 2 + ["45% to 55%"] * 2
-    assert found.notes[0].startswith("BVT, rules as in the paper's text: its break at 50 % holds")
-    assert found.notes[1].startswith("BVT, rules as in the kernel: its break at 50 % holds")
-    assert [c.name for c in found.curves] == [case.name for case in l18.CASES]
+    assert result.notes[0].startswith("BVT, rules as in the paper's text: its break at 50 % holds")
+    assert result.notes[1].startswith("BVT, rules as in the kernel: its break at 50 % holds")
+    assert [c.name for c in result.curves] == [case.name for case in l18.CASES]

@@ -138,8 +138,8 @@ def _scaling(simulator: Simulator, case: Case, share: float) -> tuple[float, ...
     offers = [step * min(n / service_us(), IRQ_CORES / case.softirq_us) * 1e6 for n, step in grid]
     jobs = [_job(n, offer, case, share) for (n, _), offer in zip(grid, offers, strict=True)]
     best = dict.fromkeys(THREADS, 0.0)
-    for (n, _), offer, found in zip(grid, offers, simulator.runs("sched", jobs), strict=True):
-        p99 = found["services"][0]["sojourn_ns"]["p99"]
+    for (n, _), offer, result in zip(grid, offers, simulator.runs("sched", jobs), strict=True):
+        p99 = result["services"][0]["sojourn_ns"]["p99"]
         if p99 is not None and p99 <= QOS_NS:
             best[n] = max(best[n], offer)
     return tuple(best[n] / best[1] for n in THREADS)

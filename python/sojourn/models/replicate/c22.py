@@ -1,6 +1,6 @@
 """C22: memcached with NGINX on the same seven cores, every pair of loads (Fig. 11).
 
-One core stands for the seven, because threads are pinned. (a) Both services on the same logical
+One core represents the seven, because threads are pinned. (a) Both services on the same logical
 core, under CFS; (b) each on a hyper-thread of its own, which are slower while both are busy.
 """
 
@@ -75,7 +75,7 @@ def run(simulator: Simulator, share: float) -> Replica:
 
 
 def _checks(matrices: dict[tuple[str, str], Matrix]) -> tuple[Check, ...]:
-    found = []
+    results = []
     for name in (SAME, OTHER):
         ours, paper = matrices[name, "simulated"], matrices[name, "paper"]
         differ = sum(
@@ -83,7 +83,7 @@ def _checks(matrices: dict[tuple[str, str], Matrix]) -> tuple[Check, ...]:
             for left, right in zip(ours.cells, paper.cells, strict=True)
             for a, b in zip(left, right, strict=True)
         )
-        found.append(
+        results.append(
             within(
                 differ,
                 0,
@@ -100,7 +100,7 @@ def _checks(matrices: dict[tuple[str, str], Matrix]) -> tuple[Check, ...]:
     }
     top, gain = tops["paper"], gained["paper"]
     return (
-        *found,
+        *results,
         within(
             tops["simulated"],
             top - ALIKE,

@@ -24,12 +24,12 @@ def tails(free: float) -> dict[str, float | None]:
     return {q: -math.log(1 - p) / free * 1e9 if free > 0 else None for q, p in levels.items()}
 
 
-def verdicts(found: Replica) -> list[Word]:
-    return [check.verdict for check in found.checks]
+def verdicts(replica: Replica) -> list[Word]:
+    return [check.verdict for check in replica.checks]
 
 
-def curve(found: Replica, name: str) -> Curve:
-    return next(curve for curve in found.curves if curve.name == name)
+def curve(replica: Replica, name: str) -> Curve:
+    return next(curve for curve in replica.curves if curve.name == name)
 
 
 # L5, L12, L14, L15
@@ -63,7 +63,7 @@ def test_l5_most_lie_within_their_interval_and_all_within_two() -> None:
     )
 
 
-def test_l5_hits_and_widths_are_told_beside_what_they_may_be() -> None:
+def test_l5_hits_and_widths_are_reported_beside_what_they_may_be() -> None:
     """Estimates 99 and 101 by turns scatter by √(50/49); half-widths are 2.04 of it, one more."""
     sd = math.sqrt(50 / 49)
     half = {"mean": 2.04 * sd, "p999": 1.1 * 2.04 * sd}
@@ -71,9 +71,9 @@ def test_l5_hits_and_widths_are_told_beside_what_they_may_be() -> None:
     for seed in range(50):
         mid = 99.0 + 2 * (seed % 2)
         reach = {q: half.get(q, 2.04 * sd) for q in NUMBERS}
-        found = {q: {"lo": mid - r, "mid": mid, "hi": mid + r} for q, r in reach.items()}
+        results = {q: {"lo": mid - r, "mid": mid, "hi": mid + r} for q, r in reach.items()}
         closed = [{"exact": True, **dict.fromkeys(NUMBERS, 100.0)}]
-        rows.append({"intervals": found, "closed": closed})
+        rows.append({"intervals": results, "closed": closed})
     check = l5._coverage(0.5, rows)
     hits = ", ".join(f"{q} 50 of 50" for q in NUMBERS)
     assert check.ours == f"{hits}; widths 1.00 to 1.10"
@@ -105,13 +105,13 @@ def loop(ratio: float, waiting: float) -> Any:
 
 
 def test_l12_waiting_is_epoll_and_dispatch_over_the_whole() -> None:
-    found = l12.run(fed(loop(1.1, 0.99)), 0.5)
-    assert verdicts(found) == [Word.ARITHMETIC, Word.HOLDS]
-    assert [check.ours for check in found.checks] == ["99.0% at load 0.997", "1.10"]
-    assert found.checks[0].paper == "99.7%"
-    assert found.checks[1].paper == "1.11 (loaded), 1.20 (L3)"
-    assert found.checks[1].tolerance == "1.05 to 1.26"
-    epoll, dispatch = found.curves
+    result = l12.run(fed(loop(1.1, 0.99)), 0.5)
+    assert verdicts(result) == [Word.ARITHMETIC, Word.HOLDS]
+    assert [check.ours for check in result.checks] == ["99.0% at load 0.997", "1.10"]
+    assert result.checks[0].paper == "99.7%"
+    assert result.checks[1].paper == "1.11 (loaded), 1.20 (L3)"
+    assert result.checks[1].tolerance == "1.05 to 1.26"
+    epoll, dispatch = result.curves
     assert epoll.y[0] == pytest.approx(99 * 0.5 / 0.997 / 2.1)
     assert dispatch.y[-1] == pytest.approx(99 * 1.1 / 2.1)
     assert verdicts(l12.run(fed(loop(1.1, 0.975)), 0.5))[0] is Word.VIOLATED
@@ -129,8 +129,8 @@ def test_l14_interference_is_seen_through_the_time_outside() -> None:
         free = 1e6 / mean - float(job["rate"]) / 12
         return {"sojourn_ns": {"p95": math.log(20) / free * 1e9}}
 
-    found = l14.run(fed(answer), 1.0)
-    alone, beside = found.curves
+    result = l14.run(fed(answer), 1.0)
+    alone, beside = result.curves
     slow = 21 / 16
     assert alone.y == pytest.approx([math.log(20) * MEAN_US / (1 - f) for f in alone.x])
     assert alone.x[-1] == 0.95
@@ -140,7 +140,7 @@ def test_l14_interference_is_seen_through_the_time_outside() -> None:
     )
     outside = 100 - MEAN_US / 0.9
     before, after = (y + outside for y in (alone.y[2] or 0, beside.y[2] or 0))
-    arith, seen = found.checks
+    arith, seen = result.checks
     assert arith.ours == "from 100 % to 76% of peak"
     assert arith.verdict is Word.ARITHMETIC
     growth = after - outside, before - outside
@@ -165,32 +165,32 @@ def dealt(job: Mapping[str, Any]) -> Result:
 
 
 def test_l15_two_threads_on_a_core_are_full_at_54_percent_and_twelve_hold_to_90() -> None:
-    found = l15.run(fed(dealt), 0.5)
-    assert [check.ours for check in found.checks] == [
+    result = l15.run(fed(dealt), 0.5)
+    assert [check.ours for check in result.checks] == [
         "above 1 ms from 55%",
         "p50 0.91 times that of 12 threads there",
         "up to 95%",
     ]
-    assert verdicts(found) == [Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS]
-    assert found.checks[2].tolerance == "85% to 95%"
-    many, even = curve(found, "13 on 12, p95"), curve(found, "12 on 12, p95")
+    assert verdicts(result) == [Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS]
+    assert result.checks[2].tolerance == "85% to 95%"
+    many, even = curve(result, "13 on 12, p95"), curve(result, "12 on 12, p95")
     at = l15.LOADS.index(0.5)
     mu = 1e6 / MEAN_US
     assert many.y[at] == pytest.approx(math.log(20) * 1e6 / (mu - 0.5 * 1.1e6 * 2 / 13))
     assert many.y[at + 1] is None
     assert even.y[at] == pytest.approx(math.log(20) * MEAN_US / 0.5)
-    assert curve(found, "12 on 12, p50").y[at] == pytest.approx(math.log(2) * MEAN_US / 0.5)
+    assert curve(result, "12 on 12, p50").y[at] == pytest.approx(math.log(2) * MEAN_US / 0.5)
     assert (l15._over(1_000.0), l15._over(1_000.1), l15._over(None)) == (False, True, True)
 
 
-def test_l15_a_tail_that_never_breaks_or_is_seen_in_the_median_is_told() -> None:
+def test_l15_a_tail_that_never_breaks_or_is_seen_in_the_median_is_reported() -> None:
     def flat(job: Mapping[str, Any]) -> Result:
         return {"services": [{"sojourn_ns": {"p95": 9e3, "p50": 1e3}}]}
 
-    found = l15.run(fed(flat), 1.0)
-    assert verdicts(found) == [Word.VIOLATED] * 3
-    assert found.checks[0].ours == "nowhere"
-    assert found.checks[2].ours == "up to 97%"
+    result = l15.run(fed(flat), 1.0)
+    assert verdicts(result) == [Word.VIOLATED] * 3
+    assert result.checks[0].ours == "nowhere"
+    assert result.checks[2].ours == "up to 97%"
 
     def seen(job: Mapping[str, Any]) -> Result:
         many = job["services"][0]["workers"] == 13
@@ -223,8 +223,8 @@ def test_l7_each_probe_breaks_the_tail_early_and_leaves_the_median() -> None:
         median = 1.2e3 if which == "shared" and load == 0.9 else 1e3
         return {"services": [{"sojourn_ns": {"p95": 2e6 if late else 1e6, "p50": median}}]}
 
-    found = l7.run(fed(answer), 1.0)
-    assert [check.ours for check in found.checks] == [
+    result = l7.run(fed(answer), 1.0)
+    assert [check.ours for check in result.checks] == [
         "p95 above 1 ms from 55%, without the probe from 95%",
         "p50 at most 1.00 times that without, up to there",
         "p95 above 1 ms from 65%, without the probe from 95%",
@@ -232,7 +232,7 @@ def test_l7_each_probe_breaks_the_tail_early_and_leaves_the_median() -> None:
         "p95 above 1 ms from 95%, without the probe from 95%",
         "p50 at most 1.20 times that without, up to there",
     ]
-    assert verdicts(found) == [
+    assert verdicts(result) == [
         Word.ARITHMETIC,
         Word.ARITHMETIC,
         Word.HOLDS,
@@ -240,14 +240,14 @@ def test_l7_each_probe_breaks_the_tail_early_and_leaves_the_median() -> None:
         Word.VIOLATED,
         Word.ARITHMETIC,
     ]
-    assert found.checks[2].tolerance == "0% to 80%"
-    assert [c.name for c in found.curves[:4]] == [
+    assert result.checks[2].tolerance == "0% to 80%"
+    assert [c.name for c in result.curves[:4]] == [
         "no probe, p95",
         "no probe, p50",
         "13 threads on 12 cores, p95",
         "13 threads on 12 cores, p50",
     ]
-    assert found.curves[0].y[0] == 1_000.0
+    assert result.curves[0].y[0] == 1_000.0
 
 
 def shares(job: Mapping[str, Any]) -> Result:
@@ -267,12 +267,12 @@ def shares(job: Mapping[str, Any]) -> Result:
 
 def test_l17_ratios_are_of_what_a_client_sees() -> None:
     """Outside: 87.9 µs."""
-    found = l17.run(fed(shares), 1.0)
+    result = l17.run(fed(shares), 1.0)
     whole = 100 - MEAN_US / 0.9 + 100
-    assert [c.name for c in found.curves] == [case.name for case in l17.CASES]
-    for line, more in zip(found.curves, (0, 4, 9, 300), strict=True):
+    assert [c.name for c in result.curves] == [case.name for case in l17.CASES]
+    for line, more in zip(result.curves, (0, 4, 9, 300), strict=True):
         assert line.y == pytest.approx([whole + more] * 9)
-    nice, fair = found.checks
+    nice, fair = result.checks
     ratio = (whole + 4) / whole
     assert nice.ours == f"{ratio:.2f} to {ratio:.2f} times"
     assert (nice.holds, nice.tolerance) == (True, "0.95 to 1.05")
@@ -302,12 +302,12 @@ def test_l21_the_tail_breaks_where_interrupts_leave_no_room() -> None:
         # fmt: on
         return {"services": [{"sojourn_ns": tails((1 - stolen) * 1e6 / mean - rate)}]}
 
-    found = l21.run(fed(answer), 1.0)
+    result = l21.run(fed(answer), 1.0)
     # 67,728 packets/s of 3.35 µs are 22.7 %: then 0.75 is left of the load; alone it ends at 0.95.
-    cpu, flow, rss = found.checks
+    cpu, flow, rss = result.checks
     assert flow.ours == "p95 above 1 ms from 100%, alone from 100%"
     assert rss.ours == "p95 above 1 ms from 75%, alone from 100%"
-    assert verdicts(found) == [Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS]
+    assert verdicts(result) == [Word.ARITHMETIC, Word.ARITHMETIC, Word.HOLDS]
     assert rss.tolerance == "0% to 90%"
     assert cpu.ours == "31% of the line at peak"  # 1.1 M · 350 bytes
-    assert curve(found, l21.ALONE).y[2] == pytest.approx(math.log(20) * MEAN_US / 0.5)
+    assert curve(result, l21.ALONE).y[2] == pytest.approx(math.log(20) * MEAN_US / 0.5)

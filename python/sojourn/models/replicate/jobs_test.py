@@ -159,8 +159,8 @@ def test_l17_a_nice_one_weighs_87_times_a_fair_one() -> None:
 
 
 def test_l18_cases_and_warps_are_those_of_the_text_and_the_kernel() -> None:
-    told = [(case.policy, case.warp_ms, bool(case.tuning), case.has_wave) for case in l18.CASES]
-    assert told == [
+    reports = [(case.policy, case.warp_ms, bool(case.tuning), case.has_wave) for case in l18.CASES]
+    assert reports == [
         ("cfs", 0, False, False),
         ("cfs", 0, True, True),
         ("bvt", 12.1, True, True),

@@ -13,7 +13,7 @@ Label = Literal["simulated", "computed"]
 
 
 class Word(StrEnum):
-    """What is said of a statement, and of an experiment (METHOD M31).
+    """What is reported about a statement, and of an experiment (METHOD M31).
 
     `arithmetic` is no agreement: the statement follows from the parameters that went in, and no
     other parameter of the model could have broken it.
@@ -44,7 +44,7 @@ class Curve:
     """One line of a figure; `y` is None where the value is not finite.
 
     Attributes:
-        achieved: throughput at each x, same unit as x; empty if nobody asks.
+        achieved: throughput at each x, same unit as x; empty if no one asks.
         group: curves of one group are drawn together; those of none are drawn in every figure.
         is_paper: the paper's own numbers, not ours.
     """
@@ -167,8 +167,8 @@ class Replica:
     @property
     def counts(self) -> Mapping[Word, int]:
         """Statements by verdict, all four words."""
-        found = [check.verdict for check in self.checks]
-        return {word: found.count(word) for word in Word}
+        verdicts = [check.verdict for check in self.checks]
+        return {word: verdicts.count(word) for word in Word}
 
     @property
     def verdict(self) -> Word:

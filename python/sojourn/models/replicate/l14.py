@@ -1,4 +1,4 @@
-"""L14: interference in the L3 cache moves the asymptote; at 30 % load nobody sees it."""
+"""L14: interference in the L3 cache moves the asymptote; at 30 % load no one sees it."""
 
 from __future__ import annotations
 

@@ -74,10 +74,10 @@ def run(simulator: Simulator, share: float) -> Replica:
 
 
 def _ratios(curves: list[Curve], name: str) -> list[float]:
-    found = {curve.name: curve.y for curve in curves}
+    results = {curve.name: curve.y for curve in curves}
     return [
         y / alone if y and alone else float("inf")
-        for y, alone in zip(found[name], found[ALONE.name], strict=True)
+        for y, alone in zip(results[name], results[ALONE.name], strict=True)
     ]
 
 

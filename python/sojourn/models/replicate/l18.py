@@ -103,7 +103,7 @@ def run(simulator: Simulator, share: float) -> Replica:
         ),
         checks=tuple(_checks(curves)),
         notes=(
-            *(_said(group, breaks) for group, breaks in ranges.items()),
+            *(_warp_range(group, breaks) for group, breaks in ranges.items()),
             (
                 "With the kernel's wake-up granularity g a warp must exceed L + g, not L, to keep "
                 "the wave out."
@@ -125,8 +125,8 @@ def sweep(
     results = simulator.runs("sched", jobs)
     curves: dict[str, Curve] = {}
     for index, case in enumerate(cases):
-        found = results[index * len(loads) : (index + 1) * len(loads)]
-        services = [result["services"][0] for result in found]
+        outcome = results[index * len(loads) : (index + 1) * len(loads)]
+        services = [result["services"][0] for result in outcome]
         p95 = [service["sojourn_ns"]["p95"] for service in services]
         curves[case.name] = Curve(
             name=case.name,
@@ -146,13 +146,13 @@ def _range(
     """Where BVT breaks, by warp in ms: the paper states no warp, so its 50 % is one of these."""
     tuning = TEXT_TUNING if group == BY_TEXT else None
     cases = [Case(f"{warp:g}", "bvt", group, warp, tuning) for warp in WARPS_MS[group]]
-    found = sweep(simulator, cases, RANGE_LOADS, share / 4)
+    curves = sweep(simulator, cases, RANGE_LOADS, share / 4)
     known = dict(zip(alone.x, alone.y, strict=True))
     same = replace(alone, x=RANGE_LOADS, y=tuple(known[x] for x in RANGE_LOADS), achieved=())
-    return {case.warp_ms: departs(found[case.name], same) for case in cases}
+    return {case.warp_ms: departs(curves[case.name], same) for case in cases}
 
 
-def _said(group: str, breaks: Mapping[float, float | None]) -> str:
+def _warp_range(group: str, breaks: Mapping[float, float | None]) -> str:
     """The range of warps for which 50 % holds, and where the others break."""
     good = [warp for warp, at in breaks.items() if at is not None and BVT_AT[0] <= at <= BVT_AT[1]]
     range_ms = f"{min(good):g} to {max(good):g} ms" if good else "no tried warp"
@@ -201,11 +201,11 @@ def _checks(curves: Mapping[str, Curve]) -> list[Check]:
     ]
 
 
-def _break(name: str, paper: str, found: float | None, low: float, high: float) -> Check:
-    before = max((x for x in LOADS if found is not None and x < found), default=0.0)
-    ours = "never" if found is None else f"between {before:.0%} and {found:.0%}"
+def _break(name: str, paper: str, value: float | None, low: float, high: float) -> Check:
+    before = max((x for x in LOADS if value is not None and x < value), default=0.0)
+    ours = "never" if value is None else f"between {before:.0%} and {value:.0%}"
     return within(
-        found,
+        value,
         low,
         high,
         form="{:.0%}",

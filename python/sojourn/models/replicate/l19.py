@@ -29,9 +29,9 @@ A_HOLDS = (BOTH, ONLY_A)
 
 def run(simulator: Simulator, share: float) -> Replica:
     """Fill the matrix under CFS and look on which side of the diagonal A holds."""
-    found = matrices(simulator, SETTINGS, share)
+    result = matrices(simulator, SETTINGS, share)
     checks: list[Check] = []
-    for matrix in found:
+    for matrix in result:
         # On the diagonal and above 80 % together either side may fail for lack of capacity.
         lower = where(matrix, lambda a, b: a < b and a + b <= 0.8)
         higher = where(matrix, lambda a, b: a > b and a + b <= 0.8)
@@ -58,7 +58,7 @@ def run(simulator: Simulator, share: float) -> Replica:
         title="Two latency-critical services on one core under CFS (Fig. 6)",
         label="simulated",
         parameters=(*PARAMETERS, LATENCY, TEXT, KERNEL),
-        matrices=tuple(found),
+        matrices=tuple(result),
         checks=(*checks, _split()),
     )
 

@@ -25,9 +25,9 @@ def run(simulator: Simulator, share: float) -> Replica:
             ),
         )
     ]
-    found = matrices(simulator, settings, share)
-    each = len(found) // 2
-    checks = [check for part in (found[:each], found[each:]) for check in _checks(part)]
+    result = matrices(simulator, settings, share)
+    each = len(result) // 2
+    checks = [check for part in (result[:each], result[each:]) for check in _checks(part)]
     return Replica(
         id="L25",
         title="Three schedulers for two latency-critical services (Fig. 9)",
@@ -47,7 +47,7 @@ def run(simulator: Simulator, share: float) -> Replica:
                 source="rate-monotonic (L26), larger than L; not stated, so varied",
             ),
         ),
-        matrices=tuple(found),
+        matrices=tuple(result),
         checks=tuple(checks),
         notes=(
             (

@@ -93,17 +93,17 @@ def run(simulator: Simulator, share: float) -> Replica:
 def _checks(curves: list[Curve], k: int) -> list[Check]:
     """The tail breaks early; below that, the median does not tell."""
     reference, p95, p50 = curves[0], curves[2 + 2 * k], curves[3 + 2 * k]
-    without, found = breaks(reference, QOS_US), breaks(p95, QOS_US)
-    at = LOADS.index(found) if found < 1 else -1
+    without, value = breaks(reference, QOS_US), breaks(p95, QOS_US)
+    at = LOADS.index(value) if value < 1 else -1
     medians = [(a, b) for a, b in zip(p50.y[: at + 1], curves[1].y, strict=False)]
     worst = max((a / b if a and b else float("inf") for a, b in medians), default=float("inf"))
     probe = PROBES[k]
     tail = {
         "what": f"{probe.name}: the tail breaks at a far lower load",
         "paper": "far lower load",
-        "ours": f"p95 above 1 ms from {found:.0%}, without the probe from {without:.0%}",
+        "ours": f"p95 above 1 ms from {value:.0%}, without the probe from {without:.0%}",
     }
-    early = found / without
+    early = value / without
     return [
         # As in L15: two threads on one core are full at (13/2)/12 of peak, whatever they serve.
         arithmetic(**tail, is_right=early <= EARLIER)

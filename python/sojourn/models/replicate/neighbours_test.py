@@ -50,16 +50,18 @@ def _bent(bend: Bend, after: Bend = lambda result: result) -> Simulator:
         def run(self, command: Command, job: Mapping[str, Any], *options: str) -> Result:
             return after(dict(Simulator.run(self, command, bend(dict(job)), *options)))
 
-    found = Simulator.find()
-    return Bent(found.program, found.parallel)
+    outcome = Simulator.find()
+    return Bent(outcome.program, outcome.parallel)
 
 
 def _services(job: dict[str, Any], **change: Any) -> dict[str, Any]:
     return {**job, "services": [{**service, **change} for service in job["services"]]}
 
 
-def _one(found: Replica, words: str) -> Check:
-    (check,) = (check for check in found.checks if words in check.what and not check.is_arithmetic)
+def _one(replica: Replica, words: str) -> Check:
+    (check,) = (
+        check for check in replica.checks if words in check.what and not check.is_arithmetic
+    )
     assert check.tolerance
     return check
 
@@ -77,8 +79,8 @@ def test_l5_three_times_the_mean_is_exponential_service_and_no_other() -> None:
         service = "fixed:1" if job["servers"] == 1 else job["service"]
         return {**job, "service": service, "requests": "100k"}
 
-    found = find("L5").run(_bent(fixed), 0.5)
-    assert _one(found, "about 3 times").holds is False
+    result = find("L5").run(_bent(fixed), 0.5)
+    assert _one(result, "about 3 times").holds is False
 
 
 @needs_sim
@@ -87,9 +89,9 @@ def test_l5_a_formula_that_is_5_percent_off_does_not_agree() -> None:
         moved = [{**a, "closed": 1.05 * a["closed"]} for a in result["agreement"]]
         return {**result, "agreement": moved}
 
-    found = find("L5").run(_bent(lambda job: {**job, "requests": "200k"}, off), 0.5)
+    outcome = find("L5").run(_bent(lambda job: {**job, "requests": "200k"}, off), 0.5)
     for name in ("M/M/1: mean", "M/D/1: mean", "M/M/4: mean"):
-        assert _one(found, name).holds is False
+        assert _one(outcome, name).holds is False
 
 
 @pytest.mark.parametrize(
@@ -329,20 +331,20 @@ def test_c11_dear_interrupts_bend_the_line(
     for name in ("LEAST", "MOST"):
         case = getattr(c11, name)
         monkeypatch.setattr(c11, name, replace(case, softirq_us=factor * case.softirq_us))
-    found = find("C11").run(Simulator.find(), 0.01)
-    assert _one(found, "linear up to 4").holds is is_linear
-    assert _one(found, "below linear").holds is (not is_linear)
+    result = find("C11").run(Simulator.find(), 0.01)
+    assert _one(result, "linear up to 4").holds is is_linear
+    assert _one(result, "below linear").holds is (not is_linear)
 
 
 def _c22(same: str, other: str) -> tuple[Check, ...]:
     """Checks as if the simulation had found these two of the paper's matrices."""
     names = {c22.SAME: same, c22.OTHER: other}
-    found = {
+    results = {
         (name, who): c22._matrix(name, tuple(tuple(row.split()) for row in c22.PAPER[table]))
         for name in c22.PAPER
         for who, table in (("simulated", names[name]), ("paper", name))
     }
-    return c22._checks(found)
+    return c22._checks(results)
 
 
 def test_c22_the_papers_matrices_hold_and_each_in_the_place_of_the_other_does_not() -> None:

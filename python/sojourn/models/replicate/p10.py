@@ -31,7 +31,7 @@ def run(simulator: Simulator, share: float) -> Replica:
             p95 = [result["sojourn_ns"]["p95"] / 1e9 for result in part]
             limits[shape].append(n * crossing(p95))
     scaled = {shape: tuple(v / values[0] for v in values) for shape, values in limits.items()}
-    paper = {name: tuple(rps / found[0] for rps in found) for name, found in PAPER.items()}
+    paper = {name: tuple(rps / outcome[0] for rps in outcome) for name, outcome in PAPER.items()}
     x = tuple(map(float, SERVERS))
     return Replica(
         id="P10",
@@ -59,9 +59,9 @@ def run(simulator: Simulator, share: float) -> Replica:
         checks=(
             closed_form(limits["exponential"]),
             *(
-                scaling(name, n, theirs, scaled["exponential"][k], scaled["fixed"][k])
+                scaling(name, n, others, scaled["exponential"][k], scaled["fixed"][k])
                 for name, ratios in paper.items()
-                for k, (n, theirs) in enumerate(zip(SERVERS, ratios, strict=True))
+                for k, (n, others) in enumerate(zip(SERVERS, ratios, strict=True))
                 if k
             ),
         ),
@@ -88,29 +88,29 @@ def crossing(p95: list[float]) -> float:
 
 def closed_form(limits: list[float]) -> Check:
     """The simulator against Erlang C at the loads that it found."""
-    found = [
+    values = [
         mmn_quantile(0.95, n, limit / n, 1.0) for n, limit in zip(SERVERS, limits, strict=True)
     ]
     return within(
-        max(found, key=lambda value: abs(value - LQOS)),
+        max(values, key=lambda value: abs(value - LQOS)),
         0.97 * LQOS,
         1.03 * LQOS,
         form="{:.2f}",
         what="at the simulated limits the closed form of M/M/n is at LQoS",
         paper=f"{LQOS:g} service times",
-        ours="/".join(f"{value:.2f}" for value in found),
+        ours="/".join(f"{value:.2f}" for value in values),
     )
 
 
-def scaling(name: str, threads: int, theirs: float, ours: float, fixed: float) -> Check:
+def scaling(name: str, threads: int, value: float, ours: float, fixed: float) -> Check:
     """One ratio of the paper against the queue's."""
     return within(
         ours,
-        theirs * (1 - OFF),
-        theirs * (1 + OFF),
+        value * (1 - OFF),
+        value * (1 + OFF),
         form="{:.2f}",
         what=f"{name}: load in LQoS at {threads} threads over that at 1",
-        paper=f"{theirs:.2f}×",
+        paper=f"{value:.2f}×",
         ours=f"{ours:.2f}× (fixed service times {fixed:.2f}×)",
     )
 

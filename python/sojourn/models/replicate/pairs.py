@@ -89,13 +89,13 @@ def matrices(simulator: Simulator, settings: list[Setting], share: float) -> lis
     bounds = {shape: _bounds(simulator, shape, share) for shape in {s.shape for s in settings}}
     cells = [(setting, a, b) for setting in settings for b in STEPS for a in STEPS]
     results = simulator.runs("sched", [_job(s, a, b, share) for s, a, b in cells])
-    found: list[Matrix] = []
+    outcome: list[Matrix] = []
     for index, setting in enumerate(settings):
         part = results[index * 100 : (index + 1) * 100]
         outside_ns = pair(setting.shape).outside_us * 1e3
         names = [_verdict(r["services"], bounds[setting.shape], outside_ns) for r in part]
         rows = tuple(tuple(names[row * 10 : row * 10 + 10]) for row in range(10))
-        found.append(
+        outcome.append(
             Matrix(
                 name=setting.name,
                 row_label="load of B",
@@ -105,7 +105,7 @@ def matrices(simulator: Simulator, settings: list[Setting], share: float) -> lis
                 cells=rows,
             )
         )
-    return found
+    return outcome
 
 
 def where(matrix: Matrix, test: Callable[[float, float], bool]) -> list[str]:

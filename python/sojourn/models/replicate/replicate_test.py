@@ -82,8 +82,8 @@ def test_a_failed_check_violates_and_an_open_one_is_unknown() -> None:
         return Replica(id="x", title="", label="computed", parameters=(), checks=checks)
 
     yes, no = True, False
-    found = [replica(yes), replica(yes, no), replica(no, None), replica()]
-    assert [r.verdict for r in found] == ["holds", "violated", "unknown", "unknown"]
+    results = [replica(yes), replica(yes, no), replica(no, None), replica()]
+    assert [r.verdict for r in results] == ["holds", "violated", "unknown", "unknown"]
 
 
 def test_arithmetic_is_counted_apart_and_is_no_agreement() -> None:
@@ -118,10 +118,10 @@ def test_cells_are_found_by_their_loads() -> None:
 
 @pytest.mark.parametrize("name", ["L32", "L34", "P8"])
 def test_computed_experiments_hold_or_are_arithmetic(name: str) -> None:
-    found = replicate.find(name).run(Simulator("unused", 1), 1.0)
-    assert found.verdict == ("holds" if name == "L32" else "arithmetic"), found.checks
-    assert found.counts[Word.ARITHMETIC] == ARITHMETIC[name]
-    assert all(check.tolerance or check.is_arithmetic for check in found.checks)
+    result = replicate.find(name).run(Simulator("unused", 1), 1.0)
+    assert result.verdict == ("holds" if name == "L32" else "arithmetic"), result.checks
+    assert result.counts[Word.ARITHMETIC] == ARITHMETIC[name]
+    assert all(check.tolerance or check.is_arithmetic for check in result.checks)
 
 
 @needs_sim
@@ -138,12 +138,12 @@ def test_computed_experiments_hold_or_are_arithmetic(name: str) -> None:
 )
 def test_quick_simulated_experiments_come_out_as_published(name: str, verdict: str) -> None:
     share = 0.5 if name == "L5" else 0.25  # L5 shortens no run, but at 1 covers a second load
-    found = replicate.find(name).run(Simulator.find(), share)
-    assert found.verdict == verdict, found.checks
-    assert found.label == "simulated"
-    counted = found.counts[Word.ARITHMETIC]
+    result = replicate.find(name).run(Simulator.find(), share)
+    assert result.verdict == verdict, result.checks
+    assert result.label == "simulated"
+    counted = result.counts[Word.ARITHMETIC]
     assert counted == ARITHMETIC.get(name, counted)
-    assert all(check.tolerance or check.is_arithmetic for check in found.checks)
+    assert all(check.tolerance or check.is_arithmetic for check in result.checks)
 
 
 def test_an_id_that_has_no_experiment_says_what_there_is_instead() -> None:

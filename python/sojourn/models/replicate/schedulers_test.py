@@ -27,13 +27,13 @@ def test_l18_a_curve_has_tail_and_throughput_of_its_case() -> None:
     assert (curves["alone"].group, curves["CFS"].group) == ("", l18.BY_TEXT)
 
 
-def test_l18_the_range_of_warps_is_told_with_every_break() -> None:
-    said = l18._said("x", {11.0: 0.4, 12.0: 0.45, 13.0: 0.55, 14.0: 0.6, 15.0: None})
-    assert said == (
+def test_l18_the_range_of_warps_is_reported_with_every_break() -> None:
+    text = l18._warp_range("x", {11.0: 0.4, 12.0: 0.45, 13.0: 0.55, 14.0: 0.6, 15.0: None})
+    assert text == (
         "BVT, x: its break at 50 % holds for warps of 12 to 13 ms; breaks by warp: "
         "11 ms: 40%, 12 ms: 45%, 13 ms: 55%, 14 ms: 60%, 15 ms: never."
     )
-    assert "no tried warp" in l18._said("x", {11.0: None})
+    assert "no tried warp" in l18._warp_range("x", {11.0: None})
 
 
 def test_l18_warps_are_tried_against_the_tail_alone_at_the_same_loads() -> None:
@@ -48,8 +48,8 @@ def test_l18_warps_are_tried_against_the_tail_alone_at_the_same_loads() -> None:
         return {"services": [{"sojourn_ns": {"p95": p95}, "achieved_rps": 1.0}]}
 
     alone = Curve(name="alone", x_label="", y_label="", x=l18.LOADS, y=(1.0,) * len(l18.LOADS))
-    found = l18._range(fed(answer), l18.BY_TEXT, alone, 1.0)
-    assert found == {11.5: 0.3, 12.1: 0.4, 12.5: 0.4, 13.0: 0.4, 14.0: 0.4, 16.0: 0.45, 20.0: 0.55}
+    result = l18._range(fed(answer), l18.BY_TEXT, alone, 1.0)
+    assert result == {11.5: 0.3, 12.1: 0.4, 12.5: 0.4, 13.0: 0.4, 14.0: 0.4, 16.0: 0.45, 20.0: 0.55}
 
 
 def test_l18_a_break_lies_between_two_loads_and_the_cap_in_a_few_percent() -> None:
@@ -91,16 +91,16 @@ def good_to(top: float) -> Any:
 
 
 def test_l19_rows_are_b_s_load_and_columns_a_s() -> None:
-    found = l19.run(fed(good_to(0.3)), 1.0)
-    assert [matrix.name for matrix in found.matrices] == [s.name for s in l19.SETTINGS]
-    for matrix in found.matrices:
+    result = l19.run(fed(good_to(0.3)), 1.0)
+    assert [matrix.name for matrix in result.matrices] == [s.name for s in l19.SETTINGS]
+    for matrix in result.matrices:
         for b, row in zip(matrix.rows, matrix.cells, strict=True):
             for a, cell in zip(matrix.columns, row, strict=True):
                 both, a_alone = a + b < 0.3001, a < b - 0.01
                 assert cell == ("AB" if both else "A" if a_alone else "-")
     # a < b and a + b ≤ 0.8: 12 cells; a > b: 12, of which 0.2 beside 0.1 is still good for both.
-    assert [check.ours for check in found.checks[:2]] == ["12 of 12 cells", "11 of 12 cells"]
-    assert [check.holds for check in found.checks[:2]] == [True, True]
+    assert [check.ours for check in result.checks[:2]] == ["12 of 12 cells", "11 of 12 cells"]
+    assert [check.holds for check in result.checks[:2]] == [True, True]
     worse = l19.run(fed(good_to(0.5)), 1.0)
     assert worse.checks[1].ours == "8 of 12 cells"
     assert worse.checks[1].holds is False
@@ -116,19 +116,19 @@ def test_l19_table_2_s_tails_are_those_of_the_split() -> None:
 
 
 def test_l25_a_matrix_for_every_scheduler_and_shape() -> None:
-    found = l25.run(fed(good_to(0.8)), 1.0)
-    assert [m.name for m in found.matrices] == [
+    result = l25.run(fed(good_to(0.8)), 1.0)
+    assert [m.name for m in result.matrices] == [
         f"{name}, {shape}"
         for shape in ("exponential", "fixed")
         for name in ("CFS", "RT + quota", "BVT warp 12.1 ms", "BVT warp 24 ms", "BVT warp 48 ms")
     ]
     # 28 cells are good for both; of the 15 cells at 80 and 90 % the eight of 90 % fail.
-    assert [check.ours for check in found.checks[:2]] == [
+    assert [check.ours for check in result.checks[:2]] == [
         "8 of the 15 cells above 70 and below 100 % fail",
         "28 cells good for both, CFS 28",
     ]
-    assert found.checks[3].ours == "80% (BVT warp 48 ms, exponential); at 70 %: 100%, 100%, 100%"
-    assert [check.holds for check in found.checks] == [False, False, False, True] * 2
+    assert result.checks[3].ours == "80% (BVT warp 48 ms, exponential); at 70 %: 100%, 100%, 100%"
+    assert [check.holds for check in result.checks] == [False, False, False, True] * 2
 
 
 # C22, C26, kind
@@ -151,9 +151,9 @@ def test_c22_cells_lie_by_row_and_column_in_both_matrices() -> None:
             ]
         }
 
-    found = c22.run(fed(answer), 1.0)
-    same, other, *paper = found.matrices
-    assert [m.name for m in found.matrices] == [
+    result = c22.run(fed(answer), 1.0)
+    same, other, *paper = result.matrices
+    assert [m.name for m in result.matrices] == [
         f"{name}, {who}" for who in ("simulated", "paper") for name in (c22.SAME, c22.OTHER)
     ]
     for m, row, right in zip(same.rows, same.cells, other.cells, strict=True):
@@ -170,17 +170,17 @@ def test_c22_cells_lie_by_row_and_column_in_both_matrices() -> None:
         )
         for left, right in ((same, paper[0]), (other, paper[1]))
     ]
-    assert [check.ours.partition(" ")[0] for check in found.checks[:2]] == list(map(str, differ))
-    assert found.checks[0].ours.endswith("of 49 cells differ; 10 good for both")
-    assert (found.checks[2].paper, found.checks[2].ours) == ("50%", "50%")
-    assert found.checks[3].ours == "0.70 times"
-    assert [check.tolerance for check in found.checks] == [
+    assert [check.ours.partition(" ")[0] for check in result.checks[:2]] == list(map(str, differ))
+    assert result.checks[0].ours.endswith("of 49 cells differ; 10 good for both")
+    assert (result.checks[2].paper, result.checks[2].ours) == ("50%", "50%")
+    assert result.checks[3].ours == "0.70 times"
+    assert [check.tolerance for check in result.checks] == [
         "0 to 5",
         "0 to 5",
         "45% to 55%",
         "1.2 to inf",
     ]
-    assert [check.holds for check in found.checks] == [True, False, True, False]
+    assert [check.holds for check in result.checks] == [True, False, True, False]
     assert c22._cell([{"sojourn_ns": {"p99": None}}, {"sojourn_ns": {"p99": 1.0}}]) == "N"
 
 
@@ -201,13 +201,13 @@ def fanned(five: float) -> Any:
 
 
 def test_c26_the_p95_of_five_is_the_p99_of_one() -> None:
-    found = c26.run(fed(fanned(1.02)), 0.5)
-    p50, p95 = found.curves
+    result = c26.run(fed(fanned(1.02)), 0.5)
+    p50, p95 = result.curves
     assert p50.x == p95.x == (1, 2, 5, 10, 20, 50, 100)
     assert p50.y == (1, 2, 5, 10, 20, 50, 100)
     assert p95.y == pytest.approx((2, 4, 102, 20, 40, 100, 200))
-    assert [check.ours for check in found.checks] == ["0.951", "102.0 µs against 100.0 µs"]
-    assert verdicts(found) == [Word.ARITHMETIC] * 2
+    assert [check.ours for check in result.checks] == ["0.951", "102.0 µs against 100.0 µs"]
+    assert verdicts(result) == [Word.ARITHMETIC] * 2
     for five in (0.96, 1.04):
         assert verdicts(c26.run(fed(fanned(five)), 0.5))[1] is Word.VIOLATED
 

@@ -28,8 +28,8 @@ def fed(answer: Answer) -> Simulator:
     return Fed("unused", 1)
 
 
-def said(found: Replica, words: str) -> str:
-    (check,) = (check for check in found.checks if words in check.what)
+def statement(replica: Replica, words: str) -> str:
+    (check,) = (check for check in replica.checks if words in check.what)
     return check.ours
 
 
@@ -48,9 +48,9 @@ def dealt(job: Mapping[str, Any]) -> Result:
 
 def test_c11_a_thread_carries_144k_and_the_interrupt_cores_end_it() -> None:
     """Per thread ln 100/(μ − λ) ≤ 1 ms holds up to 144 k/s: the grid's 0.95 of μ = 148.6 k."""
-    found = c11.run(fed(dealt), 1.0)
+    result = c11.run(fed(dealt), 1.0)
     mu = 144e3 + math.log(100) / 1e-3
-    curves = {curve.name: curve for curve in found.curves}
+    curves = {curve.name: curve for curve in result.curves}
     for case, cost_us in ((c11.LEAST, None), (c11.MOST, 6.0)):
         # L11: softIRQ is 0.83 · 0.37 of all CPU time, the thread's own time the rest.
         cost = cost_us or 1e6 / mu * 0.3071 / (1 - 0.3071)
@@ -63,21 +63,21 @@ def test_c11_a_thread_carries_144k_and_the_interrupt_cores_end_it() -> None:
         assert curve.x == tuple(map(float, c11.THREADS))
         assert curve.y == pytest.approx(tuple(best[n] / best[1] for n in c11.THREADS), rel=1e-3)
         assert case.full == pytest.approx(room / 144e3, rel=1e-3)
-    assert said(found, "linear up to 4") == "4.00× and 4.00× at 4 threads"
+    assert statement(result, "linear up to 4") == "4.00× and 4.00× at 4 threads"
     # 8 / 6 µs = 1.33 M/s fill them: 9.3 threads' worth; with L11's share 18.7.
-    assert said(found, "hard stop").startswith("9.3 to 18.6 threads' load fills them")
-    assert said(found, "hard stop").endswith("growth ends at 12 and 20")
-    assert said(found, "below linear") == "linear to 8 and 20 threads, then the stop"
-    holds = [check.holds for check in found.checks]
+    assert statement(result, "hard stop").startswith("9.3 to 18.6 threads' load fills them")
+    assert statement(result, "hard stop").endswith("growth ends at 12 and 20")
+    assert statement(result, "below linear") == "linear to 8 and 20 threads, then the stop"
+    holds = [check.holds for check in result.checks]
     assert holds == [True, True, False]
 
 
 def test_c20_two_threads_on_a_core_break_it_and_five_cores_carry_it() -> None:
-    found = c20.run(fed(dealt), 1.0)
-    assert [check.verdict for check in found.checks] == [Word.ARITHMETIC] * 4
-    assert said(found, "memcached: as many") == "met on 5, 6, 7 cores"
+    result = c20.run(fed(dealt), 1.0)
+    assert [check.verdict for check in result.checks] == [Word.ARITHMETIC] * 4
+    assert statement(result, "memcached: as many") == "met on 5, 6, 7 cores"
     for app, mean_us in (("memcached", 7 / 0.672), ("NGINX", 7 / 0.42)):
-        seven, one_each = (curve for curve in found.curves if curve.group == app)
+        seven, one_each = (curve for curve in result.curves if curve.group == app)
         assert (seven.name, one_each.name) == ("7 threads", "threads = cores")
         # One thread a core: 4.2 cores' worth over the cores, and T ~ Exp(μ(1 − ρ)).
         loads = [4.2 / cores for cores in c20.CORES]
@@ -98,9 +98,9 @@ def test_l29_what_a_wake_up_costs_is_fitted_at_10_percent_and_predicts_the_rest(
         left = (1 - rho) / (1 + rate * wake_us / 1e6)
         return {"neighbours": [{"cpu_share": left}], "switches_rps": [rate * (1 - rho)]}
 
-    found = l29.run(fed(answer), 1.0)
+    result = l29.run(fed(answer), 1.0)
     for name in l29.PROGRAMS:
-        ours, paper = (curve for curve in found.curves if curve.group == name)
+        ours, paper = (curve for curve in result.curves if curve.group == name)
         assert ours.y[0] == pytest.approx(paper.y[0], abs=1e-4)  # fitted there
         assert paper.y == tuple(dict(L28.throughputs(name))[load] for load in l29.PAPER_LOADS)
         wake = ((1 - 0.1) / (paper.y[0] or 1) - 1) / 0.1
@@ -109,11 +109,11 @@ def test_l29_what_a_wake_up_costs_is_fitted_at_10_percent_and_predicts_the_rest(
         )
     # 0.9 · 0.1 = 0.09 against 0.7 · 0.3 = 0.21 of the service rate.
     mu = 1e6 / l29.SERVICE_US
-    assert said(found, "fewer context switches") == (
+    assert statement(result, "fewer context switches") == (
         f"{0.09 * mu:,.0f} against {0.21 * mu:,.0f} per second and CPU"
     )
-    assert [c.verdict for c in found.checks[:3]] == [Word.HOLDS] * 3
-    assert found.checks[-1].verdict is Word.VIOLATED
+    assert [c.verdict for c in result.checks[:3]] == [Word.HOLDS] * 3
+    assert result.checks[-1].verdict is Word.VIOLATED
 
 
 def test_p10_the_limits_are_those_of_erlang_c() -> None:
@@ -122,12 +122,12 @@ def test_p10_the_limits_are_those_of_erlang_c() -> None:
         p95 = mmn_quantile(0.95, servers, rate / servers, 1.0)
         return {"sojourn_ns": {"p95": p95 * 1e9}}
 
-    found = p10.run(fed(answer), 1.0)
-    check = found.checks[0]
+    result = p10.run(fed(answer), 1.0)
+    check = result.checks[0]
     assert check.verdict is Word.HOLDS
     # Between two steps of the grid the tail is taken as straight: a per cent of LQoS.
     assert [float(v) for v in check.ours.split("/")] == pytest.approx([p10.LQOS] * 3, rel=0.02)
-    curves = {curve.name: curve.y for curve in found.curves}
+    curves = {curve.name: curve.y for curve in result.curves}
     one = 1 - math.log(20) / p10.LQOS
     assert curves["exponential"][0] == 1
     for n, ratio in zip(p10.SERVERS, curves["exponential"], strict=True):
@@ -136,8 +136,8 @@ def test_p10_the_limits_are_those_of_erlang_c() -> None:
 
 
 def test_l34_our_figures_are_the_papers() -> None:
-    found = find("L34").run(Simulator("unused", 1), 1.0)
-    assert [check.ours for check in found.checks] == [
+    result = find("L34").run(Simulator("unused", 1), 1.0)
+    assert [check.ours for check in result.checks] == [
         "60%",
         "3,600",
         "17.19%",
@@ -148,12 +148,12 @@ def test_l34_our_figures_are_the_papers() -> None:
 
 
 def test_l32_and_p8_our_figures_are_the_papers() -> None:
-    found = find("L32").run(Simulator("unused", 1), 1.0)
+    result = find("L32").run(Simulator("unused", 1), 1.0)
     costs = tco.Costs()
-    assert said(found, "gain by load") == "51.95/29.07/17.19/10.32/17.44"
-    assert said(found, "TCO per server").startswith(f"{costs.server_usd(0):.2f}, ")
-    assert said(found, "servers matched") == "8,892 and 9,048"
-    assert said(found, "discount") == "34.2%"  # 1 − 1/1.52
+    assert statement(result, "gain by load") == "51.95/29.07/17.19/10.32/17.44"
+    assert statement(result, "TCO per server").startswith(f"{costs.server_usd(0):.2f}, ")
+    assert statement(result, "servers matched") == "8,892 and 9,048"
+    assert statement(result, "discount") == "34.2%"  # 1 − 1/1.52
     p8 = find("P8").run(Simulator("unused", 1), 1.0)
     assert [check.ours for check in p8.checks] == ["0.401", "0.820"]
     lqos, relative = p8.curves

@@ -1,7 +1,7 @@
 """How the lab speaks with the agent of a guest: lines, over two pipes to QEMU.
 
 Both pipes are there before QEMU is, and the lab holds them open, so that no word is lost: not what
-the guest says early, nor what it said last when QEMU has ended.
+the guest says early, nor what it reported last when QEMU has ended.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Channel:
         ends = [folder / f"{NAME}.{way}" for way in ("in", "out")]
         for end in ends:
             os.mkfifo(end, 0o600)
-        # Read and write, so that opening waits for nobody and the end is never "end of file".
+        # Read and write, so that opening waits for no one and the end is never "end of file".
         self._to, self._from = (
             os.open(end, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC) for end in ends
         )

@@ -71,16 +71,16 @@ class Archive:
             return
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
         handle = os.open(of, flags)
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > BYTES_MAX:
+        result = os.fstat(handle)
+        if not stat.S_ISREG(result.st_mode) or result.st_size > BYTES_MAX:
             os.close(handle)
             raise OSError(errno.EINVAL, "not a plain file of less than 4 GiB", str(of))
         with os.fdopen(handle, "rb") as source:
-            kept = stat.S_IMODE(found.st_mode) if mode is None else mode
-            self._entry(name, stat.S_IFREG | kept, size=found.st_size, owner=owner)
+            retained = stat.S_IMODE(result.st_mode) if mode is None else mode
+            self._entry(name, stat.S_IFREG | retained, size=result.st_size, owner=owner)
             before = self._file.tell()
-            shutil.copyfileobj(_Limited(source, found.st_size), self._file)
-            if self._file.tell() - before != found.st_size:
+            shutil.copyfileobj(_Limited(source, result.st_size), self._file)
+            if self._file.tell() - before != result.st_size:
                 raise OSError(errno.EIO, "it shrank while it was copied", str(of))
             self._pad()
 

@@ -49,12 +49,12 @@ def packed(tmp_path: Path) -> bytes:
 
 
 def test_folders_come_before_what_is_in_them_and_the_first_of_a_name_stays(tmp_path: Path) -> None:
-    found = unpacked(packed(tmp_path))
-    assert [entry.name for entry in found] == [
+    entries = unpacked(packed(tmp_path))
+    assert [entry.name for entry in entries] == [
         *("dev", "dev/console", "tmp", "srv", "srv/data", "srv/data/five"),
         *("srv/script", "srv/link", cpio.END),
     ]
-    by_name = {entry.name: entry for entry in found}
+    by_name = {entry.name: entry for entry in entries}
     five = by_name["srv/data/five"]
     assert (five.data, five.mode, five.owner) == (b"12345", stat.S_IFREG | 0o750, (65_534,) * 2)
     assert by_name["tmp"].mode == stat.S_IFDIR | 0o1777

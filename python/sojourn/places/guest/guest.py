@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from sojourn.places import theirs
+from sojourn.places import server_files
 from sojourn.places.guest import qemu
 from sojourn.places.guest.channel import Channel
 from sojourn.places.guest.qemu import CONSOLE
@@ -71,12 +71,12 @@ class Guest(Process):
         while self._ended is None:
             self._listen()
             if self._is_through:
-                self._ended = self._told(self._outer.stop(term_s=0.0))
+                self._ended = self._reports(self._outer.stop(term_s=0.0))
             elif (outer := self._outer.poll()) is not None:
                 self._listen()
-                self._ended = self._told(outer)
+                self._ended = self._reports(outer)
             elif self.booted_s is None and time.monotonic() > self._began + BOOT_S_MAX:
-                self._ended = self._told(self._outer.stop(term_s=0.0))
+                self._ended = self._reports(self._outer.stop(term_s=0.0))
             elif (left := end - time.monotonic()) > 0:
                 self._listen(min(left, 0.1))
             else:
@@ -116,14 +116,14 @@ class Guest(Process):
 
     def tasks(self) -> tuple[Task, ...]:
         """Threads of the service, as the guest numbers them; none: the agent did not answer."""
-        found: list[Task] = []
+        results: list[Task] = []
         for line in self._ask("tasks", "task", until="tasks"):
             head, _, command = line.partition("\t")
             pid, tid, name = (*head.split(" ", 2), "", "", "")[:3]
             process, thread = _whole(pid), _whole(tid)
-            if process is not None and thread is not None and len(found) < TASKS_MAX:
-                found.append(Task(pid=process, tid=thread, name=name, command=command.strip()))
-        return tuple(found)
+            if process is not None and thread is not None and len(results) < TASKS_MAX:
+                results.append(Task(pid=process, tid=thread, name=name, command=command.strip()))
+        return tuple(results)
 
     def pin(self, tid: int, vcpu: int) -> bool:
         """Put a thread on one of the guest's CPUs; whether it is there, read back."""
@@ -177,35 +177,35 @@ class Guest(Process):
         if data is None or not is_own or len(data) > FILE_BYTES_MAX or path == self._log:
             return
         with contextlib.suppress(OSError):
-            theirs.remove(path)
-            handle = theirs.opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            server_files.remove(path)
+            handle = server_files.opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
 
-    def _told(self, outer: Ended) -> Ended:
-        """How it ended: as the agent said, or how its guest was lost."""
+    def _reports(self, outer: Ended) -> Ended:
+        """How it ended: as the agent reported, or how its guest was lost."""
         console = self._at / CONSOLE
-        said = qemu.last_words(console)
+        text = qemu.last_words(console)
         if self._status is not None:
             ended = replace(outer, status=self._status)
-            if OUT_OF_MEMORY not in said:
+            if OUT_OF_MEMORY not in text:
                 return ended
-            self._note(said.splitlines())
-            return replace(ended, told=f"{ended.text}: its guest had too little memory for it")
-        self._note([*self._lacks, *said.splitlines()])
+            self._note(text.splitlines())
+            return replace(ended, message=f"{ended.text}: its guest had too little memory for it")
+        self._note([*self._lacks, *text.splitlines()])
         if why := qemu.panic(console):
             return replace(
-                outer, told=f"was lost with its guest: the guest's kernel panicked ({why})"
+                outer, message=f"was lost with its guest: the guest's kernel panicked ({why})"
             )
         if self.booted_s is None and time.monotonic() > self._began + BOOT_S_MAX:
-            return replace(outer, told=f"has no guest: none had booted after {BOOT_S_MAX:.0f} s")
+            return replace(outer, message=f"has no guest: none had booted after {BOOT_S_MAX:.0f} s")
         if self.booted_s is None:
-            return replace(outer, told=f"has no guest: QEMU {outer.text}")
-        return replace(outer, told=f"was lost with its guest: QEMU {outer.text}")
+            return replace(outer, message=f"has no guest: QEMU {outer.text}")
+        return replace(outer, message=f"was lost with its guest: QEMU {outer.text}")
 
     def _note(self, lines: list[str]) -> None:
-        """Add the guest's last words to the service's log, which is kept with the point."""
+        """Add the guest's last words to the service's log, which is stored with the point."""
         with contextlib.suppress(OSError):
-            handle = theirs.opened(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            handle = server_files.opened(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             with os.fdopen(handle, "a", encoding="utf-8") as file:
                 file.writelines(f"guest: {line}\n" for line in lines)

@@ -172,12 +172,12 @@ def test_threads_owner_and_pins_are_asked_of_the_agent(guest: Guest, agent: Agen
         (7, 7, "nginx", "nginx: master"),
         (7, 9, "mc worker", "x -y"),
     ]
-    for said, is_owner in (("owner 7", True), ("owner 0", False)):
-        asked = agent.answer(said)
+    for text, is_owner in (("owner 7", True), ("owner 0", False)):
+        asked = agent.answer(text)
         assert guest.owner(80) is is_owner
         asked.join()
-    for said, is_there in (("pinned 9 2", True), ("pinned 9 3", False), ("pinned 9 no", False)):
-        asked = agent.answer(said)
+    for text, is_there in (("pinned 9 2", True), ("pinned 9 3", False), ("pinned 9 no", False)):
+        asked = agent.answer(text)
         assert guest.pin(9, 1) is is_there
         asked.join()
 

@@ -1,7 +1,7 @@
 """The root folder of a guest: a busybox, the service's program, what it needs, and its work.
 
     /init               the agent (agent.sh)
-    /sojourn/           what it is told: settings, modules, how the service is started
+    /sojourn/           what it is reported: settings, modules, how the service is started
     /bin/busybox        everything else that a shell needs
     the program, the libraries it is linked with, and its working folder, where they are here
 
@@ -149,11 +149,11 @@ def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
 
 
 def conf(job: Job) -> str:
-    """What the agent is told, as lines of shell."""
+    """What the agent is reported, as lines of shell."""
     words = {"ADDRESS": job.address, "WORK": str(job.cwd)}
     lines = [f"{name}={shlex.quote(value)}" for name, value in words.items()]
-    told = "\n".join(f"{name}={value}" for name, value in job.settings.items())
-    return "\n".join([*lines, f"SETTINGS={shlex.quote(told)}"]) + "\n"
+    report = "\n".join(f"{name}={value}" for name, value in job.settings.items())
+    return "\n".join([*lines, f"SETTINGS={shlex.quote(report)}"]) + "\n"
 
 
 def service(job: Job) -> str:
@@ -199,17 +199,17 @@ def _named(words: Iterable[str], cwd: Path) -> tuple[Path, ...]:
 def _work(archive: Archive, job: Job) -> None:
     """The working folder as it is, owners and modes included; of other kinds of file nothing."""
     for folder, _, names in os.walk(job.cwd):
-        found = os.lstat(folder)
-        owner = (found.st_uid, found.st_gid)
-        archive.folder(folder, mode=stat.S_IMODE(found.st_mode), owner=owner)
+        result = os.lstat(folder)
+        owner = (result.st_uid, result.st_gid)
+        archive.folder(folder, mode=stat.S_IMODE(result.st_mode), owner=owner)
         for path in sorted(_entries(Path(folder), names)):
-            found = path.lstat()
-            owner = (found.st_uid, found.st_gid)
+            result = path.lstat()
+            owner = (result.st_uid, result.st_gid)
             if path in job.leave_out:
                 continue
-            if stat.S_ISLNK(found.st_mode):
+            if stat.S_ISLNK(result.st_mode):
                 archive.link(path, os.readlink(path), owner=owner)  # noqa: PTH115  # its text
-            elif stat.S_ISREG(found.st_mode):
+            elif stat.S_ISREG(result.st_mode):
                 archive.file(path, path, owner=owner, follow=False)
 
 

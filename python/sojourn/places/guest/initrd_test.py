@@ -17,7 +17,7 @@ SHELL = Path("/bin/sh")
 
 
 def job(work: Path, **more: object) -> Job:
-    given: dict[str, object] = {
+    inputs: dict[str, object] = {
         "argv": (str(SHELL), "-c", "echo it's"),
         "cwd": work,
         "user": User("web", 123, 456),
@@ -25,7 +25,7 @@ def job(work: Path, **more: object) -> Job:
         "address": "10.0.0.2/29",
         "settings": {"net.core.somaxconn": "4096"},
     }
-    return Job(**(given | more))  # type: ignore[arg-type]
+    return Job(**(inputs | more))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -45,22 +45,22 @@ def test_the_image_has_agent_program_libraries_users_and_the_working_folder(
     tmp_path: Path, work: Path
 ) -> None:
     at = tmp_path / "initrd"
-    given = job(work, leave_out=(work / "service.log",))
-    size = initrd.write(at, testing.made(tmp_path / "made"), given)
+    inputs = job(work, leave_out=(work / "service.log",))
+    size = initrd.write(at, testing.made(tmp_path / "made"), inputs)
     assert size == at.stat().st_size
-    found = {entry.name: entry for entry in unpacked(at.read_bytes())}
+    results = {entry.name: entry for entry in unpacked(at.read_bytes())}
     inside = str(work).lstrip("/")
-    assert found["init"].data == initrd.AGENT.read_bytes()
-    assert found["bin/sh"].data == SHELL.read_bytes()
+    assert results["init"].data == initrd.AGENT.read_bytes()
+    assert results["bin/sh"].data == SHELL.read_bytes()
     for library in initrd.linked(SHELL):
-        assert found[str(library).lstrip("/")].data == library.read_bytes()
-    assert b"web:x:123:456:" in found["etc/passwd"].data
-    assert found[f"{inside}/files/0.html"].data == b"zero"
-    assert found[f"{inside}/link"].data == b"files"
+        assert results[str(library).lstrip("/")].data == library.read_bytes()
+    assert b"web:x:123:456:" in results["etc/passwd"].data
+    assert results[f"{inside}/files/0.html"].data == b"zero"
+    assert results[f"{inside}/link"].data == b"files"
     owner = work.stat().st_uid, work.stat().st_gid
-    assert found[inside].owner == found[f"{inside}/web.conf"].owner == owner
-    assert not {f"{inside}/service.log", f"{inside}/pipe"} & set(found)
-    assert "sojourn/modules/01-virtio_net.ko" in found
+    assert results[inside].owner == results[f"{inside}/web.conf"].owner == owner
+    assert not {f"{inside}/service.log", f"{inside}/pipe"} & set(results)
+    assert "sojourn/modules/01-virtio_net.ko" in results
 
 
 def test_the_service_is_started_as_its_user_with_its_words_unharmed(work: Path) -> None:
@@ -77,7 +77,7 @@ def test_the_service_is_started_as_its_user_with_its_words_unharmed(work: Path) 
     assert done.stdout == "it's\n"
 
 
-def test_what_the_agent_is_told_can_be_read_by_a_shell(work: Path) -> None:
+def test_what_the_agent_gets_can_be_read_by_a_shell(work: Path) -> None:
     script = initrd.conf(job(work)) + 'echo "$ADDRESS|$SETTINGS|$WORK"'
     done = subprocess.run([SHELL, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == f"10.0.0.2/29|net.core.somaxconn=4096|{work}\n"
@@ -101,10 +101,10 @@ def test_a_library_that_is_missing_is_named(
 ) -> None:
     program = tmp_path / "serve"
     program.write_bytes(initrd.ELF)
-    said = "\tlibmine.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n"
-    done = subprocess.CompletedProcess([], 0, said, "")
+    text = "\tlibmine.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n"
+    done = subprocess.CompletedProcess([], 0, text, "")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     with pytest.raises(RunFault, match=r"lacks a library: libmine\.so\.1"):
         initrd.linked(program)
-    done.stdout = said.splitlines()[1]
+    done.stdout = text.splitlines()[1]
     assert initrd.linked(program) == (Path("/lib/libc.so.6"),)

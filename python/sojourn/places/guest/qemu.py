@@ -19,7 +19,7 @@ from sojourn.places.users import User
 KVM, TCG = "kvm", "tcg"
 CONSOLE = "console.log"
 CONSOLE_BYTES = 8_000  # of its end, which are looked at
-RUN_WITH = (9, 1)  # release from which `-run-with user=` stands in for `-runas`
+RUN_WITH = (9, 1)  # release from which `-run-with user=` replaces `-runas`
 #: What QEMU calls the threads that run a guest's CPUs, where it is told to name them.
 VCPU = re.compile(r"CPU (\d+)/(KVM|TCG)")
 
@@ -109,14 +109,14 @@ def version() -> str:
 def release() -> tuple[int, ...]:
     """The numbers of its release; empty if it does not say."""
     path = programs.maybe(QEMU)
-    found = (
+    match = (
         re.search(r"version (\d+(?:\.\d+)+)", programs.says(path, "--version")) if path else None
     )
-    return tuple(map(int, found[1].split("."))) if found else ()
+    return tuple(map(int, match[1].split("."))) if match else ()
 
 
 def last_words(console: Path, *, lines: int = 12) -> str:
-    """The end of a guest's console, without what terminals are told; "" if it said nothing."""
+    """The end of a guest's console, without what terminals are reported; "" if it said nothing."""
     try:
         with console.open("rb") as file:  # the guest may have filled it
             file.seek(max(0, os.fstat(file.fileno()).st_size - CONSOLE_BYTES))
@@ -129,5 +129,5 @@ def last_words(console: Path, *, lines: int = 12) -> str:
 
 def panic(console: Path) -> str:
     """Why the guest's kernel gave up, by its console; "" if it did not."""
-    found = re.search(r"Kernel panic - not syncing: (.*)", last_words(console, lines=200))
-    return found[1].strip() if found else ""
+    match = re.search(r"Kernel panic - not syncing: (.*)", last_words(console, lines=200))
+    return match[1].strip() if match else ""

@@ -36,37 +36,37 @@ def words(machine: Machine, monkeypatch: pytest.MonkeyPatch, version: str = "7.2
 
 
 def test_a_guest_has_its_cpus_memory_kernel_link_and_ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = words(MACHINE, monkeypatch)
+    text = words(MACHINE, monkeypatch)
     for part in (
         "-smp 2 -m 512 -kernel /k -initrd /i",
         "-accel tcg,thread=multi -cpu max",  # a thread for each CPU, so that each can be pinned
-        "debug-threads=on",  # else nobody can tell which thread that is
+        "debug-threads=on",  # else no one can tell which thread that is
         "ifname=sojourn-012345t,script=no,downscript=no",
         "mac=02:00:00:00:00:01",
         "-runas 65534:65533",
         "-no-reboot",  # a guest that panics ends QEMU
         "panic=-1",
     ):
-        assert part in said, part
+        assert part in text, part
 
 
 def test_under_kvm_the_cpu_is_the_machines_with_its_defences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    said = words(replace(MACHINE, accelerator=KVM), monkeypatch)
-    assert "-accel kvm -cpu host" in said
-    assert "mitigations" not in said
+    text = words(replace(MACHINE, accelerator=KVM), monkeypatch)
+    assert "-accel kvm -cpu host" in text
+    assert "mitigations" not in text
     assert "mitigations=off" in words(MACHINE, monkeypatch)
 
 
-def test_a_newer_qemu_is_told_its_user_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_qemu_gets_its_user_in_its_own_option(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "-run-with user=65534:65533" in words(MACHINE, monkeypatch, "10.0.2")
     assert "-run" not in words(replace(MACHINE, user=None), monkeypatch)
 
 
 def test_a_trial_has_neither_link_nor_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = words(replace(MACHINE, tap="", channel=None, user=None), monkeypatch)
-    assert "virtio" not in said
+    text = words(replace(MACHINE, tap="", channel=None, user=None), monkeypatch)
+    assert "virtio" not in text
 
 
 def test_why_a_kernel_gave_up_is_read_off_its_console(tmp_path: Path) -> None:

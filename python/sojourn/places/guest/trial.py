@@ -26,10 +26,10 @@ from sojourn.places.process import Ledger
 
 DEVICE = Path("/dev/kvm")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-KEPT = "kvm.json"
+STORE = "kvm.json"
 TRIAL_S_MAX = 15.0  # a guest under KVM is up in two; one on a very busy machine waits for a CPU
 MEMORY_MB = 128
-SAID_MAX = 90  # letters of what QEMU said, in every report
+MESSAGE_MAX = 90  # letters of what QEMU reported, in every report
 SOURCE = re.compile(r"^qemu\S+: (\.\./\S+ )?")  # where in QEMU's own source that was
 UP = "sojourn: up"
 SCRIPT = f"#!/bin/busybox sh\n/bin/busybox echo '{UP}'\n/bin/busybox poweroff -f\n"
@@ -60,11 +60,11 @@ def verdict(made: Made, at: Path, ledger: Ledger) -> Verdict:
         there = "may not be opened" if DEVICE.exists() else "is not there"
         return Verdict(TCG, f"{DEVICE} {there}")
     asked = _asked()
-    if (kept := _kept(made, asked)) is not None:
-        return kept
-    found = _tried(made, at, ledger)
-    _keep(made, asked, found)
-    return found
+    if (stored := _stored_verdict(made, asked)) is not None:
+        return stored
+    result = _tried(made, at, ledger)
+    _keep(made, asked, result)
+    return result
 
 
 def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
@@ -93,10 +93,10 @@ def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
     if UP in qemu.last_words(at / qemu.CONSOLE):
         return Verdict(KVM, "a guest has booted under it")
     how = ended.text if ended else f"printed nothing in {TRIAL_S_MAX:.0f} s"
-    said = SOURCE.sub("", process.last_words(at / "qemu.log", lines=1))
-    said = textwrap.shorten(said, SAID_MAX, placeholder=" …")
+    text = SOURCE.sub("", process.last_words(at / "qemu.log", lines=1))
+    text = textwrap.shorten(text, MESSAGE_MAX, placeholder=" …")
     return Verdict(
-        TCG, f"{DEVICE} is there, but a guest under it {how}" + (f": {said}" if said else "")
+        TCG, f"{DEVICE} is there, but a guest under it {how}" + (f": {text}" if text else "")
     )
 
 
@@ -109,18 +109,18 @@ def _asked() -> Mapping[str, str]:
     return {"boot": boot, "qemu": qemu.version()}
 
 
-def _kept(made: Made, asked: Mapping[str, str]) -> Verdict | None:
+def _stored_verdict(made: Made, asked: Mapping[str, str]) -> Verdict | None:
     try:
-        told = json.loads((made.at / KEPT).read_text(encoding="utf-8"))
-        return Verdict(**told["verdict"]) if told["for"] == asked else None
+        table = json.loads((made.at / STORE).read_text(encoding="utf-8"))
+        return Verdict(**table["verdict"]) if table["for"] == asked else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _keep(made: Made, asked: Mapping[str, str], found: Verdict) -> None:
-    part = made.at / f"{KEPT}.{os.getpid()}"
+def _keep(made: Made, asked: Mapping[str, str], result: Verdict) -> None:
+    part = made.at / f"{STORE}.{os.getpid()}"
     try:
-        part.write_text(json.dumps({"for": asked, "verdict": asdict(found)}), encoding="utf-8")
-        part.replace(made.at / KEPT)
+        part.write_text(json.dumps({"for": asked, "verdict": asdict(result)}), encoding="utf-8")
+        part.replace(made.at / STORE)
     except OSError:
         return  # it is tried again

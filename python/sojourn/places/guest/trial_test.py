@@ -47,19 +47,19 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def test_a_device_proves_nothing_a_guest_that_booted_does(machine: Machine) -> None:
     machine.console = "Probing EDD (edd=off to disable)... ok\n"
-    found = machine.verdict()
-    assert found.accelerator == TCG
-    assert found.is_emulated
-    assert "a guest under it" in found.why
+    result = machine.verdict()
+    assert result.accelerator == TCG
+    assert result.is_emulated
+    assert "a guest under it" in result.why
     machine.boot.write_text("two")
     machine.console = f"bla\n{trial.UP}\n"
     assert machine.verdict().accelerator == KVM
 
 
 def test_one_that_says_nothing_is_given_up(machine: Machine) -> None:
-    found = machine.verdict()
-    assert found.accelerator == TCG
-    assert "printed nothing" in found.why
+    result = machine.verdict()
+    assert result.accelerator == TCG
+    assert "printed nothing" in result.why
 
 
 def test_a_verdict_holds_for_one_boot_of_the_machine(machine: Machine) -> None:
@@ -70,7 +70,7 @@ def test_a_verdict_holds_for_one_boot_of_the_machine(machine: Machine) -> None:
     machine.boot.write_text("two")
     machine.verdict()
     assert machine.trials == 2
-    (machine.made.at / trial.KEPT).write_text("{broken")
+    (machine.made.at / trial.STORE).write_text("{broken")
     machine.verdict()
     assert machine.trials == 3
 

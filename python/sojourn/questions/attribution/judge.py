@@ -28,7 +28,7 @@ from sojourn.stats.quantile_regression import MOVES, SAMPLES, SEEMS, Cell, Fit, 
 from sojourn.text.numbers import percentile
 
 HIGHEST = 0.99  # of the quantiles, by regression
-TOLD = 0.99
+SENTENCE_QUANTILE = 0.99
 TWO = 2  # levels of each factor
 
 
@@ -63,22 +63,21 @@ class AttributionAnswer(Answer):
     section = Attributions
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it is about all combinations."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
     def is_part(self, spec: ServiceSpec) -> bool:
         """A combination is measured for the sake of all of them."""
         return NAME in spec.measure
 
-    def whole(self, given: StudyData) -> Attributions | None:
+    def whole(self, data: StudyData) -> Attributions | None:
         """What each factor does to each quantile."""
-        asked = [part for part in parts(given) if self.is_part(part.spec)]
+        asked = [part for part in parts(data) if self.is_part(part.spec)]
         labels = dict.fromkeys(part.spec.label for part in asked)
         every = tuple(
-            _service(given, [part for part in asked if part.spec.label == label])
-            for label in labels
+            _service(data, [part for part in asked if part.spec.label == label]) for label in labels
         )
         if not every:
             return None
@@ -91,12 +90,12 @@ class AttributionAnswer(Answer):
             of=every,
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Factors of which is known by how much they move the tail."""
-        section = found.section(Attributions)
+        section = findings.section(Attributions)
         if section is None:
             return None
-        tails = [fit for one in section.of for fit in one.fits if fit.q == TOLD]
+        tails = [fit for one in section.of for fit in one.fits if fit.q == SENTENCE_QUANTILE]
         terms = [term for fit in tails for term in fit.terms if len(term.factors) == 1]
         done = sum(is_narrow(term.interval) for term in terms)
         return Counted(done, sum(len(one.levels) for one in section.of), "factors")
@@ -115,11 +114,11 @@ class AttributionAnswer(Answer):
         return {}
 
 
-def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
-    study, label = given.study, mine[0].spec.label
+def _service(data: StudyData, own: Sequence[Part]) -> Attributed:
+    study, label = data.study, own[0].spec.label
     keys = study.factors_of(label)
     called = names(study.factors)
-    asked = asks.of(mine[0].spec)
+    asked = asks.of(own[0].spec)
     rate = asked.rate if asked else ""
     if not keys or any(len(study.factors[key]) != TWO for key in keys):
         why = "attribution needs factors of two levels each: a 2^k design"
@@ -127,9 +126,9 @@ def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
     ends = {key: [level_text(level) for level in study.factors[key]] for key in keys}
     levels = tuple((called[key], low, high) for key, (low, high) in ends.items())
     blocks: dict[int, dict[Cell, Floats]] = {}
-    for part in mine:
+    for part in own:
         cell = tuple(study.factors[key].index(part.levels[key]) for key in keys)
-        for one in part.given.measured:
+        for one in part.data.measured:
             outcome = one.outcome
             if outcome.point.phase is PHASE and outcome.verdict is not Verdict.UNKNOWN:
                 times = _samples(one.sojourn)
@@ -149,7 +148,7 @@ def _service(given: StudyData, mine: Sequence[Part]) -> Attributed:
         quantile_regression.fit(whole, factors, q, seed=seed)
         for q in reversed(table.falling(HIGHEST))
     )
-    text = sentence(label, rate, next(one for one in fits if one.q == TOLD), levels)
+    text = sentence(label, rate, next(one for one in fits if one.q == SENTENCE_QUANTILE), levels)
     return Attributed(
         headline=text,
         answer=text,
@@ -182,17 +181,17 @@ def _unknown(
     )
 
 
-def sentence(label: str, rate: str, found: Fit, levels: Sequence[tuple[str, str, str]]) -> str:
+def sentence(label: str, rate: str, fit: Fit, levels: Sequence[tuple[str, str, str]]) -> str:
     """What moves the tail, and what does not."""
-    tail = percentile(found.q)
+    tail = percentile(fit.q)
     both = {name: f"{name} {low} → {high}" for name, low, high in levels}
-    moves = [_moved(term, both) for term in found.terms if term.said == MOVES]
-    seems = [_moved(term, both) for term in found.terms if term.said == SEEMS]
-    rest = [" with ".join(t.factors) for t in found.terms if t.said not in (MOVES, SEEMS)]
-    said = [f"moved by {'; '.join(moves)}" if moves else "not shown to be moved by any factor"]
-    said += [f"only seems to be moved by {'; '.join(seems)}"] if seems else []
-    said += [f"not shown: {', '.join(rest)}"] if rest and moves else []
-    return f"{label} at {rate} requests/s: {tail} is {'; '.join(said)} ({found.blocks} blocks)."
+    moves = [_moved(term, both) for term in fit.terms if term.said == MOVES]
+    seems = [_moved(term, both) for term in fit.terms if term.said == SEEMS]
+    rest = [" with ".join(t.factors) for t in fit.terms if t.said not in (MOVES, SEEMS)]
+    texts = [f"moved by {'; '.join(moves)}" if moves else "not shown to be moved by any factor"]
+    texts += [f"only seems to be moved by {'; '.join(seems)}"] if seems else []
+    texts += [f"not shown: {', '.join(rest)}"] if rest and moves else []
+    return f"{label} at {rate} requests/s: {tail} is {'; '.join(texts)} ({fit.blocks} blocks)."
 
 
 def _moved(term: Term, both: Mapping[str, str]) -> str:

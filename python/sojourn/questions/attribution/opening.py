@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sojourn.findings.findings import Findings
-from sojourn.questions.attribution.judge import TOLD, Attributed, Attributions
+from sojourn.questions.attribution.judge import SENTENCE_QUANTILE, Attributed, Attributions
 from sojourn.questions.attribution.plan import NAME
 from sojourn.report import dot_rows, labels, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
@@ -28,21 +28,21 @@ class Attribution(Opens):
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """What moves the tail; then what only seems to; then what was not shown."""
-        found = findings.section(Attributions)
-        of = found.of if found else ()
+        section = findings.section(Attributions)
+        of = section.of if section else ()
         text = [line for one in of for line in lines(findings, one, width)]
-        said = [line for one in of for line in sentences(findings, one)]
+        texts = [line for one in of for line in sentences(findings, one)]
         return Opening(
             headline=headline(findings, of[0]) if of else "nothing was measured",
-            sentences=tuple(said[:3]),
+            sentences=tuple(texts[:3]),
             figures=(NAME,),
             text=tuple(text),
         )
 
 
-def told(one: Attributed) -> Fit | None:
-    """The quantile that is told; None where too few blocks are whole."""
-    return next((fit for fit in one.fits if fit.q == TOLD), None)
+def sentence_fit(one: Attributed) -> Fit | None:
+    """The quantile that is reported; None where too few blocks are whole."""
+    return next((fit for fit in one.fits if fit.q == SENTENCE_QUANTILE), None)
 
 
 def named(findings: Findings, one: Attributed) -> Mapping[str, tuple[str, str]]:
@@ -78,7 +78,7 @@ def ranked(fit: Fit) -> list[Term]:
 
 def headline(findings: Findings, one: Attributed) -> str:
     """The factor that moves it most."""
-    fit, called = told(one), named(findings, one)
+    fit, called = sentence_fit(one), named(findings, one)
     if fit is None:
         return "Which factor moves p99 is unknown"
     moves = [term for term in ranked(fit) if term.said == MOVES]
@@ -95,7 +95,7 @@ def headline(findings: Findings, one: Attributed) -> str:
 
 def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
     """What moves it and by how much; what seems to; what was not shown, once."""
-    fit, called = told(one), named(findings, one)
+    fit, called = sentence_fit(one), named(findings, one)
     if fit is None:
         yield sentence(*(reason.partition(": run on")[0] for reason in one.reasons[:1]), "unknown")
         return
@@ -123,7 +123,7 @@ def sentences(findings: Findings, one: Attributed) -> Iterator[str]:
 
 def lines(findings: Findings, one: Attributed, width: int) -> Iterator[str]:
     """A row for each term: factors first, then pairs."""
-    fit, called = told(one), named(findings, one)
+    fit, called = sentence_fit(one), named(findings, one)
     if fit is None:
         return
     yield f"{percentile(fit.q)} of {one.service} at {one.rate} requests/s, times as long; │ is 1"[

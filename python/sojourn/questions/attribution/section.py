@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings
-from sojourn.questions.attribution.judge import TOLD, Attributions
+from sojourn.questions.attribution.judge import SENTENCE_QUANTILE, Attributions
 from sojourn.questions.attribution.plan import NAME
 from sojourn.report import show
 from sojourn.report.draw import dots
@@ -25,7 +25,7 @@ LOOKS = {MOVES: "violated", SEEMS: "crossing", NOT_SHOWN: "unknown"}
 
 def rows(findings: Findings) -> list[Record]:
     """A record of each term and quantile."""
-    found = findings.section(Attributions)
+    section = findings.section(Attributions)
     return [
         {
             "service": one.service,
@@ -47,7 +47,7 @@ def rows(findings: Findings) -> list[Record]:
             "look": term.said,
             "shown": f"{term.ratio:.3g}" if term.said == MOVES else "",
         }
-        for one in (found.of if found else ())
+        for one in (section.of if section else ())
         for fit in one.fits
         for term in fit.terms
     ]
@@ -59,7 +59,7 @@ def draw(findings: Findings) -> list[Figure]:
         return []
     records, title = rows(findings), "What each factor does to p99"
     table = from_records(COLUMNS, records)
-    drawn = [record for record in records if record["quantile"] == show.quantile(TOLD)]
+    drawn = [record for record in records if record["quantile"] == show.quantile(SENTENCE_QUANTILE)]
     if not drawn:
         missing = "Too few blocks have a valid run of every combination."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
@@ -105,8 +105,8 @@ class AttributionShown(Shown):
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """What moves the tail, in sentences."""
-        if found := findings.section(Attributions):
-            yield found.answer
+        if section := findings.section(Attributions):
+            yield section.answer
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """A line for each term and quantile."""

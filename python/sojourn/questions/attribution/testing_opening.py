@@ -50,22 +50,22 @@ def attribution(*, moves: bool = True) -> Findings:
         verdict=Verdict.HOLDS,
         reasons=(),
     )
-    found = replace(testing.findings(), services=(), sections={}, points=(point,))
-    return found.having("attribution", Attributions(of=(one,)))
+    result = replace(testing.findings(), services=(), sections={}, points=(point,))
+    return result.having("attribution", Attributions(of=(one,)))
 
 
 def _text(level: str) -> str:
     return f'"{level}"' if "-" in level else level
 
 
-def _term(factors: tuple[str, ...], ratio: float, said: str) -> Term:
+def _term(factors: tuple[str, ...], ratio: float, text: str) -> Term:
     return Term(
         factors=factors,
         q=0.99,
         ratio=ratio,
         p=0.01,
         p_holm=0.02,
-        said=said,
+        said=text,
         interval=Interval(lo=0.97 * ratio, hi=1.03 * ratio),
     )
 

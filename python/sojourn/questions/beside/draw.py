@@ -71,7 +71,7 @@ def tail(records: Sequence[Record], breaks: Sequence[Record], *, tail: str, titl
     return finish(chart, sheet, title=title)
 
 
-def kept(records: Sequence[Record], *, title: str) -> Spec:
+def kept_chart(records: Sequence[Record], *, title: str) -> Spec:
     """What the neighbour keeps of what it does alone.
 
     Args:

@@ -1,4 +1,4 @@
-"""A service beside a neighbour under each setting: its tail, where that breaks, what is kept."""
+"""A service beside a neighbour under each setting: its tail, where that breaks, what is stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sojourn.report.draw.lookup import of_point
 from sojourn.report.draw.table import Record, from_records
 from sojourn.stats.interval import Estimate
 
-TAIL, KEPT = "beside-tail", "beside-kept"
+TAIL, PACE = "beside-tail", "beside-kept"
 # fmt: off
 COLUMNS = (
     "service", "setting", "neighbour", "who", "fraction", "value_ns", "lo_ns", "hi_ns",
@@ -27,17 +27,17 @@ Points = Mapping[tuple[str, str], Mapping[float, LoadPoint]]
 
 
 def draw(findings: Findings) -> list[Figure]:
-    """Two figures; none if nobody was measured beside a neighbour."""
-    found = findings.section(BesideSection)
-    mine = [one for one in found.found if one.rows] if found else []
-    if not mine:
+    """Two figures; none if no one was measured beside a neighbour."""
+    section = findings.section(BesideSection)
+    own = [one for one in section.found if one.rows] if section else []
+    if not own:
         return []
     points = _points(findings)
-    records = [record for one in mine for record in _records(one, points)]
-    if len(mine) == 1:
-        records = [record | {"setting": mine[0].service} for record in records]
-    tail, services = show.quantile(mine[0].q), list(dict.fromkeys(one.service for one in mine))
-    who = " and ".join(dict.fromkeys(labels.neighbour(one.neighbour) for one in mine))
+    records = [record for one in own for record in _records(one, points)]
+    if len(own) == 1:
+        records = [record | {"setting": own[0].service} for record in records]
+    tail, services = show.quantile(own[0].q), list(dict.fromkeys(one.service for one in own))
+    who = " and ".join(dict.fromkeys(labels.neighbour(one.neighbour) for one in own))
     title = f"{tail} of {' and '.join(services)} beside {who}, and alone"
     figures = [
         Figure(
@@ -48,24 +48,24 @@ def draw(findings: Findings) -> list[Figure]:
                 " were lost. Broad and pale: the loads between which the tail becomes twice that"
                 " alone. Load is a share of max RPS of the service alone."
             ),
-            alt="; ".join(f"{name_of(one)}: {broken(one)}" for one in mine),
+            alt="; ".join(f"{name_of(one)}: {broken(one)}" for one in own),
             table=from_records(COLUMNS, records),
-            chart=draw_beside.tail(records, _breaks(mine), tail=tail, title=title),
+            chart=draw_beside.tail(records, _breaks(own), tail=tail, title=title),
         )
     ]
-    kept = [r for r in records if r["who"] == BESIDE and r["kept"] is not None]
-    if kept:
+    selected = [r for r in records if r["who"] == BESIDE and r["kept"] is not None]
+    if selected:
         title = f"What {who} keeps of its work alone"
         figures.append(
             Figure(
-                name=KEPT,
+                name=PACE,
                 title=title,
                 caption="Mean over blocks with its 95 % interval, of what it does without service.",
                 alt="; ".join(
-                    f"{r['setting']} at {r['load']}: {r['shown_kept']}" for r in kept[:12]
+                    f"{r['setting']} at {r['load']}: {r['shown_kept']}" for r in selected[:12]
                 ),
-                table=from_records(COLUMNS, kept),
-                chart=draw_beside.kept(kept, title=title),
+                table=from_records(COLUMNS, selected),
+                chart=draw_beside.kept_chart(selected, title=title),
             )
         )
     return figures
@@ -81,15 +81,15 @@ def broken(one: Beside) -> str:
 
     A load is a share of max RPS; "at 10 % or below", "30 to 60 %", "not up to 60 %".
     """
-    found = one.breaks
-    if not found.most:
+    breaks = one.breaks
+    if not breaks.most:
         return "not measured"
-    if math.isinf(found.hi):
-        most = show.load(found.most)
-        return f"not up to {most}" if found.lo >= found.most else f"undecided up to {most}"
-    if not found.lo:
-        return f"at {show.load(found.hi)} or below"
-    return f"{show.load(found.lo).removesuffix(' %')} to {show.load(found.hi)}"
+    if math.isinf(breaks.hi):
+        most = show.load(breaks.most)
+        return f"not up to {most}" if breaks.lo >= breaks.most else f"undecided up to {most}"
+    if not breaks.lo:
+        return f"at {show.load(breaks.hi)} or below"
+    return f"{show.load(breaks.lo).removesuffix(' %')} to {show.load(breaks.hi)}"
 
 
 def _points(findings: Findings) -> Points:
@@ -111,7 +111,7 @@ def _records(one: Beside, points: Points) -> Iterator[Record]:
             levels = Setting.of({**dict(one.levels), NEIGHBOUR: neighbour})
             point = points.get((one.service, levels.text), {}).get(row.load)
             ends = _ends(of_point(point, one.q) if point else None)
-            is_told = row.ratio is not None and who == BESIDE
+            is_reported = row.ratio is not None and who == BESIDE
             yield {
                 "service": one.service,
                 "setting": name_of(one),
@@ -127,14 +127,14 @@ def _records(one: Beside, points: Points) -> Iterator[Record]:
                 "load": show.load(row.load),
                 "shown": show.time(ns) if math.isfinite(ns) else "requests were lost",
                 "shape": "number" if math.isfinite(ns) else "lost",
-                "times": f"{row.ratio.value:.3g} times alone" if is_told and row.ratio else "",
+                "times": f"{row.ratio.value:.3g} times alone" if is_reported and row.ratio else "",
                 "shown_kept": share_words(row.kept) if row.kept else "",
             }
 
 
-def _ends(found: Estimate | None) -> tuple[float | None, float | None]:
+def _ends(estimate: Estimate | None) -> tuple[float | None, float | None]:
     """Across restarts where that is known, as the ratio has it."""
-    ends = (found.across_restarts or found.interval) if found else None
+    ends = (estimate.across_restarts or estimate.interval) if estimate else None
     return (ends.lo, ends.hi) if ends else (None, None)
 
 

@@ -50,7 +50,7 @@ class Row:
         ratio: of the tails.
         mean_ns: difference of the means, ns a request.
         tail_ns: difference of the tails, ns.
-        kept: of what the neighbour does alone, over blocks; None: it told of no progress.
+        kept: of what the neighbour does alone, over blocks; None: it reported no progress.
         state: whether the tail is as alone.
     """
 
@@ -84,14 +84,14 @@ class Break:
         return self.hi <= other.lo
 
 
-def row(alone: LoadPoint, beside: LoadPoint, q: float, kept: Sequence[float]) -> Row:
+def row(alone: LoadPoint, beside: LoadPoint, q: float, values: Sequence[float]) -> Row:
     """Compare two points at one load.
 
     Args:
-        alone: with nobody else.
+        alone: with no one else.
         beside: the same load beside a neighbour.
         q: the tail.
-        kept: what the neighbour did by block, of what it does alone.
+        values: what the neighbour did by block, of what it does alone.
     """
     both = [_tail(point, q) for point in (alone, beside)]
     means = [number(point.mean) for point in (alone, beside)]
@@ -104,7 +104,7 @@ def row(alone: LoadPoint, beside: LoadPoint, q: float, kept: Sequence[float]) ->
         ratio=ratio,
         mean_ns=difference(means[1], means[0]) if means[0] and means[1] else None,
         tail_ns=difference(both[1], both[0]) if both[0] and both[1] else None,
-        kept=over_blocks(kept),
+        kept=over_blocks(values),
         state=state(ratio),
     )
 
@@ -112,14 +112,14 @@ def row(alone: LoadPoint, beside: LoadPoint, q: float, kept: Sequence[float]) ->
 def _tail(point: LoadPoint, q: float) -> Number | None:
     if point.is_overloaded:  # it grows as long as the load lasts
         return Number(math.inf)
-    return number(next((found for found in point.quantiles if found.q == q), None))
+    return number(next((result for result in point.quantiles if result.q == q), None))
 
 
-def number(found: Estimate | None) -> Number | None:
+def number(estimate: Estimate | None) -> Number | None:
     """An estimate as a number: across restarts where that is known."""
-    if found is None or found.value is None or found.value <= 0:
+    if estimate is None or estimate.value is None or estimate.value <= 0:
         return None
-    return Number(found.value, found.across_restarts or found.interval)
+    return Number(estimate.value, estimate.across_restarts or estimate.interval)
 
 
 def difference(one: Number, other: Number) -> Number | None:

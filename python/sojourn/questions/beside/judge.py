@@ -30,11 +30,11 @@ from sojourn.text.numbers import load_share, percent, percentile
 from sojourn.units import show_ns
 
 NAME = "beside"
-NOBODY = "none"
+NO_NEIGHBOUR = "none"
 TAIL = 0.95  # L18 tells p95; a study's own target comes first
-TOLD = 0.5  # the load whose difference stands in the sentence, or the nearest
+SENTENCE_LOAD = 0.5  # the load whose difference is in the sentence, or the nearest
 NAMED_MAX = 3
-KEPT_MIN = 0.005  # of a CPU: who used less is not named
+USED_MIN = 0.005  # of a CPU: who used less is not named
 
 WAVE_ID, SWITCH_ID = "L18", "L17"
 PAPER_WAVE = "≈ 12 % of the peak (CFS), 50 % (BVT)"
@@ -110,41 +110,41 @@ class BesideAnswer(Answer):
     methods = (interference.METHOD,)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it compares services under different levels."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
     def compared(
-        self, given: StudyData, parts: Sequence[Part], found: Sequence[ServiceFinding]
+        self, data: StudyData, parts: Sequence[Part], findings: Sequence[ServiceFinding]
     ) -> BesideSection | None:
         """Each setting beside each neighbour, against the same setting alone."""
         asked = [
             (part, finding)
-            for part, finding in zip(parts, found, strict=True)
+            for part, finding in zip(parts, findings, strict=True)
             if NAME in part.spec.measure
         ]
         if not asked:
             return None
-        each = tuple(_each(given.study, asked))
+        each = tuple(_each(data.study, asked))
         if not any(one.breaks.most for one in each):
             why = "no load has valid runs both alone and beside a neighbour"
             return BesideSection(
                 headline="", answer="", verdict=Verdict.UNKNOWN, reasons=(why,), found=each
             )
-        said = " ".join(_said(each))
+        text = " ".join(_sentences(each))
         return BesideSection(
-            headline=said,
-            answer=said,
+            headline=text,
+            answer=text,
             found=each,
             paper=tuple(_paper(each)),
             reasons=tuple(_reasons(each)),
             leads=True,
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Loads at which the tail is as alone or is not, or at which its ratio is known."""
-        section = found.section(BesideSection)
+        section = findings.section(BesideSection)
         if section is None:
             return None
         return count((done for one in section.found for done in _decided(one)), "loads")
@@ -165,20 +165,20 @@ def _each(study: Study, asked: Sequence[tuple[Part, ServiceFinding]]) -> Iterato
     alone = {
         (part.spec.label, _without(part.levels).text): finding
         for part, finding in asked
-        if level_text(part.levels.get(NEIGHBOUR, "")) == NOBODY
+        if level_text(part.levels.get(NEIGHBOUR, "")) == NO_NEIGHBOUR
     }
     for part, finding in asked:
-        neighbour = str(part.levels.get(NEIGHBOUR, NOBODY))
+        neighbour = str(part.levels.get(NEIGHBOUR, NO_NEIGHBOUR))
         rest = _without(part.levels)
         reference = alone.get((part.spec.label, rest.text))
-        if neighbour == NOBODY or reference is None:
+        if neighbour == NO_NEIGHBOUR or reference is None:
             continue
         q = finding.qos.q if finding.qos else TAIL
-        kept = _kept(part)
+        stored = _pace_by_load(part)
         before = {point.fraction: point for point in reference.points}
         rows = tuple(
             interference.row(
-                before[point.fraction], point, q, list(kept.get(point.fraction, {}).values())
+                before[point.fraction], point, q, list(stored.get(point.fraction, {}).values())
             )
             for point in sorted(finding.points, key=lambda point: point.fraction)
             if point.fraction in before
@@ -191,7 +191,7 @@ def _each(study: Study, asked: Sequence[tuple[Part, ServiceFinding]]) -> Iterato
             q=q,
             rows=rows,
             breaks=interference.breaks(rows),
-            kept=_kept_of_all(kept),
+            kept=_mean_pace(stored),
             others=_others(part),
         )
 
@@ -200,22 +200,22 @@ def _without(levels: Setting) -> Setting:
     return Setting.of({key: level for key, level in levels.items() if key != NEIGHBOUR})
 
 
-def _kept(part: Part) -> Mapping[float, Mapping[int, float]]:
+def _pace_by_load(part: Part) -> Mapping[float, Mapping[int, float]]:
     """By load and block: what the neighbour did of its pace alone, or of what it was asked for."""
-    found: dict[float, dict[int, float]] = {}
-    for one in part.given.of(part.spec.label):
+    results: dict[float, dict[int, float]] = {}
+    for one in part.data.of(part.spec.label):
         outcome, point = one.outcome, one.outcome.point
-        is_told = point.phase is Phase.SWEEP and outcome.verdict is not Verdict.UNKNOWN
-        is_told &= TWIN not in point.setting
-        if is_told and one.pace is not None and point.fraction is not None:
-            found.setdefault(point.fraction, {})[point.repeat] = one.pace.kept
-    return found
+        is_reported = point.phase is Phase.SWEEP and outcome.verdict is not Verdict.UNKNOWN
+        is_reported &= TWIN not in point.setting
+        if is_reported and one.pace is not None and point.fraction is not None:
+            results.setdefault(point.fraction, {})[point.repeat] = one.pace.kept
+    return results
 
 
-def _kept_of_all(kept: Mapping[float, Mapping[int, float]]) -> Number | None:
+def _mean_pace(selected: Mapping[float, Mapping[int, float]]) -> Number | None:
     """Mean over all loads by block, over blocks."""
     blocks: dict[int, list[float]] = {}
-    for by_block in kept.values():
+    for by_block in selected.values():
         for block, value in by_block.items():
             blocks.setdefault(block, []).append(value)
     return interference.over_blocks(
@@ -225,7 +225,7 @@ def _kept_of_all(kept: Mapping[float, Mapping[int, float]]) -> Number | None:
 
 def _others(part: Part) -> tuple[tuple[str, float], ...] | None:
     """Who else ran there, with the mean share of the CPUs' time over the runs, most first."""
-    seen = [one.others for one in part.given.of(part.spec.label)]
+    seen = [one.others for one in part.data.of(part.spec.label)]
     return shares_of(seen) if any(each is not None for each in seen) else None
 
 
@@ -243,30 +243,30 @@ def shares_of(
         for task, share in each:
             sums[task] = sums.get(task, 0.0) + share / len(runs)
     ranked = sorted(sums.items(), key=lambda pair: -pair[1])
-    return tuple((task, share) for task, share in ranked if share >= KEPT_MIN)
+    return tuple((task, share) for task, share in ranked if share >= USED_MIN)
 
 
 def others_words(most: Mapping[str, float]) -> str:
-    """Who was neither service nor neighbour, in a sentence; "" if nobody."""
+    """Who was neither service nor neighbour, in a sentence; "" if no one."""
     ranked = sorted(most.items(), key=lambda pair: -pair[1])[:NAMED_MAX]
     if not ranked:
         return ""
-    said = ", ".join(f"{task} {percent(share)}" for task, share in ranked)
+    text = ", ".join(f"{task} {percent(share)}" for task, share in ranked)
     return (
-        f"Neither service nor neighbour, on the server's CPUs: {said} of their time, in the mean."
+        f"Neither service nor neighbour, on the server's CPUs: {text} of their time, in the mean."
     )
 
 
-def _said(each: Sequence[Beside]) -> Iterator[str]:
+def _sentences(each: Sequence[Beside]) -> Iterator[str]:
     """The answer: of one setting the difference, of several where they break."""
     for service, neighbour in dict.fromkeys((one.service, one.neighbour) for one in each):
-        mine = [one for one in each if (one.service, one.neighbour) == (service, neighbour)]
-        if len(mine) == 1:
-            yield from cost_words(mine[0])
+        own = [one for one in each if (one.service, one.neighbour) == (service, neighbour)]
+        if len(own) == 1:
+            yield from cost_words(own[0])
         else:
-            tail = percentile(mine[0].q)
+            tail = percentile(own[0].q)
             parts = "; ".join(
-                f"{_called(one)} {break_words(one.breaks)}{_left(one)}" for one in mine
+                f"{_called(one)} {break_words(one.breaks)}{_left(one)}" for one in own
             )
             yield f"Beside {neighbour} the {tail} of {service} is twice that alone: {parts}."
     if text := _others_words(each):
@@ -278,7 +278,7 @@ def _called(one: Beside) -> str:
     return level_text(one.levels[0][1]) if len(one.levels) == 1 else one.setting or "as it is"
 
 
-def break_words(found: Break) -> str:
+def break_words(result: Break) -> str:
     """Where a tail breaks, in words.
 
     >>> break_words(Break(0.1, 0.3, 0.6)), break_words(Break(0.6, math.inf, 0.6))
@@ -286,36 +286,36 @@ def break_words(found: Break) -> str:
     >>> break_words(Break(0.0, 0.1, 0.6)), break_words(Break(0.0, math.inf, 0.6))
     ('at 10 % load or below', 'undecided up to 60 % load')
     """
-    if not found.most:
+    if not result.most:
         return "not measured"
-    if math.isinf(found.hi):
-        if found.lo >= found.most:
-            return f"not up to {load_share(found.most)} load"
-        above = f" above {load_share(found.lo)}" if found.lo else ""
-        return f"undecided{above} up to {load_share(found.most)} load"
-    if not found.lo:
-        return f"at {load_share(found.hi)} load or below"
-    return f"between {load_share(found.lo)} and {load_share(found.hi)} load"
+    if math.isinf(result.hi):
+        if result.lo >= result.most:
+            return f"not up to {load_share(result.most)} load"
+        above = f" above {load_share(result.lo)}" if result.lo else ""
+        return f"undecided{above} up to {load_share(result.most)} load"
+    if not result.lo:
+        return f"at {load_share(result.hi)} load or below"
+    return f"between {load_share(result.lo)} and {load_share(result.hi)} load"
 
 
 def _left(one: Beside) -> str:
     return f" (neighbour kept {share_words(one.kept)})" if one.kept else ""
 
 
-def share_words(found: Number) -> str:
+def share_words(result: Number) -> str:
     """A share in percent, with its interval where it has one.
 
     >>> from sojourn.stats.interval import Interval
     >>> share_words(Number(0.912, Interval(0.9, 0.93))), share_words(Number(0.5))
     ('91 % (90 to 93 %)', '50 % (one block)')
     """
-    value = percent(found.value)
-    if found.interval is None:
+    value = percent(result.value)
+    if result.interval is None:
         return f"{value} (one block)"
-    return f"{value} ({100 * found.interval.lo:.0f} to {100 * found.interval.hi:.0f} %)"
+    return f"{value} ({100 * result.interval.lo:.0f} to {100 * result.interval.hi:.0f} %)"
 
 
-def time_words(found: Number) -> str:
+def time_words(result: Number) -> str:
     """A difference in time, with its interval and its sign.
 
     >>> from sojourn.stats.interval import Interval
@@ -326,17 +326,17 @@ def time_words(found: Number) -> str:
     def us(ns: float) -> str:
         return f"{'−' if ns < 0 else '+'}{abs(ns) / 1e3:.2f}"
 
-    ends = found.interval
+    ends = result.interval
     between = f"{us(ends.lo)} to {us(ends.hi)} µs" if ends else "no interval"
-    return f"{us(found.value)} µs ({between})"
+    return f"{us(result.value)} µs ({between})"
 
 
 def cost_words(one: Beside) -> Iterator[str]:
-    """What the neighbour costs a request at the load that is told."""
+    """What the neighbour costs a request at the load that is reported."""
     known = [row for row in one.rows if row.mean_ns]
     if not known:
         return
-    row = min(known, key=lambda row: (abs(row.load - TOLD), row.load))
+    row = min(known, key=lambda row: (abs(row.load - SENTENCE_LOAD), row.load))
     assert row.mean_ns  # noqa: S101  # chosen so
     under = f" with {one.setting}" if one.setting else ""
     tail = percentile(one.q)

@@ -32,7 +32,7 @@ COLUMN_MAX = 34
 
 
 class BesideShown(Shown):
-    """A part of the report for itself, which is said first."""
+    """A part of the report for itself, which is reported first."""
 
     name = NAME
     template = ""
@@ -43,19 +43,19 @@ class BesideShown(Shown):
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """The answer, then what the simulator says, then why something is open."""
-        if found := findings.section(BesideSection):
-            yield from filter(None, [found.answer, found.order_words])
-            yield from (f"{why}." for why in found.reasons)
+        if section := findings.section(BesideSection):
+            yield from filter(None, [section.answer, section.order_words])
+            yield from (f"{why}." for why in section.reasons)
 
     def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
         """Three tables: breaks, costs at every load, pairs of settings."""
-        found = findings.section(BesideSection)
-        if not found:
+        section = findings.section(BesideSection)
+        if not section:
             return
-        yield BREAKS, _breaks(found)
-        yield COSTS, _costs(found)
-        if found.order:
-            yield ORDER, _order(found)
+        yield BREAKS, _breaks(section)
+        yield COSTS, _costs(section)
+        if section.order:
+            yield ORDER, _order(section)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """The same tables, as text."""
@@ -73,11 +73,11 @@ def lines(table: Table, width: int) -> Iterator[str]:
         parts = [textwrap.wrap(cell, size) or [""] for cell, size in zip(row, wide, strict=True)]
         for line in range(max(map(len, parts))):
             cells = (part[line] if line < len(part) else "" for part in parts)
-            said = "".join(c.ljust(size + GAP) for c, size in zip(cells, wide, strict=True))
-            yield said.rstrip()[: max(width, sum(wide) + GAP * len(wide))]
+            text = "".join(c.ljust(size + GAP) for c, size in zip(cells, wide, strict=True))
+            yield text.rstrip()[: max(width, sum(wide) + GAP * len(wide))]
 
 
-def _breaks(found: BesideSection) -> Table:
+def _breaks(section: BesideSection) -> Table:
     rows = tuple(
         (
             one.service,
@@ -87,21 +87,21 @@ def _breaks(found: BesideSection) -> Table:
             share_words(one.kept) if one.kept else "not known",
             _others(one),
         )
-        for one in found.found
+        for one in section.found
     )
     columns = ("service", "setting", "neighbour", "breaks", "kept", "others_there")
     return Table(columns=columns, rows=rows)
 
 
 def _others(one: Beside) -> str:
-    """Who was neither service nor neighbour; behind a shield nobody looks."""
+    """Who was neither service nor neighbour; behind a shield no one looks."""
     if one.others is None:
         return "not measured"
     named = ", ".join(f"{task} {percent(share)}" for task, share in one.others[:NAMED_MAX])
     return named or "no task over 0.5 %"
 
 
-def _costs(found: BesideSection) -> Table:
+def _costs(section: BesideSection) -> Table:
     rows = tuple(
         (
             one.setting or "as it is",
@@ -114,10 +114,10 @@ def _costs(found: BesideSection) -> Table:
             time_words(row.tail_ns) if row.tail_ns else "–",
             share_words(row.kept) if row.kept else "–",
         )
-        for one in found.found
+        for one in section.found
         for row in one.rows
     )
-    tail = percentile(found.found[0].q) if found.found else "tail"
+    tail = percentile(section.found[0].q) if section.found else "tail"
     columns = (
         "setting",
         "neighbour",
@@ -138,7 +138,7 @@ def _times(value: float, ends: object) -> str:
     return f"{value:.3g}{between}"
 
 
-def _order(found: BesideSection) -> Table:
+def _order(section: BesideSection) -> Table:
     rows = tuple(
         (
             f"{pair.one} before {pair.other}",
@@ -146,7 +146,7 @@ def _order(found: BesideSection) -> Table:
             " and ".join(pair.measured),
             pair.verdict,
         )
-        for pair in found.order
+        for pair in section.order
     )
     columns = ("simulated_order", "simulated_breaks", "measured_breaks", "verdict")
     return Table(columns=columns, rows=rows)

@@ -20,7 +20,7 @@ from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.beside import interference
 from sojourn.questions.beside.interference import Break, Number, Row
-from sojourn.questions.beside.judge import BesideSection, _kept
+from sojourn.questions.beside.judge import BesideSection, _pace_by_load
 from sojourn.report import text
 from sojourn.samples.pace import Pace
 from sojourn.stats.interval import Interval
@@ -63,8 +63,8 @@ def test_a_tail_breaks_between_what_is_surely_as_alone_and_what_surely_is_not(
 
 def test_a_load_that_could_not_be_compared_ends_the_row() -> None:
     gap = replace(row(0.3, "open"), ratio=None)
-    found = interference.breaks([row(0.1, "alone"), gap, row(0.6, "alone")])
-    assert found == Break(lo=0.1, hi=math.inf, most=0.6)
+    result = interference.breaks([row(0.1, "alone"), gap, row(0.6, "alone")])
+    assert result == Break(lo=0.1, hi=math.inf, most=0.6)
 
 
 def test_one_break_is_before_another_only_where_they_cannot_be_the_other_way() -> None:
@@ -77,12 +77,12 @@ def test_the_interval_of_a_difference_covers_it_as_often_as_it_says() -> None:
     rng, hits = np.random.default_rng(3), 0
     for _ in range(400):
         a, b = rng.normal(30.0, 2.0), rng.normal(20.0, 1.0)
-        found = interference.difference(
+        count = interference.difference(
             Number(a, Interval(a - 3.92, a + 3.92)), Number(b, Interval(b - 1.96, b + 1.96))
         )
-        assert found is not None
-        assert found.interval is not None
-        hits += found.interval.lo <= 10.0 <= found.interval.hi
+        assert count is not None
+        assert count.interval is not None
+        hits += count.interval.lo <= 10.0 <= count.interval.hi
     assert hits / 400 == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 400))
 
 
@@ -100,8 +100,8 @@ def test_what_was_lost_has_departed_and_what_cannot_be_compared_is_open() -> Non
 
 
 def test_a_load_that_is_more_than_is_served_beside_the_neighbour_has_departed() -> None:
-    found = played("context_switch", [])
-    alone, other = (service.points[0] for service in found.services)
+    findings = played("context_switch", [])
+    alone, other = (service.points[0] for service in findings.services)
     overloaded = replace(other, is_overloaded=True, is_believed=False)
     one = interference.row(alone, overloaded, 0.99, [])
     assert (one.state, one.beside_ns) == ("departed", math.inf)
@@ -124,9 +124,9 @@ def played(name: str, policies: list[str]) -> Findings:
         rho = point.offered_rps / CAPACITY_RPS
         times = mg1(rng, min(rho, 0.9), 6_000) * 1e9 / CAPACITY_RPS
         is_beside = str(point.setting.get(NEIGHBOUR, "none")) != "none"
-        is_kept = str(point.setting.get("services.memcached.knobs.policy", "")) != "fifo:1"
+        is_retained = str(point.setting.get("services.memcached.knobs.policy", "")) != "fifo:1"
         if is_beside:
-            times = times + (EXTRA_NS[point.fraction or 0.1] if is_kept else 5e3)
+            times = times + (EXTRA_NS[point.fraction or 0.1] if is_retained else 5e3)
         one = measured(point, times, seconds=2)
         did = Pace(
             called="noise",
@@ -140,13 +140,13 @@ def played(name: str, policies: list[str]) -> Findings:
         )
         others = (("kworker", 0.02), ("tiny", 0.0001))
         done.append(replace(one, pace=did if is_beside else None, others=others))
-    given = StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS)
-    return analysis.study(given, answers())
+    data = StudyData(study=study, measured=tuple(done), workers={"memcached": 1}, questions=PLANS)
+    return analysis.study(data, answers())
 
 
 def test_of_one_setting_the_answer_is_what_a_request_takes_more() -> None:
-    found = played("context_switch", [])
-    section = found.section(BesideSection)
+    findings = played("context_switch", [])
+    section = findings.section(BesideSection)
     assert section is not None
     (one,) = section.found
     assert one.breaks == Break(lo=0.3, hi=0.6, most=0.6)
@@ -154,24 +154,26 @@ def test_of_one_setting_the_answer_is_what_a_request_takes_more() -> None:
         assert row.mean_ns is not None
         assert row.mean_ns.interval is not None
         assert row.mean_ns.interval.lo <= EXTRA_NS[row.load] <= row.mean_ns.interval.hi
-    assert found.answer.startswith("Beside noise:cpu@100%,where=server memcached takes ")
-    assert "between 30 % and 60 % load (neighbour kept 90 % (one block))" in found.answer
-    assert "kworker 2 % of their time" in found.answer
-    assert "tiny" not in found.answer
-    assert any(id_ == "L17" and "−2.8 µs" in theirs for _, theirs, _, id_ in section.paper)
+    assert findings.answer.startswith("Beside noise:cpu@100%,where=server memcached takes ")
+    assert "between 30 % and 60 % load (neighbour kept 90 % (one block))" in findings.answer
+    assert "kworker 2 % of their time" in findings.answer
+    assert "tiny" not in findings.answer
+    assert any(id_ == "L17" and "−2.8 µs" in others for _, others, _, id_ in section.paper)
 
 
 def test_of_several_settings_the_answer_is_where_each_breaks() -> None:
-    found = played("square_wave", ["other", "fifo:1"])
-    section = found.section(BesideSection)
+    findings = played("square_wave", ["other", "fifo:1"])
+    section = findings.section(BesideSection)
     assert section is not None
     other, fifo = section.found
     assert other.breaks.is_before(fifo.breaks)
-    assert "other between 30 % and 60 % load" in found.answer
-    assert '"fifo:1" not up to 60 % load' in found.answer or "fifo:1 not up to" in found.answer
-    said = text(found, parts())
-    assert said.startswith("FIFO keeps p95 up to 60 % load")
-    assert "p95 between 30 % and 60 % load" in " ".join(said.split())
+    assert "other between 30 % and 60 % load" in findings.answer
+    assert (
+        '"fifo:1" not up to 60 % load' in findings.answer or "fifo:1 not up to" in findings.answer
+    )
+    message = text(findings, parts())
+    assert message.startswith("FIFO keeps p95 up to 60 % load")
+    assert "p95 between 30 % and 60 % load" in " ".join(message.split())
 
 
 def test_a_study_without_anybody_beside_has_no_such_section() -> None:
@@ -186,7 +188,7 @@ def test_a_study_without_anybody_beside_has_no_such_section() -> None:
 
 
 def test_what_was_kept_is_of_believed_runs_and_of_no_twin() -> None:
-    def run(block: int, kept: float, verdict: Verdict = Verdict.HOLDS, **more: bool) -> Any:
+    def run(block: int, value: float, verdict: Verdict = Verdict.HOLDS, **more: bool) -> Any:
         point = Point(
             key="k",
             service="s",
@@ -199,11 +201,11 @@ def test_what_was_kept_is_of_believed_runs_and_of_no_twin() -> None:
             repeat=block,
             setting=Setting.of(load=0.3, **more),
         )
-        did = SimpleNamespace(kept=kept)
+        did = SimpleNamespace(kept=value)
         return SimpleNamespace(outcome=SimpleNamespace(point=point, verdict=verdict), pace=did)
 
     runs = [run(0, 0.5), run(0, 0.9, twin=True), run(1, 0.1, Verdict.UNKNOWN), run(2, 0.6)]
     part: Any = SimpleNamespace(
-        spec=SimpleNamespace(label="s"), given=SimpleNamespace(of=lambda _: runs)
+        spec=SimpleNamespace(label="s"), data=SimpleNamespace(of=lambda _: runs)
     )
-    assert _kept(part) == {0.3: {0: 0.5, 2: 0.6}}
+    assert _pace_by_load(part) == {0.3: {0: 0.5, 2: 0.6}}

@@ -4,7 +4,7 @@ A study of memcached beside a square wave under several settings gives loads at 
 departs, with intervals. The simulator of `replicate L18` is run with the study's own parameters:
 its service time from the load axis, its wave, its kernel's policy, and outside of the core what the
 measured tail alone has more than the simulated one. Then every pair of settings that the simulator
-tells apart is concordant, reversed, or undecided by the measured intervals.
+distinguishes is concordant, reversed, or undecided by the measured intervals.
 
 What differs: the simulated wave sleeps after its work is done, the measured one keeps its period;
 a slice is that of all simulated tasks, and of the service alone here.
@@ -75,7 +75,7 @@ def with_order(findings: Findings, folder: Path) -> Findings:
 
     Args:
         findings: of a record.
-        folder: of the record, where the simulator's answer is kept: it is the same every time.
+        folder: of the record, where the simulator's answer is stored: it is the same every time.
     """
     section = findings.section(BesideSection)
     if section is None or (asked := asked_of(section, findings)) is None:
@@ -83,14 +83,14 @@ def with_order(findings: Findings, folder: Path) -> Findings:
     try:
         at = known(asked, folder)
     except Fault as fault:
-        said = f"The simulator's order of the settings is unknown: {fault.what}."
-        return findings.having(NAME, replace(section, order_words=said))
-    mine = [one for one in section.found if setting_of(one) in at]
-    pairs = tuple(pairs_of(mine, at))
+        message = f"The simulator's order of the settings is unknown: {fault.what}."
+        return findings.having(NAME, replace(section, order_words=message))
+    own = [one for one in section.found if setting_of(one) in at]
+    pairs = tuple(pairs_of(own, at))
     text = in_words(pairs, asked, [setting_of(one) for one in section.found], at)
-    found = findings.having(NAME, replace(section, order=pairs, order_words=text))
+    result = findings.having(NAME, replace(section, order=pairs, order_words=text))
     answer = findings.answer.replace(section.headline, f"{section.headline} {text}", 1)
-    return replace(found, answer=answer)
+    return replace(result, answer=answer)
 
 
 def setting_of(one: Beside) -> str:
@@ -101,26 +101,26 @@ def setting_of(one: Beside) -> str:
 
 def asked_of(section: BesideSection, findings: Findings) -> Asked | None:
     """What is to be simulated; None where this is not about settings beside one square wave."""
-    found = [one for one in section.found if setting_of(one) and "wave" in one.neighbour]
-    services = {(one.service, one.neighbour) for one in found}
-    if len(found) < 2 or len(services) != 1:
+    selected = [one for one in section.found if setting_of(one) and "wave" in one.neighbour]
+    services = {(one.service, one.neighbour) for one in selected}
+    if len(selected) < 2 or len(services) != 1:
         return None
     label, neighbour = services.pop()
     axis = next((s.max_rps for s in findings.services if s.label == label and s.max_rps), None)
-    rows = [row for row in found[0].rows if row.alone_ns and math.isfinite(row.alone_ns)]
+    rows = [row for row in selected[0].rows if row.alone_ns and math.isfinite(row.alone_ns)]
     if axis is None or not rows:
         return None
-    given = words.read(neighbour, lead="kind", at="intensity").given
+    inputs = words.read(neighbour, lead="kind", at="intensity").params
     return Asked(
-        settings=tuple(setting_of(one) for one in found),
+        settings=tuple(setting_of(one) for one in selected),
         service_us=1e6 / axis,
-        busy=str(given.get("busy", "6ms")),
-        period=str(given.get("period", "48ms")),
-        most=max(row.load for one in found for row in one.rows),
+        busy=str(inputs.get("busy", "6ms")),
+        period=str(inputs.get("period", "48ms")),
+        most=max(row.load for one in selected for row in one.rows),
         alone_us=(rows[0].alone_ns or 0.0) / 1e3,
         alone_load=rows[0].load,
         base=base_of(findings.environment),
-        q=f"p{100 * found[0].q:g}",
+        q=f"p{100 * selected[0].q:g}",
     )
 
 
@@ -145,7 +145,7 @@ def terms(setting: str, base: str) -> dict[str, Any] | None:
     word, _, value = setting.partition(":")
     real_time = {"policy": "rt", "grant": {"priority": 1}}
     fair: dict[str, Any] = {"policy": base, "grant": {}}
-    found: dict[str, dict[str, Any]] = {
+    results: dict[str, dict[str, Any]] = {
         "other": fair,
         "batch": fair,
         "idle": {**fair, "grant": {"weight": IDLE_WEIGHT}},
@@ -153,13 +153,13 @@ def terms(setting: str, base: str) -> dict[str, Any] | None:
         "rr": real_time,
     }
     if word == "nice":
-        found[word] = {**fair, "grant": {"weight": max(1, round(WEIGHT * STEP ** -int(value)))}}
+        results[word] = {**fair, "grant": {"weight": max(1, round(WEIGHT * STEP ** -int(value)))}}
     if word == "slice" and base == "eevdf":
-        found[word] = {**fair, "tuning": {"slice": value}}
+        results[word] = {**fair, "tuning": {"slice": value}}
     if word == "bvt":
         warp = _TIME.search(value)
-        found[word] = {"policy": "bvt", "grant": {"warp": warp[0] if warp else "0"}}
-    return found.get(word)
+        results[word] = {"policy": "bvt", "grant": {"warp": warp[0] if warp else "0"}}
+    return results.get(word)
 
 
 def known(asked: Asked, folder: Path) -> dict[str, float]:
@@ -172,19 +172,19 @@ def known(asked: Asked, folder: Path) -> dict[str, float]:
     jobs = jobs_of(asked)
     mark = hashlib.sha256(json.dumps([jobs, DEPARTS, asked.alone_us]).encode()).hexdigest()
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        kept = disk.read_json(path, most=BYTES)
-        if kept["schema"] == SCHEMA and kept["of"] == mark:
-            return {name: math.inf if at is None else at for name, at in kept["breaks"].items()}
-    found = simulate(asked, Simulator(str(programs.find("sojourn-sim")), 2))
+        stored = disk.read_json(path, most=BYTES)
+        if stored["schema"] == SCHEMA and stored["of"] == mark:
+            return {name: math.inf if at is None else at for name, at in stored["breaks"].items()}
+    result = simulate(asked, Simulator(str(programs.find("sojourn-sim")), 2))
     table = {
         "schema": SCHEMA,
         "of": mark,
-        "breaks": {name: at if math.isfinite(at) else None for name, at in found.items()},
+        "breaks": {name: at if math.isfinite(at) else None for name, at in result.items()},
     }
     if disk.is_own(folder):  # to look at a record of somebody else changes nothing in it
         with contextlib.suppress(StoreFault):  # it can be simulated again
             files.write_text(path, json.dumps(table, indent=1) + "\n")
-    return found
+    return result
 
 
 def simulate(asked: Asked, simulator: Simulator) -> dict[str, float]:
@@ -195,19 +195,19 @@ def simulate(asked: Asked, simulator: Simulator) -> dict[str, float]:
     first = (tails[0] or 0.0) / 1e3
     outside_ns = max(0.0, asked.alone_us - first) * 1e3
     alone = tails[1 : 1 + len(loads)]
-    found = {}
+    outcome = {}
     for nth, name in enumerate(parts, start=1):
-        mine = tails[1 + nth * len(loads) : 1 + (nth + 1) * len(loads)]
-        found[name] = next(
+        ours = tails[1 + nth * len(loads) : 1 + (nth + 1) * len(loads)]
+        outcome[name] = next(
             (
                 load
-                for load, tail, own in zip(loads, mine, alone, strict=True)
+                for load, tail, own in zip(loads, ours, alone, strict=True)
                 if own is not None
                 and (tail is None or tail + outside_ns > DEPARTS * (own + outside_ns))
             ),
             math.inf,
         )
-    return found
+    return outcome
 
 
 def jobs_of(asked: Asked) -> list[dict[str, Any]]:
@@ -218,8 +218,8 @@ def jobs_of(asked: Asked) -> list[dict[str, Any]]:
 
 
 def _parts(asked: Asked) -> dict[str, dict[str, Any]]:
-    found = ((name, terms(name, asked.base)) for name in asked.settings)
-    return {name: of for name, of in found if of is not None}
+    results = ((name, terms(name, asked.base)) for name in asked.settings)
+    return {name: of for name, of in results if of is not None}
 
 
 def _loads(asked: Asked) -> list[float]:
@@ -244,15 +244,15 @@ def _job(asked: Asked, part: Mapping[str, Any] | None, load: float) -> dict[str,
     # fmt: on
 
 
-def pairs_of(found: Sequence[Beside], at: Mapping[str, float]) -> list[Simulated]:
-    """Every pair of settings that the simulator tells apart, the one that breaks first before.
+def pairs_of(cases: Sequence[Beside], at: Mapping[str, float]) -> list[Simulated]:
+    """Every pair of settings that the simulator distinguishes, the one that breaks first before.
 
     Args:
-        found: as measured, settings that were simulated.
+        cases: as measured, settings that were simulated.
         at: load at which each breaks in the simulator.
     """
     pairs = []
-    for one, other in itertools.combinations(found, 2):
+    for one, other in itertools.combinations(cases, 2):
         first, second = sorted((one, other), key=lambda b: at[setting_of(b)])
         loads = at[setting_of(first)], at[setting_of(second)]
         if loads[0] == loads[1]:
@@ -282,18 +282,18 @@ def in_words(
     count = {word: sum(p.verdict == word for p in pairs) for word in (CONCORDANT, REVERSED)}
     model = f"{asked.service_us:.3g} µs a request, busy {asked.busy} of {asked.period}"
     if not pairs:
-        said = f"The simulator ({model}) separates no two of these settings"
+        text = f"The simulator ({model}) separates no two of these settings"
     elif count[CONCORDANT] == len(pairs):
-        said = f"The simulator's order of the settings ({model}) is the measured one in all pairs"
+        text = f"The simulator's order of the settings ({model}) is the measured one in all pairs"
     else:
-        said = (
+        text = (
             f"The simulator's order of the settings ({model}) is the measured one in "
             f"{count[CONCORDANT]} of {len(pairs)} pairs, reversed in {count[REVERSED]} and "
             f"undecided in {len(pairs) - count[CONCORDANT] - count[REVERSED]}"
         )
     wrong = [f"{p.other} breaks before {p.one}" for p in pairs if p.verdict == REVERSED]
-    said += f"; measured, but not simulated: {', '.join(wrong)}" if wrong else ""
+    text += f"; measured, but not simulated: {', '.join(wrong)}" if wrong else ""
     unknown = [name for name in settings if name and name not in at]
-    said += f"; it knows no {', '.join(unknown)}" if unknown else ""
+    text += f"; it knows no {', '.join(unknown)}" if unknown else ""
     tied = math.comb(len(at), 2) - len(pairs)
-    return said + (f"; {tied} more break at the same load there." if tied > 0 and pairs else ".")
+    return text + (f"; {tied} more break at the same load there." if tied > 0 and pairs else ".")

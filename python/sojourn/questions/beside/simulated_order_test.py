@@ -60,7 +60,7 @@ def test_each_setting_breaks_where_its_simulated_tail_is_twice_that_alone() -> N
 
 
 @pytest.mark.parametrize(
-    ("other", "nice", "verdicts", "said"),
+    ("other", "nice", "verdicts", "message"),
     [
         ((0.0, 0.1), (0.3, 0.5), ["concordant"] * 3, "is the measured one in all pairs"),
         # planted: nice breaks first, although the simulator says that it breaks last
@@ -69,26 +69,26 @@ def test_each_setting_breaks_where_its_simulated_tail_is_twice_that_alone() -> N
     ],
 )
 def test_a_pair_is_judged_by_the_measured_intervals(
-    other: tuple[float, float], nice: tuple[float, float], verdicts: list[str], said: str
+    other: tuple[float, float], nice: tuple[float, float], verdicts: list[str], message: str
 ) -> None:
-    found = [
+    results = [
         measured("other", *other),
         measured("nice:-20", *nice),
         measured("fifo:1", 0.5, math.inf),
     ]
     at = {"other": 0.15, "nice:-20": 0.4, "fifo:1": math.inf}
-    pairs = simulated_order.pairs_of(found, at)
+    pairs = simulated_order.pairs_of(results, at)
     assert [pair.verdict for pair in pairs] == verdicts
     text = simulated_order.in_words(pairs, ASKED, ASKED.settings, at)
-    assert said in text
+    assert message in text
     assert "it knows no deadline:1ms/2ms" in text
     assert ("nice:-20 breaks before other" in text) == ("reversed" in verdicts)
 
 
 def test_settings_that_break_at_one_simulated_load_have_no_order() -> None:
-    found = [measured("other", 0.0, 0.1), measured("nice:-20", 0.3, 0.5)]
+    results = [measured("other", 0.0, 0.1), measured("nice:-20", 0.3, 0.5)]
     at = {"other": 0.15, "nice:-20": 0.15}
-    assert simulated_order.pairs_of(found, at) == []
+    assert simulated_order.pairs_of(results, at) == []
     assert "separates no two" in simulated_order.in_words([], ASKED, ["other", "nice:-20"], at)
 
 

@@ -42,13 +42,13 @@ class Accused:
 
 def accused(findings: Findings) -> list[Accused]:
     """Every suspect: the guilty first, then the open ones, each the largest ratio first."""
-    found = [
+    results = [
         (service, row)
         for service in findings.services
         if (section := service.section(Blames))
         for row in section.rows
     ]
-    often = Counter(row.name for _, row in found)
+    often = Counter(row.name for _, row in results)
     every = [
         Accused(
             service=service.label or service.service,
@@ -56,11 +56,13 @@ def accused(findings: Findings) -> list[Accused]:
             beside=_beside(dict(service.levels).get(NEIGHBOUR)) if often[row.name] > 1 else "",
             row=row,
         )
-        for service, row in found
+        for service, row in results
     ]
     order = list(LOOKS)
     order.sort(key=[GUILTY, UNDECIDED, CLEARED].index)
-    return sorted(every, key=lambda one: (order.index(one.row.word), -(one.row.told.ratio or 0.0)))
+    return sorted(
+        every, key=lambda one: (order.index(one.row.word), -(one.row.comparison.ratio or 0.0))
+    )
 
 
 def _name(text: str, others: Iterable[str]) -> str:
@@ -70,19 +72,19 @@ def _name(text: str, others: Iterable[str]) -> str:
     return short if len(same) == 1 else labels.neighbour(text)
 
 
-def cleared_of_all(found: Sequence[Accused]) -> list[str]:
+def cleared_of_all(suspects: Sequence[Accused]) -> list[str]:
     """Who is cleared wherever it was suspected."""
-    rest = {one.name for one in found if one.row.word != CLEARED}
-    return [name for name in dict.fromkeys(one.name for one in found) if name not in rest]
+    rest = {one.name for one in suspects if one.row.word != CLEARED}
+    return [name for name in dict.fromkeys(one.name for one in suspects) if name not in rest]
 
 
-def rows(found: Sequence[Accused]) -> list[tuple[str, Accused]]:
+def rows(suspects: Sequence[Accused]) -> list[tuple[str, Accused]]:
     """(name, suspect): one that is cleared of every condition once, where it looks worst."""
-    cleared = cleared_of_all(found)
-    every = [(one.title, one) for one in found if one.name not in cleared]
+    cleared = cleared_of_all(suspects)
+    every = [(one.title, one) for one in suspects if one.name not in cleared]
     for name in cleared:
-        same = [one for one in found if one.name == name]
-        worst = max(same, key=lambda one: one.row.told.ratio or 0.0)
+        same = [one for one in suspects if one.name == name]
+        worst = max(same, key=lambda one: one.row.comparison.ratio or 0.0)
         every.append((f"{name}, worst of {len(same)}" if len(same) > 1 else name, worst))
     return every
 
@@ -100,23 +102,23 @@ def tail(findings: Findings) -> str:
 
 
 def draw(findings: Findings) -> list[Figure]:
-    """One figure; none where nobody was suspected."""
-    found = accused(findings)
-    if not found:
+    """One figure; none where no one was suspected."""
+    suspects = accused(findings)
+    if not suspects:
         return []
     q = tail(findings)
-    records = [_record(one) for one in found]
+    records = [_record(one) for one in suspects]
     title = f"{q} with each suspect running, over {q} with it stopped"
     table = from_records(COLUMNS, records)
     drawn = [
         record
-        for name, one in rows(found)
+        for name, one in rows(suspects)
         if (record := _record(one) | {"row": name})["lo"] is not None
     ]
     if not drawn:
         missing = "No comparison of the experiment has enough requests."
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
-    matters = found[0].row.matters
+    matters = suspects[0].row.matters
     return [
         Figure(
             name=NAME,
@@ -128,7 +130,7 @@ def draw(findings: Findings) -> list[Figure]:
                 " cleared: nothing that matters lies in the interval; of one that"
                 " is cleared everywhere the worst condition is drawn. (M22)"
             ),
-            alt=_alt(found),
+            alt=_alt(suspects),
             table=table,
             chart=dots.ratios(
                 drawn,
@@ -144,38 +146,38 @@ def draw(findings: Findings) -> list[Figure]:
     ]
 
 
-def _alt(found: Sequence[Accused]) -> str:
-    counts = Counter(one.row.word for one in found)
-    said = ", ".join(f"{counts[word]} {word}" for word in LOOKS if counts[word])
-    return f"{len(found)} suspects: {said}."
+def _alt(suspects: Sequence[Accused]) -> str:
+    counts = Counter(one.row.word for one in suspects)
+    text = ", ".join(f"{counts[word]} {word}" for word in LOOKS if counts[word])
+    return f"{len(suspects)} suspects: {text}."
 
 
 def _record(one: Accused) -> Record:
-    row, told = one.row, one.row.told
-    ends = told.interval if told.ratio else None
+    row, report = one.row, one.row.comparison
+    ends = report.interval if report.ratio else None
     return {
         "service": one.service,
         "condition": one.beside,
         "suspect": row.name,
         "verdict": row.word,
         "resource": row.resource,
-        "ratio": told.ratio,
+        "ratio": report.ratio,
         "lo": ends.lo if ends else None,
         "hi": ends.hi if ends else None,
-        "doubt": row.doubt or told.refused,
+        "doubt": row.doubt or report.refused,
         "row": one.title,
         "title": one.title,
         "look": row.word,
         "words": _words(one),
-        "shown": f"{told.ratio:.2g}, on {row.resource}" if row.resource else "",
+        "shown": f"{report.ratio:.2g}, on {row.resource}" if row.resource else "",
     }
 
 
 def _words(one: Accused) -> str:
-    told = one.row.told
-    if told.ratio is None or told.interval is None:
+    report = one.row.comparison
+    if report.ratio is None or report.interval is None:
         return "refused"
-    return numbers.told(told.ratio, told.interval, is_shown=one.row.word == GUILTY)
+    return numbers.span(report.ratio, report.interval, is_shown=one.row.word == GUILTY)
 
 
 KIND = Kind(

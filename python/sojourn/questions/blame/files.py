@@ -52,7 +52,7 @@ class UseTable(Table):
 
 
 class WindowTable(Table):
-    """A window as it was kept; times in ns since 1970, `stopped` numbers of suspects."""
+    """A window as it was stored; times in ns since 1970, `stopped` numbers of suspects."""
 
     block: int
     stopped: list[int]
@@ -80,7 +80,7 @@ class Window:
         stopped: numbers of the suspects that were.
         sojourn_ns: of the requests due in it, in order; `inf`: never completed.
         length_s: the part that counts.
-        kept: as it stands in the log.
+        kept: as it is written in the log.
     """
 
     block: tuple[int, int]
@@ -120,24 +120,24 @@ def read(folder: Path, outcome: Outcome) -> Blamed | None:
     if not outcome.requests or not (folder / FILE).exists():
         return None
     repeat = outcome.point.repeat
-    found = table_of(BlameFile, folder / FILE, FORM, MAJOR, what="log of stopped suspects")
+    result = table_of(BlameFile, folder / FILE, FORM, MAJOR, what="log of stopped suspects")
     seen = read_json(folder / HOST) if (folder / HOST).exists() else {}
     return Blamed(
-        file=found,
-        windows=_windows(folder, found, repeat),
+        file=result,
+        windows=_windows(folder, result, repeat),
         trace=trace_result(folder),
         why=str(seen.get("blame_look", {}).get("why", "")),
     )
 
 
-def _windows(folder: Path, found: BlameFile, repeat: int) -> tuple[Window, ...]:
-    requests = raw.requests(folder / RAW) if found.windows else None
+def _windows(folder: Path, blame_file: BlameFile, repeat: int) -> tuple[Window, ...]:
+    requests = raw.requests(folder / RAW) if blame_file.windows else None
     if requests is None:
         return ()
     zero = load_result(folder / LOAD).started_unix_ns
     return tuple(
         window
-        for table in found.windows
+        for table in blame_file.windows
         if (window := cut(requests, table, zero, repeat)).sojourn_ns.size
     )
 

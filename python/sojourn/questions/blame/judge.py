@@ -28,8 +28,8 @@ from sojourn.questions.blame.suspects import (
     Row,
     by_block,
     judged,
+    suspect_row,
     times_of,
-    told,
 )
 from sojourn.spec import ServiceSpec
 from sojourn.stats.interval import Interval
@@ -86,21 +86,21 @@ class BlameAnswer(Answer):
     methods = (randomisation.METHOD,)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Blames | None:
         """All believed points of the experiment together."""
         asked, qos = asks.of(spec), spec.qos
-        mine = [m for m in given.of(spec.label) if m.outcome.point.phase is PHASE]
-        if asked is None or qos is None or not mine:
+        own = [m for m in data.of(spec.label) if m.outcome.point.phase is PHASE]
+        if asked is None or qos is None or not own:
             return None
-        names = suspects(given.study, spec)
+        names = suspects(data.study, spec)
         bound_ns = float(qos.bound_ns or 0)
         section = Blames(q=qos.q, bound_ns=bound_ns, rate_rps=units.parse_count(asked.rate))
-        believed = [m for m in mine if m.outcome.verdict is not Verdict.UNKNOWN]
-        windows = [w for one in _kept(believed) for w in one.windows]
-        reasons = tuple(_reasons(mine, stands, bound_ns))
+        believed = [m for m in own if m.outcome.verdict is not Verdict.UNKNOWN]
+        windows = [w for one in _valid_windows(believed) for w in one.windows]
+        reasons = tuple(_reasons(own, progress, bound_ns))
         if not windows:
-            text = f"{found.service}: who is to blame is unknown."
+            text = f"{finding.service}: who is to blame is unknown."
             return replace(
                 section,
                 headline=text,
@@ -108,37 +108,37 @@ class BlameAnswer(Answer):
                 verdict=Verdict.UNKNOWN,
                 reasons=reasons or ("no window of the experiment had requests",),
             )
-        looks = [m for m in given.of(spec.label) if m.outcome.point.phase is LOOK]
-        seed = make.seed_of(given.study, f"{spec.label}/{NAME}")
-        section = _found(
+        looks = [m for m in data.of(spec.label) if m.outcome.point.phase is LOOK]
+        seed = make.seed_of(data.study, f"{spec.label}/{NAME}")
+        section = _comparisons(
             section, windows, names, matters=asked.matters, traces=_traces(looks), seed=seed
         )
         section = replace(
             section,
             traced=tuple(_traced(looks)),
-            look_why=next((one.why for one in _kept(looks) if one.why), ""),
+            look_why=next((one.why for one in _valid_windows(looks) if one.why), ""),
             strangers=_strangers(looks),
         )
-        section = replace(section, settle=_settle(section, given, spec, asked))
-        return _said(section, spec.label, reasons)
+        section = replace(section, settle=_settle(section, data, spec, asked))
+        return _with_sentences(section, spec.label, reasons)
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Suspects that are guilty or cleared."""
-        mine = _sections(found)
-        rows = [row for one in mine for row in one.rows]
-        return count((row.word != UNDECIDED for row in rows), "suspects") if mine else None
+        blames = _sections(findings)
+        rows = [row for one in blames for row in one.rows]
+        return count((row.word != UNDECIDED for row in rows), "suspects") if blames else None
 
-    def settle(self, found: Findings) -> Settle | None:
+    def settle(self, findings: Findings) -> Settle | None:
         """That of the service that takes longest."""
-        each = [one.settle for one in _sections(found) if one.settle]
+        each = [one.settle for one in _sections(findings) if one.settle]
         return max(each, key=lambda one: one.seconds, default=None)
 
 
-def _sections(found: Findings) -> list[Blames]:
-    return [section for one in found.services if (section := one.section(Blames))]
+def _sections(findings: Findings) -> list[Blames]:
+    return [section for one in findings.services if (section := one.section(Blames))]
 
 
-def _found(
+def _comparisons(
     section: Blames,
     windows: Sequence[Window],
     names: Sequence[str],
@@ -150,11 +150,11 @@ def _found(
     """Every comparison of every suspect, judged together."""
     blocks = by_block(windows)
     everybody = frozenset(range(len(names)))
-    nobody: State = frozenset()
-    asked_of = [(nobody, frozenset({n})) for n in range(len(names))]
+    state: State = frozenset()
+    asked_of = [(state, frozenset({n})) for n in range(len(names))]
     if len(names) > 1:
         asked_of += [(everybody - {n}, everybody) for n in range(len(names))]
-    found = randomisation.corrected(
+    contrasts = randomisation.corrected(
         [
             randomisation.contrast(times_of(blocks, *both), section.q, seed=seed + number)
             for number, both in enumerate(asked_of)
@@ -164,11 +164,11 @@ def _found(
     rest = [w.sojourn_ns for w in windows if names and w.stopped == everybody]
     rows = []
     for n, name in enumerate(names):
-        alone = found[n + len(names)] if len(names) > 1 else None
-        row = judged(name, found[n], alone, matters)
+        alone = contrasts[n + len(names)] if len(names) > 1 else None
+        row = judged(name, contrasts[n], alone, matters)
         both = asked_of[n + len(names) if row.is_hidden else n]
         rate = section.rate_rps
-        rows.append(told(row, n, both, windows, rate_rps=rate, traces=traces))
+        rows.append(suspect_row(row, n, both, windows, rate_rps=rate, traces=traces))
     return replace(
         section,
         as_is_ns=randomisation.pooled(as_is, section.q),
@@ -180,12 +180,12 @@ def _found(
     )
 
 
-def _kept(measured: Sequence[Measured]) -> list[Blamed]:
+def _valid_windows(measured: Sequence[Measured]) -> list[Blamed]:
     return [one for one in map(files.of, measured) if one is not None]
 
 
 def _traces(looks: Sequence[Measured]) -> list[Blamed]:
-    return [one for one in _kept(looks) if one.trace and one.trace.blame]
+    return [one for one in _valid_windows(looks) if one.trace and one.trace.blame]
 
 
 def _traced(looks: Sequence[Measured]) -> Iterator[tuple[str, float, bool]]:
@@ -196,34 +196,34 @@ def _traced(looks: Sequence[Measured]) -> Iterator[tuple[str, float, bool]]:
 
 
 def _strangers(looks: Sequence[Measured]) -> tuple[str, ...]:
-    """Tasks with long runs on the service's CPUs that belong to nobody who was suspected."""
-    known = {c for one in _kept(looks) for s in one.file.suspects for c in s.comms}
+    """Tasks with long runs on the service's CPUs that belong to no one who was suspected."""
+    known = {c for one in _valid_windows(looks) for s in one.file.suspects for c in s.comms}
     seen = (task for m in looks for task in m.culprits)
     return tuple(dict.fromkeys(task for task in seen if task not in known))
 
 
-def _reasons(mine: Sequence[Measured], stands: Progress, bound_ns: float) -> Iterator[str]:
-    if stands.next is not None:
+def _reasons(measured: Sequence[Measured], progress: Progress, bound_ns: float) -> Iterator[str]:
+    if progress.next is not None:
         yield "the study was not finished: run it again, it resumes"
     if not bound_ns:
         yield "the target has no bound of its own: give services.qos.bound"
-    for one in _kept(mine):
+    for one in _valid_windows(measured):
         if one.file.failed:
             yield f"stopping suspects failed: {one.file.failed}"
-    if all(m.outcome.verdict is Verdict.UNKNOWN for m in mine):
-        yield from dict.fromkeys(reason for m in mine for reason in m.outcome.reasons)
+    if all(m.outcome.verdict is Verdict.UNKNOWN for m in measured):
+        yield from dict.fromkeys(reason for m in measured for reason in m.outcome.reasons)
 
 
-def _settle(section: Blames, given: StudyData, spec: ServiceSpec, asked: Asked) -> Settle | None:
+def _settle(section: Blames, data: StudyData, spec: ServiceSpec, asked: Asked) -> Settle | None:
     """The study once more with four times the blocks, which halve the intervals."""
     is_open = any(row.word == UNDECIDED for row in section.rows) or section.misses is None
     if not is_open or not section.rows:
         return None
-    typed = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
+    typed = data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
     key = f"services.{spec.label}.blame.blocks"
     before = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
-    blocks = math.ceil(MORE * section.blocks / given.study.run.repeats)
-    whole_s = blocks * given.study.run.repeats * len(states(len(section.rows)))
+    blocks = math.ceil(MORE * section.blocks / data.study.run.repeats)
+    whole_s = blocks * data.study.run.repeats * len(states(len(section.rows)))
     return Settle(
         command=f"{before} --set {key}={blocks}",
         seconds=whole_s * asked.window_ns / 1e9,
@@ -231,7 +231,7 @@ def _settle(section: Blames, given: StudyData, spec: ServiceSpec, asked: Asked) 
     )
 
 
-def _said(section: Blames, label: str, reasons: tuple[str, ...]) -> Blames:
+def _with_sentences(section: Blames, label: str, reasons: tuple[str, ...]) -> Blames:
     more = list(reasons)
     is_open = [row for row in section.rows if row.word == UNDECIDED]
     guilty = [row for row in section.rows if row.word == GUILTY]
@@ -255,7 +255,7 @@ def _said(section: Blames, label: str, reasons: tuple[str, ...]) -> Blames:
 def sentence(section: Blames, label: str) -> str:
     """Who is to blame, who is cleared, and what is left: numbers with intervals."""
     q, guilty = percentile(section.q), [r for r in section.rows if r.word == GUILTY]
-    guilty.sort(key=lambda row: -(row.told.ratio or 0.0))
+    guilty.sort(key=lambda row: -(row.comparison.ratio or 0.0))
     target = f"{q} ≤ {units.show_ns(section.bound_ns)}"
     verb = {True: "misses", False: "meets", None: "may miss"}[section.misses]
     parts = [f"{label} {verb} {target}"]
@@ -279,7 +279,7 @@ def sentence(section: Blames, label: str) -> str:
 
 
 def _harm(row: Row, q: str) -> str:
-    told = row.told
+    report = row.comparison
     where = f", on {row.resource}" if row.resource else ", on an unknown resource"
     how = "stopped"
     beside = "with it"
@@ -287,12 +287,12 @@ def _harm(row: Row, q: str) -> str:
         beside, how = "with it alone", "nobody"
         hidden = f"; beside the others {_ratio(row.stop)}"
         return (
-            f"{row.name}{where}: {q} {_time(told.with_ns)} {beside} and "
-            f"{_time(told.without_ns)} with {how} (ratio {_ratio(told)}{hidden})"
+            f"{row.name}{where}: {q} {_time(report.with_ns)} {beside} and "
+            f"{_time(report.without_ns)} with {how} (ratio {_ratio(report)}{hidden})"
         )
     return (
-        f"{row.name}{where}: {q} {_time(told.with_ns)} {beside} and "
-        f"{_time(told.without_ns)} with it {how} (ratio {_ratio(told)})"
+        f"{row.name}{where}: {q} {_time(report.with_ns)} {beside} and "
+        f"{_time(report.without_ns)} with it {how} (ratio {_ratio(report)})"
     )
 
 
@@ -304,11 +304,11 @@ def _ratios(row: Row) -> str:
     return f"{both})"
 
 
-def _ratio(found: Contrast) -> str:
-    if found.ratio is None or found.interval is None:
-        return found.refused or "no ratio"
-    lo, hi = found.interval.lo, found.interval.hi
-    return f"{_digits(found.ratio)}, {_digits(lo)} to {_digits(hi)}"
+def _ratio(contrast: Contrast) -> str:
+    if contrast.ratio is None or contrast.interval is None:
+        return contrast.refused or "no ratio"
+    lo, hi = contrast.interval.lo, contrast.interval.hi
+    return f"{_digits(contrast.ratio)}, {_digits(lo)} to {_digits(hi)}"
 
 
 def _digits(value: float) -> str:
@@ -326,10 +326,10 @@ def _time(ns: float | None) -> str:
     return units.show_ns(ns) if ns != float("inf") else "beyond every request that ended"
 
 
-def _span(found: Interval | None) -> str:
-    if found is None:
+def _span(interval: Interval | None) -> str:
+    if interval is None:
         return ""
-    return f" ({units.show_ns(found.lo)} to {units.show_ns(found.hi)})"
+    return f" ({units.show_ns(interval.lo)} to {units.show_ns(interval.hi)})"
 
 
 KIND = BlameAnswer()

@@ -27,20 +27,20 @@ class Blame(Opens):
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """The guilty first, then who is cleared, then who is open."""
-        found = figure.accused(findings)
+        suspects = figure.accused(findings)
         return Opening(
-            headline=headline(findings, found),
-            sentences=tuple(sentences(findings, found))[:3],
+            headline=headline(findings, suspects),
+            sentences=tuple(sentences(findings, suspects))[:3],
             figures=(figure.NAME,),
-            text=tuple(lines(found, width)),
+            text=tuple(lines(suspects, width)),
         )
 
 
-def headline(findings: Findings, found: Sequence[Accused]) -> str:
+def headline(findings: Findings, suspects: Sequence[Accused]) -> str:
     """`cpu at 60 % is guilty, on the CPU: p99 23 times`."""
-    guilty = of_word(found, GUILTY)
+    guilty = of_word(suspects, GUILTY)
     if not guilty:
-        is_open = of_word(found, UNDECIDED) or not found
+        is_open = of_word(suspects, UNDECIDED) or not suspects
         return "Who is to blame is undecided" if is_open else "No suspect is to blame"
     names = list(dict.fromkeys(one.name for one in guilty))
     first = guilty[0]
@@ -56,14 +56,14 @@ def headline(findings: Findings, found: Sequence[Accused]) -> str:
     )
 
 
-def of_word(found: Sequence[Accused], word: str) -> list[Accused]:
+def of_word(suspects: Sequence[Accused], word: str) -> list[Accused]:
     """Those of a verdict, as ranked."""
-    return [one for one in found if one.row.word == word]
+    return [one for one in suspects if one.row.word == word]
 
 
-def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
+def sentences(findings: Findings, suspects: Sequence[Accused]) -> Iterator[str]:
     """Who harms and how much; who is cleared; who is open."""
-    guilty, tail = of_word(found, GUILTY), figure.tail(findings)
+    guilty, tail = of_word(suspects, GUILTY), figure.tail(findings)
     if guilty:
         first = guilty[0]
         number, _, ends = _number(first).partition(" ")
@@ -75,16 +75,16 @@ def sentences(findings: Findings, found: Sequence[Accused]) -> Iterator[str]:
             f"{start} is {number} times {ends} as long{on}",
         )
     others = list(dict.fromkeys(one.name for one in guilty[1:] if one.name != guilty[0].name))
-    cleared = figure.cleared_of_all(found)
-    open_ = list(dict.fromkeys(one.name for one in of_word(found, UNDECIDED)))
-    said = [
+    cleared = figure.cleared_of_all(suspects)
+    open_ = list(dict.fromkeys(one.name for one in of_word(suspects, UNDECIDED)))
+    texts = [
         f"{show.listed(others, NAMED_MAX)} {_are(others)} guilty too" if others else "",
         f"{show.listed(cleared, NAMED_MAX)} {_are(cleared)} cleared" if cleared else "",
     ]
-    if any(said):
-        yield sentence("; ".join(filter(None, said)), next(filter(None, said)))
+    if any(texts):
+        yield sentence("; ".join(filter(None, texts)), next(filter(None, texts)))
     if open_:
-        yield sentence(f"{show.listed(open_, NAMED_MAX)} {_are(open_)} undecided: {_why(found)}")
+        yield sentence(f"{show.listed(open_, NAMED_MAX)} {_are(open_)} undecided: {_why(suspects)}")
     elif target := _target(findings):
         yield target
 
@@ -93,12 +93,12 @@ def _are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _why(found: Sequence[Accused]) -> str:
+def _why(suspects: Sequence[Accused]) -> str:
     """Why they are open: what the intervals could have shown."""
     limits = [
-        numbers.visible(one.row.told.interval)
-        for one in of_word(found, UNDECIDED)
-        if one.row.told.interval
+        numbers.visible(one.row.comparison.interval)
+        for one in of_word(suspects, UNDECIDED)
+        if one.row.comparison.interval
     ]
     if not limits:
         return "too few requests to compare"
@@ -109,8 +109,8 @@ def _target(findings: Findings) -> str:
     """Whether the target is missed at all."""
     known = [s for service in findings.services if (s := service.section(Blames))]
     missed = sum(section.misses is True for section in known)
-    kept = sum(section.misses is False for section in known)
-    if not known or missed + kept == 0:
+    stored = sum(section.misses is False for section in known)
+    if not known or missed + stored == 0:
         return ""
     bound = f"{show.quantile(known[0].q)} ≤ {show.time(known[0].bound_ns)}"
     if len(known) == 1:
@@ -119,26 +119,26 @@ def _target(findings: Findings) -> str:
 
 
 def _number(one: Accused) -> str:
-    told = one.row.told
-    if told.ratio is None or told.interval is None:
+    report = one.row.comparison
+    if report.ratio is None or report.interval is None:
         return "unknown"
-    return numbers.told(told.ratio, told.interval, is_shown=one.row.word == GUILTY)
+    return numbers.span(report.ratio, report.interval, is_shown=one.row.word == GUILTY)
 
 
-def lines(found: Sequence[Accused], width: int) -> Iterator[str]:
+def lines(suspects: Sequence[Accused], width: int) -> Iterator[str]:
     """A row for each suspect, the guiltiest first; who is cleared of all conditions has one."""
     yield "tail with it running over the tail with it stopped; │ is 1"[:width]
-    rows = [_row(one, name) for name, one in figure.rows(found)]
+    rows = [_row(one, name) for name, one in figure.rows(suspects)]
     yield from dot_rows.lines(rows, width)
 
 
 def _row(one: Accused, name: str) -> dot_rows.Row:
-    told, word = one.row.told, one.row.word
+    report, word = one.row.comparison, one.row.word
     on = f", {one.row.resource.removeprefix('the ')}" if one.row.resource else ""
-    ends = told.interval
+    ends = report.interval
     return dot_rows.Row(
         name=name,
-        at=told.ratio if ends else None,
+        at=report.ratio if ends else None,
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
         said=f"{word}{on}  {_number(one)}",

@@ -5,10 +5,10 @@ the slowest requests waited for: that names suspects, and decides nothing. In th
 an experiment, suspects are stopped for a window at a time, in blocks in which every state comes
 once, in an order drawn by lot. A state says who is stopped:
 
-    nobody                       the service as it is
+    no one                       the service as it is
     one                          what it would be without that one
     all but one, for each        what that one does by itself, which another may hide
-    all                          what is left when nobody is there
+    all                          what is left when no one is there
 
 The actor `blame` draws the same order from the point's seed and keeps a log of what it did.
 """
@@ -135,15 +135,15 @@ def suspects(study: Study, service: ServiceSpec, point: Point | None = None) -> 
     beside = study.neighbour if point is None else point.setting.get(NEIGHBOUR, study.neighbour)
     asked = asks.of(service)
     named = [*parted(asked.neighbours), *parted(asked.suspects)] if asked else []
-    own = [] if beside == traced.NOBODY else [str(beside)]
+    own = [] if beside == traced.NO_NEIGHBOUR else [str(beside)]
     return tuple(dict.fromkeys([*own, *named]))
 
 
 def neighbours(study: Study, service: ServiceSpec, point: Point | None = None) -> tuple[str, ...]:
     """Those among them that are started beside the service."""
     asked = asks.of(service)
-    theirs = set(parted(asked.suspects)) if asked else set()
-    return tuple(one for one in suspects(study, service, point) if one not in theirs)
+    others = set(parted(asked.suspects)) if asked else set()
+    return tuple(one for one in suspects(study, service, point) if one not in others)
 
 
 def states(count: int) -> tuple[State, ...]:
@@ -155,8 +155,8 @@ def states(count: int) -> tuple[State, ...]:
     (1, 2, 8, 10)
     """
     every = frozenset(range(count))
-    found = [frozenset[int](), *(frozenset({n}) for n in every), *(every - {n} for n in every)]
-    return tuple(dict.fromkeys([*found, every]))
+    results = [frozenset[int](), *(frozenset({n}) for n in every), *(every - {n} for n in every)]
+    return tuple(dict.fromkeys([*results, every]))
 
 
 def order(count: int, blocks: int, seed: int) -> Iterator[tuple[int, State]]:
@@ -169,9 +169,9 @@ def order(count: int, blocks: int, seed: int) -> Iterator[tuple[int, State]]:
     """
     drawn = random.Random(seed)  # noqa: S311 - not a secret
     for block in range(blocks):
-        mine = list(states(count))
-        drawn.shuffle(mine)
-        yield from zip(itertools.repeat(block), mine)
+        own = list(states(count))
+        drawn.shuffle(own)
+        yield from zip(itertools.repeat(block), own)
 
 
 def contrasts(count: int) -> int:

@@ -68,7 +68,7 @@ def test_the_experiment_is_as_long_as_its_windows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "said"),
+    ("sets", "text"),
     [
         ([f"{KEY}.suspects=name:xz"], "add consent = true"),
         ([f"{KEY}.suspects=xz", f"{KEY}.consent=true"], "names no process"),
@@ -80,14 +80,14 @@ def test_the_experiment_is_as_long_as_its_windows() -> None:
         ([f"{KEY}.rate=0"], "not an offered load"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_the_run(sets: list[str], said: str) -> None:
-    with pytest.raises(SpecFault) as found:
+def test_what_cannot_be_meant_is_refused_before_the_run(sets: list[str], text: str) -> None:
+    with pytest.raises(SpecFault) as result:
         study(*sets)
-    assert said in f"{found.value.what} {found.value.fix}"
+    assert text in f"{result.value.what} {result.value.fix}"
 
 
-def test_a_window_without_a_tail_is_told_before_the_run() -> None:
+def test_a_window_without_a_tail_is_reported_before_the_run() -> None:
     of = study(f"{KEY}.rate=100")
     points = [o.point for o in play(of, imagine, PLANS)]
-    (said,) = plan.KIND.shortfalls(of, of.services[0], points)
-    assert "--set services.memcached.blame.window=" in said
+    (text,) = plan.KIND.shortfalls(of, of.services[0], points)
+    assert "--set services.memcached.blame.window=" in text

@@ -50,7 +50,7 @@ class Look(trace.Tracer):
 
     def enter(self, stage: Stage) -> None:
         """Keep who is suspected, and let the tracer attach."""
-        _keep(stage, {"suspects": [_told(one) for one in stops.found(stage, None)]})
+        _keep(stage, {"suspects": [_suspect_json(one) for one in stops.suspects_at(stage, None)]})
         try:
             trace.check(stage.facts)
             super().enter(stage)
@@ -99,7 +99,7 @@ class Blame(Actor):
         live = stage.services[stage.point.service]
         if live.process is None:
             return
-        self._suspects = stops.found(stage, stage.book)
+        self._suspects = stops.suspects_at(stage, stage.book)
         self._counters = Counters(TREE, live.tasks, live.placement.server)
         self._counters.look()
         self._thread = threading.Thread(target=self._work, name="blame", daemon=True)
@@ -175,7 +175,7 @@ class Blame(Actor):
                 one.release()
 
     def leave(self) -> None:
-        """Everybody goes on; the log is kept."""
+        """Everybody goes on; the log is stored."""
         self._end.set()
         if self._thread is not None:
             self._thread.join(JOIN_S_MAX)
@@ -183,7 +183,7 @@ class Blame(Actor):
         if self._stage is None or self._counters is None:
             return
         table = {
-            "suspects": [_told(one) for one in self._suspects],
+            "suspects": [_suspect_json(one) for one in self._suspects],
             "failed": self._failed,
             "windows": self._windows,
         }
@@ -200,7 +200,7 @@ def _less(after: Served | Use, before: Served | Use) -> dict[str, int]:
     return {name: max(0, value - old[name]) for name, value in asdict(after).items()}
 
 
-def _told(one: Suspect) -> dict[str, Any]:
+def _suspect_json(one: Suspect) -> dict[str, Any]:
     """Who it is: name, processes, threads and what these are called."""
     tasks = list(_threads(one.pids))
     return {

@@ -72,7 +72,7 @@ def played(
     monkeypatch: pytest.MonkeyPatch, folder: Path, every: Sequence[Fake], *, measure_s: float
 ) -> dict[str, Any]:
     """What the actor left of a load of so many seconds; windows of 10 ms."""
-    monkeypatch.setattr(stops, "found", lambda *_: tuple(every))
+    monkeypatch.setattr(stops, "suspects_at", lambda *_: tuple(every))
     monkeypatch.setattr(probe, "Counters", lambda *_: Still(every))
     live = SimpleNamespace(
         process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
@@ -106,7 +106,7 @@ def test_windows_follow_the_planned_order_and_say_who_was_stopped(
     assert [one.released > 0 and not one.is_stopped for one in every] == [True, True]
 
 
-def test_whatever_fails_nobody_stays_stopped(
+def test_whatever_fails_no_one_stays_stopped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     every = [Fake("a"), Fake("b", fails=True)]
@@ -115,11 +115,11 @@ def test_whatever_fails_nobody_stays_stopped(
     assert not any(one.is_stopped for one in every)
 
 
-def test_a_load_that_never_begins_stops_nobody(
+def test_a_load_that_never_begins_stops_no_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     every = [Fake("a")]
-    monkeypatch.setattr(stops, "found", lambda *_: tuple(every))
+    monkeypatch.setattr(stops, "suspects_at", lambda *_: tuple(every))
     monkeypatch.setattr(probe, "Counters", lambda *_: Still(every))
     live = SimpleNamespace(
         process=SimpleNamespace(pid=1), tasks=list, placement=SimpleNamespace(server=(0,))
@@ -169,7 +169,7 @@ def test_a_name_that_means_the_labs_own_is_refused(
     service = asks.OfService.model_construct(kind="null", blame=asked)
     stage: Any = SimpleNamespace(entered=(), spec=service)
     with pytest.raises(RunFault, match="means processes") if is_refused else nullcontext():
-        stops.found(stage, cast("Any", "a book"))
+        stops.suspects_at(stage, cast("Any", "a book"))
 
 
 def test_programs_that_a_suspect_has_started_and_outlived_count(

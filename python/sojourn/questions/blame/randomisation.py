@@ -109,7 +109,7 @@ def contrast(pairs: Pairs, q: float, *, seed: int) -> Contrast:
     with_ns = [pair[0] for pair in pairs if pair[0].size and pair[1].size]
     without_ns = [pair[1] for pair in pairs if pair[0].size and pair[1].size]
     least = min(sum(map(len, with_ns)), sum(map(len, without_ns)))
-    found = Contrast(
+    result = Contrast(
         with_ns=pooled(with_ns, q),
         without_ns=pooled(without_ns, q),
         ratio=None,
@@ -119,17 +119,17 @@ def contrast(pairs: Pairs, q: float, *, seed: int) -> Contrast:
         requests=least,
     )
     if len(with_ns) < BLOCKS_MIN:
-        return replace(found, refused=f"{len(with_ns)} blocks are whole, {BLOCKS_MIN} are needed")
+        return replace(result, refused=f"{len(with_ns)} blocks are whole, {BLOCKS_MIN} are needed")
     if least * (1 - q) < ABOVE_MIN:
         wanted = math.ceil(ABOVE_MIN / (1 - q))
         return replace(
-            found, refused=f"{wanted} requests are needed on either side, there are {least}"
+            result, refused=f"{wanted} requests are needed on either side, there are {least}"
         )
     test = _Test(_finite([*with_ns, *without_ns]), q, seed)
     ratio = math.exp(test.statistic(0.0))
     return Contrast(
-        with_ns=found.with_ns,
-        without_ns=found.without_ns,
+        with_ns=result.with_ns,
+        without_ns=result.without_ns,
         ratio=ratio,
         p=test.p(0.0),
         interval=Interval(lo=math.exp(test.end(-1)), hi=math.exp(test.end(1))),
@@ -140,14 +140,14 @@ def contrast(pairs: Pairs, q: float, *, seed: int) -> Contrast:
     )
 
 
-def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
+def corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """The same with Holm's correction over all of them; those that were refused are no tests."""
-    told = [n for n, one in enumerate(found) if not one.refused]
-    if not told:
-        return tuple(found)
-    p = holm(np.array([found[n].p for n in told]))
-    by_number = dict(zip(told, p.tolist(), strict=True))
-    return tuple(replace(one, p_holm=by_number.get(n, 1.0)) for n, one in enumerate(found))
+    reports = [n for n, one in enumerate(contrasts) if not one.refused]
+    if not reports:
+        return tuple(contrasts)
+    p = holm(np.array([contrasts[n].p for n in reports]))
+    by_number = dict(zip(reports, p.tolist(), strict=True))
+    return tuple(replace(one, p_holm=by_number.get(n, 1.0)) for n, one in enumerate(contrasts))
 
 
 def pooled(windows: Sequence[Floats], q: float) -> float | None:
@@ -186,8 +186,8 @@ class _Test:
 
     def p(self, shift: float) -> float:
         """Share of the swaps that are as extreme, if e^shift is the true ratio; two-sided."""
-        found = np.abs(self._logs(shift, self._swaps))
-        return float((found >= found[0] - TIE).mean())
+        result = np.abs(self._logs(shift, self._swaps))
+        return float((result >= result[0] - TIE).mean())
 
     def end(self, side: int) -> float:
         """The lower (-1) or upper (1) end of the interval, as a logarithm."""
@@ -219,11 +219,11 @@ class _Test:
         first = swaps @ up_to[0] + (1 - swaps) @ up_to[1]
         second = up_to[0].sum(axis=0) + up_to[1].sum(axis=0) - first
         sizes = [swaps @ a + (1 - swaps) @ b for a, b in (self._sizes, self._sizes[::-1])]
-        found = (
+        results = (
             edges[(counts >= np.ceil(self._q * size - TIE)[:, None]).argmax(axis=1)]
             for counts, size in zip((first, second), sizes, strict=True)
         )
-        return np.asarray(next(found) - next(found), np.float64)
+        return np.asarray(next(results) - next(results), np.float64)
 
 
 def _quantile(window: Floats, q: float) -> float:
@@ -251,8 +251,8 @@ def spread(windows: Sequence[Floats], q: float, *, seed: int) -> Interval | None
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(len(windows), np.full(len(windows), 1 / len(windows)), size=BOOT)
     need = np.ceil(q * (drawn @ sizes) - TIE)
-    found = np.exp(edges[(drawn @ up_to >= need[:, None]).argmax(axis=1)])
-    lo, hi = (float(np.quantile(found, p)) for p in (ALPHA / 2, 1 - ALPHA / 2))
+    result = np.exp(edges[(drawn @ up_to >= need[:, None]).argmax(axis=1)])
+    lo, hi = (float(np.quantile(result, p)) for p in (ALPHA / 2, 1 - ALPHA / 2))
     return Interval(lo=lo, hi=hi)
 
 

@@ -47,13 +47,13 @@ def pairs(rng: Generator, ratio: float, blocks: int = 8) -> list[Pair]:
 def test_a_suspect_that_does_nothing_is_rarely_accused() -> None:
     """Of 200 tests at 5 %, 10 are expected; 20 are three sigma above."""
     rng = np.random.default_rng(5)
-    found = []
+    results = []
     for _ in range(200):
         both = pairs(rng, 1.0)
         logs = [np.log(pair[side]) for side in (0, 1) for pair in both]
-        found.append(randomisation._Test(logs, Q, seed=1).p(0.0))
-    assert sum(p < randomisation.ALPHA for p in found) <= 20
-    assert min(found) >= 2 / 2**8 - 1e-12  # the swap of all, and none, are as extreme
+        results.append(randomisation._Test(logs, Q, seed=1).p(0.0))
+    assert sum(p < randomisation.ALPHA for p in results) <= 20
+    assert min(results) >= 2 / 2**8 - 1e-12  # the swap of all, and none, are as extreme
 
 
 def test_a_planted_effect_is_found_and_its_interval_covers_it() -> None:
@@ -121,7 +121,7 @@ def test_too_few_blocks_or_requests_are_refused_with_what_is_needed() -> None:
     assert other.is_worse
 
 
-def told(lo: float, hi: float, p_holm: float = 0.001) -> Contrast:
+def contrast(lo: float, hi: float, p_holm: float = 0.001) -> Contrast:
     """A comparison with this interval."""
     return Contrast(
         with_ns=2e6,
@@ -138,14 +138,29 @@ def told(lo: float, hi: float, p_holm: float = 0.001) -> Contrast:
 @pytest.mark.parametrize(
     ("stop", "alone", "word", "is_hidden"),
     [
-        (told(2.0, 4.0), told(2.0, 4.0), GUILTY, False),
-        (told(0.9, 1.1, 1.0), told(0.9, 1.1, 1.0), CLEARED, False),
-        (told(0.9, 1.1, 1.0), told(2.0, 4.0), GUILTY, True),  # another one hides its harm
-        (told(1.01, 1.1), told(2.0, 4.0), GUILTY, True),  # beside the others of no consequence
-        (told(0.9, 1.1, 1.0), told(0.9, 1.6, 1.0), UNDECIDED, False),  # not cleared by one alone
-        (told(1.01, 3.0, 0.06), told(0.9, 1.6, 1.0), UNDECIDED, False),  # not after correction
-        (told(1.01, 1.1), told(1.01, 1.1), CLEARED, False),  # sure, and of no consequence
-        (told(0.3, 0.5), None, CLEARED, False),  # it does not make it longer
+        (contrast(2.0, 4.0), contrast(2.0, 4.0), GUILTY, False),
+        (contrast(0.9, 1.1, 1.0), contrast(0.9, 1.1, 1.0), CLEARED, False),
+        (contrast(0.9, 1.1, 1.0), contrast(2.0, 4.0), GUILTY, True),  # another one hides its harm
+        (
+            contrast(1.01, 1.1),
+            contrast(2.0, 4.0),
+            GUILTY,
+            True,
+        ),  # beside the others of no consequence
+        (
+            contrast(0.9, 1.1, 1.0),
+            contrast(0.9, 1.6, 1.0),
+            UNDECIDED,
+            False,
+        ),  # not cleared by one alone
+        (
+            contrast(1.01, 3.0, 0.06),
+            contrast(0.9, 1.6, 1.0),
+            UNDECIDED,
+            False,
+        ),  # not after correction
+        (contrast(1.01, 1.1), contrast(1.01, 1.1), CLEARED, False),  # sure, and of no consequence
+        (contrast(0.3, 0.5), None, CLEARED, False),  # it does not make it longer
     ],
 )
 def test_either_comparison_convicts_and_both_must_clear(
@@ -172,7 +187,7 @@ def row_of(wait: float, soft: float, own: float, others: float, disk: float = 0.
         name="it",
         word=GUILTY,
         resource="",
-        stop=told(2, 4),
+        stop=contrast(2, 4),
         alone=None,
         costs=costs,
         cpu_share=0.5,

@@ -43,9 +43,9 @@ KERNELS = (
 )
 
 
-def rows(found: Blames) -> list[Record]:
+def rows(blames: Blames) -> list[Record]:
     """A record of each comparison of each suspect."""
-    return [record for row in found.rows for record in _records(row)]
+    return [record for row in blames.rows for record in _records(row)]
 
 
 def _records(row: Row) -> Iterator[Record]:
@@ -53,7 +53,7 @@ def _records(row: Row) -> Iterator[Record]:
         if one is None:
             continue
         lo, hi = (one.interval.lo, one.interval.hi) if one.interval else (None, None)
-        told = f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if one.ratio and one.interval else ""
+        report = f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if one.ratio and one.interval else ""
         yield {
             "suspect": row.name,
             "verdict": row.word,
@@ -75,19 +75,19 @@ def _records(row: Row) -> Iterator[Record]:
             "without": show.time(one.without_ns),
             "with_sure": show.times(one.with_interval),
             "without_sure": show.times(one.without_interval),
-            "said": told or one.refused,
+            "said": report or one.refused,
             "chance": "" if one.refused else f"{one.p_holm:.2g}",
         }
 
 
-def _ends(name: str, found: Interval | None) -> Record:
+def _ends(name: str, interval: Interval | None) -> Record:
     return {
-        f"{name}_lo_ns": found.lo if found else None,
-        f"{name}_hi_ns": found.hi if found else None,
+        f"{name}_lo_ns": interval.lo if interval else None,
+        f"{name}_hi_ns": interval.hi if interval else None,
     }
 
 
-def costs(found: Blames) -> list[Record]:
+def costs(blames: Blames) -> list[Record]:
     """What each suspect used, and what the service paid per request."""
     return [
         {
@@ -98,7 +98,7 @@ def costs(found: Blames) -> list[Record]:
             "traced": "–" if row.traced_share is None else show.share(row.traced_share),
             **{cost.name: _cost(cost.more, cost.interval) for cost in row.costs},
         }
-        for row in found.rows
+        for row in blames.rows
     ]
 
 
@@ -110,17 +110,17 @@ def _cost(more_ns: float, interval: Interval | None) -> str:
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """The tail with each suspect and without it; nothing where it was not asked."""
-    found = service.section(Blames)
-    if found is None:
+    section = service.section(Blames)
+    if section is None:
         return []
     name, title = f"blame-{service.service}", "The tail with each suspect and without it"
-    records = rows(found)
+    records = rows(section)
     table = from_records(COLUMNS, records)
-    drawn = _drawn(found, records)
+    drawn = _drawn(section, records)
     if not drawn:
         missing = "No comparison of the experiment has enough requests."
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=missing)]
-    q = show.quantile(found.q)
+    q = show.quantile(section.q)
     sheet = Sheet()
     base = alt.Chart(sheet.data(name, drawn))
     order = list(dict.fromkeys(str(record["what"]) for record in drawn))
@@ -146,9 +146,9 @@ def draw(service: ServiceFinding) -> list[Figure]:
         x=x, y=y, yOffset=offset, color=colour, shape=shape, tooltip=fields
     )
     bound = alt.Chart().mark_rule(color=role("qos"), strokeDash=[4, 3])
-    layers = [lines, dots, bound.encode(x=alt.datum(found.bound_ns))]
+    layers = [lines, dots, bound.encode(x=alt.datum(section.bound_ns))]
     chart = alt.layer(*layers).properties(width="container", height=ROW_PX * len(order))
-    guilty = [row.name for row in found.rows if row.word == GUILTY]
+    guilty = [row.name for row in section.rows if row.word == GUILTY]
     return [
         Figure(
             name=name,
@@ -159,7 +159,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 " bound. If others hide the harm of a suspect, it is shown alone and with none."
                 " (M22)"
             ),
-            alt=f"{len(guilty)} of {len(found.rows)} suspects are guilty"
+            alt=f"{len(guilty)} of {len(section.rows)} suspects are guilty"
             + (f": {', '.join(guilty)}." if guilty else "."),
             table=table,
             chart=finish(chart, sheet, title=title),
@@ -167,12 +167,12 @@ def draw(service: ServiceFinding) -> list[Figure]:
     ]
 
 
-def _drawn(found: Blames, records: list[Record]) -> list[Record]:
+def _drawn(blames: Blames, records: list[Record]) -> list[Record]:
     """A mark of each state: as it is, each suspect running and stopped, and all stopped."""
-    told = {row.name: ALONE if row.is_hidden else STOPPED for row in found.rows}
-    marked = [_mark(AS_IS, AS_IS, found.as_is_ns, found.as_is)]
+    reports = {row.name: ALONE if row.is_hidden else STOPPED for row in blames.rows}
+    marked = [_mark(AS_IS, AS_IS, blames.as_is_ns, blames.as_is)]
     for record in records:
-        if record["comparison"] != told[str(record["suspect"])] or record["refused"]:
+        if record["comparison"] != reports[str(record["suspect"])] or record["refused"]:
             continue
         more = {"verdict": record["verdict"], "said": record["said"]}
         for state, side in ((RUNS, "with"), (STOPS, "without")):
@@ -185,8 +185,8 @@ def _drawn(found: Blames, records: list[Record]) -> list[Record]:
             }
             # fmt: on
             marked.append({**mark, **more})
-    if len(found.rows) > 1:
-        marked.append(_mark(REST, REST, found.rest_ns, found.rest))
+    if len(blames.rows) > 1:
+        marked.append(_mark(REST, REST, blames.rest_ns, blames.rest))
     return [mark for mark in marked if mark["ns"] is not None]
 
 
@@ -208,9 +208,9 @@ _EXPR = (
 FIGURE = Kind(name=NAME, about="the tail with each suspect and without it (M22)", of_service=draw)
 
 
-def _try(found: Blames, label: str) -> str:
+def _try(blames: Blames, label: str) -> str:
     """How to put a stranger to the test; "" where all are the kernel's, which cannot be stopped."""
-    ordinary = (name for name in found.strangers if not name.startswith(KERNELS))
+    ordinary = (name for name in blames.strangers if not name.startswith(KERNELS))
     if not (name := next(ordinary, "")):
         return ""
     who = shlex.quote(f"services.{label}.blame.suspects=name:{name}")
@@ -228,72 +228,80 @@ class BlameShown(Shown):
         """The section, for the template."""
         return service.section(Blames)
 
-    def rows(self, found: Blames) -> list[Record]:
+    def rows(self, blames: Blames) -> list[Record]:
         """Every comparison, in words and numbers."""
-        return rows(found)
+        return rows(blames)
 
-    def costs(self, found: Blames) -> list[Record]:
+    def costs(self, blames: Blames) -> list[Record]:
         """What each suspect used and cost, in words."""
-        return costs(found)
+        return costs(blames)
 
     def number(self, service: ServiceFinding) -> Number | None:
-        """The ratio of the guiltiest; where nobody is guilty, the tail as it is."""
-        found = service.section(Blames)
-        if found is None or found.as_is_ns is None:
+        """The ratio of the guiltiest; where no one is guilty, the tail as it is."""
+        section = service.section(Blames)
+        if section is None or section.as_is_ns is None:
             return None
-        guilty = [r for r in found.rows if r.word == GUILTY and r.told.ratio and r.told.interval]
-        q = show.quantile(found.q)
+        guilty = [
+            r
+            for r in section.rows
+            if r.word == GUILTY and r.comparison.ratio and r.comparison.interval
+        ]
+        q = show.quantile(section.q)
         if not guilty:
-            number = show.time(found.as_is_ns)
+            number = show.time(section.as_is_ns)
             return Number(number=number, said=f"{q}, and no suspect is guilty", short=number)
-        worst = max(guilty, key=lambda row: row.told.ratio or 0.0)
-        told = worst.told
-        assert told.interval is not None  # noqa: S101  # those without were left out
-        ends = f"{told.interval.lo:.3g} to {told.interval.hi:.3g}"
-        number = f"{told.ratio:.3g} times"
+        worst = max(guilty, key=lambda row: row.comparison.ratio or 0.0)
+        report = worst.comparison
+        assert report.interval is not None  # noqa: S101  # those without were left out
+        ends = f"{report.interval.lo:.3g} to {report.interval.hi:.3g}"
+        number = f"{report.ratio:.3g} times"
         return Number(number=number, said=f"{ends}: {q} with {worst.name}", short=number)
 
     def facts(self, service: ServiceFinding) -> Iterator[tuple[str, str]]:
         """The load, the tail as it is and with all suspects stopped."""
-        found = service.section(Blames)
-        if found is None or found.as_is_ns is None:
+        section = service.section(Blames)
+        if section is None or section.as_is_ns is None:
             return
-        q = show.quantile(found.q)
-        yield "offered load", f"{show.count(found.rate_rps)} requests/s"
-        yield f"{q} as it is", f"{show.time(found.as_is_ns)} ({show.times(found.as_is)})"
-        if found.rest_ns is not None:
-            rest = f"{show.time(found.rest_ns)} ({show.times(found.rest)})"
+        q = show.quantile(section.q)
+        yield "offered load", f"{show.count(section.rate_rps)} requests/s"
+        yield f"{q} as it is", f"{show.time(section.as_is_ns)} ({show.times(section.as_is)})"
+        if section.rest_ns is not None:
+            rest = f"{show.time(section.rest_ns)} ({show.times(section.rest)})"
             yield f"{q}, all suspects stopped", rest
 
     def settle(self, service: ServiceFinding) -> Settle | None:
         """More blocks, where somebody is undecided."""
-        found = service.section(Blames)
-        return found.settle if found else None
+        section = service.section(Blames)
+        return section.settle if section else None
 
     def notes(self, service: ServiceFinding) -> list[str]:
         """What the tracer saw, or why it did not look; who else ran there."""
-        found = service.section(Blames)
-        if found is None:
+        section = service.section(Blames)
+        if section is None:
             return []
-        said = []
-        if found.traced:
-            seen = "; ".join(f"{about} {show.share(share)}" for about, share, _ in found.traced[:3])
-            said.append(f"The slowest requests' excess, by the tracer (no proof): {seen}.")
-        elif found.look_why:
-            said.append(f"The tracer did not look: {found.look_why}.")
-        if found.strangers:
+        texts = []
+        if section.traced:
+            seen = "; ".join(
+                f"{about} {show.share(share)}" for about, share, _ in section.traced[:3]
+            )
+            texts.append(f"The slowest requests' excess, by the tracer (no proof): {seen}.")
+        elif section.look_why:
+            texts.append(f"The tracer did not look: {section.look_why}.")
+        if section.strangers:
             label = service.label or service.service
-            names = ", ".join(found.strangers[:5])
-            said.append(f"On the service's CPUs, and not suspected: {names}.{_try(found, label)}")
-        return said
+            names = ", ".join(section.strangers[:5])
+            texts.append(
+                f"On the service's CPUs, and not suspected: {names}.{_try(section, label)}"
+            )
+        return texts
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """Lines of at most `width` columns."""
-        found = service.section(Blames)
-        if found is None or not found.rows:
+        section = service.section(Blames)
+        if section is None or not section.rows:
             return
         yield "who is to blame ".ljust(width, "=")
-        for row in found.rows:
+        for row in section.rows:
             on = f", on {row.resource}" if row.resource else ""
             yield f"{row.name}: {row.word}{on}"[:width]
             for record in _records(row):

@@ -40,7 +40,7 @@ def window(rng: np.random.Generator, block: int, stopped: frozenset[int], harm: 
         run_ns=50_000_000, wait_ns=wait_ns, disk_bytes=0, busy_ns=300_000_000, softirq_ns=0
     )
     used = [UseTable(cpu_ns=0 if n in stopped else 250_000_000, disk_bytes=0) for n in (0, 1)]
-    kept = WindowTable(
+    window_table = WindowTable(
         block=block,
         stopped=sorted(stopped),
         from_ns=0,
@@ -49,10 +49,10 @@ def window(rng: np.random.Generator, block: int, stopped: frozenset[int], harm: 
         service=served,
         suspects=used,
     )
-    return Window((0, block), stopped, times, 0.4, kept)
+    return Window((0, block), stopped, times, 0.4, window_table)
 
 
-def given(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> StudyData:
+def study_data(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> StudyData:
     """The study with two suspects; `spoil` windows have a fate of their own."""
     texts = f'["{XZ}", "{DISK}"]'
     sets = [f"services.memcached.blame.neighbours={texts}"]
@@ -77,33 +77,33 @@ def given(harm: float, *, verdict: Verdict = Verdict.HOLDS, spoil: int = 0) -> S
 
 
 def test_the_guilty_is_named_with_resource_and_interval_and_the_other_is_cleared() -> None:
-    found = analysis.study(given(20.0), answers())
-    assert found.verdict is Verdict.VIOLATED, found.reasons
-    section = found.services[0].section(Blames)
+    result = analysis.study(study_data(20.0), answers())
+    assert result.verdict is Verdict.VIOLATED, result.reasons
+    section = result.services[0].section(Blames)
     assert section is not None
     assert [(row.word, row.resource) for row in section.rows] == [(GUILTY, CPU), (CLEARED, "")]
     assert re.match(
         r"memcached misses p99 ≤ 1 ms because of noise:cpu@60%, on the CPU: p99 [34]\.\d+ ms with "
         r"it and \d{3} µs with it stopped \(ratio \d\d, \d\d to \d\d\); "
         r"noise:disk@1MB/s cleared \([01]\.\d\d, 0\.\d\d to 1\.\d\d\)\.",
-        found.answer,
-    ), found.answer
-    assert "Not suspected, but on its CPUs: kswapd0." in found.answer
-    text = report.text(found, parts())
+        result.answer,
+    ), result.answer
+    assert "Not suspected, but on its CPUs: kswapd0." in result.answer
+    text = report.text(result, parts())
     assert "who is to blame" in text
     assert "all run against it stopped" in text
 
 
-def test_where_the_target_is_met_nobody_is_to_blame() -> None:
-    found = analysis.study(given(1.0), answers())
-    assert found.verdict is Verdict.HOLDS, found.reasons
-    assert found.answer.startswith("memcached meets p99 ≤ 1 ms: p99 ")
-    assert "because" not in found.answer
+def test_where_the_target_is_met_no_one_is_to_blame() -> None:
+    result = analysis.study(study_data(1.0), answers())
+    assert result.verdict is Verdict.HOLDS, result.reasons
+    assert result.answer.startswith("memcached meets p99 ≤ 1 ms: p99 ")
+    assert "because" not in result.answer
 
 
-def test_what_is_open_is_said_and_how_to_settle_it() -> None:
-    found = analysis.study(given(1.0, spoil=30), answers())
-    section = found.services[0].section(Blames)
+def test_what_is_open_is_reported_and_how_to_settle_it() -> None:
+    result = analysis.study(study_data(1.0, spoil=30), answers())
+    section = result.services[0].section(Blames)
     assert section is not None
     assert UNDECIDED in {row.word for row in section.rows}
     assert section.settle is not None
@@ -111,14 +111,14 @@ def test_what_is_open_is_said_and_how_to_settle_it() -> None:
 
 
 def test_a_run_that_is_not_believed_gives_no_number() -> None:
-    found = analysis.study(given(20.0, verdict=Verdict.UNKNOWN), answers())
-    assert found.verdict is Verdict.UNKNOWN
-    assert found.answer.startswith("memcached: who is to blame is unknown.")
-    assert any("client late" in reason for reason in found.reasons)
+    result = analysis.study(study_data(20.0, verdict=Verdict.UNKNOWN), answers())
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.answer.startswith("memcached: who is to blame is unknown.")
+    assert any("client late" in reason for reason in result.reasons)
 
 
 def test_page_and_files_are_written(tmp_path: Path) -> None:
-    pages = report.write(analysis.study(given(20.0), answers()), tmp_path, parts())
+    pages = report.write(analysis.study(study_data(20.0), answers()), tmp_path, parts())
     page = next(path for path in pages if path.suffix == ".html").read_text(encoding="utf-8")
     assert "Each suspect, running and stopped" in page
     assert "The tail with each suspect and without it" in page

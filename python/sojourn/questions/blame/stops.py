@@ -89,7 +89,7 @@ class Beside:
 
 
 class Watched:
-    """Somebody of the machine's own, whom nobody stops."""
+    """Somebody of the machine's own, whom no one stops."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -109,12 +109,12 @@ class Watched:
         """Nothing was done to it."""
 
 
-def found(stage: Stage, book: Book | None) -> tuple[Suspect, ...]:
+def suspects_at(stage: Stage, book: Book | None) -> tuple[Suspect, ...]:
     """Everybody who is suspected at a point, in the order of `plan.suspects`.
 
     Args:
         stage: with its neighbours.
-        book: where it is noted who of the machine's own is stopped; None: nobody of them will be.
+        book: where it is noted who of the machine's own is stopped; None: no one of them will be.
 
     Raises:
         RunFault: a name means processes of the lab too, which have been started since it was
@@ -137,9 +137,9 @@ def found(stage: Stage, book: Book | None) -> tuple[Suspect, ...]:
 
 def _refuse(named: Iterable[Suspect]) -> None:
     """RunFault where a name, which may mean anybody, means one that this lab has started."""
-    mine = {member.pid for member in proc.family(os.getpid())}
+    pids = {member.pid for member in proc.family(os.getpid())}
     for one in named:
-        both = sorted(mine.intersection(one.pids))
+        both = sorted(pids.intersection(one.pids))
         if one.name.startswith(OWN) or (one.name.startswith(NAMED) and both):
             raise RunFault(
                 f"suspect '{one.name}' means processes of the lab itself "

@@ -32,9 +32,9 @@ class Row:
     Attributes:
         name: as the study has it.
         word: `GUILTY`, `CLEARED` or `UNDECIDED`.
-        resource: through which it harms; "": nothing was shown, or it cannot be told.
+        resource: through which it harms; "": nothing was shown, or it cannot be reported.
         stop: all running against it stopped.
-        alone: it alone running against nobody; None where it is the only suspect.
+        alone: it alone running against no one; None where it is the only suspect.
         costs: of the service per request, ns, with it and without, of the telling comparison.
         cpu_share: of one CPU, that it used while it ran; still_share: the same while stopped.
         disk_bytes_per_s: to and from disks while it ran.
@@ -62,7 +62,7 @@ class Row:
         return self.word == GUILTY and not self.stop.convicts(self.matters)
 
     @property
-    def told(self) -> Contrast:
+    def comparison(self) -> Contrast:
         """The comparison that says most of it."""
         return self.alone if self.is_hidden and self.alone else self.stop
 
@@ -72,10 +72,10 @@ Blocks = Mapping[tuple[int, int], Mapping[State, Window]]
 
 def by_block(windows: Iterable[Window]) -> Blocks:
     """Windows by block and by who was stopped."""
-    found: dict[tuple[int, int], dict[State, Window]] = defaultdict(dict)
+    results: dict[tuple[int, int], dict[State, Window]] = defaultdict(dict)
     for window in windows:
-        found[window.block][window.stopped] = window
-    return found
+        results[window.block][window.stopped] = window
+    return results
 
 
 def pairs_of(blocks: Blocks, with_: State, without: State) -> list[tuple[Window, Window]]:
@@ -114,7 +114,7 @@ def judged(name: str, stop: Contrast, alone: Contrast | None, matters: float) ->
     )
 
 
-def told(
+def suspect_row(
     row: Row,
     number: int,
     both: tuple[State, State],
@@ -205,9 +205,9 @@ def _share_of(number: int, traces: Sequence[Blamed]) -> float | None:
     """Share of the excess of the slowest that the tracer puts down to a suspect's tasks."""
     for one in traces:
         if one.trace and one.trace.blame and number < len(one.file.suspects):
-            mine = {*one.file.suspects[number].tids, *one.file.suspects[number].pids}
-            theirs = (s for s in one.trace.blame.suspects if s.kind == "task")
-            return sum(s.share for s in theirs if s.tids and s.tids[0] in mine)
+            own = {*one.file.suspects[number].tids, *one.file.suspects[number].pids}
+            others = (s for s in one.trace.blame.suspects if s.kind == "task")
+            return sum(s.share for s in others if s.tids and s.tids[0] in own)
     return None
 
 

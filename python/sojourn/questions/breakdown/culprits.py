@@ -29,9 +29,9 @@ METHOD = Method(
     source="docs/howto/trace.md, Who is to blame for the tail; the rule is the tracer's",
 )
 NAMED = 3  # in the sentence
-TOLD_MIN = 0.1  # share from which on what is not named is told
+UNNAMED_MIN = 0.1  # share from which on what is not named is reported
 LISTED_MIN = 0.005  # of the excess: the tracer lists no less (`crates/trace/src/culprit/result.rs`)
-_NOBODY = "no suspect can be named"
+_UNNAMED = "no suspect can be named"
 
 
 def pooled(measured: Sequence[Measured]) -> Culprits | None:
@@ -47,8 +47,8 @@ def pooled(measured: Sequence[Measured]) -> Culprits | None:
     reasons = tuple(dict.fromkeys(r for blame, _ in asked for r in blame.reasons))
     if tail_ns <= body_ns or not any(map(_weight, blames)):
         why = reasons[0] if reasons and not sure else "they take no longer than the others"
-        return _none(q, f"{percentile(q)}: {_NOBODY}: {why}", reasons)
-    found = Culprits(
+        return _none(q, f"{percentile(q)}: {_UNNAMED}: {why}", reasons)
+    culprits = Culprits(
         q=q,
         answer="",
         runs=len(sure),
@@ -63,7 +63,9 @@ def pooled(measured: Sequence[Measured]) -> Culprits | None:
         reasons=(),
     )
     is_alone = len(asked) == 1
-    return replace(found, answer=blames[0].answer if is_alone else _sentence(found, len(asked)))
+    return replace(
+        culprits, answer=blames[0].answer if is_alone else _sentence(culprits, len(asked))
+    )
 
 
 def _none(q: float, answer: str, reasons: tuple[str, ...]) -> Culprits:
@@ -89,8 +91,8 @@ def _suspects(blames: Sequence[Blame], asked: int) -> tuple[Suspect, ...]:
     for run, blame in enumerate(blames):
         for suspect in blame.suspects:
             by[suspect.kind, suspect.about][run] = suspect
-    found = [_suspect(kind, about, each, blames, asked) for (kind, about), each in by.items()]
-    return tuple(sorted(found, key=lambda s: -s.share))
+    suspects = [_suspect(kind, about, each, blames, asked) for (kind, about), each in by.items()]
+    return tuple(sorted(suspects, key=lambda s: -s.share))
 
 
 def _suspect(
@@ -136,32 +138,34 @@ def _added(runs: Sequence[Folded]) -> Folded:
     return tuple(sums.items())
 
 
-def _sentence(found: Culprits, asked: int) -> str:
+def _sentence(culprits: Culprits, asked: int) -> str:
     """Who, and how much of the excess; in how many of the runs that were asked."""
-    head = percentile(found.q)
-    own = next((s for s in found.suspects if s.kind == "stage"), None)
-    told = [f"{percent(own.share)} {own.about}"] if own and own.share >= TOLD_MIN else []
-    named = [s for s in found.suspects if s.is_named][:NAMED]
+    head = percentile(culprits.q)
+    own = next((s for s in culprits.suspects if s.kind == "stage"), None)
+    reports = [f"{percent(own.share)} {own.about}"] if own and own.share >= UNNAMED_MIN else []
+    named = [s for s in culprits.suspects if s.is_named][:NAMED]
     if not named:
-        longer = show_ns(found.tail_ns - found.body_ns)
-        few = f"more than half of {asked} runs ({found.runs} could be asked)"
-        runs = few if found.runs < asked else f"{asked} runs"
-        tasks = [s.share for s in found.suspects if s.kind == "task" and s.share >= LISTED_MIN]
-        behind = "" if told else _behind(tasks)
+        longer = show_ns(culprits.tail_ns - culprits.body_ns)
+        few = f"more than half of {asked} runs ({culprits.runs} could be asked)"
+        runs = few if culprits.runs < asked else f"{asked} runs"
+        tasks = [s.share for s in culprits.suspects if s.kind == "task" and s.share >= LISTED_MIN]
+        behind = "" if reports else _behind(tasks)
         is_many = bool(behind) and len(tasks) > 1
         who = "no single task can be named" if is_many else "no suspect is to blame"
-        of_it = "".join(f", of it {part}" for part in (*told, behind) if part)
+        of_it = "".join(f", of it {part}" for part in (*reports, behind) if part)
         return f"{head}: {who} in {runs}: these requests take {longer} longer{of_it}"
     first, *others = [
         (percent(s.share), f"{s.about} (in {s.named} of {asked} runs)") for s in named
     ]
-    parts = [f"{first[0]} of the excess is {first[1]}", *map(" ".join, others), *told]
-    return f"{head}: {', '.join(parts)}, {percent(max(0.0, found.unexplained_share))} unexplained"
+    parts = [f"{first[0]} of the excess is {first[1]}", *map(" ".join, others), *reports]
+    return (
+        f"{head}: {', '.join(parts)}, {percent(max(0.0, culprits.unexplained_share))} unexplained"
+    )
 
 
 def _behind(shares: Sequence[float]) -> str:
     """Tasks none of which may be named by itself; "" if they made little difference."""
-    if sum(shares) < TOLD_MIN:
+    if sum(shares) < UNNAMED_MIN:
         return ""
     whom = "one task" if len(shares) == 1 else f"{len(shares)} tasks"
     return f"{percent(sum(shares))} run-queue delay behind {whom}"

@@ -69,43 +69,43 @@ def pooled(*blames: Blame, stacks: Folded = ()) -> Culprits:
         Measured(outcome=outcome, traced=trace(1.0).model_copy(update={"blame": b}), stacks=stacks)
         for b in blames
     ]
-    found = culprits.pooled(runs)
-    assert found is not None
-    return found
+    result = culprits.pooled(runs)
+    assert result is not None
+    return result
 
 
-def test_of_one_run_the_tracers_own_sentence_stands() -> None:
-    found = pooled(blame(100, 110e3, suspect(XZ, 80e3, 0.0, is_named=True)))
-    assert found.answer == "p99: as the tracer says"
-    assert (found.runs, found.requests, found.others) == (1, 100, 900)
+def test_one_run_keeps_the_tracers_own_sentence() -> None:
+    result = pooled(blame(100, 110e3, suspect(XZ, 80e3, 0.0, is_named=True)))
+    assert result.answer == "p99: as the tracer says"
+    assert (result.runs, result.requests, result.others) == (1, 100, 900)
 
 
 def test_times_are_means_over_all_requests_and_shares_are_of_all_the_excess() -> None:
-    found = pooled(
+    result = pooled(
         blame(300, 110e3, suspect(XZ, 80e3, 8e3, share=0.72, is_named=True, share_low=0.6)),
         blame(100, 210e3, suspect(XZ, 40e3, 0.0, share=0.2, is_named=True, share_low=0.1)),
     )
-    [xz] = found.suspects
-    assert (found.tail_ns, found.body_ns) == (135e3, 10e3)  # (300 x 110 + 100 x 210) / 400
+    [xz] = result.suspects
+    assert (result.tail_ns, result.body_ns) == (135e3, 10e3)  # (300 x 110 + 100 x 210) / 400
     assert (xz.tail_ns, xz.body_ns) == (70e3, 4e3)
     # 72 µs in 300 requests and 40 µs in 100, of 100 µs in 300 and 200 µs in 100.
     assert xz.share == pytest.approx(25.6 / 50)
     assert (xz.share_low, xz.named, xz.is_named) == (0.1, 2, True)  # the least of the runs
     # A tenth of 100 µs in 300 requests and of 200 µs in 100: 12.5 of 125 µs.
-    assert found.unexplained_share == pytest.approx(0.1)
-    assert found.answer == (f"p99: 51 % of the excess is {XZ} (in 2 of 2 runs), 10 % unexplained")
+    assert result.unexplained_share == pytest.approx(0.1)
+    assert result.answer == (f"p99: 51 % of the excess is {XZ} (in 2 of 2 runs), 10 % unexplained")
 
 
 def test_who_strikes_one_restart_of_three_is_not_named_and_may_be_nothing() -> None:
     struck = blame(100, 110e3, suspect(XZ, 90e3, 0.0, share=0.9, is_named=True))
     queue = suspect(QUEUE, 60e3, 0.0, kind="stage", share=0.6)
-    found = pooled(struck, blame(100, 110e3, queue), blame(100, 110e3, queue))
-    by = {s.about: s for s in found.suspects}
+    result = pooled(struck, blame(100, 110e3, queue), blame(100, 110e3, queue))
+    by = {s.about: s for s in result.suspects}
     assert not by[XZ].is_named
     assert by[XZ].share_low == 0.0  # runs without it hold none of it
     assert by[XZ].share == pytest.approx(0.3)
     assert by[XZ].tail_ns == 90e3  # where it is listed
-    assert found.answer == (
+    assert result.answer == (
         "p99: no suspect is to blame in 3 runs: these requests take 100 µs longer, "
         f"of it 40 % {QUEUE}"
     )
@@ -116,38 +116,38 @@ def test_several_tasks_none_of_which_is_named_are_counted() -> None:
         suspect(f"run-queue delay behind `{name}`", 30e3, 0.0, share=share)
         for name, share in (("a", 0.3), ("b", 0.3), ("c", 0.0))
     ]
-    found = pooled(blame(100, 110e3, *both), blame(100, 110e3, *both))
-    assert found.answer == (
+    result = pooled(blame(100, 110e3, *both), blame(100, 110e3, *both))
+    assert result.answer == (
         "p99: no single task can be named in 2 runs: "
         "these requests take 100 µs longer, of it 60 % run-queue delay behind 2 tasks"
     )
 
 
-def test_a_run_that_is_not_believed_names_nobody() -> None:
+def test_a_run_that_is_not_believed_names_no_one() -> None:
     unsure = blame(5, 110e3, verdict="unknown", reasons=("5 requests of the tail are too few",))
     sure = blame(100, 110e3, suspect(XZ, 80e3, 0.0, is_named=True))
     assert pooled(unsure, sure).runs == 1
-    found = pooled(unsure)
-    assert found.verdict is Verdict.UNKNOWN
-    assert found.suspects == ()
-    assert "too few" in found.answer
+    result = pooled(unsure)
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.suspects == ()
+    assert "too few" in result.answer
 
 
 def test_a_suspect_that_a_run_does_not_list_keeps_its_times() -> None:
     """The tracer lists by share: what takes as long in all requests is left out."""
     usual = suspect("TCP/IP", 30e3, 29e3, kind="stage", share=0.01)
-    found = pooled(blame(100, 110e3, usual), blame(300, 110e3))
-    [stage] = found.suspects
+    result = pooled(blame(100, 110e3, usual), blame(300, 110e3))
+    [stage] = result.suspects
     assert (stage.tail_ns, stage.body_ns) == (30e3, 29e3)
     assert stage.share == pytest.approx(0.0025)  # of the excess of both
 
 
-def test_one_believed_run_of_three_names_nobody() -> None:
+def test_one_believed_run_of_three_names_no_one() -> None:
     unsure = blame(5, 110e3, verdict="unknown", reasons=("5 requests of the tail are too few",))
     sure = blame(100, 110e3, suspect(XZ, 80e3, 0.0, share=0.8, is_named=True))
-    found = pooled(unsure, sure, unsure)
-    assert (found.runs, found.suspects[0].named, found.suspects[0].is_named) == (1, 1, False)
-    assert found.answer == (
+    result = pooled(unsure, sure, unsure)
+    assert (result.runs, result.suspects[0].named, result.suspects[0].is_named) == (1, 1, False)
+    assert result.answer == (
         "p99: no suspect is to blame in more than half of 3 runs (1 could be asked): "
         "these requests take 100 µs longer, of it 80 % run-queue delay behind one task"
     )
@@ -158,20 +158,20 @@ def test_one_believed_run_of_three_names_nobody() -> None:
 
 def test_a_doubt_of_another_run_is_not_why_the_slowest_are_no_slower() -> None:
     unsure = blame(5, 110e3, verdict="unknown", reasons=("5 requests of the tail are too few",))
-    found = pooled(unsure, blame(100, 9e3))
-    assert found.verdict is Verdict.UNKNOWN
-    assert found.answer == "p99: no suspect can be named: they take no longer than the others"
+    result = pooled(unsure, blame(100, 9e3))
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.answer == "p99: no suspect can be named: they take no longer than the others"
 
 
 def test_stacks_of_all_runs_are_added() -> None:
     sure = blame(100, 110e3)
-    found = pooled(sure, replace_q(sure), stacks=((("p99", "m", "works"), 5.0),))
-    assert found.stacks == ((("p99", "m", "works"), 10.0),)
+    result = pooled(sure, replace_q(sure), stacks=((("p99", "m", "works"), 5.0),))
+    assert result.stacks == ((("p99", "m", "works"), 10.0),)
 
 
 def replace_q(of: Blame) -> Blame:
     return of.model_copy(update={"tail_requests": 50})
 
 
-def test_nobody_was_asked_for() -> None:
+def test_no_one_was_asked_for() -> None:
     assert culprits.pooled([]) is None

@@ -51,19 +51,19 @@ OVERVIEW = (
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """A figure and a table; none if the study did not trace."""
-    found = service.section(Breakdown)
-    return [] if found is None else [_bars(service, found), _overview(service, found)]
+    section = service.section(Breakdown)
+    return [] if section is None else [_bars(service, section), _overview(service, section)]
 
 
-def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
+def _bars(service: ServiceFinding, breakdown: Breakdown) -> Figure:
     title = f"{service.service}: where the time of requests goes, by load"
-    columns = known(found)
+    columns = known(breakdown)
     records = [r for column in columns for who in WHO for r in _records(column, who)]
     name = slug(f"{service.service}-stages")
     table = from_records(COLUMNS, records)
     if not records:
         return Figure(
-            name=name, title=title, caption="", alt="", table=table, missing=_missing(found)
+            name=name, title=title, caption="", alt="", table=table, missing=_missing(breakdown)
         )
     return Figure(
         name=name,
@@ -79,7 +79,7 @@ def _bars(service: ServiceFinding, found: Breakdown) -> Figure:
             " kernel, while it is traced. The client and its own kernel are not in it. `?`: in"
             " doubt, see the reasons."
         ),
-        alt=found.answer,
+        alt=breakdown.answer,
         table=table,
         chart=_chart(_drawn(records), columns, title),
         is_wide=True,
@@ -165,7 +165,7 @@ def _total(column: Stages, who: str) -> str:
     return f"{who} {show.time(column.tail_mean_ns if who == TAIL else column.mean_ns)}"
 
 
-def _overview(service: ServiceFinding, found: Breakdown) -> Figure:
+def _overview(service: ServiceFinding, breakdown: Breakdown) -> Figure:
     """Totals, reconciliation with the client, and the tracer's cost: a table alone."""
     title = f"{service.service}: server-side total, the client's wire time, and the tracer's cost"
     return Figure(
@@ -173,7 +173,7 @@ def _overview(service: ServiceFinding, found: Breakdown) -> Figure:
         title=title,
         caption="",
         alt="",
-        table=from_records(OVERVIEW, [_line(column) for column in found.columns]),
+        table=from_records(OVERVIEW, [_line(column) for column in breakdown.columns]),
         missing=(
             "Numbers only, in its CSV. Wire time is the client's, from sent to done. Its gap to the"
             " server's total, quantile against quantile, is the share of client and network."
@@ -207,23 +207,23 @@ def _line(column: Stages) -> Record:
     return line
 
 
-def _windows(found: Windows) -> Record:
+def _windows(windows: Windows) -> Record:
     return {
-        "windows": found.count,
-        "asked_share": found.asked,
-        "measured_share": found.measured,
-        "measured_lo_share": found.lo,
-        "measured_hi_share": found.hi,
-        "in_window_share": found.while_attached,
-        "p99_lo_ns": found.p99_lo_ns,
-        "p99_hi_ns": found.p99_hi_ns,
-        "slowed_mean_ratio": found.mean_ratio,
-        "slowed_tail_ratio": found.tail_ratio,
+        "windows": windows.count,
+        "asked_share": windows.asked,
+        "measured_share": windows.measured,
+        "measured_lo_share": windows.lo,
+        "measured_hi_share": windows.hi,
+        "in_window_share": windows.while_attached,
+        "p99_lo_ns": windows.p99_lo_ns,
+        "p99_hi_ns": windows.p99_hi_ns,
+        "slowed_mean_ratio": windows.mean_ratio,
+        "slowed_tail_ratio": windows.tail_ratio,
     }
 
 
-def _missing(found: Breakdown) -> str:
-    why = [reason for column in found.columns for reason in column.reasons]
+def _missing(breakdown: Breakdown) -> str:
+    why = [reason for column in breakdown.columns for reason in column.reasons]
     return f"Nothing was traced: {why[0] if why else 'the study has not come so far'}."
 
 

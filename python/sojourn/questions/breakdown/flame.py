@@ -59,9 +59,9 @@ class Frame:
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
-    """The flame graph at the load whose culprits the answer names; none if nobody was asked for."""
-    found = service.section(Breakdown)
-    column = next((c for c in blamed(found) if found and c.name == found.accused), None)
+    """The flame graph at the load whose culprits the answer names; none if no one was asked for."""
+    section = service.section(Breakdown)
+    column = next((c for c in blamed(section) if section and c.name == section.accused), None)
     if column is None or column.culprits is None:
         return []
     title = f"{service.service}: what the slowest requests wait for, {column.name}"
@@ -92,18 +92,22 @@ def draw(service: ServiceFinding) -> list[Figure]:
     ]
 
 
-def groups(found: Culprits) -> tuple[tuple[str, str, int], ...]:
+def groups(culprits: Culprits) -> tuple[tuple[str, str, int], ...]:
     """(first frame of its stacks, name for people, requests) of tail and body."""
-    tail = show.quantile(found.q)
-    return (tail, f"at and above {tail}", found.requests), (OTHERS, "the others", found.others)
+    tail = show.quantile(culprits.q)
+    return (tail, f"at and above {tail}", culprits.requests), (
+        OTHERS,
+        "the others",
+        culprits.others,
+    )
 
 
-def _lines(found: Culprits) -> Iterator[Record]:
+def _lines(culprits: Culprits) -> Iterator[Record]:
     """Each stack with its mean time per request of its group."""
-    for first, name, requests in groups(found):
-        mine = [(frames[1:], us) for frames, us in found.stacks if frames[0] == first]
-        total = sum(us for _, us in mine) or 1.0
-        for frames, us in sorted(mine, key=lambda one: -one[1]):
+    for first, name, requests in groups(culprits):
+        own = [(frames[1:], us) for frames, us in culprits.stacks if frames[0] == first]
+        total = sum(us for _, us in own) or 1.0
+        for frames, us in sorted(own, key=lambda one: -one[1]):
             yield {
                 "of": name,
                 "stack": ";".join(frames),
@@ -143,12 +147,12 @@ def _frames(node: Node, at: Frame) -> Iterator[Frame]:
         x += wide
 
 
-def _chart(found: Culprits, title: str) -> Spec | None:
+def _chart(culprits: Culprits, title: str) -> Spec | None:
     """Both groups; None if there is no frame in either."""
     boxes: list[Record] = []
     heads: list[Record] = []
-    for at, (first, name, requests) in enumerate(groups(found)):
-        root = tree([(stack[1:], us) for stack, us in found.stacks if stack[0] == first])
+    for at, (first, name, requests) in enumerate(groups(culprits)):
+        root = tree([(stack[1:], us) for stack, us in culprits.stacks if stack[0] == first])
         each_ns = 1e3 * root.us / max(1, requests)
         left = at * (1 + GAP)
         frames = _frames(root, Frame("", ROOT, left, 1.0, -1))

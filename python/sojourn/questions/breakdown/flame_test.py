@@ -36,7 +36,7 @@ from sojourn.samples.traced import Folded, TraceResult
 OVERLOADED = 0.9  # of max RPS: what the tracer makes too much
 
 
-def found(
+def service_finding(
     of: Callable[[], TraceResult] = blamed, study: str = "breakdown", wait: str = "spin"
 ) -> ServiceFinding:
     """memcached at 10, 50 and 90 % load, the last of which it does not carry when traced."""
@@ -44,10 +44,10 @@ def found(
     asked = spec.load(study, profile="quick", overrides=sets)
     service = asked.service("memcached")
     runs = [o for o in play(asked, Simulated().measure, PLANS) if o.point.service == service.label]
-    given = StudyData(
+    data = StudyData(
         study=asked, measured=tuple(_measured(run, of, wait) for run in runs), questions=PLANS
     )
-    return find(given, service, answers())
+    return find(data, service, answers())
 
 
 def _measured(outcome: Outcome, of: Callable[[], TraceResult], wait: str) -> Measured:
@@ -73,15 +73,15 @@ def page_of(finding: ServiceFinding) -> str:
 
 
 def test_the_answer_names_who_is_to_blame_where_the_tracer_left_the_load_as_it_was() -> None:
-    finding = found()
+    finding = service_finding()
     assert (breakdown_of(finding).top, breakdown_of(finding).accused) == ("50 % load", "50 % load")
     assert finding.answer.endswith(f"{SENTENCE}.")
     assert finding.answer.startswith("At 50 % load")
 
 
-def test_culprits_that_are_known_at_another_load_only_are_said_with_it() -> None:
+def test_culprits_that_are_known_at_another_load_only_are_reported_with_it() -> None:
     loads = iter((trace(1.0), blamed(), trace(1.0)))
-    finding = found(lambda: next(loads))
+    finding = service_finding(lambda: next(loads))
     known = [c.name for c in show.blamed(breakdown_of(finding))]
     assert [breakdown_of(finding).accused] == known
     if breakdown_of(finding).top not in known:
@@ -89,7 +89,7 @@ def test_culprits_that_are_known_at_another_load_only_are_said_with_it() -> None
 
 
 def test_the_terminal_says_the_sentence_and_what_the_tracer_did() -> None:
-    breakdown = breakdown_of(found())
+    breakdown = breakdown_of(service_finding())
     assert breakdown is not None
     text = "\n".join(show.lines(breakdown, 80))
     assert max(map(len, text.splitlines())) <= 80
@@ -100,7 +100,7 @@ def test_the_terminal_says_the_sentence_and_what_the_tracer_did() -> None:
 
 
 def test_the_page_has_the_sentence_the_suspects_and_the_flame_graph() -> None:
-    html = page_of(found())
+    html = page_of(service_finding())
     assert html.count(f"<summary>50 % load: {SENTENCE}") == 1
     assert html.count('<details class="numbers" open>') == 1  # the others are folded
     assert f"★ {XZ}" in html
@@ -112,12 +112,12 @@ def test_the_page_has_the_sentence_the_suspects_and_the_flame_graph() -> None:
 
 def test_a_name_from_the_machine_stays_text() -> None:
     evil = "</script><script>alert(1)</script>"
-    html = page_of(found(lambda: blamed(evil, f"p99: {evil}")))
+    html = page_of(service_finding(lambda: blamed(evil, f"p99: {evil}")))
     assert "<script>alert(1)" not in html
 
 
 def test_a_flame_graph_is_as_wide_as_the_time_and_keeps_all_of_it() -> None:
-    [figure] = flame.draw(found())
+    [figure] = flame.draw(service_finding())
     assert figure.chart is not None
     assert figure.alt == SENTENCE
     assert figure.is_wide
@@ -137,7 +137,7 @@ def test_a_flame_graph_is_as_wide_as_the_time_and_keeps_all_of_it() -> None:
 
 
 def stacked(stacks: Folded, answer: str = SENTENCE) -> ServiceFinding:
-    finding = found(lambda: blamed(answer=answer))
+    finding = service_finding(lambda: blamed(answer=answer))
     columns = tuple(
         replace(c, culprits=c.culprits and replace(c.culprits, stacks=stacks))
         for c in breakdown_of(finding).columns
@@ -161,15 +161,17 @@ def test_without_frames_the_flame_graph_says_why(stacks: Folded) -> None:
     assert figure.missing == f"There are no stacks: {SENTENCE}."
 
 
-def test_without_culprits_nothing_is_drawn_or_said_of_them() -> None:
-    finding = found(lambda: trace(1.0))
+def test_without_culprits_nothing_is_drawn_or_reported_about_them() -> None:
+    finding = service_finding(lambda: trace(1.0))
     assert flame.draw(finding) == []
     assert "p99: " not in finding.answer
     assert "Who makes the slowest" not in page_of(finding)
 
 
 def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
-    breakdown = breakdown_of(found(lambda: windowed(0.012, 0.004, 0.021, 40e3), "latency_vs_load"))
+    breakdown = breakdown_of(
+        service_finding(lambda: windowed(0.012, 0.004, 0.021, 40e3), "latency_vs_load")
+    )
     assert breakdown is not None
     rows = dict(show.rows(show.known(breakdown)))
     assert rows["windows"] == ["12"] * 3
@@ -185,8 +187,8 @@ def test_windows_say_what_they_took_and_what_their_numbers_are_of() -> None:
     )
 
 
-def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:
-    breakdown = breakdown_of(found(lambda: slowed(1.2), "latency_vs_load"))
+def test_what_hooks_do_to_the_tail_is_beside_the_price_of_windows() -> None:
+    breakdown = breakdown_of(service_finding(lambda: slowed(1.2), "latency_vs_load"))
     assert breakdown is not None
     columns = show.known(breakdown)
     assert [show.named(c) for c in columns] == ["10 % load ?", "50 % load ?", "90 % load ?"]
@@ -199,7 +201,9 @@ def test_what_hooks_do_to_the_tail_stands_beside_the_price_of_windows() -> None:
 
 
 def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
-    breakdown = breakdown_of(found(lambda: windowed(-0.003, -0.01, 0.02, None), "latency_vs_load"))
+    breakdown = breakdown_of(
+        service_finding(lambda: windowed(-0.003, -0.01, 0.02, None), "latency_vs_load")
+    )
     assert breakdown is not None
     rows = dict(show.rows(show.known(breakdown)))
     assert rows["measured"] == ["−0.3 %"] * 3
@@ -211,7 +215,7 @@ def test_an_interval_that_is_open_above_or_goes_below_nothing_says_so() -> None:
     ("wait", "words"), [("spin", "no wake-up"), ("sleep", "its wake-up"), ("", "is not known")]
 )
 def test_the_gap_says_whether_the_client_slept(wait: str, words: str) -> None:
-    breakdown = breakdown_of(found(wait=wait))
+    breakdown = breakdown_of(service_finding(wait=wait))
     assert breakdown is not None
     [note] = [n for n in show.notes(breakdown) if n.startswith("gap")]
     assert words.replace("its wake-up", "the client's wake-up") in note

@@ -21,18 +21,18 @@ class BreakdownAnswer(Answer):
     methods = (stages.METHOD, culprits.METHOD)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Breakdown:
         """The columns that were measured so far."""
-        del stands
+        del progress
         is_alone = set(spec.measure) == {self.name}
-        return stages.of_service(given, spec, found.kind, is_alone=is_alone)
+        return stages.of_service(data, spec, finding.kind, is_alone=is_alone)
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Conditions of which the stages are believed."""
-        mine = [one for service in found.services if (one := service.section(Breakdown))]
-        columns = [column for one in mine for column in one.columns]
-        return count((c.verdict is Verdict.HOLDS for c in columns), "conditions") if mine else None
+        own = [one for service in findings.services if (one := service.section(Breakdown))]
+        columns = [column for one in own for column in one.columns]
+        return count((c.verdict is Verdict.HOLDS for c in columns), "conditions") if own else None
 
 
 KIND = BreakdownAnswer()

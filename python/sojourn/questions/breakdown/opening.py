@@ -28,27 +28,27 @@ class Breakdown(Opens):
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """For each service the tail's stage at its highest load, and who made it slow."""
-        found = _of(findings)
+        result = _of(findings)
         return Opening(
-            headline=headline(found),
-            sentences=tuple(sentences(found))[:3],
+            headline=headline(result),
+            sentences=tuple(sentences(result))[:3],
             figures=(stage_loads.NAME,),
-            text=tuple(lines(found, width)),
+            text=tuple(lines(result, width)),
         )
 
 
 def _of(findings: Findings) -> list[tuple[ServiceFinding, Found]]:
     return [
-        (service, found)
+        (service, section)
         for service in findings.services
-        if (found := service.section(Found)) and stages.known(found)
+        if (section := service.section(Found)) and stages.known(section)
     ]
 
 
-def top(found: Found) -> Stages:
-    """The column that is told: the highest load, of those that the tracer left as they were."""
-    columns = stages.known(found)
-    return next((c for c in columns if c.name == found.top), columns[-1])
+def top(result: Found) -> Stages:
+    """The column that is reported: the highest load, of those that the tracer left as they were."""
+    columns = stages.known(result)
+    return next((c for c in columns if c.name == result.top), columns[-1])
 
 
 def _largest(column: Stages) -> tuple[str, float]:
@@ -57,19 +57,19 @@ def _largest(column: Stages) -> tuple[str, float]:
     return name, ns / (column.tail_mean_ns or column.mean_ns or 1.0)
 
 
-def headline(found: Sequence[tuple[ServiceFinding, Found]]) -> str:
+def headline(results: Sequence[tuple[ServiceFinding, Found]]) -> str:
     """The stage that is the tail, by service."""
-    said = {}
-    for service, one in found:
+    texts = {}
+    for service, one in results:
         name, share = _largest(top(one))
-        said[service.service] = f"{100 * share:.0f} % {name}"
-    whole = ", ".join(f"{service} {what}" for service, what in said.items())
-    return fitting(f"The tail is: {whole}", whole, next(iter(said.values())))
+        texts[service.service] = f"{100 * share:.0f} % {name}"
+    whole = ", ".join(f"{service} {what}" for service, what in texts.items())
+    return fitting(f"The tail is: {whole}", whole, next(iter(texts.values())))
 
 
-def sentences(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
+def sentences(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
     """Which stage, and who caused it; a sentence for each service, then one about the culprits."""
-    for service, one in found[:2]:
+    for service, one in results[:2]:
         column = top(one)
         name, share = _largest(column)
         what = PARTS.get(name, (name, ""))[0]
@@ -88,13 +88,13 @@ def sentences(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
             f"{start} requests is {name} ({what})",
             f"{start} requests is {name}",
         )
-    yield from _culprits(found)
+    yield from _culprits(results)
 
 
-def _culprits(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
+def _culprits(results: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
     """Who made the slowest slow, of all services in one sentence."""
     named, asked = [], False
-    for service, one in found:
+    for service, one in results:
         for column in stages.blamed(one):
             if column.name != one.accused or not column.culprits:
                 continue
@@ -112,9 +112,9 @@ def _culprits(found: Sequence[tuple[ServiceFinding, Found]]) -> Iterator[str]:
         yield "No single cause made the slowest requests slow."
 
 
-def lines(found: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator[str]:
+def lines(results: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator[str]:
     """A line for the mean and one for the tail of each load, their largest stages in words."""
-    for n, (service, one) in enumerate(found):
+    for n, (service, one) in enumerate(results):
         if n:
             yield ""
         yield f"{service.service}: time in the server, mean of all requests and of the slowest 1 %"[
@@ -131,8 +131,8 @@ def lines(found: Sequence[tuple[ServiceFinding, Found]], width: int) -> Iterator
             for is_tail in (False, True)
         ]
         wide = max(len(row[0]) for row in rows)
-        for name, of, total, said in rows:
-            yield f"{name:<{wide}}  {of:<7} {total:>9}  {said}"[:width].rstrip()
+        for name, of, total, text in rows:
+            yield f"{name:<{wide}}  {of:<7} {total:>9}  {text}"[:width].rstrip()
 
 
 def _words(column: Stages, *, is_tail: bool) -> str:

@@ -6,7 +6,7 @@ from sojourn.questions.breakdown.testing_opening import breakdown
 from sojourn.report import openings
 
 
-def test_who_caused_the_tail_is_said_after_its_stage() -> None:
+def test_who_caused_the_tail_is_reported_after_its_stage() -> None:
     first, second, who = openings.of(breakdown()).sentences
     assert "98 % of the 611 µs of memcached's slowest requests is EPoll (queuing delay)" in first
     assert "nginx" in second

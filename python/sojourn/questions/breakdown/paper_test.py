@@ -18,14 +18,14 @@ from sojourn.stats.interval import Estimate
 def p95(fraction: float, mean_ns: float | None, p95_ns: float | None) -> LoadPoint:
     point = load(fraction, HOLDS)
 
-    def told(q: float | None, ns: float | None) -> Estimate:
+    def report(q: float | None, ns: float | None) -> Estimate:
         return replace(point.mean, q=q, value=ns)
 
-    return replace(point, mean=told(None, mean_ns), quantiles=(told(0.95, p95_ns),))
+    return replace(point, mean=report(None, mean_ns), quantiles=(report(0.95, p95_ns),))
 
 
-def row(found: ServiceFinding, name: str, parts_at: float | None = None) -> str | None:
-    rows = {row[0]: row[2] for row in paper.rows(found, 7, parts_at)}
+def row(finding: ServiceFinding, name: str, parts_at: float | None = None) -> str | None:
+    rows = {row[0]: row[2] for row in paper.rows(finding, 7, parts_at)}
     return rows.get(name)
 
 
@@ -38,35 +38,37 @@ def test_p95_over_mean_is_that_of_the_load_nearest_to_half() -> None:
 
 
 def test_a_target_is_the_papers_or_another() -> None:
-    found = memcached(load(0.5, HOLDS), load(0.75, VIOLATED))
-    assert row(found, "load within QoS") == (
+    finding = memcached(load(0.5, HOLDS), load(0.75, VIOLATED))
+    assert row(finding, "load within QoS") == (
         "between 50 % and 75 %; the same target; max RPS: closed-loop peak"
     )
     for other in (Qos(q=0.95, bound_ns=1e6, rule=""), Qos(q=0.99, bound_ns=2e6, rule="")):
-        said = row(replace(found, qos=other), "load within QoS")
-        assert said is not None
-        assert "another target: p9" in said
-    assert row(replace(found, qos=None), "load within QoS") is None
-    assert row(replace(found, kind="serve"), "load within QoS") is None
-    nginx = replace(found, kind="nginx", qos=Qos(q=0.99, bound_ns=20e6, rule=""))
+        text = row(replace(finding, qos=other), "load within QoS")
+        assert text is not None
+        assert "another target: p9" in text
+    assert row(replace(finding, qos=None), "load within QoS") is None
+    assert row(replace(finding, kind="serve"), "load within QoS") is None
+    nginx = replace(finding, kind="nginx", qos=Qos(q=0.99, bound_ns=20e6, rule=""))
     assert "the same target" in (row(nginx, "load within QoS") or "")
 
 
-def test_max_rps_stands_beside_the_papers_with_its_workers_and_rule() -> None:
-    found = memcached()
-    assert row(found, "max RPS") == ("135k (7 here, client on the same machine; closed-loop peak)")
-    plain = {r[0]: r[2] for r in paper.rows(replace(found, max_rps_rule="own"), None, None)}
+def test_max_rps_is_beside_the_papers_with_its_workers_and_rule() -> None:
+    finding = memcached()
+    assert row(finding, "max RPS") == (
+        "135k (7 here, client on the same machine; closed-loop peak)"
+    )
+    plain = {r[0]: r[2] for r in paper.rows(replace(finding, max_rps_rule="own"), None, None)}
     assert plain["max RPS"] == "135k (own)"
-    assert row(replace(found, max_rps=None), "max RPS") is None
+    assert row(replace(finding, max_rps=None), "max RPS") is None
 
 
 def test_where_the_tail_leaves_the_ideal_queue() -> None:
     name = "tail above 1.5 times that of M/M/n"
     line = Line(name="M/M/1 p99", about="", fraction=(), value_ns=())
-    found = replace(memcached(), lines=(line,))
-    assert row(found, name) == "not in the loads measured"
-    assert row(found, name, 0.7) == "from 70 % load up"
-    other = replace(found, lines=(replace(line, name="lowess p99"),))
+    result = replace(memcached(), lines=(line,))
+    assert row(result, name) == "not in the loads measured"
+    assert row(result, name, 0.7) == "from 70 % load up"
+    other = replace(result, lines=(replace(line, name="lowess p99"),))
     assert row(other, name, 0.7) is None
 
 
@@ -101,8 +103,8 @@ def stages(under: paper_stages.Under, fraction: float, **change: float) -> Stage
 
 
 def test_a_column_of_the_papers_has_our_stages_added_up_as_theirs_are() -> None:
-    (found,) = paper_stages.rows("memcached", [stages(paper_stages.UNLOADED, 0.01)])
-    assert found == (
+    (result,) = paper_stages.rows("memcached", [stages(paper_stages.UNLOADED, 0.01)])
+    assert result == (
         "stages unloaded, mean µs",
         (
             "RX 0.9 · TCP/IP 4.7 · EPoll 3.9 · libevent 2.4 · Read 2.5 · memcached 2.5 · Write 4.6"
@@ -141,17 +143,17 @@ def test_a_load_of_the_papers_has_the_nearest_of_ours_within_ten_points(
     kind: str, fraction: float, named: list[str]
 ) -> None:
     far = stages(paper_stages.LOADED, 0.5)
-    found = paper_stages.rows(kind, [far, stages(paper_stages.LOADED, fraction)])
-    assert [f"{r[3]} {r[0].removeprefix('stages loaded ').split(',')[0]}" for r in found] == named
-    assert all(f"({fraction:g})" in row[2] for row in found)
+    result = paper_stages.rows(kind, [far, stages(paper_stages.LOADED, fraction)])
+    assert [f"{r[3]} {r[0].removeprefix('stages loaded ').split(',')[0]}" for r in result] == named
+    assert all(f"({fraction:g})" in row[2] for row in result)
 
 
 def test_a_network_of_the_second_paper_is_interrupt_and_protocol() -> None:
-    (found,) = paper_stages.rows("nginx", [stages(paper_stages.LOADED, 0.1)])
-    assert found[1] == (
+    (result,) = paper_stages.rows("nginx", [stages(paper_stages.LOADED, 0.1)])
+    assert result[1] == (
         "Network 9 · Epoll 13 · Libevent 11 · Read 1 · Open 4 · NGINX 12 · Send 26 · total 76"
     )
-    assert found[2].startswith("Network 3 · Epoll 3 · Libevent 4 · Read 5 · Open 0.5 · NGINX 6")
+    assert result[2].startswith("Network 3 · Epoll 3 · Libevent 4 · Read 5 · Open 0.5 · NGINX 6")
     (mc,) = paper_stages.rows("memcached", [stages(paper_stages.LOADED, 0.1)])
     assert mc[2].startswith("Network 3 · Epoll 3 · Libevent 4 · Read 5 · Memcached 6.5 · Send 7 ")
     assert not paper_stages.rows("nginx", [replace(stages(paper_stages.LOADED, 0.1), stages=())])

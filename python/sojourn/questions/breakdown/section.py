@@ -26,8 +26,8 @@ class BreakdownShown(Shown):
 
     def number(self, service: ServiceFinding) -> Number | None:
         """How long a request takes in the server."""
-        found = service.section(Breakdown)
-        for column in found.columns if found else ():
+        section = service.section(Breakdown)
+        for column in section.columns if section else ():
             if column.mean_ns is not None:
                 number = show.time(column.mean_ns)
                 return Number(
@@ -37,8 +37,8 @@ class BreakdownShown(Shown):
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """The stages of every condition."""
-        if found := service.section(Breakdown):
-            yield from stages.lines(found, width)
+        if section := service.section(Breakdown):
+            yield from stages.lines(section, width)
 
 
 KIND = BreakdownShown()

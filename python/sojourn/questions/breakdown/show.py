@@ -33,27 +33,27 @@ _CLIENT = {
 }
 
 
-def lines(found: Breakdown, width: int) -> Iterator[str]:
+def lines(breakdown: Breakdown, width: int) -> Iterator[str]:
     """Means per stage, totals, the client's gap and the tracer's cost, in tables that fit."""
-    columns = known(found)
+    columns = known(breakdown)
     at_once = max(1, (width - NAME) // CELL)
     for first in range(0, len(columns), at_once):
         yield ""
         yield from _table(columns[first : first + at_once])
-    said = [f"{c.name} ?: {show.sentences(c.reasons)}" for c in found.columns if c.reasons]
-    said += [f"{c.name}, {answer(c.culprits)}" for c in blamed(found) if c.culprits]
-    for line in (*said, *notes(found)):
+    texts = [f"{c.name} ?: {show.sentences(c.reasons)}" for c in breakdown.columns if c.reasons]
+    texts += [f"{c.name}, {answer(c.culprits)}" for c in blamed(breakdown) if c.culprits]
+    for line in (*texts, *notes(breakdown)):
         yield from textwrap.wrap(f"- {line}", width, subsequent_indent="  ")
 
 
-def known(found: Breakdown | None) -> tuple[Stages, ...]:
+def known(breakdown: Breakdown | None) -> tuple[Stages, ...]:
     """The columns that hold something."""
-    return tuple(c for c in found.columns if c.stages) if found else ()
+    return tuple(c for c in breakdown.columns if c.stages) if breakdown else ()
 
 
-def blamed(found: Breakdown | None) -> tuple[Stages, ...]:
+def blamed(breakdown: Breakdown | None) -> tuple[Stages, ...]:
     """The columns in which it was asked who made the slowest requests slow."""
-    return tuple(c for c in known(found) if c.culprits)
+    return tuple(c for c in known(breakdown) if c.culprits)
 
 
 def answer(culprits: Culprits) -> str:
@@ -89,19 +89,19 @@ def _which(windows: Windows | None) -> str:
     )
 
 
-def notes(found: Breakdown | None) -> list[str]:
+def notes(breakdown: Breakdown | None) -> list[str]:
     """What to know of the numbers: remarks, with the conditions they are about, and the gap."""
-    columns = known(found)
+    columns = known(breakdown)
     by: dict[str, list[str]] = defaultdict(list)
     for column in columns:
         for remark in column.remarks:
             by[remark].append(column.name)
-    said = [
+    texts = [
         remark if len(names) == len(columns) else f"{', '.join(names)}: {remark}"
         for remark, names in by.items()
     ]
     waits = list(dict.fromkeys(c.client_wait for c in columns if c.gaps))
-    return [*said, *(_GAP + _CLIENT[wait] for wait in waits)]
+    return [*texts, *(_GAP + _CLIENT[wait] for wait in waits)]
 
 
 def _table(columns: Sequence[Stages]) -> Iterator[str]:
@@ -118,17 +118,17 @@ def rows(columns: Sequence[Stages], *, is_tail: bool = False) -> list[tuple[str,
     For all requests also the client's p99 and its gap to the server's, the tracer's cost, and who
     used the CPU (L11); for the tail its causes (L3).
     """
-    found: list[tuple[str, list[str]]] = []
+    results: list[tuple[str, list[str]]] = []
     each = [dict(c.tail if is_tail else c.stages) for c in columns]
     for stage in dict.fromkeys(name for column in each for name in column):
         times = [column.get(stage) for column in each]
         if any(times) or stage == RESIDUAL:
-            found.append((stage, [show.time(ns) for ns in times]))
+            results.append((stage, [show.time(ns) for ns in times]))
     if is_tail:
-        found.append(("total", [show.time(c.tail_mean_ns) for c in columns]))
-        return found + _shares([c.tail_causes for c in columns])
+        results.append(("total", [show.time(c.tail_mean_ns) for c in columns]))
+        return results + _shares([c.tail_causes for c in columns])
     return [
-        *found,
+        *results,
         ("total", [show.time(c.mean_ns) for c in columns]),
         ("total p99", [show.time(dict(c.quantiles).get(0.99)) for c in columns]),
         ("client p99", [_wire(c, 0.99) for c in columns]),
@@ -148,7 +148,7 @@ def _of_windows(columns: Sequence[Windows | None]) -> list[tuple[str, list[str]]
         return []
 
     def cells(of: Callable[[Windows], str]) -> list[str]:
-        return [of(found) if found else "–" for found in columns]
+        return [of(windows) if windows else "–" for windows in columns]
 
     return [
         ("p99, 95 %", cells(_p99)),
@@ -166,17 +166,17 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %".replace("-", "−")
 
 
-def _interval(found: Windows) -> str:
-    if found.lo is None or found.hi is None:
+def _interval(windows: Windows) -> str:
+    if windows.lo is None or windows.hi is None:
         return "–"
-    return f"{100 * found.lo:.1f}–{100 * found.hi:.1f} %".replace("-", "−")
+    return f"{100 * windows.lo:.1f}–{100 * windows.hi:.1f} %".replace("-", "−")
 
 
-def _p99(found: Windows) -> str:
-    if found.p99_lo_ns is None:
+def _p99(windows: Windows) -> str:
+    if windows.p99_lo_ns is None:
         return "–"
-    hi = math.inf if found.p99_hi_ns is None else found.p99_hi_ns
-    return show.times(Interval(lo=found.p99_lo_ns, hi=hi))
+    hi = math.inf if windows.p99_hi_ns is None else windows.p99_hi_ns
+    return show.times(Interval(lo=windows.p99_lo_ns, hi=hi))
 
 
 def _shares(columns: Sequence[Sequence[tuple[str, float]]]) -> list[tuple[str, list[str]]]:
@@ -202,10 +202,10 @@ def _wire(column: Stages, q: float) -> str:
 
 def _gap(column: Stages, q: float) -> str:
     """Below 0 where the requests that were traced took longer than those that were not."""
-    found = next((gap for gap in column.gaps if gap.q == q), None)
-    if found is None:
+    result = next((gap for gap in column.gaps if gap.q == q), None)
+    if result is None:
         return "–"
-    ns = found.wire_ns - found.server_ns
+    ns = result.wire_ns - result.server_ns
     return show.time(ns) if ns >= 0 else f"−{show.time(-ns)}"
 
 

@@ -29,12 +29,12 @@ def measured(outcome: Outcome, scale: float = 1.0, **of_trace: str) -> Measured:
     )
 
 
-def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
+def finding_and_breakdown(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
     study = spec.load(
         "breakdown", profile="quick", overrides=["run.fractions=[0.1, 0.9]", "run.repeats=2"]
     )
     points = [o for o in play(study, Simulated().measure, PLANS) if o.point.service == "memcached"]
-    given = StudyData(
+    data = StudyData(
         study=study,
         measured=tuple(
             measured(o, 2.0 if o.point.repeat else 1.0, **of_trace)
@@ -45,12 +45,12 @@ def found(**of_trace: str) -> tuple[ServiceFinding, Breakdown]:
         questions=PLANS,
     )
     service = study.service("memcached")
-    finding = find(given, service, answers())
+    finding = find(data, service, answers())
     return finding, breakdown_of(finding)
 
 
 def test_columns_stand_in_the_order_of_the_papers_and_stages_add_to_the_total() -> None:
-    finding, breakdown = found()
+    finding, breakdown = finding_and_breakdown()
     assert [c.name for c in breakdown.columns] == [
         "unloaded",
         "context switch",
@@ -67,7 +67,7 @@ def test_columns_stand_in_the_order_of_the_papers_and_stages_add_to_the_total() 
 
 
 def test_columns_whose_stages_stand_in_another_order_or_lack_one_are_joined_by_name() -> None:
-    one, other = found()[1].columns[:2]
+    one, other = finding_and_breakdown()[1].columns[:2]
     other = replace(other, stages=other.stages[:0:-1], tail=other.tail[:0:-1])
     for is_tail in (False, True):
         rows = dict(report_stages.rows((one, other), is_tail=is_tail))
@@ -77,7 +77,7 @@ def test_columns_whose_stages_stand_in_another_order_or_lack_one_are_joined_by_n
 
 
 def test_cost_and_gap_are_measured_not_assumed() -> None:
-    column = found()[1].columns[-1]
+    column = finding_and_breakdown()[1].columns[-1]
     assert column.cost.p99 == pytest.approx(1.1)
     assert column.cost.cpu == pytest.approx(9 / 8)
     assert column.cost.pairs == 2
@@ -88,7 +88,7 @@ def test_cost_and_gap_are_measured_not_assumed() -> None:
 
 
 def test_a_trace_that_does_not_believe_itself_gives_no_numbers() -> None:
-    finding, breakdown = found(verdict="unknown", reason="3 % of the requests")
+    finding, breakdown = finding_and_breakdown(verdict="unknown", reason="3 % of the requests")
     assert finding.verdict is Verdict.UNKNOWN
     assert all(not c.stages and c.mean_ns is None for c in breakdown.columns)
     assert any("3 % of the requests" in reason for reason in finding.reasons)
@@ -103,11 +103,11 @@ def test_where_only_the_client_doubts_itself_the_stages_are_shown_as_doubtful() 
         else Measured(outcome=o)
         for o in points
     )
-    given, service = (
+    data, service = (
         StudyData(study=study, measured=doubted, questions=PLANS),
         study.service("memcached"),
     )
-    finding = find(given, service, answers())
+    finding = find(data, service, answers())
     assert finding.verdict is Verdict.UNKNOWN
     for column in breakdown_of(finding).columns:
         assert column.verdict is Verdict.UNKNOWN
@@ -116,18 +116,18 @@ def test_where_only_the_client_doubts_itself_the_stages_are_shown_as_doubtful() 
 
 
 def test_the_papers_columns_stand_beside_ours() -> None:
-    rows = {(row[0], row[3]): row for row in found()[0].paper}
+    rows = {(row[0], row[3]): row for row in finding_and_breakdown()[0].paper}
     assert len([key for key in rows if key[1] == "L12"]) == 4
     assert "(90 % load)" in rows["stages loaded at 100 %, mean µs", "L12"][2]  # says which is ours
-    _, theirs, ours, _ = rows["stages unloaded, mean µs", "L12"]
-    assert "EPoll 3.9" in theirs
-    assert "total 21.5" in theirs
+    _, others, ours, _ = rows["stages unloaded, mean µs", "L12"]
+    assert "EPoll 3.9" in others
+    assert "total 21.5" in others
     assert "EPoll 9" in ours
     assert "total 15" in ours
 
 
 def test_the_report_shows_all_of_it() -> None:
-    finding, breakdown = found()
+    finding, breakdown = finding_and_breakdown()
     bars, overview = figures.draw(finding)
     assert bars.chart is not None
     sides = [(row[0], row[1]) for row in bars.table.rows[:: len(STAGES)]]

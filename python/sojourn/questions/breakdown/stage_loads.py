@@ -21,27 +21,27 @@ COLUMNS = ("service", "condition", "of", "stage", "mean_ns", "time_share")
 ALL, SLOWEST = OF = ("all requests", "slowest 1 %")
 ROW_PX, PANEL_MIN = 46, 300
 ABOVE = 1.4  # of the axis: room for the totals
-NOBODY = "none"
+NO_NEIGHBOUR = "none"
 
 
-def shown(found: Breakdown) -> tuple[Stages, ...]:
+def shown(breakdown: Breakdown) -> tuple[Stages, ...]:
     """The conditions of one service by itself: unloaded, then by load; else all there are."""
-    columns = known(found)
-    return tuple(c for c in columns if c.neighbour in ("", NOBODY)) or columns
+    columns = known(breakdown)
+    return tuple(c for c in columns if c.neighbour in ("", NO_NEIGHBOUR)) or columns
 
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure; none where nothing was traced."""
-    found = {
+    results = {
         service.service: columns
         for service in findings.services
         if (section := service.section(Breakdown)) and (columns := shown(section))
     }
-    if not found:
+    if not results:
         return []
     records = [
         record
-        for service, columns in found.items()
+        for service, columns in results.items()
         for column in columns
         for of in OF
         for record in _records(service, column, of)
@@ -58,13 +58,13 @@ def draw(findings: Findings) -> list[Figure]:
                 " queuing orange, system calls green, the service itself violet. (L12, C8 to C10)"
             ),
             alt=show.sentences(
-                [f"{service}: {len(columns)} conditions" for service, columns in found.items()]
+                [f"{service}: {len(columns)} conditions" for service, columns in results.items()]
             )
             + ".",
             table=from_records(COLUMNS, records),
-            chart=_chart(records, found, title),
+            chart=_chart(records, results, title),
             facet_min=PANEL_MIN,
-            panels=len(found),
+            panels=len(results),
             is_wide=True,
         )
     ]
@@ -95,7 +95,7 @@ def _total(column: Stages, of: str) -> str:
     return f"{show.time(column.mean_ns)} mean"
 
 
-def _chart(records: Sequence[Record], found: dict[str, tuple[Stages, ...]], title: str) -> Spec:
+def _chart(records: Sequence[Record], stages: dict[str, tuple[Stages, ...]], title: str) -> Spec:
     sheet = Sheet()
     seen = {r["stage"] for r in records if r["mean_ns"]}
     drawn: list[Record] = [r for r in records if r["stage"] in seen]
@@ -109,11 +109,11 @@ def _chart(records: Sequence[Record], found: dict[str, tuple[Stages, ...]], titl
             "time_share": 1.0,
             "total": _total(c, of),
         }
-        for service, columns in found.items()
+        for service, columns in stages.items()
         for c in columns
         for of in OF
     ]
-    conditions = list(dict.fromkeys(named(c) for columns in found.values() for c in columns))
+    conditions = list(dict.fromkeys(named(c) for columns in stages.values() for c in columns))
     y = alt.Y("condition:N", title=None, sort=conditions, axis=alt.Axis(labelLimit=62, tickSize=0))
     offset = alt.YOffset("of:N", sort=list(OF))
     x = alt.X(
@@ -143,7 +143,7 @@ def _chart(records: Sequence[Record], found: dict[str, tuple[Stages, ...]], titl
     )
     height = ROW_PX * len(conditions)
     facets = layers.properties(width=PANEL_MIN, height=height).facet(
-        facet=alt.Facet("service:N", sort=list(found), title=None), columns=2
+        facet=alt.Facet("service:N", sort=list(stages), title=None), columns=2
     )
     return finish(facets, sheet, title=title)
 

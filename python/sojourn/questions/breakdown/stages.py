@@ -36,29 +36,29 @@ METHOD = Method(
 _QS = ((0.5, "p50_ns"), (0.95, "p95_ns"), (0.99, "p99_ns"))
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 # The papers' names of what has one request at a time, by neighbour; and of their other neighbour.
-_ALONE = {traced.NOBODY: "unloaded", traced.SPIN: "context switch"}
+_ALONE = {traced.NO_NEIGHBOUR: "unloaded", traced.SPIN: "context switch"}
 _BESIDE = {traced.STREAM: "interference"}
 
 
-def of_service(given: StudyData, spec: ServiceSpec, kind: str, *, is_alone: bool) -> Breakdown:
+def of_service(data: StudyData, spec: ServiceSpec, kind: str, *, is_alone: bool) -> Breakdown:
     """Where the time of a service's requests goes, as far as it was measured.
 
     Args:
-        given: the study and its points.
+        data: the study and its points.
         spec: the service.
         kind: of the service, for what the papers say of it.
         is_alone: nothing else is asked of it, so this decides.
     """
-    wanted, beside = traced.settings(given.study, spec), given.study.neighbour
+    wanted, beside = traced.settings(data.study, spec), data.study.neighbour
     by: dict[Setting, list[Measured]] = defaultdict(list)
-    for measured in given.of(spec.label):
+    for measured in data.of(spec.label):
         if measured.outcome.point.phase is Phase.TRACE:
             by[traced.of(measured.outcome.point)[0]].append(measured)
     columns = tuple(_column(s, by[s], beside) for s in wanted if s in by)
     top = _top(columns, beside)
     accused = _accused(columns, top, beside)
     answer = _answer(spec.label, columns, top, accused)
-    found = Breakdown(
+    breakdown = Breakdown(
         headline=answer,
         answer=answer,
         columns=columns,
@@ -67,18 +67,20 @@ def of_service(given: StudyData, spec: ServiceSpec, kind: str, *, is_alone: bool
         paper=paper_stages.rows(kind, columns),
     )
     if not is_alone:
-        return found
+        return breakdown
     doubted = [c for c in columns if c.verdict is not Verdict.HOLDS]
     reasons = [f"{c.name}: {r}" for c in doubted for r in c.reasons]
     is_done = len(columns) == len(wanted) and not doubted
     return replace(
-        found,
+        breakdown,
         verdict=Verdict.HOLDS if is_done else Verdict.UNKNOWN,
         reasons=tuple(dict.fromkeys(reasons)),
     )
 
 
-def _column(setting: Setting, measured: Sequence[Measured], beside: str = traced.NOBODY) -> Stages:
+def _column(
+    setting: Setting, measured: Sequence[Measured], beside: str = traced.NO_NEIGHBOUR
+) -> Stages:
     """One setting: its traced runs together, and what tracing them cost.
 
     Args:
@@ -136,7 +138,7 @@ def _named(setting: Setting, beside: str) -> str:
     if neighbour != beside:
         return _BESIDE.get(neighbour) or f"beside {neighbour}"
     load = f"{load_share(float(setting[LOAD]))} load"
-    return load if neighbour == traced.NOBODY else f"{load} beside {neighbour}"
+    return load if neighbour == traced.NO_NEIGHBOUR else f"{load} beside {neighbour}"
 
 
 def _groups(
@@ -176,9 +178,9 @@ def _cpu(traces: Sequence[TraceResult]) -> tuple[tuple[str, float], ...]:
 
 def _why(measured: Sequence[Measured]) -> tuple[str, ...]:
     """One reason per check that failed, whatever its numbers; each point's folder has all."""
-    said = [r for m in measured if m.traced for r in m.traced.verdict.reasons]
-    said += [r for m in measured for r in m.outcome.reasons]
-    by_check = {_NUMBER.sub("", r.partition(":")[0]): r for r in said}
+    selected = [r for m in measured if m.traced for r in m.traced.verdict.reasons]
+    selected += [r for m in measured for r in m.outcome.reasons]
+    by_check = {_NUMBER.sub("", r.partition(":")[0]): r for r in selected}
     return tuple(by_check.values()) or ("not measured",)
 
 
@@ -187,7 +189,7 @@ def _is_loaded(column: Stages, beside: str) -> bool:
     return not column.is_alone and column.neighbour == beside
 
 
-def _top(columns: Sequence[Stages], beside: str = traced.NOBODY) -> Stages | None:
+def _top(columns: Sequence[Stages], beside: str = traced.NO_NEIGHBOUR) -> Stages | None:
     """The heaviest load that is believed and that the tracer left as it was, or the next best."""
     known = [c for c in columns if c.stages and _is_loaded(c, beside)]
     sure = [c for c in known if c.verdict is Verdict.HOLDS]
@@ -197,7 +199,7 @@ def _top(columns: Sequence[Stages], beside: str = traced.NOBODY) -> Stages | Non
 
 
 def _accused(
-    columns: Sequence[Stages], top: Stages | None, beside: str = traced.NOBODY
+    columns: Sequence[Stages], top: Stages | None, beside: str = traced.NO_NEIGHBOUR
 ) -> Stages | None:
     """Where culprits are told of first: there too, if they are known there, or the next best."""
     known = [
@@ -228,7 +230,8 @@ def _answer(
         cause, part = max(top.tail_causes, key=lambda pair: pair[1])
         text += f", by cause {100 * part:.0f} % is {cause}"
     alone = next(
-        (c for c in columns if c.is_alone and c.name == _ALONE[traced.NOBODY] and c.mean_ns), None
+        (c for c in columns if c.is_alone and c.name == _ALONE[traced.NO_NEIGHBOUR] and c.mean_ns),
+        None,
     )
     if alone and alone.mean_ns and top.mean_ns:
         text += (

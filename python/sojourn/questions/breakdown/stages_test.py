@@ -38,8 +38,8 @@ def trace(requests: int, scale: float, **change: Any) -> TraceResult:
     names = ("RX", "EPoll", "residual")
 
     def groups(*each: float) -> list[dict[str, Any]]:
-        found = zip(names, each, strict=True)
-        return [{"name": n, "mean_ns": scale * ns * 1e3} for n, ns in found]
+        result = zip(names, each, strict=True)
+        return [{"name": n, "mean_ns": scale * ns * 1e3} for n, ns in result]
 
     shape = {
         "requests": requests + 5,
@@ -116,20 +116,20 @@ def column(*measured: Measured) -> Stages:
 
 def test_stages_are_means_over_all_requests_and_quantiles_medians_of_runs() -> None:
     """1,000 requests at 1 and 3,000 at twice that: (1 + 3·2)/4 = 1.75 times."""
-    found = column(run(trace(1_000, 1.0)), run(trace(3_000, 2.0)), run(None))
-    assert (found.name, found.fraction) == ("90 % load", 0.9)
-    assert (found.neighbour, found.is_alone) == ("none", False)
-    assert (found.requests, found.runs, found.offered_rps) == (4_000, 2, 9_000)
-    assert found.tail_requests == 400
-    assert found.unmatched_share == pytest.approx(0.02)
-    assert found.stages == (("RX", 1.75e3), ("EPoll", 5.25e3), ("residual", 1.75e3))
-    assert found.tail == (("RX", 1.75e3), ("EPoll", 14e3), ("residual", 1.75e3))
-    assert (found.mean_ns, found.tail_mean_ns, found.residual_ns) == (8.75e3, 17.5e3, 1.75e3)
-    assert found.quantiles == ((0.5, 6e3), (0.95, 12e3), (0.99, 18e3))
-    assert dict(found.causes) == pytest.approx({"work": 0.35, "queuing": 0.1})
-    assert dict(found.tail_causes) == pytest.approx({"queuing": 0.7})
-    assert dict(found.cpu) == pytest.approx({"user_share": 0.3, "softirq_share_of_kernel": 0.5})
-    assert (found.verdict, found.reasons) == (Verdict.HOLDS, ())
+    result = column(run(trace(1_000, 1.0)), run(trace(3_000, 2.0)), run(None))
+    assert (result.name, result.fraction) == ("90 % load", 0.9)
+    assert (result.neighbour, result.is_alone) == ("none", False)
+    assert (result.requests, result.runs, result.offered_rps) == (4_000, 2, 9_000)
+    assert result.tail_requests == 400
+    assert result.unmatched_share == pytest.approx(0.02)
+    assert result.stages == (("RX", 1.75e3), ("EPoll", 5.25e3), ("residual", 1.75e3))
+    assert result.tail == (("RX", 1.75e3), ("EPoll", 14e3), ("residual", 1.75e3))
+    assert (result.mean_ns, result.tail_mean_ns, result.residual_ns) == (8.75e3, 17.5e3, 1.75e3)
+    assert result.quantiles == ((0.5, 6e3), (0.95, 12e3), (0.99, 18e3))
+    assert dict(result.causes) == pytest.approx({"work": 0.35, "queuing": 0.1})
+    assert dict(result.tail_causes) == pytest.approx({"queuing": 0.7})
+    assert dict(result.cpu) == pytest.approx({"user_share": 0.3, "softirq_share_of_kernel": 0.5})
+    assert (result.verdict, result.reasons) == (Verdict.HOLDS, ())
 
 
 def test_stages_are_put_together_by_name_in_whatever_order_they_stand() -> None:
@@ -141,16 +141,16 @@ def test_stages_are_put_together_by_name_in_whatever_order_they_stand() -> None:
 
 def test_what_tracing_costs_is_medians_with_it_over_medians_without() -> None:
     twins = [run(None, p99_ns=ns) for ns in (20e3, 25e3, 90e3)]
-    found = column(run(trace(1_000, 1.0)), run(trace(1_000, 1.0), p99_ns=20e3), *twins)
-    assert found.cost == Cost(pairs=2, throughput=8_000 / 9_000, mean=1.0, p99=1.0, cpu=1.25)
+    result = column(run(trace(1_000, 1.0)), run(trace(1_000, 1.0), p99_ns=20e3), *twins)
+    assert result.cost == Cost(pairs=2, throughput=8_000 / 9_000, mean=1.0, p99=1.0, cpu=1.25)
     alone = column(run(trace(1_000, 1.0)))
     assert alone.cost == Cost(pairs=0, throughput=None, mean=None, p99=None, cpu=None)
 
 
 def test_the_gap_is_the_client_s_time_beside_the_server_s() -> None:
-    found = column(run(trace(1_000, 1.0)), run(trace(1_000, 3.0), p99_ns=60e3))
+    result = column(run(trace(1_000, 1.0)), run(trace(1_000, 3.0), p99_ns=60e3))
     # Of p50 the client's is not known, of p95 neither; the twin's times play no part.
-    assert found.gaps == (
+    assert result.gaps == (
         Gap(q=None, wire_ns=9e3, server_ns=10e3),
         Gap(q=0.99, wire_ns=45e3, server_ns=24e3),
     )
@@ -159,9 +159,9 @@ def test_the_gap_is_the_client_s_time_beside_the_server_s() -> None:
 
 def test_what_a_run_does_not_know_takes_no_part_in_the_mean() -> None:
     mute = trace(9_000, 1.0, total=times(None), residual=times(None))
-    found = column(run(mute), run(trace(1_000, 2.0)))
-    assert (found.mean_ns, found.residual_ns) == (10e3, 2e3)
-    assert found.quantiles[0] == (0.5, 8e3)
+    result = column(run(mute), run(trace(1_000, 2.0)))
+    assert (result.mean_ns, result.residual_ns) == (10e3, 2e3)
+    assert result.quantiles[0] == (0.5, 8e3)
     none = column(run(None, reason="late: a lot"))
     assert (none.stages, none.mean_ns, none.unmatched_share, none.requests) == ((), None, None, 0)
     assert none.quantiles == ((0.5, None), (0.95, None), (0.99, None))
@@ -179,7 +179,7 @@ def test_only_runs_that_believe_themselves_count_and_doubtful_ones_if_there_is_n
     doubted = column(run(blind), late)
     assert (doubted.runs, doubted.mean_ns, doubted.verdict) == (1, 25e3, Verdict.UNKNOWN)
     assert doubted.reasons == ("blind: 7 %", "x: 2")  # one per check, the last that was said
-    # A twin that the client doubts is left out where one is believed, and stands in where none is.
+    # A twin that the client doubts is left out where one is believed, and is in where none is.
     twin = run(None, p99_ns=10e3)
     off = run(None, p99_ns=1e3, verdict="unknown")
     assert column(sound, twin, off).cost.p99 == pytest.approx(3.0)
@@ -188,28 +188,28 @@ def test_only_runs_that_believe_themselves_count_and_doubtful_ones_if_there_is_n
 
 def test_a_service_that_hooks_slow_is_shown_as_doubted() -> None:
     """Its shares, its windows and their price stand; where another run is sound, it is left out."""
-    found = column(run(slowed(1.2)), run(slowed(1.25)), run(None))
-    assert (found.runs, found.requests, found.verdict) == (2, 2_000, Verdict.UNKNOWN)
-    assert found.mean_ns == 10e3
-    assert dict(found.tail_causes) == pytest.approx({"queuing": 0.6, "work": 0.4})
-    assert found.cost.cpu == 1.25
-    assert found.windows is not None
-    assert (found.windows.mean_ratio, found.windows.tail_ratio) == (1.05, 1.25)
-    [reason] = found.reasons  # said once, whatever its numbers
+    result = column(run(slowed(1.2)), run(slowed(1.25)), run(None))
+    assert (result.runs, result.requests, result.verdict) == (2, 2_000, Verdict.UNKNOWN)
+    assert result.mean_ns == 10e3
+    assert dict(result.tail_causes) == pytest.approx({"queuing": 0.6, "work": 0.4})
+    assert result.cost.cpu == 1.25
+    assert result.windows is not None
+    assert (result.windows.mean_ratio, result.windows.tail_ratio) == (1.05, 1.25)
+    [reason] = result.reasons  # reported once, whatever its numbers
     assert "×1.25" in reason
-    told = "hooks make the tail ×1.25 as long by estimate: read shares, take p99 from the client"
-    assert f"while traced, {told}" in found.remarks
-    assert answer(found).endswith(f"; while traced, {told}.")
+    report = "hooks make the tail ×1.25 as long by estimate: read shares, take p99 from the client"
+    assert f"while traced, {report}" in result.remarks
+    assert answer(result).endswith(f"; while traced, {report}.")
     sound = column(run(slowed(1.2)), run(trace(1_000, 1.0)))
     assert (sound.runs, sound.verdict) == (1, Verdict.HOLDS)
 
 
 def test_a_worker_without_idle_time_is_shown_too_but_no_further_doubt_is_let_pass() -> None:
-    found = column(run(slowed(None)), run(None))
-    assert (found.runs, found.verdict) == (1, Verdict.UNKNOWN)
-    assert found.windows is not None
-    assert found.windows.tail_ratio is None
-    assert "the effect of hooks on the tail is not known" in answer(found)
+    result = column(run(slowed(None)), run(None))
+    assert (result.runs, result.verdict) == (1, Verdict.UNKNOWN)
+    assert result.windows is not None
+    assert result.windows.tail_ratio is None
+    assert "the effect of hooks on the tail is not known" in answer(result)
     assert column(run(slowed(1.2, "3 % of the requests are lost"))).stages == ()
     assert column(run(slowed(1.05))).stages == ()  # then the reason is another one
     assert column(run(slowed(None, cpu_ratio=None))).stages == ()
@@ -269,9 +269,9 @@ def test_each_setting_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatc
     """Traced runs and their twins of one setting together; one that was not measured lacks."""
     monkeypatch.setattr(traced, "settings", lambda *_: (UNLOADED, LOADED))
     spec: Any = SimpleNamespace(label="s", measure=("breakdown",))
-    given = StudyData(
+    data = StudyData(
         study=study_of(service()), measured=(run(trace(1_000, 1.0)), run(None)), questions=PLANS
     )
-    found = stages.of_service(given, spec, "memcached", is_alone=True)
-    assert [(c.name, c.cost.pairs) for c in found.columns] == [("90 % load", 1)]
-    assert found.verdict is Verdict.UNKNOWN  # the other setting was asked for, too
+    result = stages.of_service(data, spec, "memcached", is_alone=True)
+    assert [(c.name, c.cost.pairs) for c in result.columns] == [("90 % load", 1)]
+    assert result.verdict is Verdict.UNKNOWN  # the other setting was asked for, too

@@ -112,7 +112,7 @@ def slowed(tail_ratio: float | None, *more: str, cpu_ratio: float | None = 1.12)
 
 def breakdown_of(finding: ServiceFinding) -> Breakdown:
     """The breakdown of a service; AssertionError without one."""
-    found = finding.section(Breakdown)
-    if found is None:
+    section = finding.section(Breakdown)
+    if section is None:
         raise AssertionError(f"{finding.service} has no breakdown")
-    return found
+    return section

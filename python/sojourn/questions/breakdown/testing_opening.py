@@ -22,9 +22,9 @@ def breakdown() -> Findings:
             _stages(label, times * more, is_alone=label == "unloaded", is_accused=name == "nginx")
             for label, more in (("unloaded", 1.0), ("10 % load", 1.3), ("95 % load", 20.0))
         )
-        found = Breakdown(columns=columns, top="95 % load", accused="95 % load")
+        result = Breakdown(columns=columns, top="95 % load", accused="95 % load")
         base = replace(testing.memcached(), service=name, label=name, points=(), sections={})
-        services.append(base.having("breakdown", found))
+        services.append(base.having("breakdown", result))
     return replace(testing.findings(), services=tuple(services), sections={})
 
 

@@ -1,4 +1,4 @@
-"""What stands beside stages: what tracing cost, and what the client saw beyond the server (M21)."""
+"""What is beside stages: what tracing cost, and what the client saw beyond the server (M21)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _widest(prices: Sequence[Price]) -> tuple[float | None, float | None]:
 
 def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
     """The client's wire time less the server's total: mean, and quantile against quantile."""
-    found: list[Gap] = []
+    results: list[Gap] = []
     for q, name, field in (
         (None, "mean", "mean_ns"),
         (0.5, "p50", "p50_ns"),
@@ -92,14 +92,14 @@ def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
             and (inside := at(m.traced.total, field)) is not None
         ]
         if pairs:
-            found.append(
+            results.append(
                 Gap(
                     q=q,
                     wire_ns=median(wire for wire, _ in pairs),
                     server_ns=median(inside for _, inside in pairs),
                 )
             )
-    return tuple(found)
+    return tuple(results)
 
 
 def is_carried(cost: Cost) -> bool:

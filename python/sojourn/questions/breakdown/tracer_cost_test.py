@@ -11,49 +11,49 @@ FREE = Cost(pairs=1, throughput=1.0, mean=1.0, p99=1.0, cpu=1.0)
 
 
 def of(*traces: TraceResult) -> Windows:
-    found = tracer_cost.of_windows(traces)
-    assert found is not None
-    return found
+    windows = tracer_cost.of_windows(traces)
+    assert windows is not None
+    return windows
 
 
 def test_windows_of_several_runs_add_and_their_intervals_are_the_widest() -> None:
-    found = of(windowed(0.01, 0.0, 0.02, 40e3), windowed(0.03, 0.01, 0.05, 30e3))
-    assert (found.count, found.asked, found.measured) == (24, 0.02, 0.02)
-    assert (found.lo, found.hi) == (0.0, 0.05)
-    assert (found.p99_lo_ns, found.p99_hi_ns) == (25e3, 40e3)
+    windows = of(windowed(0.01, 0.0, 0.02, 40e3), windowed(0.03, 0.01, 0.05, 30e3))
+    assert (windows.count, windows.asked, windows.measured) == (24, 0.02, 0.02)
+    assert (windows.lo, windows.hi) == (0.0, 0.05)
+    assert (windows.p99_lo_ns, windows.p99_hi_ns) == (25e3, 40e3)
 
 
 def test_an_end_that_one_run_does_not_know_is_not_known() -> None:
-    found = of(windowed(None, 0.0, None, None), windowed(0.03, 0.01, 0.05, 30e3))
-    assert (found.measured, found.hi, found.p99_hi_ns) == (0.03, None, None)
+    windows = of(windowed(None, 0.0, None, None), windowed(0.03, 0.01, 0.05, 30e3))
+    assert (windows.measured, windows.hi, windows.p99_hi_ns) == (0.03, None, None)
 
 
 def test_where_every_request_is_traced_there_are_no_windows() -> None:
     assert tracer_cost.of_windows([trace(1.0)]) is None
 
 
-def test_what_the_tracer_did_to_the_service_is_said() -> None:
-    def said(cost: Cost, windows: Windows | None = None) -> str:
+def test_what_the_tracer_did_to_the_service_is_reported() -> None:
+    def result(cost: Cost, windows: Windows | None = None) -> str:
         return " / ".join(tracer_cost.remarks(cost, windows))
 
-    assert said(FREE) == ""
+    assert result(FREE) == ""
     overloaded = Cost(pairs=1, throughput=0.71, mean=9.0, p99=9.0, cpu=1.4)
-    assert "71 %" in said(overloaded)
-    assert "does not keep up" in said(overloaded)
+    assert "71 %" in result(overloaded)
+    assert "does not keep up" in result(overloaded)
     assert not tracer_cost.is_carried(overloaded)
     slower = Cost(pairs=1, throughput=1.0, mean=1.2, p99=2.34, cpu=1.4)
-    assert "2.3 times" in said(slower)
+    assert "2.3 times" in result(slower)
     assert tracer_cost.is_carried(slower)
-    assert "hooks slow it" in said(FREE, of(windowed(0.01, 0.0, 0.02, 40e3)))
+    assert "hooks slow it" in result(FREE, of(windowed(0.01, 0.0, 0.02, 40e3)))
 
 
 def test_windows_that_saw_slower_requests_than_the_client_say_so() -> None:
     windows = of(windowed(0.01, 0.0, 0.02, 40e3))
 
-    def said(server_ns: float, windows: Windows | None = windows) -> bool:
+    def result(server_ns: float, windows: Windows | None = windows) -> bool:
         gap = Gap(q=0.99, wire_ns=200e3, server_ns=server_ns)
         return any("at the client" in r for r in tracer_cost.remarks(FREE, windows, [gap]))
 
-    assert said(600e3)
-    assert not said(210e3)  # as well as quantiles of a few thousand requests agree
-    assert not said(600e3, None)  # every request was traced: the client's p99 stands beside it
+    assert result(600e3)
+    assert not result(210e3)  # as well as quantiles of a few thousand requests agree
+    assert not result(600e3, None)  # every request was traced: the client's p99 is beside it

@@ -38,8 +38,8 @@ class Checks(Section):
 
 def rows_of(findings: Findings) -> tuple[CheckRow, ...]:
     """The comparisons of a study; () if it made none."""
-    found = findings.section(Checks)
-    return found.rows if found else ()
+    section = findings.section(Checks)
+    return section.rows if section else ()
 
 
 class CheckAnswer(Answer):
@@ -50,30 +50,30 @@ class CheckAnswer(Answer):
     methods = (truth.METHOD,)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Section:
         """What the instrument itself costs."""
-        del given, spec, stands
-        unknown = [p for p in found.points if p.verdict is Verdict.UNKNOWN]
-        text = answer.instrument(found)
+        del data, spec, progress
+        unknown = [p for p in finding.points if p.verdict is Verdict.UNKNOWN]
+        text = answer.instrument(finding)
         return Section(
             headline=text,
             answer=text,
-            verdict=Verdict.UNKNOWN if unknown or not found.points else Verdict.HOLDS,
+            verdict=Verdict.UNKNOWN if unknown or not finding.points else Verdict.HOLDS,
             reasons=tuple(reason for p in unknown for reason in p.reasons),
         )
 
     def prepared(
-        self, given: StudyData, spec: ServiceSpec, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, finding: ServiceFinding
     ) -> ServiceFinding:
         """Nothing answers, so there is no theory and no peak: 100 % is the highest load asked."""
-        judged = [runs.judge(m, None) for m in given.of(spec.label)]
+        judged = [runs.judge(m, None) for m in data.of(spec.label)]
         top = max((j.run.offered_rps for j in judged), default=None)
         loads: dict[float, list[Judged]] = defaultdict(list)
         for j in judged:
             loads[j.measured.outcome.point.offered_rps or j.run.offered_rps].append(j)
         return replace(
-            found,
+            finding,
             max_rps=top,
             max_rps_rule=answer.NULL_RULE,
             points=tuple(load_point.gather(loads[rps], None, top, None) for rps in sorted(loads)),
@@ -85,9 +85,9 @@ class CheckAnswer(Answer):
         asked = asks.of(spec)
         return asked is not None and asked.system != "null"
 
-    def whole(self, given: StudyData) -> Checks | None:
+    def whole(self, data: StudyData) -> Checks | None:
         """All comparisons with theory; None if the study makes none."""
-        rows = compared(given)
+        rows = compared(data)
         if not rows:
             return None
         return Checks(
@@ -97,11 +97,11 @@ class CheckAnswer(Answer):
             rows=rows,
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Comparisons with theory that came out one way or the other."""
-        rows = rows_of(found)
+        rows = rows_of(findings)
         decided = [row.verdict is not Verdict.UNKNOWN for row in rows]
-        return count(decided, "comparisons") if rows else super().counted(found)
+        return count(decided, "comparisons") if rows else super().counted(findings)
 
     def study_types(self) -> Mapping[str, Any]:
         """Rows, none where nothing was compared."""
@@ -112,11 +112,11 @@ class CheckAnswer(Answer):
         return {"checks": section.rows if isinstance(section, Checks) else ()}
 
 
-def compared(given: StudyData) -> tuple[CheckRow, ...]:
+def compared(data: StudyData) -> tuple[CheckRow, ...]:
     """The comparisons of every ideal queue of the study."""
     systems = [
-        (asked, part.given.of(part.spec.label))
-        for part in parts(given)
+        (asked, part.data.of(part.spec.label))
+        for part in parts(data)
         if NAME in part.spec.measure and (asked := asks.of(part.spec)) and KIND.is_part(part.spec)
     ]
     count = truth.comparisons([check for check, _ in systems])

@@ -20,11 +20,11 @@ from sojourn.stats.interval import Estimate
 def test_the_null_service_shows_what_the_instrument_costs() -> None:
     asked = study_of(ideal("null", rates=("1k", "4k")), name="selfcheck")
     played = run_oracle(asked)
-    found = study(played, answers())
-    assert rows_of(found) == ()
-    assert [p.offered_rps for p in found.services[0].points] == [1_000, 4_000]
-    assert found.services[0].max_rps_rule == "highest_asked"
-    assert found.answer.startswith("The instrument itself costs: mean ")
+    findings = study(played, answers())
+    assert rows_of(findings) == ()
+    assert [p.offered_rps for p in findings.services[0].points] == [1_000, 4_000]
+    assert findings.services[0].max_rps_rule == "highest_asked"
+    assert findings.answer.startswith("The instrument itself costs: mean ")
 
 
 def row(verdict: str, name: str = "p99", *, theory_ns: float = 1.0, reason: str = "") -> CheckRow:
@@ -42,7 +42,7 @@ def row(verdict: str, name: str = "p99", *, theory_ns: float = 1.0, reason: str 
     )
 
 
-def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_told() -> None:
+def test_the_selfcheck_counts_what_agreed_what_did_not_and_what_could_not_be_reported() -> None:
     held = "of 5 quantities of the ideal queues were measured as theory has them"
     rows = [row("holds"), row("holds"), row("violated", "p95"), row("violated"), row("unknown")]
     assert check.in_words(rows) == [

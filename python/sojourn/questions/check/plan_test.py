@@ -54,8 +54,8 @@ def test_a_check_that_cannot_be_believed_is_made_again_as_often_as_the_study_say
     first = play(of, imagine, PLANS, stop_after=1)[0].point
 
     def lost(point: Point) -> Outcome:
-        found = imagine(point)
-        return replace(found, verdict=Verdict.UNKNOWN) if point.cell == first.cell else found
+        outcome = imagine(point)
+        return replace(outcome, verdict=Verdict.UNKNOWN) if point.cell == first.cell else outcome
 
     keys = [o.point.key for o in play(of, lost, PLANS) if o.point.cell == first.cell]
     assert keys == [first.key, f"{first.key}~1", f"{first.key}~2"]
@@ -69,10 +69,10 @@ def test_check_points_follow_rho_and_last_longer_near_saturation() -> None:
         check = asks.of(service)
         if check is None or check.system == "null":
             continue
-        mine = {p.fraction: p for p in points if p.service == service.label}
-        assert set(mine) == set(check.rho)
-        for rho, point in mine.items():
+        own = {p.fraction: p for p in points if p.service == service.label}
+        assert set(own) == set(check.rho)
+        for rho, point in own.items():
             assert rho is not None
             load = rho * check.servers / check.service_s
             assert point.offered_rps == pytest.approx(load, rel=1e-3)
-        assert mine[0.9].measure_s > mine[0.5].measure_s
+        assert own[0.9].measure_s > own[0.5].measure_s

@@ -34,9 +34,9 @@ class CheckShown(Shown):
         return f"{held} of {len(of_theory)} as theory has it" if of_theory else ""
 
     def study_head(self, findings: Findings) -> Iterator[str]:
-        """The same, said of what."""
-        if said := self.study_words(findings):
-            yield f"ideal queues: {said}"
+        """The same, reported about what."""
+        if text := self.study_words(findings):
+            yield f"ideal queues: {text}"
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """A line per comparison; nothing where there is none."""
@@ -60,14 +60,14 @@ def _checks(checks: tuple[CheckRow, ...], width: int) -> Iterator[str]:
     form = "{:<8} {:>5} {:>8} {:>9} {:>9}  {:<16} {}"
     yield form.format("system", "rho", "quantity", "theory", "measured", "95 % interval", "verdict")
     for row in checks:
-        found = row.estimate
+        estimate = row.estimate
         yield form.format(
             row.system,
             f"{row.rho:g}",
             row.quantity,
             show.time(row.theory_ns),
             _measured(row),
-            show.times(found.interval),
+            show.times(estimate.interval),
             show.verdict(row.verdict),
         )
 

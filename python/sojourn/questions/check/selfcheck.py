@@ -59,7 +59,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
                 " Lag (send lag) and pick-up: p99 of what the client itself added. Outage: share"
                 " of the time the client did not run. Excl.: share of requests left out for that"
                 " reason, by the log alone (M27). Steal: CPU time given to others."
-                + thin.said(len(drawn), len(runs))
+                + thin.caption_sentence(len(drawn), len(runs))
             ),
             alt=f"{doubted} of {len(runs)} runs are not valid because a self-check failed.",
             table=table,

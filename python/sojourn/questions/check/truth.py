@@ -127,12 +127,14 @@ def rows(
     if check.system == "null":
         return ()
     level = confidence(count)
-    found: list[CheckRow] = []
+    check_rows: list[CheckRow] = []
     for rho in check.rho:
-        mine = [m for m in measured if m.outcome.point.fraction == rho]
-        judged = [runs.judge(m, None, confidence=level) for m in mine]
-        found += [_row(check, rho, q, judged, shift=shift, count=count) for q in (None, *QUANTILES)]
-    return tuple(found)
+        own = [m for m in measured if m.outcome.point.fraction == rho]
+        judged = [runs.judge(m, None, confidence=level) for m in own]
+        check_rows += [
+            _row(check, rho, q, judged, shift=shift, count=count) for q in (None, *QUANTILES)
+        ]
+    return tuple(check_rows)
 
 
 def _row(

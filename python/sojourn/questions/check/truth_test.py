@@ -36,44 +36,44 @@ def test_the_golden_theory_of_the_method() -> None:
     check = Check.model_validate({"system": "M/M/1", "service_time": "1ms"})
     golden = {0.5: (5.99, 9.21), 0.7: (9.99, 15.35), 0.8: (14.98, 23.03), 0.9: (29.96, 46.05)}
     for rho, wanted in golden.items():
-        found = [truth.theory(check, rho, q) / 1e6 for q in (0.95, 0.99)]
-        assert found == pytest.approx(wanted, abs=0.006)
+        results = [truth.theory(check, rho, q) / 1e6 for q in (0.95, 0.99)]
+        assert results == pytest.approx(wanted, abs=0.006)
 
 
 def test_a_right_instrument_agrees_with_theory() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
-    found = study(run_oracle(asked, seed=4, path_ns=30_000), answers())
-    assert len(rows_of(found)) == 12
-    assert not [row for row in rows_of(found) if row.verdict is Verdict.VIOLATED]
-    held = [row for row in rows_of(found) if row.verdict is Verdict.HOLDS]
+    findings = study(run_oracle(asked, seed=4, path_ns=30_000), answers())
+    assert len(rows_of(findings)) == 12
+    assert not [row for row in rows_of(findings) if row.verdict is Verdict.VIOLATED]
+    held = [row for row in rows_of(findings) if row.verdict is Verdict.HOLDS]
     assert len(held) >= 10
     assert "theory includes 30" in held[0].reasons[-1]
-    assert found.answer.startswith(f"{len(held)} of 12 quantities")
+    assert findings.answer.startswith(f"{len(held)} of 12 quantities")
 
 
 def test_the_path_is_what_constant_service_shows() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
-    given = run_oracle(asked, seed=4, path_ns=12_000)
+    data = run_oracle(asked, seed=4, path_ns=12_000)
     fixed, check = asked.services[1], asks.of(asked.services[1])
     assert check is not None
-    assert truth.path(check, given.of(fixed.label)).ns == pytest.approx(12_000, rel=0.01)
-    assert len({row.reasons[-1] for row in rows_of(study(given, answers()))}) == 1
+    assert truth.path(check, data.of(fixed.label)).ns == pytest.approx(12_000, rel=0.01)
+    assert len({row.reasons[-1] for row in rows_of(study(data, answers()))}) == 1
 
 
 def test_an_instrument_that_is_a_quarter_slow_is_caught() -> None:
     asked = study_of(*systems("50us", (0.5, 0.8)), name="selfcheck")
-    found = study(run_oracle(asked, seed=4, slow=1.25), answers())
-    assert found.verdict is not Verdict.HOLDS
-    wrong = [row for row in rows_of(found) if row.verdict is Verdict.VIOLATED]
+    findings = study(run_oracle(asked, seed=4, slow=1.25), answers())
+    assert findings.verdict is not Verdict.HOLDS
+    wrong = [row for row in rows_of(findings) if row.verdict is Verdict.VIOLATED]
     assert len(wrong) >= 8
     assert "off theory, outside the interval" in wrong[0].reasons[0]
 
 
 def test_a_short_check_is_unknown_not_passed() -> None:
     asked = study_of(ideal("M/M/1", service_time="2ms", rho=(0.8, 0.9)), name="selfcheck")
-    found = study(run_oracle(asked, seed=5), answers())
-    assert {row.verdict for row in rows_of(found)} == {Verdict.UNKNOWN}
-    assert found.verdict is Verdict.UNKNOWN
+    findings = study(run_oracle(asked, seed=5), answers())
+    assert {row.verdict for row in rows_of(findings)} == {Verdict.UNKNOWN}
+    assert findings.verdict is Verdict.UNKNOWN
 
 
 def test_the_family_keeps_its_confidence() -> None:
@@ -133,8 +133,8 @@ def estimated(lo: float | None, hi: float, value: float = 100.0) -> Estimate:
 def test_theory_has_to_lie_in_an_interval_that_could_have_seen_an_error(
     lo: float | None, hi: float, verdict: str, words: str
 ) -> None:
-    found, reasons = truth._verdict(estimated(lo, hi, 120.0), 100.0, truth.Path(7_000.0), 0.99, 5)
-    assert found == verdict
+    result, reasons = truth._verdict(estimated(lo, hi, 120.0), 100.0, truth.Path(7_000.0), 0.99, 5)
+    assert result == verdict
     assert reasons[0].startswith(words)
     if lo is not None:
         assert reasons[-1] == "theory includes 7 µs of path through the kernel"
@@ -160,22 +160,22 @@ def point(rho: float, *, verdict: str = "holds", reason: str = "") -> Measured:
 def test_a_row_is_theory_shifted_by_the_path_beside_what_was_measured() -> None:
     system = check("M/M/1", rho=(0.5, 0.7))
     low, late = point(0.5), point(0.7, verdict="unknown", reason="late")
-    found = truth.rows(system, [late, low], 6, truth.Path(20e3))
-    assert [(r.rho, r.quantity) for r in found] == [
+    result = truth.rows(system, [late, low], 6, truth.Path(20e3))
+    assert [(r.rho, r.quantity) for r in result] == [
         (rho, name) for rho in (0.5, 0.7) for name in ("mean", "p95", "p99")
     ]
-    for row, q in zip(found, (None, 0.95, 0.99) * 2, strict=True):
+    for row, q in zip(result, (None, 0.95, 0.99) * 2, strict=True):
         assert row.theory_ns == truth.theory(system, row.rho, q) + 20e3
         assert row.system == "M/M/1"
-    assert all(row.verdict is not Verdict.VIOLATED for row in found[:3])
-    assert found[0].estimate.value == pytest.approx(2e6, rel=0.05)
+    assert all(row.verdict is not Verdict.VIOLATED for row in result[:3])
+    assert result[0].estimate.value == pytest.approx(2e6, rel=0.05)
     # n / n_eff by theory, or the run's own where that is more.
     own = runs.judge(low, None, confidence=truth.confidence(6)).ratios
-    for row, q in zip(found[:3], (None, 0.95, 0.99), strict=True):
+    for row, q in zip(result[:3], (None, 0.95, 0.99), strict=True):
         over = None if q is None else truth.theory(system, 0.5, q) / 1e6
         ratio = max(queue_autocorrelation.ratio("M/M/1", 0.5, over), own[q].ratio)
         assert row.estimate.effective == pytest.approx(100_000 / ratio)
-    for row in found[3:]:
+    for row in result[3:]:
         assert (row.verdict, row.reasons) == (Verdict.UNKNOWN, ("late",))
         assert (row.estimate.value, row.estimate.refused) == (None, "no run is valid")
     (mean, *_) = truth.rows(check("M/M/n", servers=2, rho=(0.9,)), [], 6, truth.Path())
@@ -187,16 +187,16 @@ def test_the_path_is_what_the_tenth_that_waited_least_shows_at_the_lowest_load()
     late = point(0.3, verdict="unknown")
     times = [point(rho).sojourn for rho in (0.5, 0.7)]
     p10 = [t.at_rank(10_000)[0] for t in times]
-    found = truth.path(system, [point(0.7), late, point(0.5)]).ns
-    assert found == pytest.approx(p10[0] - truth.theory(system, 0.5, 0.1))
-    assert found == pytest.approx(20e3, rel=0.5)
+    result = truth.path(system, [point(0.7), late, point(0.5)]).ns
+    assert result == pytest.approx(p10[0] - truth.theory(system, 0.5, 0.1))
+    assert result == pytest.approx(20e3, rel=0.5)
     quick = replace(point(0.5), sojourn=from_values(np.full(10, 5.0)))
     assert truth.path(system, [quick]).ns == 0.0
     assert truth.path(system, [late]) == truth.path(system, []) == truth.Path()
     both = truth.path(
         system, [point(0.5), replace(quick, sojourn=from_values(np.full(10, p10[0] + 8e3)))]
     )
-    assert both.ns == pytest.approx(found + 4e3)
+    assert both.ns == pytest.approx(result + 4e3)
 
 
 def test_of_a_fixed_service_the_path_is_the_median_of_those_that_did_not_wait() -> None:
@@ -204,9 +204,9 @@ def test_of_a_fixed_service_the_path_is_the_median_of_those_that_did_not_wait() 
     system = check("M/D/1", rho=(0.5,))
     way = np.random.default_rng(3).uniform(10e3, 30e3, 50_000)
     times = np.concatenate([1e6 + way, np.linspace(1.1e6, 3e6, 50_000)])
-    found = truth.path(system, [replace(point(0.5), sojourn=from_values(times))])
-    assert found.ns == pytest.approx(20e3, rel=0.02)
-    assert found.spread_ns == pytest.approx(6e3, rel=0.05)  # the least tenth of all: up to 14 µs
+    result = truth.path(system, [replace(point(0.5), sojourn=from_values(times))])
+    assert result.ns == pytest.approx(20e3, rel=0.02)
+    assert result.spread_ns == pytest.approx(6e3, rel=0.05)  # the least tenth of all: up to 14 µs
 
 
 @pytest.mark.parametrize(("off_ns", "verdict"), [(0, "holds"), (1, "violated"), (-1, "violated")])

@@ -55,13 +55,15 @@ def climbed(cells: Sequence[SharedCell]) -> tuple[SharedCell | None, SharedCell 
     return passed, None
 
 
-def cell_of(point: LoadPoint, qos: Qos, kept: Kept | None, loss_max: float | None) -> SharedCell:
+def cell_of(
+    point: LoadPoint, qos: Qos, retained: Kept | None, loss_max: float | None
+) -> SharedCell:
     """The cell of one load.
 
     Args:
         point: all runs at that load.
         qos: the target.
-        kept: what the neighbour kept there.
+        retained: what the neighbour kept there.
         loss_max: of its pace alone, that it may lose; None: the service is alone.
     """
     tail_ns, tail = _tail(point, qos.q)
@@ -69,7 +71,7 @@ def cell_of(point: LoadPoint, qos: Qos, kept: Kept | None, loss_max: float | Non
     meets = _meets(point, qos, tail)
     verdict, why = meets, _of_tail(point, qos, tail_ns, tail)
     if loss_max is not None and verdict is not Verdict.VIOLATED:
-        keeps, missing = _of_loss(kept, loss_max)
+        keeps, missing = _of_loss(retained, loss_max)
         if Verdict.VIOLATED in (verdict, keeps) or verdict is Verdict.HOLDS:
             verdict, why = keeps, missing
     return SharedCell(
@@ -78,7 +80,7 @@ def cell_of(point: LoadPoint, qos: Qos, kept: Kept | None, loss_max: float | Non
         tail_ns=tail_ns,
         tail=tail,
         meets=meets,
-        kept=kept if loss_max is not None else None,
+        kept=retained if loss_max is not None else None,
         verdict=verdict,
         why="" if verdict is Verdict.HOLDS else why,
         runs=len(point.runs),
@@ -101,51 +103,53 @@ def _meets(point: LoadPoint, qos: Qos, tail: Interval | None) -> Verdict:
 
 def _tail(point: LoadPoint, q: float) -> tuple[float | None, Interval | None]:
     """The quantile, and its interval: what is known within runs and over restarts."""
-    found = next((e for e in point.quantiles if e.q is not None and math.isclose(e.q, q)), None)
-    if found is None or not point.is_believed:
+    result = next((e for e in point.quantiles if e.q is not None and math.isclose(e.q, q)), None)
+    if result is None or not point.is_believed:
         return None, None
-    ends = [one for one in (found.interval, found.across_restarts) if one is not None]
-    if not ends or found.value is None:
-        return found.value, ends[0] if ends else None
+    ends = [one for one in (result.interval, result.across_restarts) if one is not None]
+    if not ends or result.value is None:
+        return result.value, ends[0] if ends else None
     lo, hi = min(one.lo for one in ends), max(one.hi for one in ends)
-    return found.value, Interval(lo=min(max(lo, 1.0), found.value), hi=max(hi, found.value))
+    return result.value, Interval(lo=min(max(lo, 1.0), result.value), hi=max(hi, result.value))
 
 
 def _of_tail(point: LoadPoint, qos: Qos, tail_ns: float | None, tail: Interval | None) -> str:
     if not point.is_believed or tail_ns is None:
         return "; ".join(point.reasons[:1]) or "its tail is not known"
-    said = f"{percentile(qos.q)} {time_in_words(tail_ns, tail)}"
-    return f"{said}; {point.reasons[0]}" if point.reasons else said
+    text = f"{percentile(qos.q)} {time_in_words(tail_ns, tail)}"
+    return f"{text}; {point.reasons[0]}" if point.reasons else text
 
 
-def _of_loss(kept: Kept | None, loss_max: float) -> tuple[Verdict, str]:
+def _of_loss(retained: Kept | None, loss_max: float) -> tuple[Verdict, str]:
     """Whether the neighbour keeps what it must, and what it keeps in words."""
     if loss_max >= 1:
         return Verdict.HOLDS, ""
-    if kept is None or kept.share is None:
-        why = kept.reason if kept else "the neighbour reported no progress"
+    if retained is None or retained.share is None:
+        why = retained.reason if retained else "the neighbour reported no progress"
         return Verdict.UNKNOWN, f"what the neighbour keeps is not known: {why}"
     least = 1 - loss_max - 1e-9  # of its pace: a loss of exactly the most that may be fits
-    said = f"the neighbour keeps {share_in_words(kept)}, {percent(1 - loss_max)} is the least"
-    if kept.interval is None:
-        return Verdict.UNKNOWN, f"{said}: {kept.reason}"
-    if kept.interval.lo >= least:
+    text = f"the neighbour keeps {share_in_words(retained)}, {percent(1 - loss_max)} is the least"
+    if retained.interval is None:
+        return Verdict.UNKNOWN, f"{text}: {retained.reason}"
+    if retained.interval.lo >= least:
         return Verdict.HOLDS, ""
-    return (Verdict.VIOLATED if kept.interval.hi < least else Verdict.UNKNOWN), said
+    return (Verdict.VIOLATED if retained.interval.hi < least else Verdict.UNKNOWN), text
 
 
-def share_in_words(kept: Kept | None) -> str:
+def share_in_words(retained: Kept | None) -> str:
     """A share with its interval: `52 % (48 to 55 %)`.
 
     >>> share_in_words(Kept(neighbour="x", fraction=0.5, share=0.52, interval=Interval(0.48, 0.55)))
     '52 % (48 to 55 %)'
     """
-    if kept is None or kept.share is None:
+    if retained is None or retained.share is None:
         return "an unknown share"
-    ends = kept.interval
+    ends = retained.interval
     if ends is None:
-        return percent(kept.share)
-    return f"{percent(kept.share)} ({percent(ends.lo).removesuffix(' %')} to {percent(ends.hi)})"
+        return percent(retained.share)
+    return (
+        f"{percent(retained.share)} ({percent(ends.lo).removesuffix(' %')} to {percent(ends.hi)})"
+    )
 
 
 def time_in_words(ns: float, ends: Interval | None) -> str:

@@ -87,11 +87,11 @@ def pace(
     )
     base = alt.Chart(sheet.data("cells", rows)).encode(x=x, color=look)
     ideal = alt.Chart(sheet.data("ideal", [{"fraction": 0, "y": 1}, {"fraction": 1, "y": 0}]))
-    theirs = alt.Chart(sheet.data("paper", [r | {"y": r["kept"]} for r in paper]))
+    others = alt.Chart(sheet.data("paper", [r | {"y": r["kept"]} for r in paper]))
     grey: dict[str, Any] = {"color": role("unknown"), "strokeWidth": 1.4}
     layers = [
         ideal.mark_line(strokeDash=[6, 4], **grey).encode(x=x, y=y),
-        theirs.mark_line(strokeDash=[2, 3], **grey).encode(x=x, y=y, tooltip=_tip("series")),
+        others.mark_line(strokeDash=[2, 3], **grey).encode(x=x, y=y, tooltip=_tip("series")),
         *_least(sheet, least),
         _admitted(sheet, admitted, x=x, look=look),
         *_layers(base, y, look),

@@ -21,7 +21,7 @@ from sojourn.findings.section import Section
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import NEIGHBOUR, level_text
-from sojourn.plan.traced import NOBODY
+from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.questions.colocation import asks
 from sojourn.questions.colocation.cells import SharedCell, cell_of, climbed, share_in_words
 from sojourn.questions.colocation.plan import NAME
@@ -100,52 +100,52 @@ class ColocationAnswer(Answer):
     section = Shared
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Shared | None:
         """Cells of one combination; it is undecided where one of them stops the climb unknown."""
         asked = asks.of(spec)
-        if found.qos is None or asked is None:
+        if finding.qos is None or asked is None:
             return None
-        name, place, scheduled = who(given.study.neighbour)
+        name, place, scheduled = who(data.study.neighbour)
         loss_max = asked.loss_max_apart if place == APART else asked.loss_max
-        kept = {one.fraction: one for one in found.kept}
+        selected = {one.fraction: one for one in finding.kept}
         cells = tuple(
-            cell_of(point, found.qos, kept.get(point.fraction), loss_max if name else None)
-            for point in sorted(found.points, key=lambda point: point.fraction)
+            cell_of(point, finding.qos, selected.get(point.fraction), loss_max if name else None)
+            for point in sorted(finding.points, key=lambda point: point.fraction)
         )
         passed, stop = climbed(cells)
-        is_open = not cells or stands.next is not None
+        is_open = not cells or progress.next is not None
         is_open |= stop is not None and stop.verdict is Verdict.UNKNOWN
-        said = f"{found.service}: {_reach(passed, stop)}."
+        text = f"{finding.service}: {_reach(passed, stop)}."
         return Shared(
-            headline=said,
-            answer=said,
+            headline=text,
+            answer=text,
             verdict=Verdict.UNKNOWN if is_open else Verdict.HOLDS,
             reasons=(f"{load_share(stop.load)} load: {stop.why}",) if stop and is_open else (),
             neighbour=name,
             place=place,
             scheduled=scheduled,
             loss_max=loss_max,
-            core_share=_core_share(found.kept) if place == APART else 1.0,
+            core_share=_core_share(finding.kept) if place == APART else 1.0,
             cells=cells,
         )
 
     def compared(
-        self, given: StudyData, parts: Sequence[Part], found: Sequence[ServiceFinding]
+        self, data: StudyData, parts: Sequence[Part], findings: Sequence[ServiceFinding]
     ) -> Colocation | None:
         """The rules of all neighbours under all settings."""
         del parts
-        mine = [one for one in found if one.section(Shared) is not None]
-        if not mine:
+        own = [one for one in findings if one.section(Shared) is not None]
+        if not own:
             return None
-        called = names(given.study.factors)
-        first = mine[0]
-        shared = tuple(_placed(service, called) for service in mine)
+        called = names(data.study.factors)
+        first = own[0]
+        shared = tuple(_placed(service, called) for service in own)
         rules = tuple(_rule(first, one) for one in shared if one.neighbour)
-        said = " ".join(in_words(rule, first.qos) for rule in rules)
+        text = " ".join(in_words(rule, first.qos) for rule in rules)
         return Colocation(
-            headline=said or "Nothing was measured beside a neighbour.",
-            answer=said or "Nothing was measured beside a neighbour.",
+            headline=text or "Nothing was measured beside a neighbour.",
+            answer=text or "Nothing was measured beside a neighbour.",
             verdict=_verdict(rules),
             reasons=tuple(
                 f"beside {rule.neighbour} ({rule.setting}), {load_share(rule.stop.load)} load: "
@@ -161,9 +161,9 @@ class ColocationAnswer(Answer):
             rules=rules,
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Loads beside a neighbour that are decided, or that lie above one that is not admitted."""
-        section = found.section(Colocation)
+        section = findings.section(Colocation)
         if section is None:
             return None
         each = [one for one in section.shared if one.neighbour]
@@ -188,21 +188,21 @@ def who(text: str) -> tuple[str, str, str]:
     ('spin', 'same CPUs', '')
     """
     kind = neighbours.KINDS.get(text.partition(":")[0])
-    if text == NOBODY or kind is None:
+    if text == NO_NEIGHBOUR or kind is None:
         return "", "", ""
-    found = words.read(text, lead=kind.lead, at=kind.at)
-    params = {param.name: str(param.default) for param in kind.params} | dict(found.given)
+    result = words.read(text, lead=kind.lead, at=kind.at)
+    params = {param.name: str(param.default) for param in kind.params} | dict(result.params)
     lead = params.get(kind.lead, "") if kind.lead != words.WHERE else ""
-    much = f"@{found.given[kind.at]}" if kind.at in found.given else ""
+    much = f"@{result.params[kind.at]}" if kind.at in result.params else ""
     where = params.get(words.WHERE, "")
-    rest = {k: v for k, v in found.given.items() if k not in {kind.lead, kind.at, words.WHERE}}
+    rest = {k: v for k, v in result.params.items() if k not in {kind.lead, kind.at, words.WHERE}}
     place = _PLACES.get(where, f"CPUs of {where}" if where else SAME)
     return f"{lead or kind.name}{much}", place, ", ".join(f"{k} = {v}" for k, v in rest.items())
 
 
-def _core_share(kept: Sequence[Kept]) -> float:
-    """Of CPUs that are apart, the service's share; a half where nobody told."""
-    known = [one.core_share for one in kept if one.core_share < 1]
+def _core_share(selected: Sequence[Kept]) -> float:
+    """Of CPUs that are apart, the service's share; a half where no one told."""
+    known = [one.core_share for one in selected if one.core_share < 1]
     return known[0] if known else 0.5
 
 
@@ -239,11 +239,11 @@ def _rule(first: ServiceFinding, one: Shared) -> Rule:
 
 
 def _verdict(rules: Sequence[Rule]) -> Verdict:
-    """Unknown if one rule is; violated if nobody may stay at any load."""
-    found = {rule.verdict for rule in rules}
-    if not found or Verdict.UNKNOWN in found:
+    """Unknown if one rule is; violated if no one may stay at any load."""
+    verdicts = {rule.verdict for rule in rules}
+    if not verdicts or Verdict.UNKNOWN in verdicts:
         return Verdict.UNKNOWN
-    return Verdict.HOLDS if Verdict.HOLDS in found else Verdict.VIOLATED
+    return Verdict.HOLDS if Verdict.HOLDS in verdicts else Verdict.VIOLATED
 
 
 def in_words(rule: Rule, qos: Qos | None) -> str:

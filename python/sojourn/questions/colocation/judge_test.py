@@ -49,7 +49,7 @@ loss_max = 0.6
 PEAK_RPS = 10_000.0
 FAST_NS, SLOW_NS = 50e3, 800e3  # mean sojourn times: p99 is 4.6 times as much
 Tail = Callable[[str, float], float]
-Kept = Callable[[str, float], float]
+PaceOf = Callable[[str, float], float]
 Died = Callable[[Point], bool]
 
 
@@ -58,7 +58,7 @@ def tail(neighbour: str, share: float) -> float:
     return SLOW_NS if neighbour.endswith("where=server") and share >= 0.5 else FAST_NS
 
 
-def kept(neighbour: str, share: float) -> float:
+def pace_left(neighbour: str, share: float) -> float:
     """It keeps nine tenths of what memcached leaves, as SCHED_IDLE eight."""
     return (0.8 if "idle" in neighbour else 0.9) * (1 - share)
 
@@ -74,7 +74,7 @@ def study_of(text: str = TEXT) -> Study:
 def played(
     *,
     tail_of: Tail = tail,
-    kept_of: Kept = kept,
+    retained_of: PaceOf = pace_left,
     noise: float = 0.01,
     died: Died = lambda _: False,
     text: str = TEXT,
@@ -93,8 +93,8 @@ def played(
                 one, outcome=replace(one.outcome, verdict=Verdict.UNKNOWN, reasons=(gone,))
             )
         if who != "none" and point.fraction:
-            share_kept = kept_of(who, share) * (1 + noise * (point.repeat - 1))
-            one = replace(one, pace=beside(share_kept))
+            share_retained = retained_of(who, share) * (1 + noise * (point.repeat - 1))
+            one = replace(one, pace=beside(share_retained))
         done.append(one)
     return StudyData(study=asked, measured=tuple(done), questions=PLANS)
 
@@ -115,9 +115,9 @@ def beside(share: float) -> Pace:
 
 def section_of(findings: Findings) -> Colocation:
     """The section that puts all combinations together."""
-    found = findings.section(Colocation)
-    assert found is not None
-    return found
+    section = findings.section(Colocation)
+    assert section is not None
+    return section
 
 
 @cache
@@ -136,8 +136,8 @@ def bereft() -> Findings:
     return find(played(died=_at_30), answers())
 
 
-def rule_of(found: Colocation, setting: str) -> Rule:
-    (rule,) = [rule for rule in found.rules if rule.setting == setting]
+def rule_of(colocation: Colocation, setting: str) -> Rule:
+    (rule,) = [rule for rule in colocation.rules if rule.setting == setting]
     return rule
 
 
@@ -147,16 +147,16 @@ IDLE = "same CPUs, neighbour's policy = idle"
 
 def test_a_rule_climbs_to_the_last_load_at_which_tail_and_loss_are_met() -> None:
     """By default the tail ends it after 30 %; as SCHED_IDLE at 50 % it keeps 0.40 of 0.4."""
-    found = section_of(usual())
-    rule, idle = rule_of(found, SAME), rule_of(found, IDLE)
+    colocation = section_of(usual())
+    rule, idle = rule_of(colocation, SAME), rule_of(colocation, IDLE)
     assert (rule.load, rule.verdict) == (0.3, Verdict.HOLDS)
     assert rule.stop is not None
     assert (rule.stop.load, rule.stop.verdict) == (0.5, Verdict.VIOLATED)
     assert "p99 3." in rule.stop.why
     assert rule.kept is not None
     assert rule.kept.share == pytest.approx(0.63, rel=0.03)
-    assert "Up to 30 % load memcached keeps p99 ≤ 1 ms beside cpu (same CPUs)" in found.answer
-    assert "of its pace alone; not at 50 %: p99 3." in found.answer
+    assert "Up to 30 % load memcached keeps p99 ≤ 1 ms beside cpu (same CPUs)" in colocation.answer
+    assert "of its pace alone; not at 50 %: p99 3." in colocation.answer
     assert (idle.load, idle.verdict) == (0.3, Verdict.UNKNOWN)
     assert idle.stop is not None
     assert idle.stop.meets is Verdict.HOLDS
@@ -167,54 +167,54 @@ SMALL = TEXT.replace(', "noise:cpu,where=server,policy=idle"]', "]").replace("0.
 
 
 @pytest.mark.parametrize(
-    ("tail_of", "kept_of", "noise", "verdict", "said"),
+    ("tail_of", "retained_of", "noise", "verdict", "text"),
     [
-        (lambda *_: FAST_NS, kept, 0.01, Verdict.HOLDS, "no higher load was measured"),
+        (lambda *_: FAST_NS, pace_left, 0.01, Verdict.HOLDS, "no higher load was measured"),
         (
             lambda n, _: FAST_NS if n == "none" else SLOW_NS,
-            kept,
+            pace_left,
             0.01,
             Verdict.VIOLATED,
             "no load is admitted; not at 10 %: p99",
         ),
         (lambda *_: FAST_NS, lambda *_: 0.3, 0.01, Verdict.VIOLATED, "40 % is the least"),
-        (lambda *_: FAST_NS, kept, 0.5, Verdict.UNKNOWN, "40 % is the least"),
+        (lambda *_: FAST_NS, pace_left, 0.5, Verdict.UNKNOWN, "40 % is the least"),
     ],
 )
 def test_a_verdict_comes_out_each_way(
-    tail_of: Tail, kept_of: Kept, noise: float, verdict: Verdict, said: str
+    tail_of: Tail, retained_of: PaceOf, noise: float, verdict: Verdict, text: str
 ) -> None:
     """Everything fits; the tail never does; the loss never does; and a loss that noise hides."""
-    findings = find(played(tail_of=tail_of, kept_of=kept_of, noise=noise, text=SMALL), answers())
-    found = section_of(findings)
-    assert (findings.verdict, found.verdict) == (verdict, verdict)
-    assert said in found.answer
-    assert bool(found.reasons) == (verdict is Verdict.UNKNOWN)
+    findings = find(
+        played(tail_of=tail_of, retained_of=retained_of, noise=noise, text=SMALL), answers()
+    )
+    colocation = section_of(findings)
+    assert (findings.verdict, colocation.verdict) == (verdict, verdict)
+    assert text in colocation.answer
+    assert bool(colocation.reasons) == (verdict is Verdict.UNKNOWN)
 
 
 def test_a_cell_whose_neighbour_died_is_unknown_and_stops_its_rule_alone() -> None:
-    found = section_of(bereft())
-    rule, idle = rule_of(found, SAME), rule_of(found, IDLE)
+    colocation = section_of(bereft())
+    rule, idle = rule_of(colocation, SAME), rule_of(colocation, IDLE)
     assert (rule.load, rule.verdict) == (0.1, Verdict.UNKNOWN)
     assert rule.stop is not None
     assert "neighbour died" in rule.stop.why
     assert rule.stop.lost == rule.stop.runs > 0
     assert idle.load == 0.3
     assert bereft().verdict is Verdict.UNKNOWN
-    assert any("30 % load: neighbour died" in why for why in found.reasons)
+    assert any("30 % load: neighbour died" in why for why in colocation.reasons)
 
 
-def test_on_cpus_of_its_own_another_loss_may_be_and_the_share_of_them_is_told() -> None:
+def test_on_cpus_of_its_own_another_loss_may_be_and_the_share_of_them_is_reported() -> None:
     text = SMALL.replace("where=server", "where=apart")
-    given = played(tail_of=lambda *_: FAST_NS, kept_of=lambda *_: 0.97, text=text)
-    own = tuple(
-        replace(m, pace=m.pace and replace(m.pace, core_share=0.25)) for m in given.measured
-    )
-    found = section_of(find(replace(given, measured=own), answers()))
-    alone, apart = found.shared
+    data = played(tail_of=lambda *_: FAST_NS, retained_of=lambda *_: 0.97, text=text)
+    own = tuple(replace(m, pace=m.pace and replace(m.pace, core_share=0.25)) for m in data.measured)
+    colocation = section_of(find(replace(data, measured=own), answers()))
+    alone, apart = colocation.shared
     assert (apart.place, apart.loss_max, apart.core_share) == ("separate CPUs", 0.1, 0.25)
-    assert rule_of(found, "separate CPUs").load == 0.3
-    assert (alone.neighbour, alone.core_share, len(found.rules)) == ("", 1.0, 1)
+    assert rule_of(colocation, "separate CPUs").load == 0.3
+    assert (alone.neighbour, alone.core_share, len(colocation.rules)) == ("", 1.0, 1)
     assert {cell.kept for cell in alone.cells} == {None}
     assert all(cell.verdict is Verdict.HOLDS for cell in alone.cells)
 

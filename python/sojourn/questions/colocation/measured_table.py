@@ -2,7 +2,7 @@
 
 A table holds one setting, for who schedules how shares what: the service alone, each neighbour, and
 the geometric mean of all neighbours at each load at which every one of them is known (L28), its
-ends those of the geometric means of the ends. A number stands there with the ends of its 95 %
+ends those of the geometric means of the ends. A number is there with the ends of its 95 %
 interval; one without an interval has none and is taken as it is, which `missing` says. Cells that
 could not be believed are empty, and `missing` has them with their reasons.
 """
@@ -23,19 +23,19 @@ LATEST_NS = 3.6e12  # of a request that never completed, as the generator's log 
 
 def tables(findings: Findings, *, source: str = "") -> tuple[Table, ...]:
     """A table for each setting under which a neighbour was measured, in the study's order."""
-    found = findings.section(Colocation)
-    if found is None:
+    section = findings.section(Colocation)
+    if section is None:
         return ()
-    settings = dict.fromkeys(one.setting for one in found.shared if one.neighbour)
+    settings = dict.fromkeys(one.setting for one in section.shared if one.neighbour)
     left = tuple(one.text for one in findings.left_out)
-    return tuple(_table(findings, found, setting, source, left) for setting in settings)
+    return tuple(_table(findings, section, setting, source, left) for setting in settings)
 
 
 def _table(
-    findings: Findings, found: Colocation, setting: str, source: str, left: Sequence[str]
+    findings: Findings, colocation: Colocation, setting: str, source: str, left: Sequence[str]
 ) -> Table:
-    beside = [one for one in found.shared if one.neighbour and one.setting == setting]
-    alone = _alone(found.shared, beside[0])
+    beside = [one for one in colocation.shared if one.neighbour and one.setting == setting]
+    alone = _alone(colocation.shared, beside[0])
     parts = [(ALONE, alone)] if alone else []
     parts += [(one.neighbour, one) for one in beside]
     rows = [_row(name, cell) for name, one in parts for cell in one.cells]
@@ -47,10 +47,10 @@ def _table(
         name=findings.study,
         label="measured",
         source=source or findings.study,
-        service=found.service,
-        q=found.q,
+        service=colocation.service,
+        q=colocation.q,
         core_share=share,
-        peak_rps=found.max_rps / share if found.max_rps else None,
+        peak_rps=colocation.max_rps / share if colocation.max_rps else None,
         setting=setting,
         missing=(*left, *missing),
         rows=(*rows, *_means(rows, [one.neighbour for one in beside])),
@@ -62,8 +62,8 @@ def _alone(shared: Sequence[Shared], beside: Shared) -> Shared | None:
     own = f"neighbour's {beside.scheduled}" if beside.scheduled else ""
     levels = beside.setting.removeprefix(beside.place).removeprefix(", ")
     levels = levels.removeprefix(own).removeprefix(", ") if own else levels
-    found = [one for one in shared if not one.neighbour and one.setting == levels]
-    return found[0] if found else None
+    selected = [one for one in shared if not one.neighbour and one.setting == levels]
+    return selected[0] if selected else None
 
 
 def _row(name: str, cell: SharedCell) -> Beside:
@@ -73,7 +73,7 @@ def _row(name: str, cell: SharedCell) -> Beside:
     hi = tail.hi if tail and math.isfinite(tail.hi) else None
     is_known = cell.tail_ns is not None and math.isfinite(cell.tail_ns)
     tail_ns = cell.tail_ns if is_known and (hi is not None or tail is None) else None
-    kept, ends = (cell.kept.share, cell.kept.interval) if cell.kept else (None, None)
+    retained, ends = (cell.kept.share, cell.kept.interval) if cell.kept else (None, None)
     most = cell.kept.most if cell.kept else 1.0  # a table's throughput is of the pace alone
     return Beside(
         neighbour=name,
@@ -81,7 +81,7 @@ def _row(name: str, cell: SharedCell) -> Beside:
         tail_ns=tail_ns,
         tail_lo_ns=_finite(cell.tail_ns) if lo is None and not is_known else lo,
         tail_hi_ns=hi if tail_ns is not None else None,
-        throughput=_share(kept, most),
+        throughput=_share(retained, most),
         throughput_lo=_share(ends.lo if ends else None, most),
         throughput_hi=_share(ends.hi if ends else None, most),
     )
@@ -91,9 +91,9 @@ def _finite(ns: float | None) -> float | None:
     return None if ns is None else max(1.0, min(ns, LATEST_NS))
 
 
-def _share(kept: float | None, most: float) -> float | None:
+def _share(value: float | None, most: float) -> float | None:
     """No neighbour does more than it was asked for, or than alone: what is above is chance."""
-    return None if kept is None else most * min(1.0, kept)
+    return None if value is None else most * min(1.0, value)
 
 
 def _missing(name: str, cell: SharedCell) -> Iterator[str]:
@@ -103,11 +103,11 @@ def _missing(name: str, cell: SharedCell) -> Iterator[str]:
         yield f"{where}: no tail: {cell.why.partition('; ')[0] or 'not measured'}"
     if name == ALONE:
         return
-    kept = cell.kept
-    if kept is None or kept.share is None:
-        yield f"{where}: no throughput: {kept.reason if kept else 'it reported no progress'}"
-    elif kept.interval is None:
-        yield f"{where}: its throughput has no interval: {kept.reason}"
+    pace = cell.kept
+    if pace is None or pace.share is None:
+        yield f"{where}: no throughput: {pace.reason if pace else 'it reported no progress'}"
+    elif pace.interval is None:
+        yield f"{where}: its throughput has no interval: {pace.reason}"
 
 
 def _means(rows: Sequence[Beside], neighbours: Sequence[str]) -> Iterator[Beside]:
@@ -115,8 +115,8 @@ def _means(rows: Sequence[Beside], neighbours: Sequence[str]) -> Iterator[Beside
     by_load: dict[float, Mapping[str, Beside]] = {}
     for row in rows:
         by_load[row.load] = {**by_load.get(row.load, {}), row.neighbour: row}
-    for load, mine in sorted(by_load.items()):
-        each = [mine[name] for name in neighbours if name in mine]
+    for load, own in sorted(by_load.items()):
+        each = [own[name] for name in neighbours if name in own]
         known = [row.throughput for row in each if row.throughput is not None]
         if len(known) < len(neighbours):
             continue

@@ -14,7 +14,7 @@ from sojourn.stats.interval import Interval
 
 
 def cell(asked_per_s: float | None) -> SharedCell:
-    kept = Kept(
+    stored = Kept(
         neighbour="noise:cpu",
         fraction=0.3,
         share=0.98,
@@ -30,7 +30,7 @@ def cell(asked_per_s: float | None) -> SharedCell:
         tail_ns=1e6,
         tail=Interval(9e5, 1.1e6),
         meets=Verdict.HOLDS,
-        kept=kept,
+        kept=stored,
         verdict=Verdict.HOLDS,
         why="",
         runs=3,
@@ -43,6 +43,6 @@ def test_a_table_has_shares_of_the_pace_alone_also_of_one_that_was_held_to_less(
     assert held.throughput == pytest.approx(0.49)
     assert (held.throughput_lo, held.throughput_hi) == pytest.approx((0.48, 0.5))
     assert (free.throughput, free.throughput_hi) == (0.98, 1.0)
-    kept = cell(math.inf).kept  # more than it can do
-    assert kept is not None
-    assert kept.most == 1.0
+    retained = cell(math.inf).kept  # more than it can do
+    assert retained is not None
+    assert retained.most == 1.0

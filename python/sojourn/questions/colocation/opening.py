@@ -26,24 +26,24 @@ class ColocationOpens(Opens):
 
     def applies(self, findings: Findings) -> bool:
         """Where a neighbour was measured at some load."""
-        found = findings.section(Colocation)
-        return bool(found and found.rules and any(one.cells for one in found.shared))
+        section = findings.section(Colocation)
+        return bool(section and section.rules and any(one.cells for one in section.shared))
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """The setting under which the job may stay longest, then the others."""
-        found = findings.section(Colocation)
-        assert found is not None  # noqa: S101  # it applies
+        section = findings.section(Colocation)
+        assert section is not None  # noqa: S101  # it applies
         rules = ruled(findings)
         table = _table(rules)
         rows = [[sign, *map(str, row)] for sign, row in zip(SIGNS, table.rows, strict=False)]
-        target = f"{show.quantile(found.q)} ≤ {show.time(found.bound_ns)}"
+        target = f"{show.quantile(section.q)} ≤ {show.time(section.bound_ns)}"
         return Opening(
             headline=_headline(rules),
             sentences=tuple(_sentences(rules, target))[:3],
             figures=(TAIL, PACE),
-            text=(*_plot(findings, found, width), "", *listed(["", *table.columns], rows, width)),
+            text=(*_plot(findings, section, width), "", *listed(["", *table.columns], rows, width)),
             table=table,
-            caption=f"Up to which load each may stay: {found.service} within {target}, "
+            caption=f"Up to which load each may stay: {section.service} within {target}, "
             f"and the job loses no more than it may",
         )
 
@@ -105,12 +105,12 @@ def _open(rules: Sequence[Ruled], target: str) -> Iterator[str]:
         yield f"Of {len(rules)} rules {len(unknown)} end at a load that is not settled."
 
 
-def _keeps(kept: Kept) -> str:
-    if kept.share is None:
+def _keeps(retained: Kept) -> str:
+    if retained.share is None:
         return "an unknown part"
-    ends = kept.interval
+    ends = retained.interval
     half = (ends.hi - ends.lo) / 2 if ends else None
-    share = show.share(show.known(kept.share, half))
+    share = show.share(show.known(retained.share, half))
     return f"{share} ({_ends(ends.lo, ends.hi, half)})" if ends else share
 
 
@@ -150,9 +150,9 @@ def _table(rules: Sequence[Ruled]) -> Table:
     return Table(columns=columns, rows=tuple(rows))
 
 
-def _plot(findings: Findings, found: Colocation, width: int) -> Iterator[str]:
+def _plot(findings: Findings, colocation: Colocation, width: int) -> Iterator[str]:
     """Tails by the letter of their row; dots alone."""
-    yield f"{show.quantile(found.q)} of {found.service} against load, by letter; . alone"
+    yield f"{show.quantile(colocation.q)} of {colocation.service} against load, by letter; . alone"
     names = [name for name, _ in ruled(findings)]
     marks = []
     for name, one in named(findings):
@@ -162,10 +162,10 @@ def _plot(findings: Findings, found: Colocation, width: int) -> Iterator[str]:
             for cell in one.cells
             if cell.tail_ns is not None
         ]
-    target = f"{show.quantile(found.q)} <= {show.time(found.bound_ns)}"
+    target = f"{show.quantile(colocation.q)} <= {show.time(colocation.bound_ns)}"
     alone_first = sorted(marks, key=lambda mark: mark.sign != ".")
     yield from plot.draw(
-        alone_first, bound_ns=found.bound_ns, bound=target, width=width, height=HEIGHT
+        alone_first, bound_ns=colocation.bound_ns, bound=target, width=width, height=HEIGHT
     )
 
 

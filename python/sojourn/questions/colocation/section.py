@@ -36,25 +36,25 @@ def cells(findings: Findings) -> list[Record]:
 
 def named(findings: Findings) -> list[tuple[str, Shared]]:
     """Each combination with its name in a few words: `xz on the same CPU, memcached nice −20`."""
-    found = findings.section(Colocation)
-    mine = [service for service in findings.services if service.section(Shared) is not None]
-    if not found:
+    section = findings.section(Colocation)
+    own = [service for service in findings.services if service.section(Shared) is not None]
+    if not section:
         return []
-    names = [labels.beside(service.levels) for service in mine]
-    return list(zip(names, found.shared, strict=True))
+    names = [labels.beside(service.levels) for service in own]
+    return list(zip(names, section.shared, strict=True))
 
 
 def ruled(findings: Findings) -> list[tuple[str, Rule]]:
     """The rule of each combination with a neighbour, under the same name."""
-    found = findings.section(Colocation)
+    section = findings.section(Colocation)
     names = [name for name, one in named(findings) if one.neighbour]
-    return list(zip(names, found.rules, strict=True)) if found else []
+    return list(zip(names, section.rules, strict=True)) if section else []
 
 
 def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
     paper = L28.at(MEAN if one.neighbour else "none", cell.load)
-    kept = cell.kept
-    ends = kept.interval if kept else None
+    retained = cell.kept
+    ends = retained.interval if retained else None
     return {
         "neighbour": one.neighbour or ALONE,
         "setting": one.setting,
@@ -66,7 +66,7 @@ def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
         "tail_lo_ns": cell.tail.lo if cell.tail else None,
         "tail_hi_ns": cell.tail.hi if cell.tail else None,
         "meets": cell.meets.value,
-        "kept": kept.share if kept else None,
+        "kept": retained.share if retained else None,
         "kept_lo": ends.lo if ends else None,
         "kept_hi": ends.hi if ends else None,
         "cell": cell.verdict.value,
@@ -77,7 +77,7 @@ def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
         "paper_kept": paper.throughput if paper and one.neighbour else None,
         "shown_load": show.load(cell.load),
         "shown_tail": "–" if cell.tail_ns is None else time_in_words(cell.tail_ns, cell.tail),
-        "shown_kept": share_in_words(kept) if kept and kept.share is not None else "–",
+        "shown_kept": share_in_words(retained) if retained and retained.share is not None else "–",
         "shown_paper": _paper(paper.tail_ns if paper else None, paper.throughput if paper else None)
         if one.neighbour
         else _paper(paper.tail_ns if paper else None, None),
@@ -86,19 +86,19 @@ def _cell(name: str, one: Shared, cell: SharedCell) -> Record:
     }
 
 
-def _paper(tail_ns: float | None, kept: float | None) -> str:
+def _paper(tail_ns: float | None, value: float | None) -> str:
     if tail_ns is None:
         return "–"
-    return f"p95 {show.time(tail_ns)}" + (f", keeps {show.share(kept)}" if kept else "")
+    return f"p95 {show.time(tail_ns)}" + (f", keeps {show.share(value)}" if value else "")
 
 
 def figures(findings: Findings) -> list[Figure]:
     """Tail against load and pace against load, a colour for each neighbour and setting."""
-    found, records = findings.section(Colocation), cells(findings)
-    if not found or not records:
+    section, records = findings.section(Colocation), cells(findings)
+    if not section or not records:
         return []
     table = from_records(COLUMNS, records)
-    tail = show.quantile(found.q)
+    tail = show.quantile(section.q)
     rules = ruled(findings)
     admitted: list[Record] = [
         {
@@ -111,22 +111,22 @@ def figures(findings: Findings) -> list[Figure]:
     ]
     least = sorted({1 - rule.loss_max for _, rule in rules})
     paper: list[Record] = [
-        {"fraction": load, "kept": kept, "series": "L28, mean of 12 programs"}
-        for load, kept in L28.throughputs(MEAN)
+        {"fraction": load, "kept": retained, "series": "L28, mean of 12 programs"}
+        for load, retained in L28.throughputs(MEAN)
     ]
     return [
         Figure(
             name=TAIL,
-            title=f"{tail} of {found.service} beside a batch job, and alone",
+            title=f"{tail} of {section.service} beside a batch job, and alone",
             caption=(
                 f"{tail} over all valid runs of a load with its 95 % interval; load is a share of "
                 "max RPS of the service alone. Hollow marks: not known whether the cell holds. "
                 "Upright lines: the highest load that is admitted; up to it, the service meets its "
                 "target and the neighbour its pace."
             ),
-            alt=_said(found),
+            alt=_answer_text(section),
             table=table,
-            chart=draw.tail(records, admitted, bound_ns=found.bound_ns, tail=tail),
+            chart=draw.tail(records, admitted, bound_ns=section.bound_ns, tail=tail),
         ),
         Figure(
             name=PACE,
@@ -136,15 +136,15 @@ def figures(findings: Findings) -> list[Figure]:
                 "its 95 % interval. Dashed: what is left if the service takes its share and "
                 "nothing else costs (100 − load %); dotted: the paper's mean (L28)."
             ),
-            alt=_said(found),
+            alt=_answer_text(section),
             table=table,
             chart=draw.pace(records, admitted, paper, least=least),
         ),
     ]
 
 
-def _said(found: Colocation) -> str:
-    return found.answer
+def _answer_text(colocation: Colocation) -> str:
+    return colocation.answer
 
 
 FIGURE = Kind(
@@ -165,11 +165,11 @@ class ColocationShown(Shown):
 
     def number(self, service: ServiceFinding) -> Number | None:
         """The highest load that is admitted under one combination."""
-        found = service.section(Shared)
-        if found is None:
+        section = service.section(Shared)
+        if section is None:
             return None
-        passed, stop = climbed(found.cells)
-        beside = f"beside {found.neighbour}" if found.neighbour else "alone"
+        passed, stop = climbed(section.cells)
+        beside = f"beside {section.neighbour}" if section.neighbour else "alone"
         if passed is None:
             word = "no load" if stop and stop.verdict is Verdict.VIOLATED else "unknown"
             return Number(number=word, said=f"admitted, {beside}", short=word)
@@ -186,8 +186,8 @@ class ColocationShown(Shown):
 
     def rules(self, findings: Findings) -> tuple[Rule, ...]:
         """The rule of each neighbour under each setting."""
-        found = findings.section(Colocation)
-        return found.rules if found else ()
+        section = findings.section(Colocation)
+        return section.rules if section else ()
 
     def worth(self, findings: Findings) -> list[Record]:
         """What co-location gains, ours beside the papers'."""
@@ -199,13 +199,13 @@ class ColocationShown(Shown):
 
     def tail(self, findings: Findings) -> str:
         """The quantile that is judged."""
-        found = findings.section(Colocation)
-        return show.quantile(found.q) if found else "tail"
+        section = findings.section(Colocation)
+        return show.quantile(section.q) if section else "tail"
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """The rules, each in a sentence."""
-        if found := findings.section(Colocation):
-            yield from filter(None, [found.answer])
+        if section := findings.section(Colocation):
+            yield from filter(None, [section.answer])
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """Cells, then what they are worth."""
@@ -222,16 +222,16 @@ class ColocationShown(Shown):
         yield "what it is worth, ours beside the papers' ".ljust(width, "=")
         for row in worth.rows(findings):
             where = f"{row['id']}, {row['setting']}, {row['what']}"
-            said = f"{where}: {row['ours']}; paper: {row['paper']}"
-            yield from textwrap.wrap(said, width, subsequent_indent="  ")
+            text = f"{where}: {row['ours']}; paper: {row['paper']}"
+            yield from textwrap.wrap(text, width, subsequent_indent="  ")
         yield "again, with other bounds: sojourn provision RECORD --bound 1ms --loss-max 0.6"
 
     def study_doubts(self, findings: Findings) -> Sequence[Doubt]:
         """Cells that are not known, and paces that rest on one start."""
-        found = findings.section(Colocation)
-        if not found:
+        section = findings.section(Colocation)
+        if not section:
             return ()
-        every = [cell for one in found.shared for cell in one.cells if one.neighbour]
+        every = [cell for one in section.shared for cell in one.cells if one.neighbour]
         few = [c for c in every if c.kept and c.kept.interval and not c.kept.is_across_runs]
         lost = [cell for cell in every if cell.lost]
         doubts = []
@@ -256,15 +256,15 @@ class ColocationShown(Shown):
         return tuple(doubts)
 
 
-def _loads(found: Sequence[SharedCell]) -> str:
-    loads = ", ".join(show.load(load) for load in sorted({cell.load for cell in found}))
+def _loads(shared_cells: Sequence[SharedCell]) -> str:
+    loads = ", ".join(show.load(load) for load in sorted({cell.load for cell in shared_cells}))
     return f"{loads} load"
 
 
 def _line(row: Record) -> str:
-    tail, kept = str(row["shown_tail"]), str(row["shown_kept"])
+    tail, retained = str(row["shown_tail"]), str(row["shown_kept"])
     is_finite = isinstance(row["tail_ns"], float) and math.isfinite(row["tail_ns"])
-    keeps = f"keeps {kept:<20}" if not row["is_alone"] else " " * 26
+    keeps = f"keeps {retained:<20}" if not row["is_alone"] else " " * 26
     mark = "" if is_finite else "? "
     return (
         f"{row['shown_load']!s:>6}  {mark}{tail:<30} {keeps} {row['shown_verdict']!s:<11} "

@@ -26,7 +26,7 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
     )
     for figure in drawn:
         assert [suffix for suffix, _ in islice(pictures(figure), 2)] == ["csv", "svg"]
-    for said in (
+    for message in (
         "Co-location",
         "What the job keeps of its pace alone",
         "Up to 30 % load",
@@ -34,7 +34,7 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
         "29 %",
         "17 %",
     ):
-        assert said in whole
+        assert message in whole
     text = terminal.text(findings, parts(), 100)
     assert "beside cpu (same CPUs), which keeps 63 %" in text
     assert "L32, same CPUs, gain at 10 % load: " in text
@@ -44,12 +44,12 @@ def test_page_and_text_have_rules_cells_and_gains_beside_the_papers() -> None:
 def test_a_record_gives_a_table_for_each_setting_with_the_cells_own_intervals(
     tmp_path: Path,
 ) -> None:
-    found = measured_table.tables(usual(), source="here")
-    assert [table.setting for table in found] == [
+    tables = measured_table.tables(usual(), source="here")
+    assert [table.setting for table in tables] == [
         "same CPUs",
         "same CPUs, neighbour's policy = idle",
     ]
-    table = found[0]
+    table = tables[0]
     assert (table.label, table.service, table.q, table.missing) == (
         "measured",
         "memcached",
@@ -78,15 +78,15 @@ def test_a_record_gives_a_table_for_each_setting_with_the_cells_own_intervals(
 
 
 def test_what_is_not_known_is_missing_and_settings_are_told_by_a_part() -> None:
-    found = measured_table.tables(bereft())
-    assert any("cpu at 30 % load: no throughput: " in why for why in found[0].missing)
-    assert any("cpu at 30 % load: no tail: neighbour died" in why for why in found[0].missing)
-    assert found[0].at(MEAN, 0.3) is None
-    assert found[1].at(MEAN, 0.3) is not None
-    plan = gains.admitted(found[0], Costs(), bound_ns=1e6)
+    tables = measured_table.tables(bereft())
+    assert any("cpu at 30 % load: no throughput: " in why for why in tables[0].missing)
+    assert any("cpu at 30 % load: no tail: neighbour died" in why for why in tables[0].missing)
+    assert tables[0].at(MEAN, 0.3) is None
+    assert tables[1].at(MEAN, 0.3) is not None
+    plan = gains.admitted(tables[0], Costs(), bound_ns=1e6)
     assert (plan.load, plan.load_lo) == (0.1, 0.1)  # no load above one that is not known counts
-    assert colocation.chosen(found, "idle") is found[1]
-    assert colocation.chosen(found, "same CPUs") is found[0]
+    assert colocation.chosen(tables, "idle") is tables[1]
+    assert colocation.chosen(tables, "same CPUs") is tables[0]
     with pytest.raises(SpecFault, match="no setting with 'fifo'") as caught:
-        colocation.chosen(found, "fifo")
+        colocation.chosen(tables, "fifo")
     assert "same CPUs" in caught.value.fix

@@ -22,15 +22,15 @@ def tables(findings: Findings) -> tuple[Table, ...]:
 
 def rows(findings: Findings) -> list[Record]:
     """L32's gain at each load and L34's by its rule, of each of our tables beside the papers'."""
-    found = findings.section(Colocation)
-    return [row for one in tables(findings) for row in _worth(one, found)] if found else []
+    section = findings.section(Colocation)
+    return [row for one in tables(findings) for row in _worth(one, section)] if section else []
 
 
-def _worth(table: Table, found: Colocation) -> Iterator[Record]:
+def _worth(table: Table, colocation: Colocation) -> Iterator[Record]:
     costs = Costs()
     try:
         of_loads = gains.of_loads(table, costs)
-    except SpecFault:  # no load at which every neighbour told of its pace
+    except SpecFault:  # no load at which every neighbour reported its pace
         of_loads = ()
     for row in of_loads:
         paper = gains.PAPER_L32.get(row.load) if table.core_share == 1 else None
@@ -41,9 +41,9 @@ def _worth(table: Table, found: Colocation) -> Iterator[Record]:
             "paper": "–" if paper is None else show.share(paper),
             "ours": _between(row.gain, row.gain_lo, row.gain_hi),
         }
-    losses = {rule.setting: rule.loss_max for rule in found.rules}
+    losses = {rule.setting: rule.loss_max for rule in colocation.rules}
     for bound_ns, loss_max in dict.fromkeys(
-        ((found.bound_ns, losses.get(table.setting, 1.0)), gains.PAPER_L34[:2])
+        ((colocation.bound_ns, losses.get(table.setting, 1.0)), gains.PAPER_L34[:2])
     ):
         is_paper = (bound_ns, loss_max) == gains.PAPER_L34[:2]
         yield _rule_worth(table, bound_ns, loss_max, is_paper=is_paper)
@@ -51,21 +51,21 @@ def _worth(table: Table, found: Colocation) -> Iterator[Record]:
 
 def _rule_worth(table: Table, bound_ns: float, loss_max: float, *, is_paper: bool) -> Record:
     one = gains.admitted(table, Costs(), bound_ns=bound_ns, loss_max=loss_max)
-    said = "no load is admitted"
+    text = "no load is admitted"
     if one.load_hi is not None:
         surely = "none" if one.load_lo is None else show.load(one.load_lo)
-        said = f"load {surely} surely, {show.load(one.load_hi)} not excluded; gain "
-        said += _between(one.gain, one.gain_lo, one.gain_hi)
+        text = f"load {surely} surely, {show.load(one.load_hi)} not excluded; gain "
+        text += _between(one.gain, one.gain_lo, one.gain_hi)
     elif one.unknown:
-        said = "not known"
+        text = "not known"
     tail = f"{show.quantile(table.q)} ≤ {show.time(bound_ns)}"
-    theirs = f"load {show.load(gains.PAPER_L34[2])}; gain {show.share(gains.PAPER_L34[3])}"
+    others = f"load {show.load(gains.PAPER_L34[2])}; gain {show.share(gains.PAPER_L34[3])}"
     return {
         "id": "L34",
         "setting": table.setting,
         "what": f"{tail}, loss ≤ {show.share(loss_max)}: load to plan, and the gain there",
-        "paper": f"{theirs} (p95, half the cores)" if is_paper else "–",
-        "ours": said,
+        "paper": f"{others} (p95, half the cores)" if is_paper else "–",
+        "ours": text,
     }
 
 

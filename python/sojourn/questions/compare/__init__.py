@@ -36,17 +36,19 @@ class CompareKind(Kind):
         """Markdown and JUnit, for CI."""
         from sojourn.questions.compare import forms, judge
 
-        found = findings.section(judge.Compared)
-        if found is None:
+        section = findings.section(judge.Compared)
+        if section is None:
             return {}
-        return {"markdown": forms.markdown(found), "junit": forms.junit(found)}
+        return {"markdown": forms.markdown(section), "junit": forms.junit(section)}
 
     def scatter(self, findings: Findings) -> Mapping[str, float]:
         """Of each number, the largest of all services."""
         from sojourn.questions.compare import judge
 
-        found = findings.section(judge.Compared)
-        known = [(row.number, row.scatter) for row in found.rows if row.scatter] if found else []
+        section = findings.section(judge.Compared)
+        known = (
+            [(row.number, row.scatter) for row in section.rows if row.scatter] if section else []
+        )
         return dict(sorted(known, key=lambda pair: pair[1]))
 
 

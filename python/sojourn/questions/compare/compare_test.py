@@ -67,8 +67,8 @@ def played(study: Study, factor: Factor, most: int = 400) -> list[Outcome]:
 
 def found(study: Study, outcomes: list[Outcome]) -> Findings:
     measured = tuple(Measured(outcome=one) for one in outcomes)
-    given = StudyData(study=study, measured=measured, questions=PLANS, is_complete=True)
-    return analysis.study(given, answers())
+    data = StudyData(study=study, measured=measured, questions=PLANS, is_complete=True)
+    return analysis.study(data, answers())
 
 
 def noise(lot: random.Random, spread: float = 0.02) -> float:

@@ -93,30 +93,30 @@ class CompareAnswer(Answer):
     section = Compared
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it is about several services."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
-    def whole(self, given: StudyData) -> Compared | None:
+    def whole(self, data: StudyData) -> Compared | None:
         """What follows from all blocks; None before the first one."""
-        asked = asks.of(given.study)
-        outcomes = [m.outcome for m in given.measured if m.outcome.point.phase is plan.PHASE]
+        asked = asks.of(data.study)
+        outcomes = [m.outcome for m in data.measured if m.outcome.point.phase is plan.PHASE]
         if not asked.services or not outcomes:
             return None
-        logs = plan.logs_of(given.study, outcomes)
+        logs = plan.logs_of(data.study, outcomes)
         family = plan.counted(logs)
         judged = paired_ratio.judged(family, Limits(alpha=asked.alpha, same=asked.same))
-        blocks = plan.blocks_of(given.study, outcomes)
+        blocks = plan.blocks_of(data.study, outcomes)
         rows = tuple(
-            _row(given.study, name, values, blocks, judged.get(name))
+            _row(data.study, name, values, blocks, judged.get(name))
             for name, values in logs.items()
         )
         gate = None
         if asked.gate:
             gate = gate_rule.decide(family, asked.max_regression, asked.alpha)
         wall_s = sum(outcome.wall_s for outcome in outcomes)
-        found = Compared(
+        section = Compared(
             first=asked.services[0],
             rows=rows,
             ruling=gate.ruling if gate else None,
@@ -128,20 +128,20 @@ class CompareAnswer(Answer):
             block_s=wall_s / len(blocks) if blocks else 0.0,
             offered_rps=outcomes[0].offered_rps,
         )
-        return _with_words(given.study, found, gate, _unlike(blocks))
+        return _with_words(data.study, section, gate, _unlike(blocks))
 
-    def settle(self, found: Findings) -> Settle | None:
+    def settle(self, findings: Findings) -> Settle | None:
         """The same command with four times as much time, because half the scatter is seen then."""
-        section = found.section(Compared)
-        longer = _longer(found.command)
+        section = findings.section(Compared)
+        longer = _longer(findings.command)
         if section is None or section.verdict is not Verdict.UNKNOWN or not longer:
             return None
         seconds = 4 * section.blocks * section.block_s
         return Settle(command=longer, seconds=seconds, why="to see half of the change")
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """How many numbers have a judgement other than open."""
-        section = found.section(Compared)
+        section = findings.section(Compared)
         if section is None:
             return None
         return count((row.judgement is not Judgement.OPEN for row in section.rows), "numbers")
@@ -149,14 +149,14 @@ class CompareAnswer(Answer):
 
 def _longer(command: str) -> str:
     """The same command with four times as much time; "" if it has no `--within`."""
-    found = _WITHIN.search(command)
-    if not found:
+    match = _WITHIN.search(command)
+    if not match:
         return ""
     try:
-        seconds = 4 * parse_ns(found[1]) / NS_PER_S
+        seconds = 4 * parse_ns(match[1]) / NS_PER_S
     except ValueError:
         return ""
-    return f"{command[: found.start(1)]}{seconds:.0f}s{command[found.end(1) :]}"
+    return f"{command[: match.start(1)]}{seconds:.0f}s{command[match.end(1) :]}"
 
 
 def _unlike(blocks: Sequence[Mapping[str, Outcome | None]]) -> str:
@@ -223,72 +223,75 @@ def _middle(values: Sequence[float]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def _with_words(study: Study, found: Compared, gate: Decision | None, unlike: str) -> Compared:
+def _with_words(study: Study, section: Compared, gate: Decision | None, unlike: str) -> Compared:
     """With the answer in words, the verdict, and what an open one would take."""
-    said, verdict = _gate_words(study, found, gate) if gate else _words(study, found)
-    reasons = [_takes(found)] if verdict is Verdict.UNKNOWN else []
+    text, verdict = _gate_words(study, section, gate) if gate else _words(study, section)
+    reasons = [_takes(section)] if verdict is Verdict.UNKNOWN else []
     if unlike:  # then it is the shield that is compared
-        said = f"Whether {' or '.join(asks.of(study).services[1:])} is worse cannot be decided."
+        text = f"Whether {' or '.join(asks.of(study).services[1:])} is worse cannot be decided."
         verdict, reasons = Verdict.UNKNOWN, [unlike]
-    modes = [f"{row.service} {row.number}" for row in found.rows if row.modes]
+    modes = [f"{row.service} {row.number}" for row in section.rows if row.modes]
     note = f" Starts fall into two groups: {', '.join(modes)}." if modes else ""
     return replace(
-        found,
-        headline=said,
-        answer=said + note,
+        section,
+        headline=text,
+        answer=text + note,
         verdict=verdict,
         reasons=tuple(reasons),
         leads=True,
     )
 
 
-def _words(study: Study, found: Compared) -> tuple[str, Verdict]:
+def _words(study: Study, section: Compared) -> tuple[str, Verdict]:
     worse, better, open_ = (
-        [row for row in found.rows if row.judgement is judgement]
+        [row for row in section.rows if row.judgement is judgement]
         for judgement in (Judgement.WORSE, Judgement.BETTER, Judgement.OPEN)
     )
-    said = [
-        f"{rows[0].service} is {word} than {found.first}: {_listed(rows)}."
+    texts = [
+        f"{rows[0].service} is {word} than {section.first}: {_listed(rows)}."
         for service in asks.of(study).services[1:]
         for word, every in (("worse", worse), ("better", better))
         if (rows := [row for row in every if row.service == service])
     ]
     if worse:
-        return " ".join(said), Verdict.VIOLATED
+        return " ".join(texts), Verdict.VIOLATED
     if better:
-        return " ".join(said), Verdict.HOLDS
+        return " ".join(texts), Verdict.HOLDS
     others = " and ".join(asks.of(study).services[1:])
     if open_:
         names = ", ".join(dict.fromkeys(row.number for row in open_))
-        return f"Whether {others} differs from {found.first} cannot be decided: {names}.", (
+        return f"Whether {others} differs from {section.first} cannot be decided: {names}.", (
             Verdict.UNKNOWN
         )
     limit = f"{100 * asks.of(study).same:.3g} %"
-    return f"{others} and {found.first} differ by less than {limit} in every number.", Verdict.HOLDS
+    return (
+        f"{others} and {section.first} differ by less than {limit} in every number.",
+        Verdict.HOLDS,
+    )
 
 
-def _gate_words(study: Study, found: Compared, gate: Decision | None) -> tuple[str, Verdict]:
+def _gate_words(study: Study, section: Compared, gate: Decision | None) -> tuple[str, Verdict]:
     assert gate is not None  # noqa: S101  # of a gate only
     second, limit = asks.of(study).services[1], f"{100 * asks.of(study).max_regression:.3g} %"
     if gate.ruling is Ruling.REGRESSION:
-        rows = [row for row in found.rows if row.number in found.decided_by]
-        said = (
-            f"{second} is worse than {found.first} by more than {limit}: {_listed(rows)}; "
+        rows = [row for row in section.rows if row.number in section.decided_by]
+        text = (
+            f"{second} is worse than {section.first} by more than {limit}: {_listed(rows)}; "
             f"confirmed by the blocks after number {gate.first}."
         )
-        return said, Verdict.VIOLATED
+        return text, Verdict.VIOLATED
     if gate.ruling is Ruling.FINE:
-        names = ", ".join(row.number for row in found.rows if row.pairs)
-        return f"{second} is not worse than {found.first} by {limit}: {names}.", Verdict.HOLDS
+        names = ", ".join(row.number for row in section.rows if row.pairs)
+        return f"{second} is not worse than {section.first} by {limit}: {names}.", Verdict.HOLDS
     if gate.first:
-        names = ", ".join(found.decided_by)
-        said = (
-            f"Whether {second} is worse than {found.first} cannot be decided: {names} alarmed "
+        names = ", ".join(section.decided_by)
+        text = (
+            f"Whether {second} is worse than {section.first} cannot be decided: {names} alarmed "
             f"after {gate.first} blocks, and fresh blocks did not confirm it."
         )
-        return said, Verdict.UNKNOWN
-    said = f"Whether {second} is worse than {found.first} by more than {limit} cannot be decided."
-    return said, Verdict.UNKNOWN
+        return text, Verdict.UNKNOWN
+    text = f"Whether {second} is worse than {section.first} by more than {limit} cannot be decided."
+    return text, Verdict.UNKNOWN
 
 
 def _listed(rows: Sequence[Row]) -> str:
@@ -300,11 +303,11 @@ def ratio_text(row: Row) -> str:
     """`1.31 times (1.12 to 1.50)`; `–` without a pair."""
     if row.ratio is None:
         return "–"
-    said = "∞" if math.isinf(row.ratio) else f"{row.ratio:.3g}"
+    text = "∞" if math.isinf(row.ratio) else f"{row.ratio:.3g}"
     if row.interval is None:
-        return f"{said} times"
+        return f"{text} times"
     low, high = row.interval.lo, row.interval.hi
-    return f"{said} times ({low:.3g} to {'∞' if math.isinf(high) else f'{high:.3g}'})"
+    return f"{text} times ({low:.3g} to {'∞' if math.isinf(high) else f'{high:.3g}'})"
 
 
 def value_text(value: float | None) -> str:
@@ -312,13 +315,13 @@ def value_text(value: float | None) -> str:
     return "–" if value is None else "∞" if math.isinf(value) else show_ns(value)
 
 
-def _takes(found: Compared) -> str:
+def _takes(section: Compared) -> str:
     """How much longer it would take, by the scatter of these blocks."""
-    known = [row for row in found.rows if row.scatter is not None]
+    known = [row for row in section.rows if row.scatter is not None]
     if not known:
-        return f"{found.blocks} whole blocks are too few to say how many are needed"
+        return f"{section.blocks} whole blocks are too few to say how many are needed"
     parts = [
-        f"{row.number}: {row.blocks_for} blocks, {show_s(row.blocks_for * found.block_s)}"
+        f"{row.number}: {row.blocks_for} blocks, {show_s(row.blocks_for * section.block_s)}"
         if row.blocks_for
         else f"{row.number}: more than {visible_change.BLOCKS_MOST:,} blocks"
         for row in known

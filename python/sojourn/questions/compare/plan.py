@@ -115,18 +115,18 @@ def tried(study: Study, outcomes: Sequence[Outcome]) -> dict[str, make.Tried]:
 
 def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[dict[str, Outcome | None]]:
     """The valid run of every service in each block that has one of each; None: the queue grew."""
-    found: dict[int, dict[str, list[Outcome]]] = {}
+    results: dict[int, dict[str, list[Outcome]]] = {}
     for outcome in outcomes:
         if outcome.point.phase is PHASE:
-            block = found.setdefault(outcome.point.repeat, {})
+            block = results.setdefault(outcome.point.repeat, {})
             block.setdefault(outcome.point.service, []).append(outcome)
     whole = []
-    for number in sorted(found):
+    for number in sorted(results):
         runs: dict[str, Outcome | None] = {}
         for label in asks.of(study).services:
-            mine = found[number].get(label, [])
-            valid = [outcome for outcome in mine if outcome.is_believed]
-            if valid or make.is_overloaded(mine):  # more than is served: its times are endless
+            own = results[number].get(label, [])
+            valid = [outcome for outcome in own if outcome.is_believed]
+            if valid or make.is_overloaded(own):  # more than is served: its times are endless
                 runs[label] = valid[0] if valid else None
         if len(runs) == len(asks.of(study).services):
             whole.append(runs)
@@ -137,8 +137,8 @@ def value_of(outcome: Outcome | None, number: str) -> float:
     """A number of a run; `inf` if it has no end, nan if it was not counted."""
     if outcome is None or (number != "cpu" and outcome.lost and outcome.mean_ns is None):
         return math.nan if number == "cpu" else math.inf
-    found = getattr(outcome, _FIELDS[number])
-    return math.nan if found is None else float(found)
+    result = getattr(outcome, _FIELDS[number])
+    return math.nan if result is None else float(result)
 
 
 def logs_of(study: Study, outcomes: Sequence[Outcome]) -> Logs:

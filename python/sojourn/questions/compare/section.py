@@ -24,17 +24,17 @@ class CompareShown(Shown):
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """The answer, and what an open one would take."""
-        if found := findings.section(Compared):
-            yield found.answer
-            yield from (f"{reason[0].upper()}{reason[1:]}." for reason in found.reasons)
+        if section := findings.section(Compared):
+            yield section.answer
+            yield from (f"{reason[0].upper()}{reason[1:]}." for reason in section.reasons)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """A line for each number."""
-        found = findings.section(Compared)
-        if not found or not found.rows:
+        section = findings.section(Compared)
+        if not section or not section.rows:
             return
-        yield f"compared with {found.first} ".ljust(width, "=")
-        lines = [HEADS, *map(_cells, found.rows)]
+        yield f"compared with {section.first} ".ljust(width, "=")
+        lines = [HEADS, *map(_cells, section.rows)]
         wide = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
         for line in lines:
             yield "  ".join(

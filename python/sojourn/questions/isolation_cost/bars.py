@@ -43,22 +43,22 @@ def called(mechanism: str) -> str:
 
 def order(drawn: Sequence[Record]) -> list[str]:
     """Rows, the cheapest first; by the idle host where there is one."""
-    found: dict[str, float] = {}
+    results: dict[str, float] = {}
     for record in drawn:
         row, ns = str(record["row"]), number(record["ns"]) or 0.0
-        found[row] = ns if record["host"] == IDLE else found.get(row, ns)
-    return sorted(found, key=lambda row: found[row])
+        results[row] = ns if record["host"] == IDLE else results.get(row, ns)
+    return sorted(results, key=lambda row: results[row])
 
 
-def chart(drawn: Sequence[Record], theirs: Sequence[Record], title: str) -> Spec:
+def chart(drawn: Sequence[Record], records: Sequence[Record], title: str) -> Spec:
     """Bars from the axis' left end, their intervals, and the paper's numbers as diamonds."""
     sheet = Sheet()
     every = order(drawn)
     axis = time_axis(
-        [number(r[key]) for r in (*drawn, *theirs) for key in ("ns", "lo", "hi") if r.get(key)]
+        [number(r[key]) for r in (*drawn, *records) for key in ("ns", "lo", "hi") if r.get(key)]
     )
     hosts = [host for host in (IDLE, LOADED) if any(r["host"] == host for r in drawn)]
-    papers = list(dict.fromkeys(str(r["host"]) for r in theirs))
+    papers = list(dict.fromkeys(str(r["host"]) for r in records))
     inks = {IDLE: "series-0", LOADED: "series-1"}
     colours = [role(inks[host]) for host in hosts] + [
         role(f"series-{2 + n % 4}") for n in range(len(papers))
@@ -88,9 +88,9 @@ def chart(drawn: Sequence[Record], theirs: Sequence[Record], title: str) -> Spec
             x=alt.X("lo:Q"), x2="hi:Q", y=y, yOffset=offset, color=colour, tooltip=fields
         ),
     ]
-    if theirs:
+    if records:
         layers.append(
-            sheet.chart("theirs", theirs)
+            sheet.chart("theirs", records)
             .mark_point(shape="diamond", size=70, filled=True, opacity=1)
             .encode(x=x, y=y, color=colour, tooltip=marks.tooltip("row", "host", "mean"))
         )

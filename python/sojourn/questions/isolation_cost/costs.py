@@ -100,7 +100,7 @@ def cost(
         lab_ns: the same change by the lab's knob.
     """
     values = np.asarray(ns, np.float64)
-    found = times.from_values(values)
+    result = times.from_values(values)
     enough = len(values) >= dependence.BATCHES * dependence.BATCH_LEAST
     own = {q: dependence.of_raw(values, q) if enough else 1.0 for q in (0.5, TAIL)}
     count = max(1, sum(run[0] for run in runs))
@@ -108,8 +108,8 @@ def cost(
     return Cost(
         count=len(values),
         mean=_mean(values),
-        p50=quantiles.estimate(found, 0.5, correlation=own[0.5]),
-        p99=quantiles.estimate(found, TAIL, correlation=own[TAIL]),
+        p50=quantiles.estimate(result, 0.5, correlation=own[0.5]),
+        p99=quantiles.estimate(result, TAIL, correlation=own[TAIL]),
         max_ns=float(values.max()) if values.size else None,
         cpu_ns=used[0],
         child_ns=used[1],
@@ -148,7 +148,7 @@ def _batched(values: Floats) -> Floats:
     return np.array([part.mean() for part in np.array_split(values, BATCHES)], np.float64)
 
 
-def felt(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
+def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Felt:
     """What single changes do to p99.
 
     Args:

@@ -27,9 +27,9 @@ def test_interval_of_the_mean_covers() -> None:
     rng = np.random.default_rng(1)
     inside = 0
     for _ in range(400):
-        found = costs.cost([int(ns) for ns in rng.exponential(40_000, 200)], [(200, 0, 0)]).mean
-        assert found.interval is not None
-        inside += found.interval.lo <= 40_000 <= found.interval.hi
+        mean = costs.cost([int(ns) for ns in rng.exponential(40_000, 200)], [(200, 0, 0)]).mean
+        assert mean.interval is not None
+        inside += mean.interval.lo <= 40_000 <= mean.interval.hi
     assert inside >= 0.92 * 400  # 95 %, 2.7 sigma below
 
 
@@ -43,50 +43,54 @@ def test_a_quantile_that_the_sample_cannot_carry_is_refused() -> None:
 
 
 def test_restarts_that_are_few_have_a_mean() -> None:
-    found = costs.cost([100, 110, 90, 105, 95], [(5, 1, 1)])
-    assert found.mean.value == 100
-    assert found.mean.interval is not None
-    assert found.mean.interval.lo < 100 < found.mean.interval.hi
+    cost = costs.cost([100, 110, 90, 105, 95], [(5, 1, 1)])
+    assert cost.mean.value == 100
+    assert cost.mean.interval is not None
+    assert cost.mean.interval.lo < 100 < cost.mean.interval.hi
     once = costs.cost([100], [(1, 1, 1)])
     assert (once.mean.value, once.mean.interval) == (100, None)
 
 
 def test_a_change_that_lengthens_is_found_and_one_that_does_not_is_not() -> None:
     rng = np.random.default_rng(2)
-    longer = costs.felt(_changes(rng, 1.5), mechanisms=10, seed=1)
+    longer = costs.tail_effect(_changes(rng, 1.5), mechanisms=10, seed=1)
     assert longer.is_longer
     assert longer.interval is not None
     assert longer.interval.lo < 1.5 < longer.interval.hi
-    wrong = sum(costs.felt(_changes(rng, 1.0), mechanisms=10, seed=n).is_longer for n in range(12))
+    wrong = sum(
+        costs.tail_effect(_changes(rng, 1.0), mechanisms=10, seed=n).is_longer for n in range(12)
+    )
     assert wrong <= 1  # 0.25 % expected of each
 
 
 def test_the_interval_of_the_ratio_covers_one_where_nothing_changes() -> None:
     rng = np.random.default_rng(3)
-    found = [costs.felt(_changes(rng, 1.0), mechanisms=1, seed=n).interval for n in range(25)]
-    inside = sum(one is not None and one.lo <= 1 <= one.hi for one in found)
+    intervals = [
+        costs.tail_effect(_changes(rng, 1.0), mechanisms=1, seed=n).interval for n in range(25)
+    ]
+    inside = sum(one is not None and one.lo <= 1 <= one.hi for one in intervals)
     assert inside >= 20  # 95 %, 3.4 sigma below
 
 
 def test_few_changes_are_refused_and_lost_requests_decide() -> None:
     rng = np.random.default_rng(4)
-    few = costs.felt(_changes(rng, 1.0, 7), mechanisms=1, seed=1)
+    few = costs.tail_effect(_changes(rng, 1.0, 7), mechanisms=1, seed=1)
     assert few.ratio is None
     assert "8 are needed" in few.refused
     lost = [Change(before=c.before, after=np.full(200, np.inf)) for c in _changes(rng, 1.0)]
-    found = costs.felt(lost, mechanisms=1, seed=1)
-    assert found.ratio is None
-    assert found.after_ns == np.inf
-    assert "never completed" in found.refused
+    result = costs.tail_effect(lost, mechanisms=1, seed=1)
+    assert result.ratio is None
+    assert result.after_ns == np.inf
+    assert "never completed" in result.refused
 
 
 def test_requests_around_a_change_are_those_due_within_the_window() -> None:
     due = np.arange(0, 10 * WINDOW_NS, WINDOW_NS / 10, dtype=float)
     at = 5.0 * WINDOW_NS
-    found = around(due, due.copy(), at)
-    assert found is not None
-    assert (found.before[0], found.before[-1]) == (4 * WINDOW_NS, at - WINDOW_NS / 10)
-    assert (found.after[0], len(found.after)) == (at, 10)
+    change = around(due, due.copy(), at)
+    assert change is not None
+    assert (change.before[0], change.before[-1]) == (4 * WINDOW_NS, at - WINDOW_NS / 10)
+    assert (change.after[0], len(change.after)) == (at, 10)
     assert around(due, due, 0.5 * WINDOW_NS) is None
     assert around(due, due, 9.5 * WINDOW_NS) is None
     assert around(np.empty(0), np.empty(0), 1.0) is None

@@ -87,13 +87,13 @@ def read(folder: Path, outcome: Outcome) -> Costs | None:
     del outcome
     if not (folder / FILE).exists():
         return None
-    found = table_of(CostFile, folder / FILE, FORM, MAJOR, what="file of isolation costs")
-    return Costs(file=found, changes=_changes(folder, found))
+    result = table_of(CostFile, folder / FILE, FORM, MAJOR, what="file of isolation costs")
+    return Costs(file=result, changes=_changes(folder, result))
 
 
-def _changes(folder: Path, found: CostFile) -> dict[str, tuple[Change, ...]]:
+def _changes(folder: Path, cost_file: CostFile) -> dict[str, tuple[Change, ...]]:
     requests = raw.requests(folder / RAW)
-    if requests is None or not any(one.changes for one in found.mechanisms):
+    if requests is None or not any(one.changes for one in cost_file.mechanisms):
         return {}
     due_ns, sojourn_ns = requests
     zero = load_result(folder / LOAD).started_unix_ns
@@ -103,7 +103,7 @@ def _changes(folder: Path, found: CostFile) -> dict[str, tuple[Change, ...]]:
             for begin, _ in one.changes
             if (change := around(due_ns, sojourn_ns, begin - zero)) is not None
         )
-        for one in found.mechanisms
+        for one in cost_file.mechanisms
     }
 
 

@@ -111,11 +111,11 @@ class IsolationCostAnswer(Answer):
     methods = (costs.METHOD,)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> IsolationCosts | None:
         """All blocks together; it decides only where nothing else is asked."""
-        del found
-        points = [one for one in map(files.of, given.of(spec.label)) if one is not None]
+        del finding
+        points = [one for one in map(files.of, data.of(spec.label)) if one is not None]
         if not points:
             return None
         by_name: dict[str, list[tuple[Costs, CostTable]]] = defaultdict(list)
@@ -124,26 +124,26 @@ class IsolationCostAnswer(Answer):
                 by_name[table.name].append((point, table))
         judged = sum(any(table.changes for _, table in each) for each in by_name.values())
         rows = tuple(
-            _row(each, judged, make.seed_of(given.study, f"{spec.label}/{name}"))
+            _row(each, judged, make.seed_of(data.study, f"{spec.label}/{name}"))
             for name, each in by_name.items()
         )
         idle = [p.file.others_share for p in points if p.file.host == IDLE]
         known = [share for share in idle if share is not None]
         section = IsolationCosts(
-            rows=rows, share=share_of(given.study), others_share=max(known, default=None)
+            rows=rows, share=share_of(data.study), others_share=max(known, default=None)
         )
-        return _said(section, stands, is_alone=set(spec.measure) == {NAME})
+        return _with_answer(section, progress, is_alone=set(spec.measure) == {NAME})
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Costs of the mechanisms that are here, each on each host."""
-        mine = [one for service in found.services if (one := service.section(IsolationCosts))]
-        rows = [row for one in mine for row in one.rows if not row.missing]
+        own = [one for service in findings.services if (one := service.section(IsolationCosts))]
+        rows = [row for one in own for row in one.rows if not row.missing]
         each = (
             is_narrow(cost.mean.interval) and not row.doubts
             for row in rows
             for cost in row.costs.values()
         )
-        return count(each, "costs") if mine else None
+        return count(each, "costs") if own else None
 
 
 def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row:
@@ -161,14 +161,14 @@ def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row
         doubts=_doubts(each),
         costs={
             host: costs.cost(
-                [ns for t in mine for ns in t.ns],
-                [run for t in mine for run in t.runs],
-                [ns for t in mine for ns in t.lab_ns],
+                [ns for t in own for ns in t.ns],
+                [run for t in own for run in t.runs],
+                [ns for t in own for ns in t.lab_ns],
             )
-            for host, mine in by_host.items()
-            if mine
+            for host, own in by_host.items()
+            if own
         },
-        felt=costs.felt(changes, mechanisms=judged, seed=seed)
+        felt=costs.tail_effect(changes, mechanisms=judged, seed=seed)
         if any(table.changes for table in tables)
         else None,
     )
@@ -176,20 +176,20 @@ def _row(each: Sequence[tuple[Costs, CostTable]], judged: int, seed: int) -> Row
 
 def _doubts(each: Sequence[tuple[Costs, CostTable]]) -> tuple[str, ...]:
     """What failed, and blocks after which the change was not in force."""
-    found = []
+    results = []
     for point, table in each:
         if table.failed:
-            found.append(f"{point.file.host}: {table.failed}")
+            results.append(f"{point.file.host}: {table.failed}")
         if table.amiss:
             off = f"{len(table.amiss)} of {table.checks} read-backs"
-            found.append(f"{point.file.host}: {off} found it not in force: {table.amiss[0]}")
-    return tuple(dict.fromkeys(found))
+            results.append(f"{point.file.host}: {off} found it not in force: {table.amiss[0]}")
+    return tuple(dict.fromkeys(results))
 
 
-def _said(section: IsolationCosts, stands: Progress, *, is_alone: bool) -> IsolationCosts:
-    reasons = tuple(_reasons(section, stands))
+def _with_answer(section: IsolationCosts, progress: Progress, *, is_alone: bool) -> IsolationCosts:
+    reasons = tuple(_reasons(section, progress))
     verdict = (Verdict.UNKNOWN if reasons else Verdict.HOLDS) if is_alone else None
-    parts = [sentence(row) for row in section.rows if row.name in TOLD and row.costs]
+    parts = [sentence(row) for row in section.rows if row.name in SENTENCE_ROWS and row.costs]
     lacking = [row.name for row in section.rows if row.missing]
     text = " ".join(filter(None, parts))
     if lacking:
@@ -213,28 +213,36 @@ def _said(section: IsolationCosts, stands: Progress, *, is_alone: bool) -> Isola
 
 
 #: Mechanisms that the answer has a sentence about.
-TOLD = ("cpu_quota", "cpuset", "memory_limit", "egress", "llc_ways", "restart_lxc", "restart_runc")
+SENTENCE_ROWS = (
+    "cpu_quota",
+    "cpuset",
+    "memory_limit",
+    "egress",
+    "llc_ways",
+    "restart_lxc",
+    "restart_runc",
+)
 
 
 def sentence(row: Row) -> str:
     """What a change of one mechanism takes, on each host, and what the paper has."""
     what = "Ending and starting" if row.is_restart else "A change of"
-    told = [f"{_number(row.costs[host])} {_where(host)}" for host in HOSTS if host in row.costs]
+    reports = [f"{_number(row.costs[host])} {_where(host)}" for host in HOSTS if host in row.costs]
     paper = ", ".join(
         f"{_time(one.mean_ns)} on {one.machine}"
         for one in TABLE_IV
         if one.column == COLUMNS.get(row.name)
     )
     has = f"; the paper has {paper}, by command-line tools" if paper else ""
-    return f"{what} {row.name.removeprefix('restart_')} takes {', '.join(told)}{has}."
+    return f"{what} {row.name.removeprefix('restart_')} takes {', '.join(reports)}{has}."
 
 
-def _number(found: Cost) -> str:
-    mean, p99 = found.mean, found.p99
+def _number(cost: Cost) -> str:
+    mean, p99 = cost.mean, cost.p99
     if mean.value is None:
         return "an unknown time"
     sure = _span(mean.interval) if mean.interval else "once"
-    tail = f"p99 {_time(p99.value)}" if p99.value is not None else f"max {_time(found.max_ns)}"
+    tail = f"p99 {_time(p99.value)}" if p99.value is not None else f"max {_time(cost.max_ns)}"
     return f"{_time(mean.value)} ({sure}, {tail})"
 
 
@@ -247,42 +255,42 @@ def _where(host: str) -> str:
 
 
 def _longer(row: Row) -> str:
-    felt = row.felt
-    if felt is None or felt.interval is None:
+    tail = row.felt
+    if tail is None or tail.interval is None:
         return row.name
-    return f"{row.name} {felt.ratio:.2f} times ({felt.interval.lo:.2f} to {felt.interval.hi:.2f})"
+    return f"{row.name} {tail.ratio:.2f} times ({tail.interval.lo:.2f} to {tail.interval.hi:.2f})"
 
 
-def _reasons(section: IsolationCosts, stands: Progress) -> Sequence[str]:
-    found = []
-    if stands.next is not None:
-        found.append("the study was not finished: run it again, it resumes")
+def _reasons(section: IsolationCosts, progress: Progress) -> Sequence[str]:
+    results = []
+    if progress.next is not None:
+        results.append("the study was not finished: run it again, it resumes")
     others = section.others_share
     if others is None:
-        found.append("whether the idle host was idle is not known")
+        results.append("whether the idle host was idle is not known")
     elif others > OTHERS_MAX:
-        found.append(
+        results.append(
             f"the idle host was not idle: others used {others:.0%} of its CPUs' time, "
             f"{OTHERS_MAX:.0%} may be"
         )
-    found += [f"{row.name}: {row.doubts[0]}" for row in section.rows if row.doubts]
-    return found
+    results += [f"{row.name}: {row.doubts[0]}" for row in section.rows if row.doubts]
+    return results
 
 
 def _paper(rows: Sequence[Row]) -> Sequence[tuple[str, str, str, str]]:
     """Ours beside the paper's numbers, on the idle host."""
-    found = []
+    results = []
     for row in rows:
         column = COLUMNS.get(row.name)
         if column is None:
             continue
-        theirs = ", ".join(
+        others = ", ".join(
             f"{_time(one.mean_ns)} ({one.machine})" for one in TABLE_IV if one.column == column
         )
         ours = _number(row.costs[IDLE]) if IDLE in row.costs else ""
         ours = ours or (f"not here: {row.missing} is missing" if row.missing else "not measured")
-        found.append((f"one application of {row.name} ({column}), mean", theirs, ours, SOURCE))
-    return found
+        results.append((f"one application of {row.name} ({column}), mean", others, ours, SOURCE))
+    return results
 
 
 def _time(ns: float | None) -> str:

@@ -30,10 +30,10 @@ class IsolationCost(Opens):
     def opening(self, findings: Findings, width: int) -> Opening:
         """The cheapest and the dearest, then the paper, then what p99 of the service does."""
         (label, section), *_ = _of(findings)
-        found = ranked(section)
+        result = ranked(section)
         return Opening(
-            headline=headline(found),
-            sentences=tuple(sentences(section, found)),
+            headline=headline(result),
+            sentences=tuple(sentences(section, result)),
             figures=(f"{NAME.replace('_', '-')}-{label}",),
             text=tuple(lines(section, width)),
         )
@@ -50,12 +50,12 @@ def _of(findings: Findings) -> list[tuple[str, IsolationCosts]]:
 
 def ranked(section: IsolationCosts) -> list[tuple[str, Cost]]:
     """Mechanisms with what one change costs, the cheapest first; nothing does not count."""
-    found = [
+    results = [
         (bars.called(row.name), cost)
         for row in section.rows
         if row.name != EMPTY and (cost := _cost(row)) and cost.mean.value is not None
     ]
-    return sorted(found, key=lambda each: each[1].mean.value or 0.0)
+    return sorted(results, key=lambda each: each[1].mean.value or 0.0)
 
 
 def _cost(row: Row) -> Cost | None:
@@ -67,11 +67,11 @@ def _time(cost: Cost) -> str:
     return numbers.time(cost.mean.value or 0.0, cost.mean.interval)
 
 
-def headline(found: Sequence[tuple[str, Cost]]) -> str:
+def headline(results: Sequence[tuple[str, Cost]]) -> str:
     """From the cheapest to the dearest."""
-    (cheap, low), (dear, high) = found[0], found[-1]
+    (cheap, low), (dear, high) = results[0], results[-1]
     least, most = (numbers.time(cost.mean.value or 0.0, None) for cost in (low, high))
-    if len(found) == 1:
+    if len(results) == 1:
         return fitting(f"One change of {cheap} costs {least}", f"{cheap}: {least}")
     return fitting(
         f"One change costs from {least} ({cheap}) to {most} ({dear})",
@@ -80,27 +80,27 @@ def headline(found: Sequence[tuple[str, Cost]]) -> str:
     )
 
 
-def sentences(section: IsolationCosts, found: Sequence[tuple[str, Cost]]) -> Iterator[str]:
+def sentences(section: IsolationCosts, results: Sequence[tuple[str, Cost]]) -> Iterator[str]:
     """The ends of the order, the paper, and the tail of the service."""
-    (cheap, low), (dear, high) = found[0], found[-1]
-    if len(found) > 1:
+    (cheap, low), (dear, high) = results[0], results[-1]
+    if len(results) > 1:
         yield sentence(
             f"cheapest is {cheap}, {_time(low)} a change; dearest is {dear}, {_time(high)}"
         )
     else:
         yield sentence(f"a change of {cheap} takes {_time(low)}")
-    if said := _against_paper(section):
-        yield said
-    if said := _tail(section):
-        yield said
+    if text := _against_paper(section):
+        yield text
+    if text := _tail(section):
+        yield text
 
 
 def _against_paper(section: IsolationCosts) -> str:
     """By how much the paper's command-line tools took longer."""
     ratios = {
-        bars.called(row.name): min(theirs) / cost.mean.value
+        bars.called(row.name): min(others) / cost.mean.value
         for row in section.rows
-        if (theirs := [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)])
+        if (others := [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)])
         and (cost := _cost(row))
         and cost.mean.value
     }
@@ -121,21 +121,21 @@ def _times(ratio: float) -> str:
 
 def _tail(section: IsolationCosts) -> str:
     """What one change does to p99 of the service under load."""
-    felt = [row for row in section.rows if row.felt and row.felt.ratio]
-    longer = [row for row in felt if row.felt and row.felt.is_longer]
+    selected = [row for row in section.rows if row.felt and row.felt.ratio]
+    longer = [row for row in selected if row.felt and row.felt.is_longer]
     if longer:
         longer.sort(key=lambda row: -(row.felt.ratio or 0.0 if row.felt else 0.0))
-        said = [
+        texts = [
             f"{bars.called(row.name)} {numbers.ratio(row.felt.ratio, row.felt.interval)} times"
             for row in longer[:LONGER_MAX]
             if row.felt and row.felt.ratio
         ]
         rest = f" and {len(longer) - LONGER_MAX} more" if len(longer) > LONGER_MAX else ""
         return sentence(
-            f"one change lengthens p99 of the service under load: {', '.join(said)}{rest}",
+            f"one change lengthens p99 of the service under load: {', '.join(texts)}{rest}",
             f"one change of {bars.called(longer[0].name)} lengthens p99 of the service",
         )
-    if felt:
+    if selected:
         return "No single change was shown to lengthen p99 of the service under load."
     return ""
 
@@ -154,7 +154,7 @@ def _row(name: str, row: Row) -> dot_rows.Row:
     mean = cost.mean if cost else None
     loaded = row.costs.get(LOADED)
     ends = mean.interval if mean else None
-    theirs = [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)]
+    others = [one.mean_ns for one in TABLE_IV if one.column == COLUMNS.get(row.name)]
     beside = [(loaded.mean.value, BESIDE)] if loaded and loaded.mean.value else []
     return dot_rows.Row(
         name=name,
@@ -162,7 +162,7 @@ def _row(name: str, row: Row) -> dot_rows.Row:
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
         said=show.time(mean.value) if mean else "",
-        others=(*((ns, PAPER) for ns in theirs), *beside),
+        others=(*((ns, PAPER) for ns in others), *beside),
     )
 
 

@@ -6,7 +6,7 @@ from sojourn.questions.isolation_cost.testing_opening import isolation
 from sojourn.report import openings
 
 
-def test_the_paper_stands_beside_what_isolation_costs() -> None:
+def test_the_paper_is_beside_what_isolation_costs() -> None:
     cheap, paper, tail = openings.of(isolation()).sentences
     assert cheap.startswith("Cheapest is cpu quota, 38 µs")
     assert "empty" not in cheap

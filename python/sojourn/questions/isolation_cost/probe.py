@@ -22,7 +22,7 @@ from sojourn.host.activity import STEAL, TICKS_PER_S, cpu_ticks
 from sojourn.host.tree import Tree
 from sojourn.places.process import Process
 from sojourn.plan import Point
-from sojourn.questions.isolation_cost.mechanisms import KINDS, Given, timing
+from sojourn.questions.isolation_cost.mechanisms import KINDS, MechanismInputs, timing
 from sojourn.questions.isolation_cost.mechanisms.timing import Timed
 from sojourn.questions.isolation_cost.plan import APPLICATIONS, BUSY, HOST, LOADED, PHASE, RESTARTS
 from sojourn.spec import ServiceSpec
@@ -63,7 +63,7 @@ class IsolationCost(Actor):
         live = stage.services[stage.point.service]
         if live.turned is None:
             return
-        given = Given(
+        inputs = MechanismInputs(
             on=live.turned,
             facts=stage.facts,
             place=stage.spec.place,
@@ -71,16 +71,16 @@ class IsolationCost(Actor):
             set_already={name: str(level) for name, level in stage.spec.knobs.items()},
             cpus=stage.cpus[Role.PROBE],
         )
-        self._every = timing.looked(KINDS, given)
+        self._every = timing.looked(KINDS, inputs)
         if self._host == LOADED:
-            work = partial(self._under_load, given, stage.point.seed)
+            work = partial(self._under_load, inputs, stage.point.seed)
             self._thread = threading.Thread(target=work, name="isolation cost")
             self._thread.start()
             return
         if self._host == BUSY:
             self._burn(stage)
         before, own, began = cpu_ticks(TREE), self._own_s(), time.monotonic()
-        timing.without_load(self._every, given, self._counts, stage.point.seed, self._end.is_set)
+        timing.without_load(self._every, inputs, self._counts, stage.point.seed, self._end.is_set)
         self._table = shares(before, cpu_ticks(TREE), self._own_s() - own, time.monotonic() - began)
         self._calm()
 
@@ -92,13 +92,13 @@ class IsolationCost(Actor):
             self._left_s = point.measure_s - float(line.get("t_s", 0.0)) - LEFT_S
         self._began.set()
 
-    def _under_load(self, given: Given, seed: int) -> None:
+    def _under_load(self, inputs: MechanismInputs, seed: int) -> None:
         while not self._began.wait(0.05):
             if self._end.is_set():
                 return
         timing.under_load(
             self._every,
-            given,
+            inputs,
             self._counts,
             length_s=max(0.0, self._left_s),
             seed=seed,

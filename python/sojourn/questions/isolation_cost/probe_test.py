@@ -17,7 +17,7 @@ from sojourn.knobs import Lack, Turned
 from sojourn.knobs.settings import AFFINITY, POLICY, TEXT, Setting
 from sojourn.knobs.testing import MemoryBook, put
 from sojourn.knobs.thp import PATH
-from sojourn.questions.isolation_cost.mechanisms import KINDS, Given, Mechanism, timing
+from sojourn.questions.isolation_cost.mechanisms import KINDS, Mechanism, MechanismInputs, timing
 from sojourn.questions.isolation_cost.mechanisms.files import Files
 from sojourn.questions.isolation_cost.mechanisms.mechanism import MechanismKind
 from sojourn.questions.isolation_cost.mechanisms.threads import Threads
@@ -80,10 +80,12 @@ def _timed(fake: Mechanism, missing: str = "", name: str = "fake") -> timing.Tim
     return timing.Timed(kind, missing=missing)
 
 
-def _given(facts: host.Facts, book: object, root: Path | None = None, leader: int = 0) -> Given:
+def _mechanism_inputs(
+    facts: host.Facts, book: object, root: Path | None = None, leader: int = 0
+) -> MechanismInputs:
     tree = Tree(root) if root else Tree()
     on = Turned(label="it", leader=leader or os.getpid(), book=book, tree=tree)  # type: ignore[arg-type]
-    return Given(on=on, facts=facts)
+    return MechanismInputs(on=on, facts=facts)
 
 
 def test_plan_and_actors_know_the_same_mechanisms() -> None:
@@ -91,19 +93,21 @@ def test_plan_and_actors_know_the_same_mechanisms() -> None:
 
 
 def test_what_lacks_is_named_and_not_applied(facts: host.Facts) -> None:
-    lack = Lack(missing="a wish", mend="make one")
+    lack = Lack(missing="a wish", fix="make one")
     kinds = {"x": MechanismKind(name="x", about="", lacks=lambda _: lack, build=lambda _: Fake())}
-    (found,) = timing.looked(kinds, _given(facts, MemoryBook()))
-    assert (found.missing, found.mend) == ("a wish", "make one")
-    timing.without_load([found], _given(facts, MemoryBook()), {False: 8, True: 1}, 1, lambda: False)
-    assert found.ns == []
+    (result,) = timing.looked(kinds, _mechanism_inputs(facts, MemoryBook()))
+    assert (result.missing, result.mend) == ("a wish", "make one")
+    timing.without_load(
+        [result], _mechanism_inputs(facts, MemoryBook()), {False: 8, True: 1}, 1, lambda: False
+    )
+    assert result.ns == []
 
 
 def test_levels_alternate_and_every_block_is_read_back_and_put_back(facts: host.Facts) -> None:
     fake = Fake()
     one = _timed(fake)
-    given = _given(facts, MemoryBook())
-    timing.without_load([one], given, {False: 10, True: 1}, 1, lambda: False)
+    inputs = _mechanism_inputs(facts, MemoryBook())
+    timing.without_load([one], inputs, {False: 10, True: 1}, 1, lambda: False)
     assert len(one.ns) == 10
     assert one.checks == timing.BLOCKS
     assert one.amiss == []
@@ -120,42 +124,44 @@ def test_one_that_fails_is_put_back_and_keeps_no_other_from_its_turn(
 ) -> None:
     bad, good = Fake(fails=where), Fake()
     both = [_timed(bad, name="bad"), _timed(good, name="good")]
-    given = _given(facts, MemoryBook())
-    timing.without_load(both, given, {False: 8, True: 1}, 1, lambda: False)
+    inputs = _mechanism_inputs(facts, MemoryBook())
+    timing.without_load(both, inputs, {False: 8, True: 1}, 1, lambda: False)
     assert both[0].failed == f"{where} is refused"
     assert bad.did[-1] == "back"
     assert bad.did.count("prepare") == 1
     assert len(both[1].ns) == 8
 
 
-def test_a_change_that_did_not_bite_is_told(facts: host.Facts) -> None:
+def test_a_change_that_did_not_bite_is_reported(facts: host.Facts) -> None:
     one = _timed(Fake(wrong="the kernel says a"))
-    timing.without_load([one], _given(facts, MemoryBook()), {False: 8, True: 1}, 1, lambda: False)
+    timing.without_load(
+        [one], _mechanism_inputs(facts, MemoryBook()), {False: 8, True: 1}, 1, lambda: False
+    )
     assert one.amiss == ["the kernel says a"] * timing.BLOCKS
 
 
-def test_under_load_each_has_its_turn_or_is_said_not_to(
+def test_under_load_each_has_its_turn_or_its_lack_is_reported(
     facts: host.Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(time, "sleep", lambda s: clock.__setitem__(0, clock[0] + s))
     both = [_timed(Fake(), name="a"), _timed(Fake(), name="b")]
-    given = _given(facts, MemoryBook())
+    inputs = _mechanism_inputs(facts, MemoryBook())
     counts = {False: 40, True: 1}
-    timing.under_load(both, given, counts, length_s=10.0, seed=1, stop=lambda: False)
+    timing.under_load(both, inputs, counts, length_s=10.0, seed=1, stop=lambda: False)
     assert all(len(one.ns) >= 40 for one in both)
     assert all(15 <= len(one.changes) <= 25 for one in both)
     late = _timed(Fake())
-    timing.under_load([late], given, counts, length_s=0.0, seed=1, stop=lambda: False)
+    timing.under_load([late], inputs, counts, length_s=0.0, seed=1, stop=lambda: False)
     assert late.failed == "the load ended before it was applied"
 
 
 def test_files_are_put_back_from_either_level(facts: host.Facts, tmp_path: Path) -> None:
     _fake_machine(tmp_path)
     book = MemoryBook()
-    given = _given(facts, book, tmp_path)
-    mechanism = _Plain(given, "thp", LEVELS)
+    inputs = _mechanism_inputs(facts, book, tmp_path)
+    mechanism = _Plain(inputs, "thp", LEVELS)
     for which in (0, 1):
         mechanism.prepare()
         assert len(book.open) == 1
@@ -177,14 +183,14 @@ def test_a_lab_that_was_killed_at_either_level_is_undone(
         pytest.skip("needs two CPUs")
     state = tmp_path / "state"
     journal = Journal.create(state)
-    given = _given(facts, journal, leader=sleeper)
+    inputs = _mechanism_inputs(facts, journal, leader=sleeper)
     first, *_ = sorted(home)
-    mechanism = Threads(given, (str(first), ",".join(map(str, sorted(home)[1:]))), AFFINITY)
+    mechanism = Threads(inputs, (str(first), ",".join(map(str, sorted(home)[1:]))), AFFINITY)
     mechanism.prepare()
     mechanism.act(1)
     mechanism.act(which)
     assert os.sched_getaffinity(sleeper) != home
-    journal.close()  # as if it had been killed: nothing is crossed out, and nobody holds it
+    journal.close()  # as if it had been killed: nothing is crossed out, and no one holds it
     path = journal.path
     path.write_text(path.read_text().replace(f'"pid": {os.getpid()}', '"pid": 1', 1))
     restore(state)
@@ -193,7 +199,7 @@ def test_a_lab_that_was_killed_at_either_level_is_undone(
 
 def test_threads_change_and_have_their_own_back(facts: host.Facts, sleeper: int) -> None:
     book = MemoryBook()
-    mechanism = Threads(_given(facts, book, leader=sleeper), ("other", "batch"), POLICY)
+    mechanism = Threads(_mechanism_inputs(facts, book, leader=sleeper), ("other", "batch"), POLICY)
     try:
         mechanism.prepare()
     except OSError as error:  # already so: nothing to change before the first application
@@ -208,10 +214,10 @@ def test_threads_change_and_have_their_own_back(facts: host.Facts, sleeper: int)
 
 def test_shares_of_others_leave_out_what_is_the_labs() -> None:
     before, after = (0,) * 8, (100, 0, 100, 600, 0, 0, 0, 200)
-    found = shares(before, after, own_s=1.0, length_s=5.0)
-    assert found["busy_share"] == pytest.approx(0.2)
-    assert found["others_share"] == pytest.approx(0.1)
-    assert found["steal_share"] == pytest.approx(0.2)
+    result = shares(before, after, own_s=1.0, length_s=5.0)
+    assert result["busy_share"] == pytest.approx(0.2)
+    assert result["others_share"] == pytest.approx(0.1)
+    assert result["steal_share"] == pytest.approx(0.2)
 
 
 def _fake_machine(root: Path) -> None:
@@ -222,8 +228,8 @@ def _fake_machine(root: Path) -> None:
 class _Plain(Files):
     """Files that read as they were written: a folder is no kernel, which brackets its choice."""
 
-    def found(self, level: str) -> Sequence[Setting]:
+    def current(self, level: str) -> Sequence[Setting]:
         """As text."""
-        every = super().found(level)
+        every = super().current(level)
         old = self._on.tree.text(PATH) or ""
         return [Setting.from_json({**s.as_json(), "kind": TEXT, "old": old}) for s in every]

@@ -9,7 +9,13 @@ import altair as alt
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.isolation_cost import bars
 from sojourn.questions.isolation_cost.costs import Cost
-from sojourn.questions.isolation_cost.judge import COLUMNS, TABLE_IV, TOLD, IsolationCosts, Row
+from sojourn.questions.isolation_cost.judge import (
+    COLUMNS,
+    SENTENCE_ROWS,
+    TABLE_IV,
+    IsolationCosts,
+    Row,
+)
 from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, NAME
 from sojourn.report import show
 from sojourn.report.draw import marks
@@ -27,7 +33,7 @@ COST_COLUMNS = (
 # fmt: on
 PAPER_COLUMNS = ("column", "machine", "mean_ns", "source")
 # fmt: off
-FELT_COLUMNS = (
+TAIL_EFFECT_COLUMNS = (
     "mechanism", "changes", "requests", "before_ns", "after_ns", "times", "lo", "hi",
     "is_longer", "refused",
 )
@@ -35,11 +41,11 @@ FELT_COLUMNS = (
 ROW_PX = 26
 
 
-def cost_rows(found: IsolationCosts) -> list[Record]:
+def cost_rows(isolation_costs: IsolationCosts) -> list[Record]:
     """A record of each mechanism on each host; one of each that lacks or failed."""
     return [
         _cost(row, host, row.costs.get(host))
-        for row in found.rows
+        for row in isolation_costs.rows
         for host in ([host for host in HOSTS if host in row.costs] or [""])
     ]
 
@@ -56,13 +62,13 @@ def _cost(row: Row, host: str, cost: Cost | None) -> Record:
     }
     if cost is None:
         return cells
-    for name, found in (("mean", cost.mean), ("p50", cost.p50), ("p99", cost.p99)):
-        cells[f"{name}_ns"] = found.value
-        cells[f"{name}_lo_ns"] = found.interval.lo if found.interval else None
-        cells[f"{name}_hi_ns"] = found.interval.hi if found.interval else None
-        cells[name] = show.time(found.value) if found.value is not None else "refused"
+    for name, result in (("mean", cost.mean), ("p50", cost.p50), ("p99", cost.p99)):
+        cells[f"{name}_ns"] = result.value
+        cells[f"{name}_lo_ns"] = result.interval.lo if result.interval else None
+        cells[f"{name}_hi_ns"] = result.interval.hi if result.interval else None
+        cells[name] = show.time(result.value) if result.value is not None else "refused"
         cells[f"{name}_sure"] = (
-            show.times(found.interval) if found.interval else _short(found.refused)
+            show.times(result.interval) if result.interval else _short(result.refused)
         )
     cells |= {
         "max_ns": cost.max_ns,
@@ -86,23 +92,27 @@ def _short(refused: str) -> str:
     return refused.removeprefix("too few requests: ").partition(",")[0]
 
 
-def felt_rows(found: IsolationCosts) -> list[Record]:
+def tail_effect_rows(isolation_costs: IsolationCosts) -> list[Record]:
     """A record of each mechanism that was changed while requests came."""
-    return [_felt(row) for row in found.rows if row.felt is not None]
+    return [_tail_effect(row) for row in isolation_costs.rows if row.felt is not None]
 
 
-def _felt(row: Row) -> Record:
-    felt = row.felt
-    assert felt is not None  # noqa: S101  # those without were left out
-    lo, hi = (felt.interval.lo, felt.interval.hi) if felt.interval else (None, None)
-    said = f"{felt.ratio:.2f} ({lo:.2f} to {hi:.2f})" if felt.ratio and felt.interval else "refused"
+def _tail_effect(row: Row) -> Record:
+    effect = row.felt
+    assert effect is not None  # noqa: S101  # those without were left out
+    lo, hi = (effect.interval.lo, effect.interval.hi) if effect.interval else (None, None)
+    text = (
+        f"{effect.ratio:.2f} ({lo:.2f} to {hi:.2f})"
+        if effect.ratio and effect.interval
+        else "refused"
+    )
     # fmt: off
     return {
-        "mechanism": row.name, "changes": felt.changes, "requests": felt.requests,
-        "before_ns": felt.before_ns, "after_ns": felt.after_ns, "times": felt.ratio,
-        "lo": lo, "hi": hi, "is_longer": int(felt.is_longer), "refused": felt.refused,
-        "said": said, "before": show.time(felt.before_ns), "after": show.time(felt.after_ns),
-        "word": "longer" if felt.is_longer else felt.refused or "not shown",
+        "mechanism": row.name, "changes": effect.changes, "requests": effect.requests,
+        "before_ns": effect.before_ns, "after_ns": effect.after_ns, "times": effect.ratio,
+        "lo": lo, "hi": hi, "is_longer": int(effect.is_longer), "refused": effect.refused,
+        "said": text, "before": show.time(effect.before_ns), "after": show.time(effect.after_ns),
+        "word": "longer" if effect.is_longer else effect.refused or "not shown",
     }
     # fmt: on
 
@@ -122,18 +132,20 @@ def paper_rows() -> list[Record]:
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """Costs by host beside the paper's, and the p99 ratios; none where nothing was applied."""
-    found = service.section(IsolationCosts)
-    if found is None:
+    section = service.section(IsolationCosts)
+    if section is None:
         return []
-    records = cost_rows(found)
+    records = cost_rows(section)
     return [
-        _costs(service, records, found),
+        _costs(service, records, section),
         _paper(),
-        *_ratios(service, felt_rows(found)),
+        *_ratios(service, tail_effect_rows(section)),
     ]
 
 
-def _costs(service: ServiceFinding, records: list[Record], found: IsolationCosts) -> Figure:
+def _costs(
+    service: ServiceFinding, records: list[Record], isolation_costs: IsolationCosts
+) -> Figure:
     name, title = f"isolation-cost-{service.service}", "One application of each mechanism"
     table = from_records(COST_COLUMNS, records)
     drawn = bars.rows(records)
@@ -158,17 +170,17 @@ def _costs(service: ServiceFinding, records: list[Record], found: IsolationCosts
         ),
         alt=f"{len(bars.order(drawn))} mechanisms with their mean times, on a logarithmic axis.",
         table=table,
-        chart=bars.chart(drawn, _theirs(found), title),
+        chart=bars.chart(drawn, _paper_rows(isolation_costs), title),
         is_wide=True,
     )
 
 
-def _theirs(found: IsolationCosts) -> list[Record]:
+def _paper_rows(isolation_costs: IsolationCosts) -> list[Record]:
     # fmt: off
     return [
         {"row": bars.called(row.name), "ns": one.mean_ns, "host": f"paper, {one.machine}",
          "mean": show.time(one.mean_ns)}
-        for row in found.rows if row.costs
+        for row in isolation_costs.rows if row.costs
         for one in TABLE_IV if one.column == COLUMNS.get(row.name)
     ]
     # fmt: on
@@ -191,7 +203,7 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
         return []
     name = f"isolation-change-{service.service}"
     title = "p99 after one change, over p99 before it"
-    table = from_records(FELT_COLUMNS, records)
+    table = from_records(TAIL_EFFECT_COLUMNS, records)
     drawn = [record for record in records if record["times"] is not None]
     if not drawn:
         why = str(records[0]["refused"])
@@ -243,23 +255,23 @@ class IsolationCostShown(Shown):
         """The section, for the template."""
         return service.section(IsolationCosts)
 
-    def costs(self, found: IsolationCosts) -> list[Record]:
+    def costs(self, isolation_costs: IsolationCosts) -> list[Record]:
         """What was measured, in words and numbers."""
-        return [record for record in cost_rows(found) if record["host"]]
+        return [record for record in cost_rows(isolation_costs) if record["host"]]
 
-    def lacking(self, found: IsolationCosts) -> list[Row]:
+    def lacking(self, isolation_costs: IsolationCosts) -> list[Row]:
         """What was not measured, and why."""
-        return [row for row in found.rows if not row.costs]
+        return [row for row in isolation_costs.rows if not row.costs]
 
-    def felt(self, found: IsolationCosts) -> list[Record]:
+    def felt(self, isolation_costs: IsolationCosts) -> list[Record]:
         """What p99 felt of each change."""
-        return felt_rows(found)
+        return tail_effect_rows(isolation_costs)
 
     def number(self, service: ServiceFinding) -> Number | None:
         """The first mechanism that the answer is about."""
-        found = service.section(IsolationCosts)
-        rows = {row.name: row for row in found.rows} if found else {}
-        for name in TOLD:
+        section = service.section(IsolationCosts)
+        rows = {row.name: row for row in section.rows} if section else {}
+        for name in SENTENCE_ROWS:
             cost = rows[name].costs.get(IDLE) if name in rows else None
             if cost and cost.mean.value is not None:
                 number = show.time(cost.mean.value)
@@ -268,13 +280,13 @@ class IsolationCostShown(Shown):
 
     def table(self, service: ServiceFinding, width: int) -> Iterator[str]:
         """Lines of at most `width` columns."""
-        found = service.section(IsolationCosts)
-        if found is None:
+        section = service.section(IsolationCosts)
+        if section is None:
             return
         yield "what one application takes ".ljust(width, "=")
         form = "{:<16} {:<6} {:>5} {:>8} {:<14} {:>8} {:>8} {:>8}"  # 80 columns
         yield form.format("mechanism", "host", "times", "mean", "95 %", "p50", "p99", "max")
-        for row in self.costs(found):
+        for row in self.costs(section):
             # fmt: off
             cells: list[Cell] = [
                 row["mechanism"], row["host"], row["applications"], row["mean"],
@@ -282,10 +294,10 @@ class IsolationCostShown(Shown):
             ]
             # fmt: on
             yield form.format(*cells)[:width].rstrip()
-        for lack in self.lacking(found):
+        for lack in self.lacking(section):
             why = f"{lack.missing} is missing" if lack.missing else show.sentences(lack.doubts)
             yield f"{lack.name}: {why}{f'; {lack.mend}' if lack.mend else ''}"[:width]
-        rows = self.felt(found)
+        rows = self.felt(section)
         if rows:
             yield "p99 after one change, over p99 before it ".ljust(width, "=")
             for row in rows:

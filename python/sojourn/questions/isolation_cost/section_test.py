@@ -53,7 +53,7 @@ def _costs(host: str, others: float) -> Costs:
     return Costs(file=file, changes={"cpu_quota": tuple(changes)} if loaded else {})
 
 
-def _given(others: float) -> StudyData:
+def _study_data(others: float) -> StudyData:
     of = spec.load("isolation_cost", profile="quick", asks=PLANS.mistakes)
     played = play(of, imagine, PLANS)
     hosts = [o.point.setting.get(plan.HOST) for o in played]
@@ -65,32 +65,32 @@ def _given(others: float) -> StudyData:
     return StudyData(study=of, measured=tuple(every), questions=PLANS)
 
 
-def test_a_change_is_said_with_interval_host_and_paper() -> None:
-    found = analysis.study(_given(0.01), answers())
-    assert found.verdict is Verdict.HOLDS, found.reasons
-    assert found.answer.startswith("A change of cpu_quota takes 37.9 µs (37.7 to 38.1 µs, p99 ")
-    assert "on the idle host" in found.answer
-    whole = found.services[0].answer
+def test_a_change_is_reported_with_interval_host_and_paper() -> None:
+    result = analysis.study(_study_data(0.01), answers())
+    assert result.verdict is Verdict.HOLDS, result.reasons
+    assert result.answer.startswith("A change of cpu_quota takes 37.9 µs (37.7 to 38.1 µs, p99 ")
+    assert "on the idle host" in result.answer
+    whole = result.services[0].answer
     assert "Not on this machine: llc_ways." in whole
     assert "One change lengthens p99 of the service under load: cpu_quota" in whole
-    section = found.services[0].section(IsolationCosts)
+    section = result.services[0].section(IsolationCosts)
     assert section is not None
     rows = {(row["mechanism"], row["host"]): row for row in cost_rows(section)}
     assert rows["cpu_quota", "idle"]["applications"] == 1000
     assert rows["llc_ways", ""]["mend"] == "mount it"
     assert {one.mean_ns for one in TABLE_IV if one.column == "CPU"} == {6.5e6, 11.7e6}
-    text = report.text(found, parts())
+    text = report.text(result, parts())
     assert "llc_ways: resctrl is missing; mount it" in text
     lines = [line for line in text.splitlines() if line.startswith("cpu_quota ")]
     times = {row["max"] for row in cost_rows(section) if row["mechanism"] == "cpu_quota"}
     assert {" ".join(line.split()[-2:]) for line in lines[: len(times)]} == times
 
 
-def test_a_host_that_was_not_idle_is_said_and_the_numbers_stay() -> None:
-    found = analysis.study(_given(0.4), answers())
-    assert found.verdict is Verdict.UNKNOWN
-    assert any("was not idle: others used 40%" in reason for reason in found.reasons)
-    assert "takes 37.9 µs" in found.answer
+def test_a_host_that_was_not_idle_is_reported_and_the_numbers_stay() -> None:
+    result = analysis.study(_study_data(0.4), answers())
+    assert result.verdict is Verdict.UNKNOWN
+    assert any("was not idle: others used 40%" in reason for reason in result.reasons)
+    assert "takes 37.9 µs" in result.answer
 
 
 def test_attribution_names_the_factor_that_moves_the_tail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,16 +98,18 @@ def test_attribution_names_the_factor_that_moves_the_tail(monkeypatch: pytest.Mo
     sets = ["run.repeats=4", "run.measure_s=0.5"]
     of = spec.load("attribution", profile="quick", overrides=sets, asks=PLANS.mistakes)
     key = "services.memcached.params.threads"
-    rng, found = np.random.default_rng(1), []
+    rng, results = np.random.default_rng(1), []
     for outcome in play(of, imagine, PLANS):
         times = 1 if outcome.point.setting[key] == 1 else math.exp(0.7)
         one = measured(outcome.point, rng.exponential(1e5 * times, 4000))
-        found.append(replace(one, outcome=replace(one.outcome, verdict=Verdict.HOLDS)))
-    assert len(found) == 4 * 8
-    done = analysis.study(StudyData(study=of, measured=tuple(found), questions=PLANS), answers())
+        results.append(replace(one, outcome=replace(one.outcome, verdict=Verdict.HOLDS)))
+    assert len(results) == 4 * 8
+    done = analysis.study(StudyData(study=of, measured=tuple(results), questions=PLANS), answers())
     assert done.verdict is Verdict.HOLDS, done.reasons
     assert "p99 is moved by threads 1 → 2" in done.answer
     assert "which factor moves the tail" in report.text(done, parts())
-    few = analysis.study(StudyData(study=of, measured=tuple(found[:8]), questions=PLANS), answers())
+    few = analysis.study(
+        StudyData(study=of, measured=tuple(results[:8]), questions=PLANS), answers()
+    )
     assert few.verdict is Verdict.UNKNOWN
     assert any("blocks have a valid run" in reason for reason in few.reasons)

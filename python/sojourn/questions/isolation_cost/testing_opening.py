@@ -54,7 +54,7 @@ def _cost_row(name: str, ns: float) -> CostRow:
         child_ns=0.0,
         lab_ns=None,
     )
-    felt = Felt(
+    effect = Felt(
         changes=20,
         requests=999,
         before_ns=1e5,
@@ -72,7 +72,7 @@ def _cost_row(name: str, ns: float) -> CostRow:
         mend="",
         doubts=(),
         costs={"idle": cost, "loaded": cost},
-        felt=felt,
+        felt=effect,
     )
 
 

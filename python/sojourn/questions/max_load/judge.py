@@ -25,26 +25,26 @@ class MaxLoadAnswer(Answer):
     methods = (worst.METHOD,)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> MaxLoad | None:
         """The search as far as it has come; None before it was begun."""
-        if found.qos is None:
+        if finding.qos is None:
             return None
-        most = worst.judge(given, given.of(spec.label), stands, found.qos)
+        most = worst.judge(data, data.of(spec.label), progress, finding.qos)
         if most is None:
             return None
-        text = answer.headline(found.having(self.name, most), given.workers.get(spec.label))
+        text = answer.headline(finding.having(self.name, most), data.workers.get(spec.label))
         return replace(most, headline=text, answer=text)
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Services of which the interval is narrow, or that no load suits."""
-        mine = [most for one in found.services if (most := one.section(MaxLoad))]
-        return count(map(_is_decided, mine), "services") if mine else None
+        own = [most for one in findings.services if (most := one.section(MaxLoad))]
+        return count(map(_is_decided, own), "services") if own else None
 
-    def settle(self, found: Findings) -> Settle | None:
+    def settle(self, findings: Findings) -> Settle | None:
         """Of the services that are open, that which takes longest: its command is of all."""
-        mine = [most for one in found.services if (most := one.section(MaxLoad))]
-        each = [most.settle for most in mine if most.settle and not _is_decided(most)]
+        own = [most for one in findings.services if (most := one.section(MaxLoad))]
+        each = [most.settle for most in own if most.settle and not _is_decided(most)]
         return max(each, key=lambda one: one.seconds, default=None)
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sojourn.plan.evidence import TOLD
+from sojourn.plan.evidence import LOAD_PHASES
 from sojourn.plan.points import Outcome, Phase, Point
 from sojourn.plan.question import Known, PhaseKind, Question
 from sojourn.plan.search import Search, needs_s, search
@@ -22,8 +22,8 @@ NAME = "max_load"
 
 def search_of(known: Known) -> Search | None:
     """The search of a service; None if it was not begun."""
-    kept = known.found.get(NAME)
-    return kept if isinstance(kept, Search) else None
+    stored = known.found.get(NAME)
+    return stored if isinstance(stored, Search) else None
 
 
 class MaxLoad(Question):
@@ -54,9 +54,9 @@ class MaxLoad(Question):
         self, study: Study, service: ServiceSpec, known: Known, outcomes: Sequence[Outcome]
     ) -> Search | None:
         """Where the search stands; None before axis and target are known."""
-        kept = search_of(known)
-        if kept is not None or known.axis is None or known.target is None:
-            return kept
+        stored = search_of(known)
+        if stored is not None or known.axis is None or known.target is None:
+            return stored
         return search(study, service, outcomes, known.axis, known.target)
 
     def next_point(
@@ -64,19 +64,19 @@ class MaxLoad(Question):
     ) -> Point | None:
         """The next probe or last run."""
         del study, service, outcomes
-        kept = search_of(known)
-        return kept.next if kept else None
+        stored = search_of(known)
+        return stored.next if stored else None
 
-    def kept_s(self, study: Study, service: ServiceSpec, known: Known) -> float:
+    def reserved_s(self, study: Study, service: ServiceSpec, known: Known) -> float:
         """The search's own budget, unless it has been spent on the axis."""
         is_to_come = known.target is not None and service.max_rps is not MaxRps.QOS
         return study.run.search.budget_s if is_to_come else 0.0
 
     def so_far(self, known: Known) -> str:
         """`so far ≈ 100k/s (80k–130k)`: the interval of what all runs say."""
-        kept = search_of(known)
-        ends = kept.interval_rps if kept else None
-        if kept is None or ends is None:
+        stored = search_of(known)
+        ends = stored.interval_rps if stored else None
+        if stored is None or ends is None:
             return ""
         lo, hi = ends
         if lo <= 0 and math.isinf(hi):
@@ -86,7 +86,7 @@ class MaxLoad(Question):
         if math.isinf(hi):
             return f"so far at least {show_count(lo)}/s"
         between = f"{show_count(lo)}–{show_count(hi)}"
-        estimate = kept.estimate_rps
+        estimate = stored.estimate_rps
         return (
             f"so far ≈ {show_count(estimate)}/s ({between})" if estimate else f"so far {between}/s"
         )
@@ -94,19 +94,19 @@ class MaxLoad(Question):
     def chance_of(self, known: Known, outcome: Outcome) -> float | None:
         """What all runs so far say about a load: one answer for log, page and record.
 
-        They say nothing of the same load without the shield, which stands apart (M32).
+        They say nothing of the same load without the shield, which is apart (M32).
         """
-        kept = search_of(known)
-        if kept is None or kept.posterior is None or not outcome.offered_rps:
+        stored = search_of(known)
+        if stored is None or stored.posterior is None or not outcome.offered_rps:
             return None
         if outcome.point.phase is Phase.SCHEDULED:
             return None
-        return float(kept.posterior.holds_at(outcome.offered_rps))
+        return float(stored.posterior.holds_at(outcome.offered_rps))
 
     def rehearsed(
         self, study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
     ) -> Sequence[Point]:
-        """A probe stands for all of its search: on real machines it takes the time that it may.
+        """A probe represents all of its search: on real machines it takes the time that it may.
 
         Where they go would have to be asked of the model, which takes longer than all else here.
         """
@@ -130,9 +130,9 @@ class MaxLoad(Question):
         if not service.qos or not service.qos.bound_ns:
             return
         wanted_s = needs_s(service.qos.q, service.qos.bound_ns / 1e9)
-        told = [point for point in points if point.phase in TOLD]
-        load_s = sum(point.measure_s for point in told)
-        if told and load_s < wanted_s:
+        selected = [point for point in points if point.phase in LOAD_PHASES]
+        load_s = sum(point.measure_s for point in selected)
+        if selected and load_s < wanted_s:
             each_s = spec.probe_s + study.run.warmup_s + AROUND_S + RESTART_S
             more_s = each_s * math.ceil((wanted_s - load_s) / spec.probe_s)
             typed_s = (spec.budget_s + more_s) / service.stretch

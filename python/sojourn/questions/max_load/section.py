@@ -64,21 +64,21 @@ def _number_of(search: MaxLoad) -> Number:
     if search.border is not None:
         number = show.border(search.border)
         unit = "" if number in {"unknown", "no load"} else "requests/s"
-        said = f"{show.within(search.border)}; {show.basis(search.border)}"
-        return Number(number=number, unit=unit, said=said, short=f"{number}/s" if unit else number)
+        text = f"{show.within(search.border)}; {show.basis(search.border)}"
+        return Number(number=number, unit=unit, said=text, short=f"{number}/s" if unit else number)
     return Number(number="unknown", said="no run is valid", short="unknown")
 
 
-def _bar(found: Border, max_rps: float | None) -> Bar:
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
-    ends = [found.estimate_rps, lo, *([hi] if math.isfinite(hi) else [])]
+def _bar(border: Border, max_rps: float | None) -> Bar:
+    lo, hi = border.interval_rps.lo, border.interval_rps.hi
+    ends = [border.estimate_rps, lo, *([hi] if math.isfinite(hi) else [])]
     # Loads above max RPS are tried too; then the axis goes on to them.
     top = max(max_rps or 0.0, *ends) or 1.0
     is_max = max_rps is not None and top == max_rps
     return Bar(
         lo=lo / top,
         hi=min(1.0, hi / top),
-        at=found.estimate_rps / top,
+        at=border.estimate_rps / top,
         end=f"{show.round_count(top)}{' max' if is_max else ''}",
         is_open_low=lo <= 0,
         is_open_high=not math.isfinite(hi),
@@ -87,23 +87,23 @@ def _bar(found: Border, max_rps: float | None) -> Bar:
 
 def _notes(search: MaxLoad) -> list[str]:
     notes = []
-    found, other = search.border, search.undisturbed
-    if found is not None and other is not None and _is_worth(other, found):
+    border, other = search.border, search.undisturbed
+    if border is not None and other is not None and _is_worth(other, border):
         notes.append(
             f"undisturbed {show.border(other)} ({show.within(other)}):"
             " the machine decides, not the service"
         )
-    if found is not None and search.scheduled is not None:
-        notes += _scheduled(found, search.scheduled)
+    if border is not None and search.scheduled is not None:
+        notes += _scheduled(border, search.scheduled)
     return notes
 
 
-def _scheduled(found: Border, scheduled: Scheduled) -> list[str]:
+def _scheduled(border: Border, scheduled: Scheduled) -> list[str]:
     """What the machine makes of the service, if that is much less than it can."""
     who = f": {show.listed(scheduled.culprits, CULPRITS)} ran there" if scheduled.culprits else ""
     other = scheduled.border
-    if other is not None and _is_worth(found, other):
-        own, there = _number(found), _number(other)
+    if other is not None and _is_worth(border, other):
+        own, there = _number(border), _number(other)
         return [f"{own} with the CPU to itself; {there} as this machine schedules it{who}"]
     pair = scheduled.quantile_ns
     if pair is not None and pair[1] > WORTH * pair[0]:
@@ -119,12 +119,12 @@ def _is_worth(more: Border, less: Border) -> bool:
     return is_known and more.estimate_rps > WORTH * less.estimate_rps
 
 
-def _number(found: Border) -> str:
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+def _number(border: Border) -> str:
+    lo, hi = border.interval_rps.lo, border.interval_rps.hi
     if lo > 0 and math.isfinite(hi):
         inside = f"{show.round_count(lo)}–{show.round_count(hi)}"
-        return f"{show.round_count(found.estimate_rps)} ({inside})"
-    return show.border(found)
+        return f"{show.round_count(border.estimate_rps)} ({inside})"
+    return show.border(border)
 
 
 def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
@@ -133,10 +133,10 @@ def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
         why = show.sentences(search.reasons) or "no run is valid"
         yield "max load within QoS", f"{search.verdict}: {why}"
         return
-    found = search.border
-    shares = f", {show.shares(found.fraction)} of max RPS" if _is_closed(found) else ""
-    yield "max load within QoS", f"{_in_full(found)}{shares}"
-    runs = f"{found.runs} runs on {found.starts} starts, {found.measured_s:.0f} s of load"
+    border = search.border
+    shares = f", {show.shares(border.fraction)} of max RPS" if _is_closed(border) else ""
+    yield "max load within QoS", f"{_in_full(border)}{shares}"
+    runs = f"{border.runs} runs on {border.starts} starts, {border.measured_s:.0f} s of load"
     yield "the search", f"{runs}, {units.show_s(search.wall_s)} in all"
     if search.undisturbed is not None:
         yield "undisturbed", _in_full(search.undisturbed)
@@ -148,28 +148,28 @@ def _searched(search: MaxLoad) -> Iterator[tuple[str, str]]:
         yield "not excluded", f"stalls rarer than one in {units.show_s(search.stall_s)}"
 
 
-def _is_closed(found: Border) -> bool:
-    ends = found.fraction
+def _is_closed(border: Border) -> bool:
+    ends = border.fraction
     return ends is not None and ends.lo > 0 and math.isfinite(ends.hi)
 
 
-def _in_full(found: Border) -> str:
-    if found.interval_rps.hi <= 0:
-        return show.within(found)
-    return f"{show.border(found)} requests/s ({show.within(found)})"
+def _in_full(border: Border) -> str:
+    if border.interval_rps.hi <= 0:
+        return show.within(border)
+    return f"{show.border(border)} requests/s ({show.within(border)})"
 
 
-def _as_scheduled(found: Scheduled) -> str:
-    said = [_in_full(found.border)] if found.border else []
-    if found.quantile_ns:
-        quiet, noisy = (show.time(ns) for ns in found.quantile_ns)
-        pairs = f"{found.pairs} pair{'' if found.pairs == 1 else 's'} of runs"
-        said.append(
-            f"{noisy} instead of {quiet} at {show.count(found.at_rps)} requests/s ({pairs})"
+def _as_scheduled(unshielded: Scheduled) -> str:
+    texts = [_in_full(unshielded.border)] if unshielded.border else []
+    if unshielded.quantile_ns:
+        quiet, noisy = (show.time(ns) for ns in unshielded.quantile_ns)
+        pairs = f"{unshielded.pairs} pair{'' if unshielded.pairs == 1 else 's'} of runs"
+        texts.append(
+            f"{noisy} instead of {quiet} at {show.count(unshielded.at_rps)} requests/s ({pairs})"
         )
-    if found.culprits:
-        said.append(f"ran there: {', '.join(found.culprits)}")
-    return "; ".join(said) or "not known"
+    if unshielded.culprits:
+        texts.append(f"ran there: {', '.join(unshielded.culprits)}")
+    return "; ".join(texts) or "not known"
 
 
 def _chance(border: Border, width: int) -> Iterator[str]:

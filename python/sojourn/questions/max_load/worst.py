@@ -41,42 +41,42 @@ _QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 
 
 def judge(
-    given: StudyData, measured: Sequence[Measured], stands: Progress, qos: Qos
+    data: StudyData, measured: Sequence[Measured], progress: Progress, qos: Qos
 ) -> MaxLoad | None:
     """What the search of one service found; None if it was not begun.
 
     Args:
-        given: the study, for the command that would settle what is open.
+        data: the study, for the command that would settle what is open.
         measured: points of this service.
-        stands: how far its plan has come.
+        progress: how far its plan has come.
         qos: its target.
     """
-    search, axis, target = search_of(stands), stands.axis, stands.target
+    search, axis, target = search_of(progress), progress.axis, progress.target
     if search is None or axis is None or target is None:
         return None
     outcomes = [m.outcome for m in measured]
     probes = [o for o in outcomes if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
-    found = _border(search.posterior, search.trials, axis) if search.posterior else None
-    verdict, reasons = _verdict(search, found, outcomes)
+    border = _border(search.posterior, search.trials, axis) if search.posterior else None
+    verdict, reasons = _verdict(search, border, outcomes)
     return MaxLoad(
         verdict=verdict,
         reasons=reasons,
-        border=found,
-        undisturbed=_undisturbed(outcomes, found, axis, target),
+        border=border,
+        undisturbed=_undisturbed(outcomes, border, axis, target),
         scheduled=_scheduled(measured, search, axis, target, qos.q),
         shield=next((o.shield for o in reversed(probes)), ""),
-        stall_s=_stall_s(search, found),
-        settle=_settle(given, found, outcomes),
+        stall_s=_stall_s(search, border),
+        settle=_settle(data, border, outcomes),
         probes=tuple((o.offered_rps, _saw(o, qos.q)) for o in probes),
         wall_s=sum(o.wall_s for o in probes),
     )
 
 
-def _border(said: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
-    lo, hi = said.interval()
-    estimate = said.within(0.5)
+def _border(posterior: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
+    lo, hi = posterior.interval()
+    estimate = posterior.within(0.5)
     if lo == 0 and hi < math.inf:
-        estimate = max(hi, said.rps[0])
+        estimate = max(hi, posterior.rps[0])
     elif lo > 0 and hi == math.inf:
         estimate = lo
     return Border(
@@ -87,58 +87,58 @@ def _border(said: Posterior, rest: Sequence[Trial], axis: Axis) -> Border:
         runs=len(rest),
         starts=len({trial.life for trial in rest}),
         measured_s=sum(trial.seconds for trial in rest),
-        curve=tuple(zip(said.rps, said.holds, strict=True)),
+        curve=tuple(zip(posterior.rps, posterior.holds, strict=True)),
     )
 
 
 def _verdict(
-    search: Search, found: Border | None, outcomes: Sequence[Outcome]
+    search: Search, border: Border | None, outcomes: Sequence[Outcome]
 ) -> tuple[Verdict, tuple[str, ...]]:
     """Whether the interval decides anything; the numbers stand in any case."""
-    if found is None:
+    if border is None:
         why = [reason for o in outcomes for reason in o.reasons[:1]]
         return Verdict.UNKNOWN, ("no run is valid", *dict.fromkeys(why))
     if search.next is not None:
         return Verdict.UNKNOWN, ("the search was not finished: run the study again, it resumes",)
-    if found.interval_rps.hi == 0:
+    if border.interval_rps.hi == 0:
         return Verdict.VIOLATED, ()
-    doubt = _undecided(found)
+    doubt = _undecided(border)
     return (Verdict.UNKNOWN, (doubt,)) if doubt else (Verdict.HOLDS, ())
 
 
-def _undecided(found: Border) -> str:
+def _undecided(border: Border) -> str:
     """Why an interval is none to decide by; "" if it is."""
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    lo, hi = border.interval_rps.lo, border.interval_rps.hi
     if lo == 0:
-        return f"nothing down to {show_count(found.curve[0][0])} requests/s was shown to hold"
+        return f"nothing down to {show_count(border.curve[0][0])} requests/s was shown to hold"
     if hi == math.inf:
-        return f"nothing up to {show_count(found.curve[-1][0])} requests/s was shown to fail"
+        return f"nothing up to {show_count(border.curve[-1][0])} requests/s was shown to fail"
     if hi > WIDE * lo:
         return (
             f"the interval spans a factor of {hi / lo:.1f}, {WIDE:g} decides: in "
-            f"{found.measured_s:.0f} s of load misses came in too few clusters to count"
+            f"{border.measured_s:.0f} s of load misses came in too few clusters to count"
         )
     return ""
 
 
 def _undisturbed(
-    outcomes: Sequence[Outcome], found: Border | None, axis: Axis, target: Target
+    outcomes: Sequence[Outcome], border: Border | None, axis: Axis, target: Target
 ) -> Border | None:
     """The same without the windows that the log of the server's CPUs marks, if that differs."""
-    if found is None or all(o.undisturbed is None for o in outcomes):
+    if border is None or all(o.undisturbed is None for o in outcomes):
         return None
-    kept = trials(outcomes, undisturbed=True)
-    said = border_of(kept, axis, target)
-    if said is None:
+    stored = trials(outcomes, undisturbed=True)
+    posterior = border_of(stored, axis, target)
+    if posterior is None:
         return None
-    alone = _border(said, kept, axis)
+    alone = _border(posterior, stored, axis)
     if _is_open(alone):
         return None
-    if alone.interval_rps.lo > found.interval_rps.hi:
+    if alone.interval_rps.lo > border.interval_rps.hi:
         return alone  # also where the machine lets no load fit
-    if _is_open(found):
+    if _is_open(border):
         return None  # open ends cannot be compared
-    apart = alone.estimate_rps / found.estimate_rps
+    apart = alone.estimate_rps / border.estimate_rps
     return alone if apart > DIFFERS or apart < 1 / DIFFERS else None
 
 
@@ -152,15 +152,15 @@ def _scheduled(
 ) -> Scheduled | None:
     """What the shield changed: the border without it, and runs that took turns at one load."""
     outcomes = [m.outcome for m in measured]
-    said, rest = scheduled(outcomes, axis, target)
-    if said is None or search.at_rps is None:
+    text, rest = scheduled(outcomes, axis, target)
+    if text is None or search.at_rps is None:
         return None
     shielded, bare = (
         _quantiles(outcomes, phase, search.at_rps, q) for phase in (Phase.CONFIRM, Phase.SCHEDULED)
     )
     names = [name for m in measured for name in m.culprits]
     return Scheduled(
-        border=_border(said, rest, axis),
+        border=_border(text, rest, axis),
         quantile_ns=(median(shielded), median(bare)) if shielded and bare else None,
         at_rps=search.at_rps,
         pairs=min(len(shielded), len(bare)),
@@ -171,7 +171,7 @@ def _scheduled(
 def _quantiles(outcomes: Sequence[Outcome], phase: Phase, rps: float, q: float) -> list[float]:
     """The target's quantile in the believed runs of a phase at one load, ns."""
     field = _QUANTILES.get(q)
-    found = [
+    results = [
         getattr(o, field)
         for o in outcomes
         if field
@@ -179,17 +179,17 @@ def _quantiles(outcomes: Sequence[Outcome], phase: Phase, rps: float, q: float) 
         and o.point.offered_rps == rps
         and o.verdict is not Verdict.UNKNOWN
     ]
-    return [ns for ns in found if ns is not None]
+    return [ns for ns in results if ns is not None]
 
 
-def _stall_s(search: Search, found: Border | None) -> float | None:
+def _stall_s(search: Search, border: Border | None) -> float | None:
     """Stalls rarer than one in this many seconds near the border cannot be excluded."""
-    if found is None:
+    if border is None:
         return None
     near = [
         trial.seconds
         for trial in search.trials
-        if 1 / NEAR <= trial.rps / found.estimate_rps <= NEAR
+        if 1 / NEAR <= trial.rps / border.estimate_rps <= NEAR
     ]
     return sum(near) / STALLS if near else None
 
@@ -201,25 +201,25 @@ def _saw(outcome: Outcome, q: float) -> str:
     return "pass" if outcome.over_bound <= (1 - q) * outcome.requests else "fail"
 
 
-def _settle(given: StudyData, found: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
+def _settle(data: StudyData, border: Border | None, outcomes: Sequence[Outcome]) -> Settle | None:
     """The study once more with the time that the interval wants: its width falls as 1/√time.
 
     What is typed is stretched again, as all that lasts is for a service that says so.
     """
-    if found is None:
+    if border is None:
         return None
-    lo, hi = found.interval_rps.lo, found.interval_rps.hi
+    lo, hi = border.interval_rps.lo, border.interval_rps.hi
     if hi == 0 or (lo > 0 and hi <= NARROW * lo):
         return None
     is_open = lo == 0 or hi == math.inf
     times = 2.0 if is_open else max(2.0, (math.log(hi / lo) / math.log(NARROW)) ** 2)
-    stretch = given.study.service(outcomes[0].point.service).stretch if outcomes else 1
-    typed_s = _rounded(times * given.study.run.search.budget_s / stretch)
+    stretch = data.study.service(outcomes[0].point.service).stretch if outcomes else 1
+    typed_s = _rounded(times * data.study.run.search.budget_s / stretch)
     spent_s = sum(o.wall_s for o in outcomes)
     more_s = typed_s * stretch - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
     why = "find the open end" if is_open else f"bring the interval to ±{percent((NARROW - 1) / 2)}"
     return Settle(
-        command=f"{_command(given)} --set run.search.budget_s={typed_s:g}",
+        command=f"{_command(data)} --set run.search.budget_s={typed_s:g}",
         seconds=spent_s + max(0.0, more_s),
         why=why,
     )
@@ -235,7 +235,7 @@ def _rounded(seconds: float) -> float:
     return step * math.ceil(seconds / step)
 
 
-def _command(given: StudyData) -> str:
+def _command(data: StudyData) -> str:
     """What the user typed, without a budget of his own."""
-    asked = given.command or f"sojourn run {given.study.name} --profile {given.study.run.profile}"
+    asked = data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
     return re.sub(r" --set run\.search\.budget_s=\S+", "", asked)

@@ -29,10 +29,10 @@ def judged(of: Study, outcomes: list[Outcome], *culprits: str) -> MaxLoad:
         Measured(outcome=o, culprits=culprits if o.point.phase is Phase.SCHEDULED else ())
         for o in outcomes
     )
-    given = StudyData(study=of, measured=measured, questions=PLANS)
-    found = worst.judge(given, measured, progress(of, of.services[0], outcomes, PLANS), QOS)
-    assert found is not None
-    return found
+    data = StudyData(study=of, measured=measured, questions=PLANS)
+    max_load = worst.judge(data, measured, progress(of, of.services[0], outcomes, PLANS), QOS)
+    assert max_load is not None
+    return max_load
 
 
 def quick(*sets: str) -> Study:
@@ -47,24 +47,26 @@ def _stalls() -> tuple[Study, list[Outcome]]:
 
 def test_the_numbers_are_the_posterior_s(stalls: tuple[Study, list[Outcome]]) -> None:
     of, outcomes = stalls
-    found = judged(of, outcomes).border
+    result = judged(of, outcomes).border
     search = search_of(progress(of, of.services[0], outcomes, PLANS))
-    assert found
+    assert result
     assert search
-    assert (found.interval_rps.lo, found.interval_rps.hi) == search.interval_rps
-    assert found.estimate_rps == search.estimate_rps
-    assert found.runs == len(search.trials)
-    assert found.measured_s == sum(o.point.measure_s for o in outcomes if o.over_bound is not None)
+    assert (result.interval_rps.lo, result.interval_rps.hi) == search.interval_rps
+    assert result.estimate_rps == search.estimate_rps
+    assert result.runs == len(search.trials)
+    assert result.measured_s == sum(o.point.measure_s for o in outcomes if o.over_bound is not None)
 
 
 def test_a_wide_interval_names_the_command_that_would_narrow_it(
     stalls: tuple[Study, list[Outcome]],
 ) -> None:
     of, outcomes = stalls
-    found = judged(of, outcomes)
-    assert found.settle
-    assert found.settle.command.startswith("sojourn run max_load_memcached --profile quick --set ")
-    assert found.settle.seconds > sum(o.wall_s for o in outcomes)
+    max_load = judged(of, outcomes)
+    assert max_load.settle
+    assert max_load.settle.command.startswith(
+        "sojourn run max_load_memcached --profile quick --set "
+    )
+    assert max_load.settle.seconds > sum(o.wall_s for o in outcomes)
 
 
 def test_windows_that_the_log_marks_are_left_out_of_the_second_answer(
@@ -78,10 +80,10 @@ def test_windows_that_the_log_marks_are_left_out_of_the_second_answer(
         else o
         for o in outcomes
     ]
-    found = judged(of, calm)
-    assert found.border
-    assert found.undisturbed
-    assert found.undisturbed.estimate_rps > 1.2 * found.border.estimate_rps
+    max_load = judged(of, calm)
+    assert max_load.border
+    assert max_load.undisturbed
+    assert max_load.undisturbed.estimate_rps > 1.2 * max_load.border.estimate_rps
 
 
 def late(point: Point) -> Outcome:
@@ -99,20 +101,20 @@ def prompt(point: Point) -> Outcome:
 
 def test_where_every_load_misses_the_target_is_violated() -> None:
     of = quick()
-    found = judged(of, play(of, late, PLANS))
-    assert found.verdict is Verdict.VIOLATED
-    assert found.border
-    assert found.border.interval_rps.hi == 0
+    max_load = judged(of, play(of, late, PLANS))
+    assert max_load.verdict is Verdict.VIOLATED
+    assert max_load.border
+    assert max_load.border.interval_rps.hi == 0
 
 
 def test_where_nothing_misses_the_answer_is_at_least() -> None:
     of = quick()
-    found = judged(of, play(of, prompt, PLANS))
-    assert found.verdict is Verdict.UNKNOWN
-    assert "nothing up to" in found.reasons[0]
-    assert found.border
-    assert found.border.interval_rps.lo > 0
-    assert math.isinf(found.border.interval_rps.hi)
+    max_load = judged(of, play(of, prompt, PLANS))
+    assert max_load.verdict is Verdict.UNKNOWN
+    assert "nothing up to" in max_load.reasons[0]
+    assert max_load.border
+    assert max_load.border.interval_rps.lo > 0
+    assert math.isinf(max_load.border.interval_rps.hi)
 
 
 def test_what_cannot_be_believed_leaves_no_number_but_its_reason() -> None:
@@ -121,9 +123,9 @@ def test_what_cannot_be_believed_leaves_no_number_but_its_reason() -> None:
     def lost(point: Point) -> Outcome:
         return replace(imagine(point), verdict=Verdict.UNKNOWN, reasons=("client stopped",))
 
-    found = judged(of, play(of, lost, PLANS))
-    assert (found.verdict, found.border) == (Verdict.UNKNOWN, None)
-    assert found.reasons == ("no run is valid", "client stopped")
+    max_load = judged(of, play(of, lost, PLANS))
+    assert (max_load.verdict, max_load.border) == (Verdict.UNKNOWN, None)
+    assert max_load.reasons == ("no run is valid", "client stopped")
 
 
 def test_runs_with_the_shield_and_without_are_held_side_by_side() -> None:
@@ -134,31 +136,31 @@ def test_runs_with_the_shield_and_without_are_held_side_by_side() -> None:
         outcome = imagine(point, capacity_rps=60_000 if bare else 100_000)
         return replace(outcome, shield="none" if bare else "priority")
 
-    found = judged(of, play(of, measure, PLANS), "kdamond.0")
-    assert found.shield == "priority"
-    assert found.border
-    assert found.scheduled
-    assert found.scheduled.border
-    assert found.scheduled.border.estimate_rps < found.border.estimate_rps / 1.2
-    assert found.scheduled.culprits == ("kdamond.0",)
-    assert found.scheduled.quantile_ns
-    assert found.scheduled.quantile_ns[0] < found.scheduled.quantile_ns[1]
+    max_load = judged(of, play(of, measure, PLANS), "kdamond.0")
+    assert max_load.shield == "priority"
+    assert max_load.border
+    assert max_load.scheduled
+    assert max_load.scheduled.border
+    assert max_load.scheduled.border.estimate_rps < max_load.border.estimate_rps / 1.2
+    assert max_load.scheduled.culprits == ("kdamond.0",)
+    assert max_load.scheduled.quantile_ns
+    assert max_load.scheduled.quantile_ns[0] < max_load.scheduled.quantile_ns[1]
 
 
 def test_stalls_rarer_than_a_third_of_the_time_near_the_border_cannot_be_excluded(
     stalls: tuple[Study, list[Outcome]],
 ) -> None:
     of, outcomes = stalls
-    found = judged(of, outcomes)
-    assert found.stall_s
-    assert found.border
+    max_load = judged(of, outcomes)
+    assert max_load.stall_s
+    assert max_load.border
     near = [
         o.point.measure_s
         for o in outcomes
         if o.over_bound is not None
-        and 1 / 1.15 <= o.offered_rps / found.border.estimate_rps <= 1.15
+        and 1 / 1.15 <= o.offered_rps / max_load.border.estimate_rps <= 1.15
     ]
-    assert found.stall_s == sum(near) / 3
+    assert max_load.stall_s == sum(near) / 3
 
 
 def border(lo: float, hi: float) -> Border:
@@ -184,9 +186,9 @@ def border(lo: float, hi: float) -> Border:
     ],
 )
 def test_an_interval_decides_up_to_a_factor_of_two(lo: float, hi: float, words: str) -> None:
-    said = worst._undecided(border(lo, hi))
-    assert said.startswith(words)
-    assert bool(said) is bool(words)
+    text = worst._undecided(border(lo, hi))
+    assert text.startswith(words)
+    assert bool(text) is bool(words)
 
 
 @cache
@@ -228,13 +230,13 @@ def test_what_is_narrow_or_violated_is_settled() -> None:
 def test_the_time_that_settles_grows_with_the_square_of_the_width(
     lo: float, hi: float, times: float
 ) -> None:
-    found = settle(lo, hi, spent=3)
-    assert found is not None
-    assert found.command.endswith(f" --set run.search.budget_s={times * 60:g}")
+    result = settle(lo, hi, spent=3)
+    assert result is not None
+    assert result.command.endswith(f" --set run.search.budget_s={times * 60:g}")
     # What was spent is spent anew, and the search takes its new time: 40 + 60·times − 30.
-    assert found.seconds == pytest.approx(40 + times * 60 - 30)
+    assert result.seconds == pytest.approx(40 + times * 60 - 30)
     is_open = lo == 0 or hi == math.inf
-    assert found.why == ("find the open end" if is_open else "bring the interval to ±10 %")
+    assert result.why == ("find the open end" if is_open else "bring the interval to ±10 %")
 
 
 def test_what_is_typed_is_stretched_again_for_a_slow_service() -> None:
@@ -261,15 +263,15 @@ def test_what_one_run_saw(over: int | None, verdict: str, word: str) -> None:
     assert worst._saw(seen, 0.99) == word
 
 
-@pytest.mark.parametrize(("factor", "is_said"), [(1.0, False), (1.04, False), (1.07, True)])
-def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
-    monkeypatch: pytest.MonkeyPatch, factor: float, *, is_said: bool
+@pytest.mark.parametrize(("factor", "is_reported"), [(1.0, False), (1.04, False), (1.07, True)])
+def test_the_undisturbed_answer_is_reported_where_it_differs_by_a_twentieth(
+    monkeypatch: pytest.MonkeyPatch, factor: float, *, is_reported: bool
 ) -> None:
     of = quick()
     outcomes = play(of, imagine, PLANS)
-    stands = progress(of, of.services[0], outcomes, PLANS)
-    assert stands.axis
-    assert stands.target
+    state = progress(of, of.services[0], outcomes, PLANS)
+    assert state.axis
+    assert state.target
     marked = [replace(o, undisturbed=Misses(requests=o.requests, over=0)) for o in outcomes]
 
     def undisturbed(
@@ -277,26 +279,26 @@ def test_the_undisturbed_answer_is_said_where_it_differs_by_a_twentieth(
     ) -> Border | None:
         alone = replace(border(lo, 1_100), estimate_rps=ratio * 1_000)
         monkeypatch.setattr(worst, "_border", lambda *_: alone)
-        return worst._undisturbed(marked, border(*experienced), stands.axis, stands.target)  # type: ignore[arg-type]
+        return worst._undisturbed(marked, border(*experienced), state.axis, state.target)  # type: ignore[arg-type]
 
-    assert (undisturbed(factor) is not None) is is_said
-    assert (undisturbed(1 / factor) is not None) is is_said
+    assert (undisturbed(factor) is not None) is is_reported
+    assert (undisturbed(1 / factor) is not None) is is_reported
     assert undisturbed(2.0, lo=0.0) is None  # an open end cannot be compared
     assert undisturbed(2.0, experienced=(900, math.inf)) is None
     assert undisturbed(2.0, experienced=(0, 1_000)) is None
     assert undisturbed(2.0, experienced=(0, 800)) is not None, "the machine lets less fit"
     assert undisturbed(2.0, experienced=(0, 0)) is not None, "the machine lets nothing fit"
-    assert worst._undisturbed(outcomes, border(900, 1_100), stands.axis, stands.target) is None
+    assert worst._undisturbed(outcomes, border(900, 1_100), state.axis, state.target) is None
 
 
 def test_an_unfinished_search_decides_nothing() -> None:
     of = quick()
     whole = play(of, imagine, PLANS)
     assert judged(of, whole).verdict is Verdict.HOLDS
-    found = judged(of, whole[:-1])
-    assert found.verdict is Verdict.UNKNOWN
-    assert found.reasons == ("the search was not finished: run the study again, it resumes",)
-    assert found.wall_s == pytest.approx(
+    max_load = judged(of, whole[:-1])
+    assert max_load.verdict is Verdict.UNKNOWN
+    assert max_load.reasons == ("the search was not finished: run the study again, it resumes",)
+    assert max_load.wall_s == pytest.approx(
         sum(o.wall_s for o in whole[:-1] if o.point.phase in (Phase.SEARCH, Phase.CONFIRM))
     )
 
@@ -314,11 +316,11 @@ def test_an_answer_with_one_open_end_is_the_end_that_is_known() -> None:
 
 def test_without_an_axis_or_a_target_there_is_no_answer() -> None:
     of = quick()
-    given = StudyData(study=of, measured=(), questions=PLANS)
-    assert worst.judge(given, (), progress(of, of.services[0], (), PLANS), QOS) is None
+    data = StudyData(study=of, measured=(), questions=PLANS)
+    assert worst.judge(data, (), progress(of, of.services[0], (), PLANS), QOS) is None
 
 
-class Said:
+class FixedPosterior:
     """A posterior whose interval and middle are given."""
 
     def __init__(self, lo: float, hi: float) -> None:
@@ -348,18 +350,18 @@ def test_the_estimate_is_the_middle_or_the_end_that_is_known(
     of = quick()
     axis = progress(of, of.services[0], play(of, imagine, PLANS), PLANS).axis
     assert axis
-    found = worst._border(Said(lo, hi), (), replace(axis, rps=1_000.0))  # type: ignore[arg-type]
-    assert found.estimate_rps == estimate
-    assert found.fraction == Interval(lo=lo / 1_000, hi=hi / 1_000)
-    assert found.curve == ((100.0, 0.9), (500.0, 0.5), (1_000.0, 0.1))
-    assert (found.runs, found.starts, found.measured_s, found.level) == (0, 0, 0, 0.9)
+    result = worst._border(FixedPosterior(lo, hi), (), replace(axis, rps=1_000.0))  # type: ignore[arg-type]
+    assert result.estimate_rps == estimate
+    assert result.fraction == Interval(lo=lo / 1_000, hi=hi / 1_000)
+    assert result.curve == ((100.0, 0.9), (500.0, 0.5), (1_000.0, 0.1))
+    assert (result.runs, result.starts, result.measured_s, result.level) == (0, 0, 0, 0.9)
 
 
 def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None:
     of = quick()
     outcomes = play(of, lambda point: imagine(point, capacity_rps=100_000), PLANS)
-    stands = progress(of, of.services[0], outcomes, PLANS)
-    search = search_of(stands)
+    state = progress(of, of.services[0], outcomes, PLANS)
+    search = search_of(state)
     assert search
     assert search.at_rps
     at = search.at_rps
@@ -376,26 +378,26 @@ def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None
         *times(Phase.CONFIRM, 9e9, rps=at + 1),
         *times(Phase.SCHEDULED, 5e5, 4e5),
     ]
-    assert stands.axis
-    assert stands.target
+    assert state.axis
+    assert state.target
     measured = [Measured(outcome=o, culprits=("a", "b")) for o in mixed]
-    found = worst._scheduled(measured, search, stands.axis, stands.target, 0.99)
-    assert found
-    assert (found.quantile_ns, found.pairs, found.at_rps) == ((2e5, 4.5e5), 2, at)
-    assert found.culprits == ("a", "b")
+    result = worst._scheduled(measured, search, state.axis, state.target, 0.99)
+    assert result
+    assert (result.quantile_ns, result.pairs, result.at_rps) == ((2e5, 4.5e5), 2, at)
+    assert result.culprits == ("a", "b")
     assert worst._quantiles(mixed, Phase.CONFIRM, at, 0.95) == [1.0] * 4
     assert worst._quantiles(mixed, Phase.CONFIRM, at, 0.9) == []
     alone = [m for m in measured if m.outcome.point.phase is Phase.CONFIRM]
-    assert worst._scheduled(alone, search, stands.axis, stands.target, 0.99) is None
+    assert worst._scheduled(alone, search, state.axis, state.target, 0.99) is None
 
 
 def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
     of = quick()
     whole = play(of, imagine, PLANS)
     probes = [o for o in whole if o.point.phase in (Phase.SEARCH, Phase.CONFIRM)]
-    found = judged(of, whole)
-    assert [rps for rps, _ in found.probes] == [o.offered_rps for o in probes]
-    assert {word for _, word in found.probes} == {"pass", "fail"}
+    max_load = judged(of, whole)
+    assert [rps for rps, _ in max_load.probes] == [o.offered_rps for o in probes]
+    assert {word for _, word in max_load.probes} == {"pass", "fail"}
     moved = [replace(o, shield="move" if o is probes[-1] else "none") for o in whole]
     assert judged(of, moved).shield == "move"
 
@@ -403,8 +405,8 @@ def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> No
 def test_the_command_is_the_user_s_own_without_his_budget() -> None:
     of = quick()
     typed = "sojourn run x --set run.search.budget_s=5 --set seed=1"
-    given = StudyData(study=of, measured=(), command=typed, questions=PLANS)
-    assert worst._command(given) == "sojourn run x --set seed=1"
+    data = StudyData(study=of, measured=(), command=typed, questions=PLANS)
+    assert worst._command(data) == "sojourn run x --set seed=1"
 
 
 def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> None:
@@ -420,8 +422,8 @@ def test_the_time_near_the_border_is_that_within_15_percent() -> None:
         replace(trial, rps=rps, seconds=s)
         for rps, s in ((1_149.0, 1.0), (1_151.0, 10.0), (871.0, 100.0), (868.0, 1e3))
     ]
-    found = worst._stall_s(replace(search, trials=tuple(trials)), border(900, 1_100))
-    assert found == pytest.approx(101 / 3)
+    value = worst._stall_s(replace(search, trials=tuple(trials)), border(900, 1_100))
+    assert value == pytest.approx(101 / 3)
     far = replace(search, trials=tuple(trials[1::2]))
     assert worst._stall_s(far, border(900, 1_100)) is None
     assert worst._stall_s(search, None) is None

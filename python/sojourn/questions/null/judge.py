@@ -19,17 +19,19 @@ class NullAnswer(Answer):
     rank = Rank.SERVICE
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Section:
         """The load axis in a sentence; it decides only where nothing else is asked."""
-        del given
+        del data
         is_alone = set(spec.measure) == {self.name}
-        if stands.axis is None or found.max_rps is None:
-            text = f"What {found.service} can do at most is unknown."
+        if progress.axis is None or finding.max_rps is None:
+            text = f"What {finding.service} can do at most is unknown."
             return Section(headline=text, answer=text, verdict=Verdict.UNKNOWN)
-        rule = found.max_rps_rule.replace("_", " ")
-        text = f"{found.service}: 100 % load is {show_count(found.max_rps)} requests/s ({rule})."
-        is_known = stands.axis.is_valid and stands.next is None
+        rule = finding.max_rps_rule.replace("_", " ")
+        text = (
+            f"{finding.service}: 100 % load is {show_count(finding.max_rps)} requests/s ({rule})."
+        )
+        is_known = progress.axis.is_valid and progress.next is None
         verdict = Verdict.HOLDS if is_known else Verdict.UNKNOWN
         return Section(headline=text, answer=text, verdict=verdict if is_alone else None)
 

@@ -17,8 +17,8 @@ class NullShown(Shown):
         if self.name not in service.sections or service.max_rps is None:
             return None
         number = show.count(service.max_rps)
-        said = f"100 % load, by {service.max_rps_rule.replace('_', ' ')}"
-        return Number(number=number, unit="requests/s", said=said, short=f"{number}/s")
+        text = f"100 % load, by {service.max_rps_rule.replace('_', ' ')}"
+        return Number(number=number, unit="requests/s", said=text, short=f"{number}/s")
 
 
 KIND = NullShown()

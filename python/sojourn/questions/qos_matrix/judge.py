@@ -105,84 +105,86 @@ class MatrixAnswer(Answer):
     longer = ("run.measure_s",)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it is about two services, and has no section of one."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
-    def whole(self, given: StudyData) -> QosMatrix | None:
+    def whole(self, data: StudyData) -> QosMatrix | None:
         """Which pairs of loads fit."""
-        found = tuple(matrices(given))
-        if not found:
+        results = tuple(matrices(data))
+        if not results:
             return None
-        said = " ".join(map(in_words, found))
-        is_told = all(not m.counts.get(OPEN) for m in found)
-        reasons = tuple(dict.fromkeys(why for m in found for why in m.reasons))
-        verdict = Verdict.HOLDS if is_told else Verdict.UNKNOWN
+        text = " ".join(map(in_words, results))
+        is_reported = all(not m.counts.get(OPEN) for m in results)
+        reasons = tuple(dict.fromkeys(why for m in results for why in m.reasons))
+        verdict = Verdict.HOLDS if is_reported else Verdict.UNKNOWN
         return QosMatrix(
-            headline=said,
-            answer=said,
+            headline=text,
+            answer=text,
             verdict=verdict,
             reasons=reasons,
-            matrices=found,
-            paper=tuple(_paper(found)),
+            matrices=results,
+            paper=tuple(_paper(results)),
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Pairs of loads of which it is known who meets the target."""
-        section = found.section(QosMatrix)
+        section = findings.section(QosMatrix)
         if section is None:
             return None
         cells = [cell for matrix in section.matrices for cell in matrix.cells]
         return count((cell.meets != OPEN for cell in cells), "cells")
 
 
-def matrices(given: StudyData) -> Iterator[Matrix]:
+def matrices(data: StudyData) -> Iterator[Matrix]:
     """The matrix under each combination of levels in which something was measured."""
-    study, labels = given.study, tuple(asks.of(given.study).loads)
-    outcomes = [measured.outcome for measured in given.measured]
+    study, labels = data.study, tuple(asks.of(data.study).loads)
+    outcomes = [measured.outcome for measured in data.measured]
     by_label = {
-        label: targets.of_service(study, label, outcomes, given.questions) for label in labels
+        label: targets.of_service(study, label, outcomes, data.questions) for label in labels
     }
     for combination in study.combinations(*labels) if labels else ():
         levels = Setting.of(combination)
-        mine = [
+        own = [
             o
             for o in outcomes
             if o.point.phase is plan.PHASE and design.levels_of(study, o.point) == levels
         ]
-        felt = {label: design.felt(study, label, levels).text for label in labels}
-        known = {label: found for label in labels if (found := by_label[label].get(felt[label]))}
-        if mine and len(known) == len(labels):
-            stands = plan.state(study.under(combination), levels, known, mine)
-            yield _matrix(study, levels, stands, known, mine)
+        effect = {label: design.factor_levels(study, label, levels).text for label in labels}
+        known = {
+            label: result for label in labels if (result := by_label[label].get(effect[label]))
+        }
+        if own and len(known) == len(labels):
+            state = plan.state(study.under(combination), levels, known, own)
+            yield _matrix(study, levels, state, known, own)
 
 
 def _matrix(
     study: Study,
     levels: Setting,
-    stands: State,
+    state: State,
     known: Mapping[str, Target],
     outcomes: Sequence[Outcome],
 ) -> Matrix:
     asked = asks.of(study)
-    first, second = stands.labels
-    against = stands.against(asked.sure, RUNS_MIN)
+    first, second = state.labels
+    against = state.against(asked.sure, RUNS_MIN)
     is_monotone = asked.full or not against
     cells = tuple(
-        _cell(study, stands, (row, column), is_monotone=is_monotone)
-        for row in range(stands.runs.shape[0])
-        for column in range(stands.runs.shape[1])
+        _cell(study, state, (row, column), is_monotone=is_monotone)
+        for row in range(state.runs.shape[0])
+        for column in range(state.runs.shape[1])
     )
     reasons = list(_lost(outcomes)) if any(cell.meets == OPEN for cell in cells) else []
     if not is_monotone:
-        reasons.insert(0, _not_monotone(study, stands.labels, against))
+        reasons.insert(0, _not_monotone(study, state.labels, against))
     return Matrix(
-        services=stands.labels,
+        services=state.labels,
         targets=(targets.words(known[first]), targets.words(known[second])),
         under=under_words(study, levels),
         cells=cells,
-        measurements=sum(stands.tried.values()),
+        measurements=sum(state.tried.values()),
         grid=len(cells) * study.run.repeats,
         is_monotone=is_monotone,
         reasons=tuple(reasons),
@@ -201,49 +203,51 @@ def under_words(study: Study, levels: Setting) -> str:
     by_knob: dict[str, dict[str, str]] = {}
     for key, level in levels.items():
         by_knob.setdefault(key.rpartition(".")[2], {})[service_of(key) or ""] = str(level)
-    said = []
+    texts = []
     for knob, of in by_knob.items():
-        told = {label: level for label, level in of.items() if level not in USUAL}
+        reports = {label: level for label, level in of.items() if level not in USUAL}
         before = "" if knob == "policy" else f"{knob} "
-        if len(told) == len(of) > 1 and len({*told.values()}) == 1:
-            said.append(f"both {before}{next(iter(told.values()))}")
+        if len(reports) == len(of) > 1 and len({*reports.values()}) == 1:
+            texts.append(f"both {before}{next(iter(reports.values()))}")
         else:
-            said += [f"{label} {before}{level}".strip() for label, level in told.items()]
-    return ", ".join(said) or "kernel default"
+            texts += [f"{label} {before}{level}".strip() for label, level in reports.items()]
+    return ", ".join(texts) or "kernel default"
 
 
-def _cell(study: Study, stands: State, pair: Pair, *, is_monotone: bool) -> MatrixCell:
-    first, second = stands.labels
-    chances = stands.chances if is_monotone else stands.own
+def _cell(study: Study, state: State, pair: Pair, *, is_monotone: bool) -> MatrixCell:
+    first, second = state.labels
+    chances = state.chances if is_monotone else state.own
     loads = asks.of(study).loads
     a, b = float(chances[first][pair]), float(chances[second][pair])
-    runs = [one.outcomes for one in stands.measured if one.pair == pair]
-    told = tuple(_told(stands, label, pair, is_monotone=is_monotone) for label in stands.labels)
+    runs = [one.outcomes for one in state.measured if one.pair == pair]
+    numbers = tuple(
+        _sure_side(state, label, pair, is_monotone=is_monotone) for label in state.labels
+    )
     return MatrixCell(
         row=loads[first][pair[0]],
         column=loads[second][pair[1]],
-        meets=_meets(stands.labels, told),
+        meets=_meets(state.labels, numbers),
         chances=(a, b),
         runs=len(runs),
-        lost=stands.tried.get(pair, 0) - len(runs),
+        lost=state.tried.get(pair, 0) - len(runs),
         p_ns=(_p99_ns([of[first] for of in runs]), _p99_ns([of[second] for of in runs])),
     )
 
 
-def _told(stands: State, label: str, pair: Pair, *, is_monotone: bool) -> int:
+def _sure_side(state: State, label: str, pair: Pair, *, is_monotone: bool) -> int:
     """1: the service surely meets its target there, -1: it surely misses it, 0: open."""
     if is_monotone:
-        return int(stands.told[label][pair])
-    chance = stands.own[label][pair]  # of its own runs, of which one alone is not enough
+        return int(state.told[label][pair])
+    chance = state.own[label][pair]  # of its own runs, of which one alone is not enough
     return int(chance > OWN_SURE) - int(chance < 1 - OWN_SURE)
 
 
-def _meets(labels: tuple[str, str], told: Sequence[int]) -> str:
+def _meets(labels: tuple[str, str], numbers: Sequence[int]) -> str:
     """Who meets the target in a cell, in words, from whether each does."""
-    if 0 in told:
+    if 0 in numbers:
         return OPEN
     named = {(1, 1): BOTH, (1, -1): f"{labels[0]} only", (-1, 1): f"{labels[1]} only"}
-    return named.get((told[0], told[1]), NONE)
+    return named.get((numbers[0], numbers[1]), NONE)
 
 
 def _p99_ns(outcomes: Sequence[Outcome]) -> float | None:
@@ -281,7 +285,7 @@ def in_words(matrix: Matrix) -> str:
         parts.append(f"{counts[OPEN]} open")
     under = f" with {matrix.under}" if matrix.under else ""
     whole = f"{counts.get(BOTH, 0)} of {len(matrix.cells)} pairs of loads"
-    said = f"{first} and {second}{under} both meet their targets in {whole}; {', '.join(parts)}."
+    text = f"{first} and {second}{under} both meet their targets in {whole}; {', '.join(parts)}."
     best = max(
         (cell for cell in matrix.cells if cell.meets == BOTH),
         key=lambda cell: (cell.row + cell.column, cell.row),
@@ -289,20 +293,20 @@ def in_words(matrix: Matrix) -> str:
     )
     if best:
         most = f"{first} at {load_share(best.row)} with {second} at {load_share(best.column)}"
-        said += f" The most that fits is {most}."
-    return f"{said} It took {matrix.measurements} measurements; a full grid takes {matrix.grid}."
+        text += f" The most that fits is {most}."
+    return f"{text} It took {matrix.measurements} measurements; a full grid takes {matrix.grid}."
 
 
-def _paper(found: Sequence[Matrix]) -> Iterator[tuple[str, str, str, str]]:
+def _paper(results: Sequence[Matrix]) -> Iterator[tuple[str, str, str, str]]:
     """How many cells fit, beside figure 11 of Chen et al., where it is about the same pair."""
-    for matrix in found:
+    for matrix in results:
         if set(matrix.services) != {"memcached", "nginx"}:
             continue
         cells = [cell for row in paper_matrices.PAPER[paper_matrices.SAME] for cell in row.split()]
-        theirs = f"{cells.count(paper_matrices.BOTH)} of {len(cells)} (10 to 70 %, seven cores)"
+        others = f"{cells.count(paper_matrices.BOTH)} of {len(cells)} (10 to 70 %, seven cores)"
         ours = f"{matrix.counts.get(BOTH, 0)} of {len(matrix.cells)}"
         under = f", {matrix.under}" if matrix.under else ""
-        yield f"pairs of loads that fit on the same CPUs{under}", theirs, ours, "C22"
+        yield f"pairs of loads that fit on the same CPUs{under}", others, ours, "C22"
 
 
 KIND = MatrixAnswer()

@@ -24,19 +24,19 @@ class MatrixOpens(Opens):
 
     def applies(self, findings: Findings) -> bool:
         """Where a matrix was measured."""
-        found = findings.section(QosMatrix)
-        return bool(found and found.matrices)
+        section = findings.section(QosMatrix)
+        return bool(section and section.matrices)
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """The best matrix in words, all of them as pictures."""
-        found = findings.section(QosMatrix)
-        assert found is not None  # noqa: S101  # it applies
-        best = max(found.matrices, key=lambda one: one.counts[BOTH])
+        section = findings.section(QosMatrix)
+        assert section is not None  # noqa: S101  # it applies
+        best = max(section.matrices, key=lambda one: one.counts[BOTH])
         return Opening(
             headline=_headline(best),
-            sentences=tuple(_sentences(best, len(found.matrices)))[:3],
+            sentences=tuple(_sentences(best, len(section.matrices)))[:3],
             figures=(DRAWN,),
-            text=tuple(_text(found.matrices, width)),
+            text=tuple(_text(section.matrices, width)),
             table=_table(best),
             caption=CAPTION + (f", {name_of(best)}" if best.levels else ""),
         )
@@ -45,8 +45,8 @@ class MatrixOpens(Opens):
 def _headline(matrix: Matrix) -> str:
     fits, pairs = matrix.counts[BOTH], len(matrix.cells)
     still = f", {matrix.counts[OPEN]} open" if matrix.counts[OPEN] else ""
-    said = f"Both targets met in {fits} of {pairs} pairs of loads"
-    return fitting(f"{said}{still}", said)
+    text = f"Both targets met in {fits} of {pairs} pairs of loads"
+    return fitting(f"{text}{still}", text)
 
 
 def _sentences(matrix: Matrix, matrices: int) -> Iterator[str]:
@@ -72,13 +72,13 @@ def _missed(matrix: Matrix) -> Iterator[str]:
     """Which target is missed in the other pairs; nothing where all fit."""
     first, second = matrix.services
     counts = matrix.counts
-    said = [
+    texts = [
         (counts[f"{second} only"], f"only {first} misses its target"),
         (counts[f"{first} only"], f"only {second} does"),
         (counts[NONE], "both do"),
         (counts[OPEN], "it is open"),
     ]
-    parts = [f"in {count} {words}" for count, words in said if count]
+    parts = [f"in {count} {words}" for count, words in texts if count]
     if parts:
         yield f"In the other pairs: {', '.join(parts)}."
 
@@ -130,8 +130,8 @@ def _who(matrix: Matrix, cell: MatrixCell) -> str:
         return "open"
     missed = [
         name
-        for name, is_kept in zip(matrix.services, keeps(matrix, cell), strict=True)
-        if not is_kept
+        for name, is_retained in zip(matrix.services, keeps(matrix, cell), strict=True)
+        if not is_retained
     ]
     return " and ".join(missed) or "nobody"
 

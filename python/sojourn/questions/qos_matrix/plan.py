@@ -2,7 +2,7 @@
 
 Not every pair is measured. Who meets its target does so with less load of its own and beside less
 of the other's, so each service's cells form a staircase (`plan/frontier.py`), and one measurement
-tells of many cells of both. The next pair is the one of which least is known. A tenth of all pairs,
+reports many cells of both. The next pair is the one of which least is known. A tenth of all pairs,
 drawn before anything is known, is measured in any case: if these are not what follows from the
 others, the services are not as was assumed, and the report says so. With `full = true` every pair
 is measured.
@@ -77,12 +77,12 @@ class State:
 
     def against(self, sure: float, runs: int = 1) -> tuple[Pair, ...]:
         """Pairs whose own runs, `runs` at least, say the opposite of what follows from all."""
-        found = np.zeros(self.runs.shape, dtype=bool)
+        result = np.zeros(self.runs.shape, dtype=bool)
         for label in self.labels:
             own, all_ = self.own[label], self.chances[label]
-            found |= (own >= sure) & (all_ < 0.5)  # even
-            found |= (own <= 1 - sure) & (all_ > 0.5)
-        return pairs_of(found & (self.runs >= runs))
+            result |= (own >= sure) & (all_ < 0.5)  # even
+            result |= (own <= 1 - sure) & (all_ > 0.5)
+        return pairs_of(result & (self.runs >= runs))
 
 
 def pairs_of(chosen: npt.NDArray[np.bool_]) -> tuple[Pair, ...]:
@@ -120,16 +120,16 @@ class QosMatrix(OfAll):
         if any(known[label].axis is None or known[label].target is None for label in known):
             return None  # its own answer says why
         targets = {label: it.target for label, it in known.items() if it.target}
-        stands = state(study, levels, targets, outcomes)
-        if (pair := _next(study, stands)) is None:
+        so_far = state(study, levels, targets, outcomes)
+        if (pair := _next(study, so_far)) is None:
             return None
         loads = asks.of(study).loads
         shares = {
-            label: loads[label][number] for label, number in zip(stands.labels, pair, strict=True)
+            label: loads[label][number] for label, number in zip(so_far.labels, pair, strict=True)
         }
         setting = together.setting_of(shares, levels)
-        block = _block(stands, pair, outcomes)
-        tried = (o.point for o in outcomes if o.point.service == stands.labels[0])
+        block = _block(so_far, pair, outcomes)
+        tried = (o.point for o in outcomes if o.point.service == so_far.labels[0])
         attempt = sum(p.repeat == block and p.setting.text == setting.text for p in tried)
         cell = Cell("", PHASE, block, setting)
         return together.measurement(study, known, shares, cell, attempt)
@@ -158,7 +158,7 @@ def state(
     runs = np.zeros(shape)
     for one in measured:
         runs[one.pair] += 1
-    chances, own, told = {}, {}, {}
+    chances, own, reports = {}, {}, {}
     for label, target in ((first, targets[first]), (second, targets[second])):
         weights = _weights(label, target, measured, shape)
         own[label] = 1 / (1 + np.exp(-weights))
@@ -168,36 +168,40 @@ def state(
             chances[label] = frontier.chances(weights)
         else:  # its own loads are the columns
             chances[label] = frontier.chances(weights.T).T
-        told[label] = _told(chances[label], weights, asks.of(study))
-    return State((first, second), chances, own, told, runs, tried, measured)
+        reports[label] = _sure_chances(chances[label], weights, asks.of(study))
+    return State((first, second), chances, own, reports, runs, tried, measured)
 
 
-def _told(chances: Floats, weights: Floats, asked: asks.QosMatrix) -> Floats:
+def _sure_chances(chances: Floats, weights: Floats, asked: asks.QosMatrix) -> Floats:
     """Where the chance is sure and a run says the same: of that pair, or of one that implies it.
 
     Before anything is measured most staircases hold at the lowest loads and fail at the highest;
     that is no finding.
     """
-    says_met, says_missed = weights > 0, weights < 0
+    says_satisfied, says_missed = weights > 0, weights < 0
     if not asked.full:  # more load of either met it, or less missed it
         for axis in (0, 1):
-            says_met = np.flip(np.logical_or.accumulate(np.flip(says_met, axis), axis), axis)
+            says_satisfied = np.flip(
+                np.logical_or.accumulate(np.flip(says_satisfied, axis), axis), axis
+            )
             says_missed = np.logical_or.accumulate(says_missed, axis)
-    met = (chances >= asked.sure) & says_met
+    satisfied = (chances >= asked.sure) & says_satisfied
     missed = (chances <= 1 - asked.sure) & says_missed
-    found: Floats = met.astype(np.float64) - missed
-    return found
+    values: Floats = satisfied.astype(np.float64) - missed
+    return values
 
 
 def _weights(
     label: str, target: Target, measured: Sequence[Measured], shape: tuple[int, ...]
 ) -> Floats:
-    """What the runs of one service tell of each pair."""
+    """What the runs of one service report each pair."""
     runs = [(one.pair, evidence.trials([one.outcomes[label]], (PHASE,))) for one in measured]
-    sizes = evidence.sizes([trial for _, found in runs for trial in found], target.bound_ns / 1e9)
+    sizes = evidence.sizes(
+        [trial for _, outcome in runs for trial in outcome], target.bound_ns / 1e9
+    )
     weights = np.zeros(shape)
-    for pair, found in runs:
-        for trial in found:
+    for pair, result in runs:
+        for trial in result:
             as_one, _ = sizes.at(trial.rps)  # misses that count as one
             weights[pair] += frontier.weight(trial.requests / as_one, trial.over / as_one, target.q)
     return weights
@@ -224,57 +228,57 @@ def _measured(
         of[outcome.point.service].append(outcome)
         if outcome.point.service == first:
             tried[pair] = tried.get(pair, 0) + 1
-    found = ((block, pair, together.whole(of)) for (block, pair), of in by_cell.items())
-    return tuple(Measured(pair, block, of) for block, pair, of in found if of), tried
+    results = ((block, pair, together.whole(of)) for (block, pair), of in by_cell.items())
+    return tuple(Measured(pair, block, of) for block, pair, of in results if of), tried
 
 
-def _block(stands: State, pair: Pair, outcomes: Sequence[Outcome]) -> int:
+def _block(so_far: State, pair: Pair, outcomes: Sequence[Outcome]) -> int:
     """The block (start of the services) in which a pair is measured next."""
     now = max((o.point.repeat for o in outcomes), default=0)
-    here = [one.pair for one in stands.measured if one.block == now]
+    here = [one.pair for one in so_far.measured if one.block == now]
     return now + (len(here) >= LIFE or pair in here)
 
 
-def _next(study: Study, stands: State) -> Pair | None:
+def _next(study: Study, so_far: State) -> Pair | None:
     """The pair to measure next; None when nothing is open that can be settled."""
     if asks.of(study).full:
-        return _of_grid(study, stands)
-    is_open = np.zeros(stands.runs.shape, dtype=bool)
-    for label in stands.labels:
-        is_open |= stands.told[label] == 0
-    for pair in stands.against(DOUBTED):
+        return _of_grid(study, so_far)
+    is_open = np.zeros(so_far.runs.shape, dtype=bool)
+    for label in so_far.labels:
+        is_open |= so_far.told[label] == 0
+    for pair in so_far.against(DOUBTED):
         is_open[pair] = True
-    for pair, count in stands.tried.items():
+    for pair, count in so_far.tried.items():
         is_open[pair] &= count < MOST
     if is_open.any():
-        open_ = sum(frontier.entropy(stands.chances[label]) for label in stands.labels)
+        open_ = sum(frontier.entropy(so_far.chances[label]) for label in so_far.labels)
         best = np.where(is_open, open_, -1.0)
         return pairs_of(best == best.max())[0]
-    for pair in audited(study, stands):
-        if not stands.runs[pair] and stands.tried.get(pair, 0) <= study.run.retries:
+    for pair in audited(study, so_far):
+        if not so_far.runs[pair] and so_far.tried.get(pair, 0) <= study.run.retries:
             return pair
     return None
 
 
-def _of_grid(study: Study, stands: State) -> Pair | None:
+def _of_grid(study: Study, so_far: State) -> Pair | None:
     """The next of a full grid, in an order drawn for each round."""
     for turn in range(study.run.repeats):
-        pairs = list(pairs_of(np.ones(stands.runs.shape, dtype=bool)))
+        pairs = list(pairs_of(np.ones(so_far.runs.shape, dtype=bool)))
         random.Random(make.seed_of(study, f"{NAME}/b{turn}")).shuffle(pairs)  # noqa: S311
         most = (turn + 1) * (1 + study.run.retries)
         for pair in pairs:
-            if stands.runs[pair] <= turn and stands.tried.get(pair, 0) < most:
+            if so_far.runs[pair] <= turn and so_far.tried.get(pair, 0) < most:
                 return pair
     return None
 
 
-def audited(study: Study, stands: State) -> tuple[Pair, ...]:
+def audited(study: Study, so_far: State) -> tuple[Pair, ...]:
     """Pairs that are measured although what they are follows from others, drawn by the seed.
 
     They are drawn of the whole grid before anything is known, so which they are depends on nothing
     that was seen; those that were measured anyway need no more.
     """
-    pairs = list(pairs_of(np.ones(stands.runs.shape, dtype=bool)))
+    pairs = list(pairs_of(np.ones(so_far.runs.shape, dtype=bool)))
     random.Random(make.seed_of(study, f"{NAME}/audit")).shuffle(pairs)  # noqa: S311 - no secret
     return tuple(pairs[: math.ceil(asks.of(study).audit * len(pairs))])
 

@@ -80,15 +80,15 @@ class World:
         if point.phase is not PHASE:
             return ideal
         shares = together.shares_of(point)
-        is_met = self.truth(*shares.values())[list(shares).index(point.service)]
-        is_met ^= self.draw.random() < self.misled
+        is_satisfied = self.truth(*shares.values())[list(shares).index(point.service)]
+        is_satisfied ^= self.draw.random() < self.misled
         verdict = Verdict.UNKNOWN if self.draw.random() < self.lost else Verdict.HOLDS
-        mean = ideal.requests * (0.002 if is_met else 0.05)
+        mean = ideal.requests * (0.002 if is_satisfied else 0.05)
         over = max(0, round(self.draw.normal(mean, mean**0.5)))
         return replace(ideal, over_bound=over, clusters=(1,) * over, verdict=verdict)
 
 
-def found(study: Study, played: list[Outcome]) -> State:
+def matrix_state(study: Study, played: list[Outcome]) -> State:
     targets: dict[str, Target] = {}
     for label in asks.of(study).loads:
         target = progress(study, study.service(label), played, PLANS).target
@@ -104,58 +104,61 @@ def truth_of(study: Study, truth: Truth) -> list[npt.NDArray[np.bool_]]:
 
 
 def pairs(played: list[Outcome]) -> list[tuple[tuple[str, float], ...]]:
-    mine = [o.point for o in played if o.point.phase is PHASE and o.point.service == "memcached"]
-    return [tuple(together.shares_of(point).items()) for point in mine]
+    points = [o.point for o in played if o.point.phase is PHASE and o.point.service == "memcached"]
+    return [tuple(together.shares_of(point).items()) for point in points]
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_few_measurements_tell_every_cell(tmp_path: Path, seed: int) -> None:
+def test_few_measurements_decide_every_cell(tmp_path: Path, seed: int) -> None:
     study = read(tmp_path)
     played = play(study, World(sums, seed=seed), PLANS)
-    stands = found(study, played)
-    for label, truth in zip(stands.labels, truth_of(study, sums), strict=True):
-        chance = stands.chances[label]
+    so_far = matrix_state(study, played)
+    for label, truth in zip(so_far.labels, truth_of(study, sums), strict=True):
+        chance = so_far.chances[label]
         assert ((chance > 0.95) == truth).all()
         assert ((chance < 0.05) == ~truth).all()
     assert len(set(pairs(played))) <= 0.6 * GRID  # two frontiers that differ, and the audit
     assert len(pairs(played)) < GRID
-    assert not stands.against(0.99)
+    assert not so_far.against(0.99)
 
 
 def test_runs_that_mislead_are_asked_again(tmp_path: Path) -> None:
     study = read(tmp_path)
     wrong = 0
     for seed in range(3):
-        stands = found(study, play(study, World(sums, seed=seed, misled=0.03, lost=0.1), PLANS))
-        for label, truth in zip(stands.labels, truth_of(study, sums), strict=True):
-            chance = stands.chances[label]
+        so_far = matrix_state(
+            study, play(study, World(sums, seed=seed, misled=0.03, lost=0.1), PLANS)
+        )
+        for label, truth in zip(so_far.labels, truth_of(study, sums), strict=True):
+            chance = so_far.chances[label]
             wrong += int(((chance > 0.95) & ~truth).sum() + ((chance < 0.05) & truth).sum())
     assert wrong <= 3 * 2 * GRID * 0.05, "each cell is wrong once in twenty at most"
 
 
-def test_services_that_are_not_monotone_are_told(tmp_path: Path) -> None:
+def test_services_that_are_not_monotone_are_reported(tmp_path: Path) -> None:
     """A tenth of the pairs is measured whatever follows from the others."""
     study = read(tmp_path)
-    told = [
-        found(study, play(study, World(below, seed=s), PLANS)).against(0.95, 2) for s in range(2)
+    reports = [
+        matrix_state(study, play(study, World(below, seed=s), PLANS)).against(0.95, 2)
+        for s in range(2)
     ]
-    assert all(told)
+    assert all(reports)
 
 
 def test_the_full_grid_has_every_pair_as_often_as_asked(tmp_path: Path) -> None:
     study = read(tmp_path, TEXT.replace("[qos_matrix]\n", "[qos_matrix]\nfull = true\n"))
-    stands = found(study, play(study, World(below), PLANS))
-    assert (stands.runs == 2).all()
-    for label, truth in zip(stands.labels, truth_of(study, below), strict=True):
-        assert ((stands.chances[label] > 0.95) == truth).all()
+    so_far = matrix_state(study, play(study, World(below), PLANS))
+    assert (so_far.runs == 2).all()
+    for label, truth in zip(so_far.labels, truth_of(study, below), strict=True):
+        assert ((so_far.chances[label] > 0.95) == truth).all()
 
 
 def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path) -> None:
     study = read(tmp_path)
     played = play(study, World(sums, lost=0.3), PLANS)
-    mine = [o.point for o in played if o.point.phase is PHASE]
-    assert len({point.key for point in mine}) == len(mine)
-    blocks = [one.block for one in found(study, play(study, World(sums), PLANS)).measured]
+    points = [o.point for o in played if o.point.phase is PHASE]
+    assert len({point.key for point in points}) == len(points)
+    blocks = [one.block for one in matrix_state(study, play(study, World(sums), PLANS)).measured]
     by_block = [blocks.count(block) for block in range(max(blocks) + 1)]
     assert max(by_block) <= plan.LIFE
     assert len(by_block) >= len(blocks) / plan.LIFE
@@ -163,20 +166,22 @@ def test_starts_are_fresh_after_some_measurements_and_keys_differ(tmp_path: Path
 
 def test_a_tenth_of_the_pairs_is_measured_whatever_follows(tmp_path: Path) -> None:
     study = read(tmp_path)
-    stands = found(study, play(study, World(sums), PLANS))
-    audited = plan.audited(study, stands)
+    so_far = matrix_state(study, play(study, World(sums), PLANS))
+    audited = plan.audited(study, so_far)
     assert len(audited) == math.ceil(GRID / 10)
-    assert all(stands.runs[pair] for pair in audited)
+    assert all(so_far.runs[pair] for pair in audited)
     alone = read(tmp_path, TEXT.replace("[qos_matrix]\n", "[qos_matrix]\naudit = 0.0\n"))
-    assert not all(found(alone, play(alone, World(sums), PLANS)).runs[pair] for pair in audited)
+    assert not all(
+        matrix_state(alone, play(alone, World(sums), PLANS)).runs[pair] for pair in audited
+    )
 
 
 def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path) -> None:
     study = read(tmp_path)
-    stands = found(study, play(study, World(sums), PLANS))
-    sure = np.minimum(*(stands.chances[label] for label in stands.labels)) > 0.999
-    pair = next(p for p in plan.pairs_of(sure) if stands.runs[p] == 1)
-    loads = [asks.of(study).loads[label] for label in stands.labels]
+    so_far = matrix_state(study, play(study, World(sums), PLANS))
+    sure = np.minimum(*(so_far.chances[label] for label in so_far.labels)) > 0.999
+    pair = next(p for p in plan.pairs_of(sure) if so_far.runs[p] == 1)
+    loads = [asks.of(study).loads[label] for label in so_far.labels]
     place = (loads[0][pair[0]], loads[1][pair[1]])
     seen: set[str] = set()
 
@@ -186,9 +191,9 @@ def test_a_run_that_says_the_opposite_of_what_follows_is_repeated(tmp_path: Path
         seen.update({point.service} if is_wrong else ())
         return World(sums, misled=float(is_wrong))(point)
 
-    again = found(study, play(study, at_first_wrong, PLANS))
+    again = matrix_state(study, play(study, at_first_wrong, PLANS))
     assert again.runs[pair] > 1
-    assert (again.chances[stands.labels[0]][pair], again.against(0.99)) == (
+    assert (again.chances[so_far.labels[0]][pair], again.against(0.99)) == (
         pytest.approx(1, abs=0.05),
         (),
     )
@@ -198,7 +203,7 @@ def test_a_machine_that_believes_nothing_comes_to_an_end(tmp_path: Path) -> None
     study = read(tmp_path)
     played = play(study, World(sums, lost=1.0), PLANS)
     assert next_point(study, played, PLANS) is None
-    assert not found(study, played).runs.any()
+    assert not matrix_state(study, played).runs.any()
     assert len(pairs(played)) <= GRID * plan.MOST
 
 

@@ -48,17 +48,17 @@ WIDE = 5  # columns of a cell of the table
 
 def draw(findings: Findings) -> list[Figure]:
     """Ours side by side, with the paper's where it is about the same pair; none without one."""
-    found = findings.section(QosMatrix)
-    if not found or not found.matrices:
+    section = findings.section(QosMatrix)
+    if not section or not section.matrices:
         return []
-    first = found.matrices[0]
+    first = section.matrices[0]
     row, column = first.services
-    ours = [record for each in found.matrices for record in records_of(each)]
-    theirs = _paper(first)
+    ours = [record for each in section.matrices for record in records_of(each)]
+    records = _paper(first)
     title = f"Loads at which {row} and {column} keep their targets"
     figures = [_figure(DRAWN, title, first, ours)]
-    if theirs:
-        figures.append(_figure(PAPERS, "The same in the paper", first, theirs))
+    if records:
+        figures.append(_figure(PAPERS, "The same in the paper", first, records))
     return figures
 
 
@@ -200,26 +200,26 @@ class MatrixShown(Shown):
 
     def study_answer(self, findings: Findings) -> str:
         """In how many pairs of loads both meet their targets."""
-        found = findings.section(QosMatrix)
-        if not found or not found.matrices:
+        section = findings.section(QosMatrix)
+        if not section or not section.matrices:
             return ""
-        fit = sorted({matrix.counts[BOTH] for matrix in found.matrices})
-        pairs = len(found.matrices[0].cells)
-        most = max(matrix.counts[OPEN] for matrix in found.matrices)
+        fit = sorted({matrix.counts[BOTH] for matrix in section.matrices})
+        pairs = len(section.matrices[0].cells)
+        most = max(matrix.counts[OPEN] for matrix in section.matrices)
         settled = f", {most} not settled" if most else ""
         number = str(fit[0]) if len(fit) == 1 else f"{fit[0]} to {fit[-1]}"
         return f"both targets met in {number} of {pairs} pairs of loads{settled}"
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """How many pairs fit, in a sentence for each matrix."""
-        if found := findings.section(QosMatrix):
-            yield from filter(None, [found.answer])
-            yield from (f"{why}." for why in found.reasons)
+        if section := findings.section(QosMatrix):
+            yield from filter(None, [section.answer])
+            yield from (f"{why}." for why in section.reasons)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """Each matrix as letters, the highest row first, as in the picture."""
-        found = findings.section(QosMatrix)
-        for matrix in found.matrices if found else ():
+        section = findings.section(QosMatrix)
+        for matrix in section.matrices if section else ():
             yield f"QoS matrix, {name_of(matrix)} ".ljust(width, "=")
             yield from drawn(matrix)
             yield f"rows: load of {matrix.services[0]}, columns: load of {matrix.services[1]}"

@@ -31,46 +31,46 @@ def findings_of(
 
 
 def whole(findings: Findings) -> QosMatrix:
-    found = findings.section(QosMatrix)
-    assert found is not None
-    return found
+    section = findings.section(QosMatrix)
+    assert section is not None
+    return section
 
 
 def test_it_says_how_many_pairs_fit_and_what_that_took(tmp_path: Path) -> None:
-    found = whole(findings_of(tmp_path))
-    (matrix,) = found.matrices
+    qos_matrix = whole(findings_of(tmp_path))
+    (matrix,) = qos_matrix.matrices
     assert matrix.counts["both"] == BOTH
     assert matrix.is_monotone
     assert OPEN not in matrix.counts
-    assert found.answer.startswith(
+    assert qos_matrix.answer.startswith(
         f"memcached and synthetic both meet their targets in {BOTH} of 49 pairs of loads"
     )
-    assert f"It took {matrix.measurements} measurements; a full grid takes 98." in found.answer
-    assert "The most that fits is memcached at 60 % with synthetic at 10 %" in found.answer
-    assert found.verdict is Verdict.HOLDS
+    assert f"It took {matrix.measurements} measurements; a full grid takes 98." in qos_matrix.answer
+    assert "The most that fits is memcached at 60 % with synthetic at 10 %" in qos_matrix.answer
+    assert qos_matrix.verdict is Verdict.HOLDS
 
 
 def test_the_headline_is_of_the_pair(tmp_path: Path) -> None:
-    found = findings_of(tmp_path)
-    assert headline.of(found) == f"both targets met in {BOTH} of 49 pairs of loads"
+    findings = findings_of(tmp_path)
+    assert headline.of(findings) == f"both targets met in {BOTH} of 49 pairs of loads"
 
 
-def test_services_that_are_not_monotone_are_told_by_their_own_runs_only(tmp_path: Path) -> None:
-    found = whole(findings_of(tmp_path, below))
-    (matrix,) = found.matrices
+def test_services_that_are_not_monotone_are_judged_by_their_own_runs_only(tmp_path: Path) -> None:
+    qos_matrix = whole(findings_of(tmp_path, below))
+    (matrix,) = qos_matrix.matrices
     assert not matrix.is_monotone
-    assert found.verdict is Verdict.UNKNOWN
-    assert "--set qos_matrix.full=true" in found.reasons[0]
+    assert qos_matrix.verdict is Verdict.UNKNOWN
+    assert "--set qos_matrix.full=true" in qos_matrix.reasons[0]
     never = [cell for cell in matrix.cells if not cell.runs]
     assert never
     assert all(cell.meets == OPEN for cell in never)
 
 
-def test_what_nobody_believed_is_open(tmp_path: Path) -> None:
-    found = whole(findings_of(tmp_path, lost=1.0))
-    (matrix,) = found.matrices
+def test_what_no_one_believed_is_open(tmp_path: Path) -> None:
+    qos_matrix = whole(findings_of(tmp_path, lost=1.0))
+    (matrix,) = qos_matrix.matrices
     assert matrix.counts == {OPEN: 49}
-    assert found.verdict is Verdict.UNKNOWN
+    assert qos_matrix.verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize("truth", [sums, below])
@@ -85,6 +85,6 @@ def test_page_and_text_show_it(tmp_path: Path, truth: Truth) -> None:
 
 def test_under_factors_each_combination_has_its_own(tmp_path: Path) -> None:
     text = TEXT + '[factors]\n"services.memcached.params.threads" = [1, 2]\n'
-    found = whole(findings_of(tmp_path, text=text))
-    assert [matrix.under for matrix in found.matrices] == ["threads = 1", "threads = 2"]
-    assert all(matrix.counts["both"] == BOTH for matrix in found.matrices)
+    qos_matrix = whole(findings_of(tmp_path, text=text))
+    assert [matrix.under for matrix in qos_matrix.matrices] == ["threads = 1", "threads = 2"]
+    assert all(matrix.counts["both"] == BOTH for matrix in qos_matrix.matrices)

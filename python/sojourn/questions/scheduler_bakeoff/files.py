@@ -64,7 +64,7 @@ class Properties(Table):
 
 
 def read(folder: Path, outcome: Outcome) -> Properties | None:
-    """What was seen at a point; None if nobody looked.
+    """What was seen at a point; None if no one looked.
 
     Raises:
         StoreFault: the file is damaged, or of a newer version.

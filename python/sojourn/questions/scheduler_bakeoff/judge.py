@@ -1,7 +1,7 @@
 """Scheduler settings side by side: what each can do, and what its QoS matrix came to (L25).
 
-Each setting is a combination of levels of both services' knobs. The paper's word stands beside ours
-where it has one, and where the two differ that is said.
+Each setting is a combination of levels of both services' knobs. The paper's word is beside ours
+where it has one, and where the two differ that is reported.
 """
 
 from __future__ import annotations
@@ -83,58 +83,56 @@ class BakeoffAnswer(Answer):
     methods = (properties.METHOD,)
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it is about both services."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
-    def whole(self, given: StudyData) -> Bakeoff | None:
+    def whole(self, data: StudyData) -> Bakeoff | None:
         """Every setting of which something was measured."""
-        labels = tuple(matrix_asks.of(given.study).loads)
-        if not matrix_asks.of(given.study).properties:
+        labels = tuple(matrix_asks.of(data.study).loads)
+        if not matrix_asks.of(data.study).properties:
             return None
-        matrices = {matrix.under: matrix for matrix in qos_matrix.matrices(given)}
-        seen = _seen(given)
-        found = [
+        matrices = {matrix.under: matrix for matrix in qos_matrix.matrices(data)}
+        seen = _seen(data)
+        results = [
             replace(
                 _candidate(
-                    _levels(given, combination, labels),
+                    _levels(data, combination, labels),
                     seen.get(levels.text, ()),
                     matrices,
-                    qos_matrix.under_words(given.study, levels),
+                    qos_matrix.under_words(data.study, levels),
                 ),
                 levels=levels.levels,
             )
-            for combination in given.study.combinations(*labels)
+            for combination in data.study.combinations(*labels)
             if (levels := Setting.of(combination)).text in seen
-            or qos_matrix.under_words(given.study, levels) in matrices
+            or qos_matrix.under_words(data.study, levels) in matrices
         ]
-        if not found:
+        if not results:
             return None
-        ranked = tuple(sorted(found, key=lambda one: (-(one.fits or 0), one.open)))
+        ranked = tuple(sorted(results, key=lambda one: (-(one.fits or 0), one.open)))
         against = tuple(text for one in ranked for text in _against(one))
         shares = dict(
-            shares_of(
-                m.others for m in given.measured if m.outcome.point.phase is plan_matrix.PHASE
-            )
+            shares_of(m.others for m in data.measured if m.outcome.point.phase is plan_matrix.PHASE)
         )
-        said = " ".join(filter(None, [*_said(ranked, against), others_words(shares)]))
-        is_told = all(
+        message = " ".join(filter(None, [*_sentences(ranked, against), others_words(shares)]))
+        is_reported = all(
             one.properties and all(p.verdict != UNDECIDED for p in one.properties) for one in ranked
         )
         return Bakeoff(
-            headline=said,
-            answer=said,
+            headline=message,
+            answer=message,
             candidates=ranked,
             disagreements=against,
             leads=True,
-            verdict=Verdict.HOLDS if is_told else Verdict.UNKNOWN,
+            verdict=Verdict.HOLDS if is_reported else Verdict.UNKNOWN,
             reasons=tuple(_open(ranked)),
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Pairs of loads under all settings, and properties of each."""
-        section = found.section(Bakeoff)
+        section = findings.section(Bakeoff)
         if section is None:
             return None
         each = section.candidates
@@ -143,29 +141,29 @@ class BakeoffAnswer(Answer):
         return Counted(done, sum(one.cells + len(ALL) for one in each), "pairs and properties")
 
 
-def _seen(given: StudyData) -> Mapping[str, list[Properties]]:
+def _seen(data: StudyData) -> Mapping[str, list[Properties]]:
     """What was measured, by the text of the levels."""
-    found: dict[str, list[Properties]] = {}
-    for one in given.measured:
+    results: dict[str, list[Properties]] = {}
+    for one in data.measured:
         if (seen := files.of(one)) is not None:
-            levels = design.levels_of(given.study, one.outcome.point)
-            found.setdefault(levels.text, []).append(seen)
-    return found
+            levels = design.levels_of(data.study, one.outcome.point)
+            results.setdefault(levels.text, []).append(seen)
+    return results
 
 
 def _levels(
-    given: StudyData, combination: Mapping[str, object], labels: Sequence[str]
+    data: StudyData, combination: Mapping[str, object], labels: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """Of both services' knobs under a combination, by label: those that the study sets as well."""
-    found = {
-        label: {name: str(level) for name, level in given.study.service(label).knobs.items()}
+    results = {
+        label: {name: str(level) for name, level in data.study.service(label).knobs.items()}
         for label in labels
     }
     for key, level in combination.items():
         label = service_of(key)
-        if KNOBS in key and label in found:
-            found[label][key.rpartition(".")[2]] = str(level)
-    return found
+        if KNOBS in key and label in results:
+            results[label][key.rpartition(".")[2]] = str(level)
+    return results
 
 
 def _candidate(
@@ -175,32 +173,32 @@ def _candidate(
     name: str,
 ) -> Candidate:
     kind, matrix = paper_schedulers.kind_of(levels), matrices.get(name)
-    mine = properties.judged(seen) if seen else ()
-    said = paper_schedulers.PAPER.get(kind)
+    own = properties.judged(seen) if seen else ()
+    result = paper_schedulers.PAPER.get(kind)
     cells = matrix.cells if matrix else ()
     fitting = [cell.row + cell.column for cell in cells if cell.meets == BOTH]
     return Candidate(
         name=name,
         kind=kind,
-        properties=mine,
-        paper=tuple((said.properties.get(p.name) or "") if said else "" for p in mine),
+        properties=own,
+        paper=tuple((result.properties.get(p.name) or "") if result else "" for p in own),
         fits=len(fitting) if matrix else None,
         cells=len(cells),
         open=sum(cell.meets == OPEN for cell in cells),
         most=max(fitting, default=None),
-        paper_matrix=said.matrix if said else "",
+        paper_matrix=result.matrix if result else "",
     )
 
 
 def _against(one: Candidate) -> Iterator[str]:
     """Properties of which the paper says the opposite."""
-    for mine, theirs in zip(one.properties, one.paper, strict=True):
-        if theirs and mine.verdict not in {theirs, UNDECIDED}:
-            ours = f"{mine.name} is {mine.verdict} here ({mine.said})"
-            yield f"{one.name}: {ours}, {theirs} in the paper"
+    for own, others in zip(one.properties, one.paper, strict=True):
+        if others and own.verdict not in {others, UNDECIDED}:
+            ours = f"{own.name} is {own.verdict} here ({own.said})"
+            yield f"{one.name}: {ours}, {others} in the paper"
 
 
-def _said(ranked: Sequence[Candidate], against: Sequence[str]) -> Iterator[str]:
+def _sentences(ranked: Sequence[Candidate], against: Sequence[str]) -> Iterator[str]:
     """The order of the settings, and where the paper's table says otherwise."""
     known = [one for one in ranked if one.fits is not None]
     if known:
@@ -210,9 +208,9 @@ def _said(ranked: Sequence[Candidate], against: Sequence[str]) -> Iterator[str]:
         yield f"Of {known[0].cells} pairs of loads both targets are met in: {each}."
     judged = [p for one in ranked for p in one.properties]
     compared = sum(
-        bool(theirs) and mine.verdict != UNDECIDED
+        bool(others) and own.verdict != UNDECIDED
         for one in ranked
-        for mine, theirs in zip(one.properties, one.paper, strict=True)
+        for own, others in zip(one.properties, one.paper, strict=True)
     )
     if judged:
         yield (
@@ -226,9 +224,9 @@ def _open(ranked: Sequence[Candidate]) -> Iterator[str]:
     for one in ranked:
         if not one.properties:
             yield f"{one.name}: no property was measured"
-        for mine in one.properties:
-            if mine.verdict == UNDECIDED:
-                yield f"{one.name}: {mine.name} is undecided: {mine.said}"
+        for own in one.properties:
+            if own.verdict == UNDECIDED:
+                yield f"{one.name}: {own.name} is undecided: {own.said}"
 
 
 KIND = BakeoffAnswer()

@@ -42,22 +42,22 @@ class BakeoffOpens(Opens):
 
     def applies(self, findings: Findings) -> bool:
         """Where at least one setting was measured."""
-        found = findings.section(Bakeoff)
-        return bool(found and found.candidates)
+        section = findings.section(Bakeoff)
+        return bool(section and section.candidates)
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """The setting that carries most, then what each can do."""
-        found, matrices = findings.section(Bakeoff), findings.section(QosMatrix)
-        assert found is not None  # noqa: S101  # it applies
-        table = _table(found.candidates)
+        section, matrices = findings.section(Bakeoff), findings.section(QosMatrix)
+        assert section is not None  # noqa: S101  # it applies
+        table = _table(section.candidates)
         head = [name.replace("_", " ") for name in table.columns]
         rows = [[str(cell) for cell in row] for row in table.rows]
-        mine = matrices.matrices if matrices else ()
+        own = matrices.matrices if matrices else ()
         return Opening(
-            headline=_headline(found.candidates),
-            sentences=tuple(_sentences(found)),
-            figures=(DRAWN,) if mine else (),
-            text=(*_side_by_side(mine, width), *listed(head, rows, width)),
+            headline=_headline(section.candidates),
+            sentences=tuple(_sentences(section)),
+            figures=(DRAWN,) if own else (),
+            text=(*_side_by_side(own, width), *listed(head, rows, width)),
             table=table,
             caption=CAPTION,
         )
@@ -90,9 +90,9 @@ def _headline(candidates: Sequence[Candidate]) -> str:
     return fitting(f"{len(best)} of {len(_measured(candidates))} settings carry most: {fits}")
 
 
-def _sentences(found: Bakeoff) -> Iterator[str]:
-    best = _best(found.candidates)
-    rest = [one for one in _measured(found.candidates) if one not in best]
+def _sentences(bakeoff: Bakeoff) -> Iterator[str]:
+    best = _best(bakeoff.candidates)
+    rest = [one for one in _measured(bakeoff.candidates) if one not in best]
     if best:
         names = show.listed([called(one) for one in best], 2)
         usual = next((one for one in rest if called(one) == labels.KERNEL), None)
@@ -100,8 +100,8 @@ def _sentences(found: Bakeoff) -> Iterator[str]:
         to = max(best, key=lambda one: one.most or 0)
         fits = f"With {names} up to {_most(to)} load of both together fits"
         yield short(f"{fits}{least}.", f"{fits}.", f"Up to {_most(to)} load of both together fits.")
-    yield from _lacks(found.candidates)
-    yield from _paper(found)
+    yield from _lacks(bakeoff.candidates)
+    yield from _paper(bakeoff)
 
 
 def _most(one: Candidate) -> str:
@@ -124,15 +124,15 @@ def _lacks(candidates: Sequence[Candidate]) -> Iterator[str]:
         yield capital(short(f"{by_name}.", f"{counted}."))
 
 
-def _paper(found: Bakeoff) -> Iterator[str]:
+def _paper(bakeoff: Bakeoff) -> Iterator[str]:
     """How many of the paper's words on properties are confirmed."""
     compared = sum(
-        bool(theirs) and mine.verdict != UNDECIDED
-        for one in found.candidates
-        for mine, theirs in zip(one.properties, one.paper, strict=True)
+        bool(others) and own.verdict != UNDECIDED
+        for one in bakeoff.candidates
+        for own, others in zip(one.properties, one.paper, strict=True)
     )
     if compared:
-        agree = compared - len(found.disagreements)
+        agree = compared - len(bakeoff.disagreements)
         yield f"Of {compared} properties that the paper states, {agree} are the same here."
 
 
@@ -160,10 +160,10 @@ def _fits(one: Candidate) -> str:
 def _property(one: Candidate, name: str) -> str:
     """✓ or ✗, and the paper's word where it is another."""
     pairs: list[tuple[Property, str]] = list(zip(one.properties, one.paper, strict=True))
-    for mine, theirs in pairs:
-        if mine.name == name:
-            is_unlike = theirs and mine.verdict not in {theirs, UNDECIDED}
-            return SIGNS[mine.verdict] + (f" (paper {SIGNS[theirs]})" if is_unlike else "")
+    for own, others in pairs:
+        if own.name == name:
+            is_unlike = others and own.verdict not in {others, UNDECIDED}
+            return SIGNS[own.verdict] + (f" (paper {SIGNS[others]})" if is_unlike else "")
     return "–"
 
 

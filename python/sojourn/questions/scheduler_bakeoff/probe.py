@@ -42,14 +42,14 @@ class Properties(Actor):
         offered = services[0].offered
         _let(services, {})
         try:
-            given = what.Given(
+            inputs = what.MeasureInputs(
                 labels=labels,
                 on=on,
                 offered=offered,
                 cpu=cpus[0],
                 levels={one.label: one.levels for one in services},
             )
-            table = {"schema": FORM, **what.measured(given)}
+            table = {"schema": FORM, **what.measured(inputs)}
         finally:
             _let(services, offered)
         disk.keep_json(stage.folder / FILE, table)

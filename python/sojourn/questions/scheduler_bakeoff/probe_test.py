@@ -13,7 +13,7 @@ from sojourn import knobs
 from sojourn.knobs import KINDS, Asked, Felt, Knob, Offered, Turned
 from sojourn.knobs.testing import MemoryBook
 from sojourn.questions.scheduler_bakeoff.property import measure, stand_in
-from sojourn.questions.scheduler_bakeoff.property.measure import Given
+from sojourn.questions.scheduler_bakeoff.property.measure import MeasureInputs
 
 CPU = min(os.sched_getaffinity(0))
 SLACK = 0.05
@@ -28,25 +28,27 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def seen(a: dict[str, str], b: dict[str, str], book: MemoryBook) -> dict[str, Any]:
     on = Turned(label="a", leader=os.getpid(), book=book)
-    given = Given(labels=("a", "b"), levels={"a": a, "b": b}, on=on, offered=OFFERED, cpu=CPU)
-    return measure.measured(given)
+    inputs = MeasureInputs(
+        labels=("a", "b"), levels={"a": a, "b": b}, on=on, offered=OFFERED, cpu=CPU
+    )
+    return measure.measured(inputs)
 
 
 def test_two_hogs_share_a_cpu_and_one_alone_has_it() -> None:
     book = MemoryBook()
-    found = seen({"policy": "other"}, {}, book)
-    assert found["share"]["asked"] == [0.5, 0.5]
-    first, second = found["share"]["got"]
-    assert len(first) == len(second) == len(found["sleeps"]["got"]) == 4
+    result = seen({"policy": "other"}, {}, book)
+    assert result["share"]["asked"] == [0.5, 0.5]
+    first, second = result["share"]["got"]
+    assert len(first) == len(second) == len(result["sleeps"]["got"]) == 4
     assert sum(first) + sum(second) <= 4 * (1 + SLACK)
-    assert [len(run["late_ns"]) for run in found["wake"]["runs"]] == [60]
+    assert [len(run["late_ns"]) for run in result["wake"]["runs"]] == [60]
     assert not book.open
 
 
 def test_a_level_that_is_refused_is_told_in_place() -> None:
-    found = seen({"cpu_weight": "0"}, {}, MemoryBook())
-    assert "weight" in found["share"].get("refused")
-    assert "got" not in found["share"]
+    result = seen({"cpu_weight": "0"}, {}, MemoryBook())
+    assert "weight" in result["share"].get("refused")
+    assert "got" not in result["share"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root (real-time threads)")
@@ -55,15 +57,15 @@ def test_a_budget_by_load_holds_the_second_while_the_first_sleeps() -> None:
     if lack := KINDS["rt_quota"].lacks(Asked(level="load/24ms")):
         pytest.skip(lack.missing)
     book = MemoryBook()
-    found = seen(levels, levels, book)
+    result = seen(levels, levels, book)
     if refused := [
-        of["refused"] for of in found.values() if isinstance(of, dict) and "refused" in of
+        of["refused"] for of in result.values() if isinstance(of, dict) and "refused" in of
     ]:
         assert not book.open
         pytest.skip(f"others on this machine hold its real-time budget: {refused[0]}")
-    assert found["share"]["asked"] == [0.45, 0.45]
-    assert sum(found["sleeps"]["got"]) / 4 <= 0.45 + SLACK
-    assert [run["level"] for run in found["wake"]["runs"]] == ["fifo:9", "fifo:11"]
+    assert result["share"]["asked"] == [0.45, 0.45]
+    assert sum(result["sleeps"]["got"]) / 4 <= 0.45 + SLACK
+    assert [run["level"] for run in result["wake"]["runs"]] == ["fifo:9", "fifo:11"]
     assert not book.open
 
 
@@ -83,7 +85,7 @@ def test_a_stand_in_is_not_taken_for_the_service(monkeypatch: pytest.MonkeyPatch
         def apply(self, level: str) -> None:
             del level
 
-        def felt(self) -> Felt:
+        def verify(self) -> Felt:
             return Felt(holds=True, why="")
 
         def restore(self) -> None:

@@ -70,19 +70,19 @@ def reserves(seen: Sequence[Properties]) -> Property:
     """Whether both get what their levels name."""
     known = [one.share for one in seen if len(one.share.got) == 2]
     labels = seen[0].labels
-    found = [_mean([s for one in known for s in one.got[nth]]) for nth in range(2)]
-    if not known or None in found:
+    numbers = [_mean([s for one in known for s in one.got[nth]]) for nth in range(2)]
+    if not known or None in numbers:
         return _unknown(RESERVES, [one.share.refused for one in seen])
     asked = known[-1].asked
     wanted = [share if share is not None else HALF for share in asked]
     is_busy = _is_busy([(one.others, one.steal) for one in known])
-    said, verdicts = [], []
-    for label, share, want, got in zip(labels, asked, wanted, found, strict=True):
+    texts, verdicts = [], []
+    for label, share, want, got in zip(labels, asked, wanted, numbers, strict=True):
         assert got is not None  # noqa: S101  # looked at above
         named = f"{want:.2f} asked" if share is not None else f"{want:.2f}, its level names none"
-        said.append(f"{label} {_share(got)} of {named}")
+        texts.append(f"{label} {_share(got)} of {named}")
         verdicts.append(_at_least(got, want - MARGIN, is_busy=is_busy))
-    return Property(name=RESERVES, verdict=_all(verdicts), said="; ".join(said) + _busy(is_busy))
+    return Property(name=RESERVES, verdict=_all(verdicts), said="; ".join(texts) + _busy(is_busy))
 
 
 def conserves(seen: Sequence[Properties]) -> Property:
@@ -95,11 +95,11 @@ def conserves(seen: Sequence[Properties]) -> Property:
     own = asked if asked is not None else HALF
     is_busy = _is_busy([(one.others, one.steal) for one in known])
     label = seen[0].labels[1]
-    said = f"{label} {_share(got)} while the other sleeps, {own:.2f} its own{_busy(is_busy)}"
+    text = f"{label} {_share(got)} while the other sleeps, {own:.2f} its own{_busy(is_busy)}"
     if own > FULL:
-        return Property(name=CONSERVES, verdict=UNDECIDED, said=f"{said}: it leaves nothing")
+        return Property(name=CONSERVES, verdict=UNDECIDED, said=f"{text}: it leaves nothing")
     verdict = _at_least(got, own + MARGIN, is_busy=is_busy)
-    return Property(name=CONSERVES, verdict=verdict, said=said)
+    return Property(name=CONSERVES, verdict=verdict, said=text)
 
 
 def preempts(seen: Sequence[Properties]) -> Property:
@@ -112,13 +112,13 @@ def preempts(seen: Sequence[Properties]) -> Property:
     each = [(level, mean) for level, mean in means if mean is not None]
     if not each:
         return _unknown(PREEMPTS, [one.wake.refused for one in seen])
-    said = " and ".join(f"{_late(late)} late under {level}" for level, late in each)
+    text = " and ".join(f"{_late(late)} late under {level}" for level, late in each)
     if len(each) == 1:
-        return Property(name=PREEMPTS, verdict=NO, said=f"{said}, which has no parameter")
+        return Property(name=PREEMPTS, verdict=NO, said=f"{text}, which has no parameter")
     verdict = _differ(each[0][1], each[1][1])
     is_coupled = any(one.wake.is_coupled for one in seen)
     coupled = "; its share of the CPU changes with it" if is_coupled and verdict == YES else ""
-    return Property(name=PREEMPTS, verdict=verdict, said=f"{said}{coupled}")
+    return Property(name=PREEMPTS, verdict=verdict, said=f"{text}{coupled}")
 
 
 def _batches(run: Waking) -> Iterator[float]:
@@ -173,8 +173,8 @@ def _share(got: Number) -> str:
 def _late(late: Number) -> str:
     assert late.interval is not None  # noqa: S101
     ends = (max(0.0, late.interval.lo), late.interval.hi)
-    said = [f"{ns / 1e6:.3g}" for ns in (late.value, *ends) if math.isfinite(ns)]
-    return f"{said[0]} ms ({said[1]} to {said[2]})"
+    texts = [f"{ns / 1e6:.3g}" for ns in (late.value, *ends) if math.isfinite(ns)]
+    return f"{texts[0]} ms ({texts[1]} to {texts[2]})"
 
 
 def _unknown(name: str, refused: Sequence[str]) -> Property:

@@ -82,7 +82,7 @@ def test_each_is_judged_by_its_number(change: dict[str, Any], expected: tuple[st
     assert verdicts(seen(**change)) == expected
 
 
-def test_the_number_and_why_it_is_undecided_are_said() -> None:
+def test_the_number_and_why_it_is_undecided_are_reported() -> None:
     reserves, conserves, preempts = properties.judged([seen(share=FIFO)])
     assert "b had 0.05 (0.03 to 0.06) of 0.50, its level names none" in reserves.said
     assert "0.50 its own" in conserves.said

@@ -17,7 +17,7 @@ MATRICES = "What each setting's QoS matrix came to"
 
 
 class BakeoffShown(Shown):
-    """A part of the report for itself, which is said first."""
+    """A part of the report for itself, which is reported first."""
 
     name = NAME
     template = ""
@@ -27,16 +27,16 @@ class BakeoffShown(Shown):
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """The order, then each disagreement with the paper, then what is open."""
-        if found := findings.section(Bakeoff):
-            yield found.answer
-            yield from (f"Not as in the paper: {text}." for text in found.disagreements)
-            yield from (f"{why}." for why in found.reasons)
+        if section := findings.section(Bakeoff):
+            yield section.answer
+            yield from (f"Not as in the paper: {text}." for text in section.disagreements)
+            yield from (f"{why}." for why in section.reasons)
 
     def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
         """Properties first, then what matrices came to."""
-        if found := findings.section(Bakeoff):
-            yield PROPERTIES, _properties(found)
-            yield MATRICES, _matrices(found)
+        if section := findings.section(Bakeoff):
+            yield PROPERTIES, _properties(section)
+            yield MATRICES, _matrices(section)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """The same tables, as text."""
@@ -45,18 +45,18 @@ class BakeoffShown(Shown):
             yield from lines(table, width)
 
 
-def _properties(found: Bakeoff) -> Table:
+def _properties(bakeoff: Bakeoff) -> Table:
     rows = tuple(
-        (one.name, mine.name, mine.verdict, theirs or "not stated", mine.said)
-        for one in found.candidates
-        for mine, theirs in zip(one.properties, one.paper, strict=True)
+        (one.name, own.name, own.verdict, others or "not stated", own.said)
+        for one in bakeoff.candidates
+        for own, others in zip(one.properties, one.paper, strict=True)
     )
     return Table(columns=("setting", "property", "here", "paper", "measured"), rows=rows)
 
 
-def _matrices(found: Bakeoff) -> Table:
+def _matrices(bakeoff: Bakeoff) -> Table:
     rows = tuple(
-        (one.name, _fits(one), _most(one), one.paper_matrix or "–") for one in found.candidates
+        (one.name, _fits(one), _most(one), one.paper_matrix or "–") for one in bakeoff.candidates
     )
     return Table(columns=("setting", "both_fit", "most_together", "paper"), rows=rows)
 

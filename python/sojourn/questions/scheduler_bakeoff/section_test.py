@@ -30,8 +30,8 @@ def world(point: Point) -> Outcome:
     """Real-time has room for 75 % together, all others for 45 %; who misses, misses by far."""
     ideal, shares = imagine(point), together.shares_of(point)
     is_real_time = "fifo" in point.setting.text and "load/24ms" not in point.setting.text
-    is_met = sum(shares.values()) < (0.75 if is_real_time else 0.45)
-    over = round(ideal.requests * (0.005 if is_met else 0.3))
+    is_satisfied = sum(shares.values()) < (0.75 if is_real_time else 0.45)
+    over = round(ideal.requests * (0.005 if is_satisfied else 0.3))
     return replace(ideal, over_bound=over, clusters=(1,) * over)
 
 
@@ -41,13 +41,13 @@ def played() -> Findings:
     memcached = [dict(c) for c in study.combinations("memcached")]
     lacking = [c for c in memcached if "deadline" in str(c) or "apart" in str(c)]
     study = study.without(("memcached", levels) for levels in lacking)
-    given = run_study(
+    data = run_study(
         study,
         capacity_rps=2e3,
         of_phase={qos_matrix.PHASE: world, plan.PHASE: imagine},
     )
     measured = []
-    for one in given.measured:
+    for one in data.measured:
         if one.outcome.point.phase is plan.PHASE:
             text = design.levels_of(study, one.outcome.point).text
             change: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def played() -> Findings:
             measured.append(replace(one, own=seen(**change)))
         else:
             measured.append(one)
-    return find(replace(given, measured=tuple(measured)), answers())
+    return find(replace(data, measured=tuple(measured)), answers())
 
 
 @pytest.fixture(scope="module")
@@ -69,25 +69,25 @@ def findings() -> Findings:
 def test_settings_are_ranked_by_what_fits_and_their_properties_stand_beside_the_papers(
     findings: Findings,
 ) -> None:
-    found = findings.section(Bakeoff)
-    assert found is not None
-    names = [one.name for one in found.candidates]
+    section = findings.section(Bakeoff)
+    assert section is not None
+    names = [one.name for one in section.candidates]
     assert names[0] == REAL_TIME
     assert {DEFAULT, "memcached nice:-20", BUDGET} == {*names[1:]}
-    by_name = {one.name: one for one in found.candidates}
+    by_name = {one.name: one for one in section.candidates}
     assert [p.verdict for p in by_name[REAL_TIME].properties] == ["no", "yes", "yes"]
     assert [p.verdict for p in by_name[BUDGET].properties] == ["yes", "no", "yes"]
     assert by_name[BUDGET].paper == ("yes", "no", "yes")
     assert findings.answer.startswith(f"Of 9 pairs of loads both targets are met in: {REAL_TIME} ")
 
 
-def test_where_the_paper_says_the_opposite_it_is_told(findings: Findings) -> None:
-    found = findings.section(Bakeoff)
-    assert found is not None
+def test_where_the_paper_says_the_opposite_it_is_reported(findings: Findings) -> None:
+    section = findings.section(Bakeoff)
+    assert section is not None
     # planted: under the default the parameter matters, where the paper says that there is none
-    told = [text for text in found.disagreements if text.startswith(DEFAULT)]
-    assert any("preemption configurable is yes here" in text for text in told)
-    assert not [text for text in found.disagreements if text.startswith(BUDGET)]
+    selected = [text for text in section.disagreements if text.startswith(DEFAULT)]
+    assert any("preemption configurable is yes here" in text for text in selected)
+    assert not [text for text in section.disagreements if text.startswith(BUDGET)]
 
 
 def test_text_and_page_have_both_tables(findings: Findings) -> None:

@@ -70,19 +70,19 @@ class SmtPairsAnswer(Answer):
     section = SmtPairsFound
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it is about what runs beside the service."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
     def is_part(self, spec: ServiceSpec) -> bool:
         """Every service that is asked for it."""
         del spec
         return True
 
-    def whole(self, given: StudyData) -> SmtPairsFound | None:
+    def whole(self, data: StudyData) -> SmtPairsFound | None:
         """The speed-up of each program; None where nothing of it was measured."""
-        done = done_by_program(given)
+        done = done_by_program(data)
         if not done:
             return None
         pairs = tuple(pair_of(program, blocks) for program, blocks in done.items())
@@ -96,27 +96,27 @@ class SmtPairsAnswer(Answer):
             pairs=pairs,
         )
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Programs of which the speed-up is known."""
-        section = found.section(SmtPairsFound)
+        section = findings.section(SmtPairsFound)
         if section is None:
             return None
         return count((is_narrow(pair.interval) for pair in section.pairs), "programs")
 
 
-def done_by_program(given: StudyData) -> Mapping[str, Blocks]:
+def done_by_program(data: StudyData) -> Mapping[str, Blocks]:
     """What was done, by program; of several attempts the first that is believed counts."""
-    found: dict[str, Blocks] = {}
-    for one in given.measured:
+    results: dict[str, Blocks] = {}
+    for one in data.measured:
         point = one.outcome.point
-        text = str(point.setting.get(NEIGHBOUR, given.study.neighbour))
+        text = str(point.setting.get(NEIGHBOUR, data.study.neighbour))
         name, where = apart(text)
         if point.phase is not PHASE or where not in {CORE, PAIR}:
             continue
-        blocks = found.setdefault(name, defaultdict(dict))
+        blocks = results.setdefault(name, defaultdict(dict))
         if one.pace is not None and one.outcome.verdict is not Verdict.UNKNOWN:
             blocks[where].setdefault(point.repeat, one.pace)
-    return found
+    return results
 
 
 def apart(text: str) -> tuple[str, str]:
@@ -125,10 +125,10 @@ def apart(text: str) -> tuple[str, str]:
     >>> apart("batch:xz,where=pair"), apart("batch:kind=g++,where=core")
     (('batch:xz', 'pair'), ('batch:g++', 'core'))
     """
-    given = dict(words.read(text, lead="kind").given)
-    where = given.pop(words.WHERE, "")
-    lead = given.pop("kind", "")
-    rest = [f"{name}={value}" for name, value in given.items()]
+    inputs = dict(words.read(text, lead="kind").params)
+    where = inputs.pop(words.WHERE, "")
+    lead = inputs.pop("kind", "")
+    rest = [f"{name}={value}" for name, value in inputs.items()]
     named = ",".join(filter(None, [lead, *rest]))
     kind = text.partition(":")[0]
     return (f"{kind}:{named}" if named else kind), where

@@ -32,8 +32,8 @@ ROW_PX = 34
 
 def rows(findings: Findings) -> list[Record]:
     """A record of each program, in words and in numbers."""
-    found = findings.section(SmtPairsFound)
-    return [_record(pair) for pair in found.pairs] if found else []
+    section = findings.section(SmtPairsFound)
+    return [_record(pair) for pair in section.pairs] if section else []
 
 
 def _record(pair: Pair) -> Record:
@@ -119,19 +119,19 @@ class SmtPairsShown(Shown):
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """What the second hyper-thread is worth to each program, and to the paper's."""
-        if found := findings.section(SmtPairsFound):
-            yield found.answer
+        if section := findings.section(SmtPairsFound):
+            yield section.answer
             yield f"{PAPER} ({SOURCE})."
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """A line of text for each program."""
-        found = rows(findings)
-        if not found:
+        records = rows(findings)
+        if not records:
             return
         yield "pairs on a core ".ljust(width, "=")
         form = "{:<20} {:<22} {:<16} {:<16}"
         yield form.format("program", "speed-up (95 %)", "one alone", "both together").rstrip()
-        for row in found:
+        for row in records:
             cells = (str(row[name]) for name in ("program", "times", "alone", "both"))
             yield form.format(*cells)[:width].rstrip()
 

@@ -1,4 +1,4 @@
-"""Two copies on a core over one alone: closed form, what is said, what is unknown."""
+"""Two copies on a core over one alone: closed form, what is reported, what is unknown."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def test_the_speed_up_is_that_of_the_paces_block_by_block() -> None:
     """A machine that is half as fast in one block has the same speed-up there."""
     core = {n: ran("xz", 10.0 / (1 + n % 2)) for n in range(3)}
     pair = {n: ran("xz", 12.5 / (1 + n % 2)) for n in range(3)}
-    found = pair_of("batch:xz", {"core": core, "pair": pair})
-    assert found.speed_up == pytest.approx(1.25)
-    assert found.interval is not None
-    assert [found.interval.lo, found.interval.hi] == pytest.approx([1.25, 1.25])
-    assert (found.blocks, found.is_across_blocks) == (3, True)
+    result = pair_of("batch:xz", {"core": core, "pair": pair})
+    assert result.speed_up == pytest.approx(1.25)
+    assert result.interval is not None
+    assert [result.interval.lo, result.interval.hi] == pytest.approx([1.25, 1.25])
+    assert (result.blocks, result.is_across_blocks) == (3, True)
     one = pair_of("batch:xz", {"core": {0: core[0]}, "pair": {0: pair[0], 1: pair[1]}})
     assert one.interval is not None
     assert one.interval.lo < 1.25 < one.interval.hi
@@ -78,19 +78,19 @@ def played(paces: dict[str, tuple[float, float]]) -> StudyData:
 
 
 def test_from_plan_to_page() -> None:
-    found = analysis.study(played({"xz": (10, 14), "numpy": (10, 11)}), answers())
-    assert found.verdict is Verdict.HOLDS
-    assert not found.services
-    assert "do 1.10 times (" in found.answer
-    assert "; numpy) to 1.40 times (" in found.answer
-    section = found.section(SmtPairsFound)
+    result = analysis.study(played({"xz": (10, 14), "numpy": (10, 11)}), answers())
+    assert result.verdict is Verdict.HOLDS
+    assert not result.services
+    assert "do 1.10 times (" in result.answer
+    assert "; numpy) to 1.40 times (" in result.answer
+    section = result.section(SmtPairsFound)
     assert section is not None
     assert [pair.program for pair in section.pairs] == ["xz", "numpy"]
     assert "xz 1.40 (1.38 to 1.42) 10 files/s 14 files/s" in " ".join(
-        report.text(found, parts()).split()
+        report.text(result, parts()).split()
     )
-    drawn = figures.of_study(found)
-    html = page.html(found, of_services={}, of_study=drawn)
+    drawn = figures.of_study(result)
+    html = page.html(result, of_services={}, of_study=drawn)
     assert 'id="smt_pairs"' in html
     assert "Two copies of xz on the hyper-threads of a core do 1.40 times" in html
     (figure,) = (figure for figure in drawn if figure.name == "smt_pairs")
@@ -98,8 +98,8 @@ def test_from_plan_to_page() -> None:
 
 
 def test_a_program_without_a_pace_leaves_the_verdict_open() -> None:
-    given = played({"xz": (10, 14), "numpy": (10, 0)})
-    found = analysis.study(replace(given), answers())
-    assert found.verdict is Verdict.UNKNOWN
-    assert any("numpy: no block has" in reason for reason in found.reasons)
-    assert "1.40 times" in found.answer
+    data = played({"xz": (10, 14), "numpy": (10, 0)})
+    result = analysis.study(replace(data), answers())
+    assert result.verdict is Verdict.UNKNOWN
+    assert any("numpy: no block has" in reason for reason in result.reasons)
+    assert "1.40 times" in result.answer

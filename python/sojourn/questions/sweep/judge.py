@@ -20,38 +20,38 @@ class SweepAnswer(Answer):
     rank = Rank.SERVICE
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> Section:
         """A section, also where no load could be measured."""
-        verdict, workers = judged(stands, found), given.workers.get(spec.label)
-        if found.section(MaxLoad) is not None:
-            return Section(answer=answer.grown(found), verdict=verdict)
-        headline = answer.headline(found, workers)
-        return Section(headline=headline, answer=answer.service(found, workers), verdict=verdict)
+        verdict, workers = judged(progress, finding), data.workers.get(spec.label)
+        if finding.section(MaxLoad) is not None:
+            return Section(answer=answer.grown(finding), verdict=verdict)
+        headline = answer.headline(finding, workers)
+        return Section(headline=headline, answer=answer.service(finding, workers), verdict=verdict)
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Loads of which there is a number, or that are surely more than is served.
 
         A service without any load lacks one at least.
         """
-        mine = [one for one in found.services if self.name in one.sections]
-        known = ([any((p.is_believed, p.is_overloaded)) for p in one.points] for one in mine)
+        own = [one for one in findings.services if self.name in one.sections]
+        known = ([any((p.is_believed, p.is_overloaded)) for p in one.points] for one in own)
         each = (of or [False] for of in known)
-        return count((known for loads in each for known in loads), "loads") if mine else None
+        return count((known for loads in each for known in loads), "loads") if own else None
 
 
-def judged(stands: Progress, found: ServiceFinding) -> Verdict:
+def judged(progress: Progress, finding: ServiceFinding) -> Verdict:
     """Whether the question was answered; `violated` if no load at all meets the target."""
-    if stands.axis is None or not stands.axis.is_valid or stands.next is not None:
+    if progress.axis is None or not progress.axis.is_valid or progress.next is not None:
         return Verdict.UNKNOWN
-    points = found.points
+    points = finding.points
     if all(point.verdict is Verdict.UNKNOWN for point in points):
         return Verdict.UNKNOWN
     border = answer.bracket(points)
     if border.holds is None:
         return Verdict.VIOLATED
     above = [p for p in points if p.offered_rps > border.holds.offered_rps]
-    is_seen = stands.target is None or border.violated is not None or not above
+    is_seen = progress.target is None or border.violated is not None or not above
     return Verdict.HOLDS if is_seen else Verdict.UNKNOWN
 
 

@@ -48,11 +48,11 @@ def verdict(
     following: Point | None = None,
     most: MaxLoad | None = None,
 ) -> tuple[Verdict, tuple[str, ...]]:
-    stands = Progress(axis=axis, target=target, next=following, reasons=("said before",))
-    found = replace(memcached(*points, max_load=most), reasons=service._doubts(stands, points))
-    swept = Section(verdict=sweep.judged(stands, found))
-    told = service._concluded(found.having("sweep", swept), None)
-    return told.verdict, told.reasons
+    progress = Progress(axis=axis, target=target, next=following, reasons=("said before",))
+    result = replace(memcached(*points, max_load=most), reasons=service._doubts(progress, points))
+    swept = Section(verdict=sweep.judged(progress, result))
+    finding = service._concluded(result.having("sweep", swept), None)
+    return finding.verdict, finding.reasons
 
 
 def test_a_sweep_answers_where_a_border_or_the_top_was_seen() -> None:
@@ -73,11 +73,11 @@ def test_an_axis_that_lacks_or_is_only_a_name_leaves_it_open() -> None:
     both = load(0.5, HOLDS), load(0.8, VIOLATED)
     assert verdict(*both, axis=None) == (UNKNOWN, ("said before",))
     named = replace(AXIS, is_valid=False, reasons=("lost",))
-    found, reasons = verdict(*both, axis=named)
-    assert found is UNKNOWN
+    result, reasons = verdict(*both, axis=named)
+    assert result is UNKNOWN
     assert reasons[1:] == ("no run of the load axis is valid: 100 % is only a name", "lost")
-    found, reasons = verdict(*both, following=POINT)
-    assert found is UNKNOWN
+    result, reasons = verdict(*both, following=POINT)
+    assert result is UNKNOWN
     assert reasons[1:] == ("the study was not finished: run it again, it resumes",)
 
 
@@ -91,12 +91,12 @@ def null(rates: tuple[str, ...]) -> ServiceSpec:
 
 def test_a_combination_of_a_complete_study_is_not_called_unfinished() -> None:
     """It may want runs that another combination has, with which it shares them."""
-    spec, stands = null(("1k",)), Progress(axis=AXIS, next=POINT)
+    spec, progress = null(("1k",)), Progress(axis=AXIS, next=POINT)
     some = StudyData(study=study_of(spec, name="selfcheck"), measured=(), questions=PLANS)
-    assert service.common(some, spec, stands).reasons == (
+    assert service.common(some, spec, progress).reasons == (
         "the study was not finished: run it again, it resumes",
     )
-    assert service.common(replace(some, is_complete=True), spec, stands).reasons == ()
+    assert service.common(replace(some, is_complete=True), spec, progress).reasons == ()
 
 
 def test_loads_that_are_unknown_are_named_by_why() -> None:
@@ -110,8 +110,8 @@ def test_a_search_has_the_last_word_on_the_verdict() -> None:
     most = MaxLoad(
         verdict=VIOLATED, reasons=("said before", "too wide"), border=None, probes=(), wall_s=1
     )
-    found = verdict(load(0.5, HOLDS), load(0.8, VIOLATED), most=most)
-    assert found == (VIOLATED, ("said before", "too wide"))
+    result = verdict(load(0.5, HOLDS), load(0.8, VIOLATED), most=most)
+    assert result == (VIOLATED, ("said before", "too wide"))
 
 
 def test_peaks_of_one_run_have_no_spread() -> None:
@@ -176,16 +176,16 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
         return replace(made, outcome=late)
 
     study = study_of(spec, name="selfcheck")
-    found = service.find(
+    result = service.find(
         StudyData(study=study, measured=(run(4e3, 1), run(1e3, 2), run(1e3, 3)), questions=PLANS),
         spec,
         answers(),
     )
-    assert [(p.offered_rps, p.fraction, len(p.runs)) for p in found.points] == [
+    assert [(p.offered_rps, p.fraction, len(p.runs)) for p in result.points] == [
         (1e3, 0.25, 2),
         (4e3, 1.0, 1),
     ]
-    assert (found.max_rps, found.verdict, found.reasons) == (4e3, HOLDS, ())
+    assert (result.max_rps, result.verdict, result.reasons) == (4e3, HOLDS, ())
     doubted = StudyData(
         study=study, measured=(run(4e3, 1), run(1e3, 2, doubt=True)), questions=PLANS
     )
@@ -196,12 +196,12 @@ def test_what_the_instrument_costs_is_told_by_load() -> None:
 
 
 def test_a_load_is_judged_by_what_all_runs_say_of_it() -> None:
-    said = Posterior(rps=(1_000.0, 9_000.0), holds=(0.99, 0.99))
-    (point,) = service._points([judged(0.5, 1e5)], None, 1e4, said)
-    assert point == load_point.gather([judged(0.5, 1e5)], None, 1e4, said)
+    posterior = Posterior(rps=(1_000.0, 9_000.0), holds=(0.99, 0.99))
+    (point,) = service._points([judged(0.5, 1e5)], None, 1e4, posterior)
+    assert point == load_point.gather([judged(0.5, 1e5)], None, 1e4, posterior)
 
 
-def test_where_the_tail_leaves_theory_is_told_of_the_ideal_line_not_of_the_smooth_one() -> None:
+def test_where_the_tail_leaves_theory_refers_to_the_ideal_line_not_to_the_smooth_one() -> None:
     """Ten times the ideal tail from 50 % load up: the smooth line through it knows of no gap."""
     points = [
         replace(load(f, HOLDS), quantiles=(estimate(0.99, ns),))

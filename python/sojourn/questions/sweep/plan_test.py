@@ -39,9 +39,9 @@ def test_a_block_holds_every_load_once_in_the_order_of_its_seed() -> None:
     points = run()
     assert len(points) == 9
     for block in range(3):
-        mine = [p for p in points if p.repeat == block]
-        assert tuple(p.setting for p in mine) == plan.order(OF, f"memcached/sweep/b{block}")
-        assert mine == points[3 * block : 3 * block + 3]
+        own = [p for p in points if p.repeat == block]
+        assert tuple(p.setting for p in own) == plan.order(OF, f"memcached/sweep/b{block}")
+        assert own == points[3 * block : 3 * block + 3]
     for point in points:
         assert point.offered_rps == pytest.approx(1e5 * (point.fraction or 0))
         assert point.overrides == TARGET.overrides
@@ -66,8 +66,8 @@ def test_loads_that_differ_by_little_are_points_of_their_own() -> None:
         'services.memcached.measure=["sweep"]',
     )
     made = [o.point for o in play(of, imagine, PLANS) if o.point.phase is Phase.SWEEP]
-    found = sorted((p.repeat, p.setting["load"]) for p in made)
-    assert found == [(block, load) for block in (0, 1) for load in (0.125, 0.901, 0.904)]
+    results = sorted((p.repeat, p.setting["load"]) for p in made)
+    assert results == [(block, load) for block in (0, 1) for load in (0.125, 0.901, 0.904)]
     assert len({p.offered_rps for p in made}) == 3
     assert len({p.key for p in made}) == len({p.seed for p in made}) == len(made) == 6
 
@@ -144,12 +144,12 @@ def twins(seed: int, blocks: int = 1) -> list[list[Point]]:
         "run.fractions=[0.2, 0.5, 0.8]",
         'services.memcached.measure=["sweep"]',
     )
-    found: list[Point] = []
+    points: list[Point] = []
     while point := plan.next_run(
-        of, SERVICE, [imagine(p) for p in found], AXIS, TARGET, is_late=False
+        of, SERVICE, [imagine(p) for p in points], AXIS, TARGET, is_late=False
     ):
-        found.append(point)
-    by_block = [[p for p in found if p.repeat == block] for block in range(blocks)]
+        points.append(point)
+    by_block = [[p for p in points if p.repeat == block] for block in range(blocks)]
     assert [len(block) for block in by_block] == [4] * blocks
     loads = [next(p.fraction for p in block if "twin" in p.setting) for block in by_block]
     return [

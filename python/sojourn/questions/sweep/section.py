@@ -66,12 +66,12 @@ def _of_tail(service: ServiceFinding) -> Number | None:
     """Without a target the number is the tail at the highest load that has one."""
     q = tail_q(service)
     for point in reversed(service.points):
-        found = of_point(point, q)
-        if found is not None and found.value is not None and math.isfinite(found.value):
+        estimate = of_point(point, q)
+        if estimate is not None and estimate.value is not None and math.isfinite(estimate.value):
             where = f"{show.quantile(q)} at {show.count(point.offered_rps)} requests/s"
             if service.max_rps_rule == answer.NULL_RULE:
                 where += ", the instrument's own"
-            number = show.time(found.value)
+            number = show.time(estimate.value)
             return Number(number=number, said=where, short=f"{show.quantile(q)} {number}")
     return None
 
@@ -85,18 +85,18 @@ def _table(service: ServiceFinding, width: int) -> Iterator[str]:
         "load", "offered", "achieved", "mean", "p50", tail, "95 % interval", "verdict"
     )
     for point in service.points:
-        found = known.of_load(point, q)
+        result = known.of_load(point, q)
         yield form.format(
             show.load(point.fraction),
             show.count(point.offered_rps),
             show.count(point.achieved_rps),
             *(_short(point, asked) for asked in (None, 0.5, q)),
-            show.times(found.interval),
+            show.times(result.interval),
             people.verdict(point),
         )
     if any(people.chance(point) for point in service.points):
         yield "P: the probability that this load meets the target; it is borderline"
-    yield from textwrap.wrap(people.not_believed(service), width)
+    yield from textwrap.wrap(people.invalid_loads(service), width)
     yield from textwrap.wrap(people.undisturbed(service), width)
 
 

@@ -69,9 +69,9 @@ class Seen:
 
     def target(self, label: str, levels: Setting) -> Target | None:
         """The target of a service under some levels; None: it has none, or no bound yet."""
-        felt = design.felt(self.study, label, levels).text
-        given = axis.target(self.study.under(levels).service(label), ())
-        return given or self.targets[label].get(felt)
+        text = design.factor_levels(self.study, label, levels).text
+        inputs = axis.target(self.study.under(levels).service(label), ())
+        return inputs or self.targets[label].get(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,38 +93,40 @@ class TogetherAnswer(Answer):
     section = Together
 
     def answer(
-        self, given: StudyData, spec: ServiceSpec, stands: Progress, found: ServiceFinding
+        self, data: StudyData, spec: ServiceSpec, progress: Progress, finding: ServiceFinding
     ) -> None:
         """None: it is about several services, and has no section of one."""
-        del given, spec, stands, found
+        del data, spec, progress, finding
 
-    def whole(self, given: StudyData) -> Together | None:
+    def whole(self, data: StudyData) -> Together | None:
         """What services do to each other."""
-        met = tuple(meetings(given))
-        if not met:
+        colocated = tuple(meetings(data))
+        if not colocated:
             return None
-        factors = by_factor(given.study, met)
+        factors = by_factor(data.study, colocated)
         effects = [factor.sentence for factor in factors]
-        said = " ".join(
-            [*effects, *filter(None, map(missed, met))] if effects else map(in_words, met)
+        text = " ".join(
+            [*effects, *filter(None, map(missed, colocated))]
+            if effects
+            else map(in_words, colocated)
         )
         doubts = (
             f"{', '.join(filter(None, (m.service, m.under)))}: {why}"
-            for m in met
+            for m in colocated
             for why in m.reasons
         )
         reasons = tuple(dict.fromkeys(doubts))
-        verdicts = [m.qos for m in met if m.qos is not None]
+        verdicts = [m.qos for m in colocated if m.qos is not None]
         # fmt: off
         return Together(
-            headline=said, answer=said, verdict=worst(verdicts) if verdicts else None,
-            reasons=reasons, met=met, factors=factors,
+            headline=text, answer=text, verdict=worst(verdicts) if verdicts else None,
+            reasons=reasons, met=colocated, factors=factors,
         )
         # fmt: on
 
-    def counted(self, found: Findings) -> Counted | None:
+    def counted(self, findings: Findings) -> Counted | None:
         """Ratios of tails beside the others to tails alone."""
-        section = found.section(Together)
+        section = findings.section(Together)
         if section is None:
             return None
         ends = ((one.lo, one.hi) for one in section.met)
@@ -132,22 +134,22 @@ class TogetherAnswer(Answer):
         return count(map(bool, each), "ratios")
 
 
-def meetings(given: StudyData) -> Sequence[Met]:
+def meetings(data: StudyData) -> Sequence[Met]:
     """What became of each service of each combination; () if the study has none."""
     runs: Runs = {}
-    for measured in given.measured:
+    for measured in data.measured:
         point = measured.outcome.point
         if point.phase is plan.PHASE:
             of = runs.setdefault(point.setting.text, {}).setdefault(point.repeat, {})
             for label in plan.shares_of(point):  # one that a kill left without an outcome, too
                 of.setdefault(label, [])
             of[point.service].append(measured)
-    study, labels = given.study, plan.members(given.study) if runs else ()
-    outcomes = [measured.outcome for measured in given.measured]
-    known = {label: targets.of_service(study, label, outcomes, given.questions) for label in labels}
+    study, labels = data.study, plan.members(data.study) if runs else ()
+    outcomes = [measured.outcome for measured in data.measured]
+    known = {label: targets.of_service(study, label, outcomes, data.questions) for label in labels}
     seen = Seen(study, runs, known)
     return [
-        _met(seen, label, shares, Setting.of(levels))
+        _colocated(seen, label, shares, Setting.of(levels))
         for levels in (study.combinations(*labels) if labels else ())
         for shares in plan.loads(study)
         if len(shares) > 1
@@ -156,21 +158,21 @@ def meetings(given: StudyData) -> Sequence[Met]:
     ]
 
 
-def _met(seen: Seen, label: str, shares: Mapping[str, float], levels: Setting) -> Met:
+def _colocated(seen: Seen, label: str, shares: Mapping[str, float], levels: Setting) -> Met:
     both = [seen.tried(of, levels) for of in (shares, {label: shares[label]})]
-    beside, alone = (_believed(blocks, label) for blocks in both)
+    beside, alone = (_valid_blocks(blocks, label) for blocks in both)
     blocks = sorted(beside.keys() & alone.keys())
     pairs = [(_p99_ns(beside[n].outcome), _p99_ns(alone[n].outcome)) for n in blocks]
     known = pairs if all(math.isfinite(a) and math.isfinite(b) for a, b in pairs) else []
-    target, found = seen.target(label, levels), ratio_of(known)
+    target, values = seen.target(label, levels), ratio_of(known)
     qos, alone_qos = (
         targets.judged([of[n] for n in blocks], target) if target else None
         for of in (beside, alone)
     )
     why = (
-        f"{said.reason}{where}"
-        for said, where in ((qos, ""), (alone_qos, ", alone"))
-        if said and said.reason
+        f"{result.reason}{where}"
+        for result, where in ((qos, ""), (alone_qos, ", alone"))
+        if result and result.reason
     )
     return Met(
         service=label,
@@ -182,9 +184,9 @@ def _met(seen: Seen, label: str, shares: Mapping[str, float], levels: Setting) -
         blocks=len(pairs),
         p99_ns=_middle([a for a, _ in pairs]),
         alone_ns=_middle([b for _, b in pairs]),
-        ratio=found[0] if found else None,
-        lo=found[1] if found else None,
-        hi=found[2] if found else None,
+        ratio=values[0] if values else None,
+        lo=values[1] if values else None,
+        hi=values[2] if values else None,
         qos=qos.verdict if qos else None,
         alone_qos=alone_qos.verdict if alone_qos else None,
         chance=qos.chance if qos else None,
@@ -203,19 +205,19 @@ def _met(seen: Seen, label: str, shares: Mapping[str, float], levels: Setting) -
 def _under(study: Study, levels: Setting) -> str:
     """`threads = 2, neighbour = spin`, in the study's order."""
     called = names(study.factors)
-    mine = (key for key in study.factors if key in levels)
-    return ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in mine)
+    own = (key for key in study.factors if key in levels)
+    return ", ".join(f"{called[key]} = {level_text(levels[key])}" for key in own)
 
 
-def _believed(blocks: Tried, label: str) -> Blocks:
+def _valid_blocks(blocks: Tried, label: str) -> Blocks:
     """What a service saw by block, where all that were measured with it were believed."""
-    found: dict[int, Measured] = {}
+    measured: dict[int, Measured] = {}
     for block, tried in blocks.items():
         whole = plan.whole(_outcomes(tried)) or {}
         for one in tried.get(label, ()):
             if one.outcome is whole.get(label) and one.outcome.requests >= _NEEDED:
-                found[block] = one
-    return found
+                measured[block] = one
+    return measured
 
 
 def _outcomes(tried: Mapping[str, Sequence[Measured]]) -> Mapping[str, Sequence[Outcome]]:
@@ -265,36 +267,46 @@ def _short(pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
         yield f"{len(pairs)} blocks were valid both together and alone; two are needed"
 
 
-def in_words(met: Met) -> str:
+def in_words(colocated: Met) -> str:
     """What the others do to it, in a sentence."""
-    others = " and ".join(f"{label} at {load_share(share)}" for label, share in met.beside)
-    under = f" with {met.under}" if met.under else ""
-    where = f"Beside {others}, p99 of {met.service} at {load_share(met.fraction)}{under}"
-    lost = f" It misses {met.lost_target}, which it meets alone." if met.lost_target else ""
-    if met.ratio is None or met.lo is None or met.hi is None:
+    others = " and ".join(f"{label} at {load_share(share)}" for label, share in colocated.beside)
+    under = f" with {colocated.under}" if colocated.under else ""
+    where = (
+        f"Beside {others}, p99 of {colocated.service} at {load_share(colocated.fraction)}{under}"
+    )
+    lost = (
+        f" It misses {colocated.lost_target}, which it meets alone."
+        if colocated.lost_target
+        else ""
+    )
+    if colocated.ratio is None or colocated.lo is None or colocated.hi is None:
         return f"{where} cannot be compared with p99 alone.{lost}"
-    interval = f"({met.lo:.2g} to {met.hi:.2g} times, 95 % interval)"
-    if met.lo <= 1 <= met.hi:
-        same = f"{where} is {met.ratio:.2g} times that alone {interval}"
+    interval = f"({colocated.lo:.2g} to {colocated.hi:.2g} times, 95 % interval)"
+    if colocated.lo <= 1 <= colocated.hi:
+        same = f"{where} is {colocated.ratio:.2g} times that alone {interval}"
         return f"{same}: no difference was shown.{lost}"
-    assert met.p99_ns is not None  # noqa: S101  # it has a ratio
-    assert met.alone_ns is not None  # noqa: S101
-    longer = "as long as" if met.ratio > 1 else "as long only as"
+    assert colocated.p99_ns is not None  # noqa: S101  # it has a ratio
+    assert colocated.alone_ns is not None  # noqa: S101
+    longer = "as long as" if colocated.ratio > 1 else "as long only as"
     return (
-        f"{where} is {met.ratio:.2g} times {longer} alone {interval}: "
-        f"{show_ns(met.p99_ns)} instead of {show_ns(met.alone_ns)}"
-        + (f", so it misses {met.lost_target}, which it meets alone." if met.lost_target else ".")
+        f"{where} is {colocated.ratio:.2g} times {longer} alone {interval}: "
+        f"{show_ns(colocated.p99_ns)} instead of {show_ns(colocated.alone_ns)}"
+        + (
+            f", so it misses {colocated.lost_target}, which it meets alone."
+            if colocated.lost_target
+            else "."
+        )
     )
 
 
-def missed(met: Met) -> str:
+def missed(colocated: Met) -> str:
     """A sentence where the others cost it its QoS target; else an empty one."""
-    if not met.lost_target:
+    if not colocated.lost_target:
         return ""
-    others = " and ".join(f"{label} at {load_share(share)}" for label, share in met.beside)
-    under = f"With {met.under}, " if met.under else ""
-    who = f"{under}{met.service} at {load_share(met.fraction)}"
-    return f"{who} misses {met.lost_target} beside {others}, which it meets alone."
+    others = " and ".join(f"{label} at {load_share(share)}" for label, share in colocated.beside)
+    under = f"With {colocated.under}, " if colocated.under else ""
+    who = f"{under}{colocated.service} at {load_share(colocated.fraction)}"
+    return f"{who} misses {colocated.lost_target} beside {others}, which it meets alone."
 
 
 KIND = TogetherAnswer()

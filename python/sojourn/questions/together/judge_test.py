@@ -71,8 +71,8 @@ def measured(tmp_path: Path, *, slow: float = TIMES, lost: str = "", repeats: in
         is_lost = lost and lost in point.key
         verdict = Verdict.UNKNOWN if is_lost else Verdict.HOLDS
         reasons = ("client stopped",) if is_lost else ()
-        found = replace(imagine(point), verdict=verdict, reasons=reasons)
-        return tailed(found, p99_ns)
+        result = replace(imagine(point), verdict=verdict, reasons=reasons)
+        return tailed(result, p99_ns)
 
     played = play(study, measure, PLANS)
     return StudyData(
@@ -96,9 +96,9 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     covered = 0
     for _ in range(1000):
         pairs = [(3.0 * math.exp(drawn.normal(0, 0.3)), 1.0) for _ in range(3)]
-        found = ratio_of(pairs)
-        assert found is not None
-        covered += found[1] <= 3.0 <= found[2]
+        values = ratio_of(pairs)
+        assert values is not None
+        covered += values[1] <= 3.0 <= values[2]
     assert abs(covered - 950) < 4 * math.sqrt(1000 * 0.95 * 0.05)
 
 
@@ -112,13 +112,13 @@ def test_one_block_and_runs_that_are_not_believed_compare_nothing(tmp_path: Path
     assert any("client stopped" in why for why in lost.reasons)
 
 
-def changed(given: StudyData, change: Callable[[Outcome], Outcome]) -> StudyData:
+def changed(data: StudyData, change: Callable[[Outcome], Outcome]) -> StudyData:
     """The same study, of whose measurements together some outcomes came out otherwise."""
     return replace(
-        given,
+        data,
         measured=tuple(
             replace(m, outcome=change(m.outcome)) if len(m.outcome.point.setting) > 1 else m
-            for m in given.measured
+            for m in data.measured
         ),
     )
 
@@ -128,10 +128,10 @@ def test_requests_that_were_lost_are_infinitely_late_and_not_left_out(tmp_path: 
         is_hit = outcome.point.service == "memcached" and outcome.point.repeat == 1
         return lost_all(outcome, 0.1) if is_hit else tailed(outcome, 5e5)
 
-    met, _ = meetings(changed(measured(tmp_path), lose))
-    assert met.qos is Verdict.UNKNOWN, "one block violates the target, and the others hold it"
-    assert met.ratio is None
-    assert any("infinite in 1 of 4 blocks" in why for why in met.reasons)
+    colocated, _ = meetings(changed(measured(tmp_path), lose))
+    assert colocated.qos is Verdict.UNKNOWN, "one block violates the target, and the others hold it"
+    assert colocated.ratio is None
+    assert any("infinite in 1 of 4 blocks" in why for why in colocated.reasons)
     all_lost, _ = meetings(changed(measured(tmp_path), lambda o: lost_all(o, 0.1)))
     assert all_lost.qos is Verdict.VIOLATED
     assert (all_lost.ratio, all_lost.p99_ns) == (None, None)
@@ -139,7 +139,7 @@ def test_requests_that_were_lost_are_infinitely_late_and_not_left_out(tmp_path: 
 
 def test_a_service_is_compared_where_those_beside_it_were_believed_too(tmp_path: Path) -> None:
     """memcached believes itself first, the other later: never at the same time."""
-    given = measured(tmp_path)
+    data = measured(tmp_path)
 
     def split(outcome: Outcome) -> Outcome:
         is_lost = outcome.point.service == "synthetic"
@@ -149,37 +149,39 @@ def test_a_service_is_compared_where_those_beside_it_were_believed_too(tmp_path:
             reasons=("client late",) if is_lost else (),
         )
 
-    met, _ = meetings(changed(given, split))
-    assert (met.ratio, met.blocks) == (None, 0)
-    assert any("client late" in why for why in met.reasons)
+    colocated, _ = meetings(changed(data, split))
+    assert (colocated.ratio, colocated.blocks) == (None, 0)
+    assert any("client late" in why for why in colocated.reasons)
 
-    pairs = [m for m in given.measured if len(m.outcome.point.setting) > 1]
+    pairs = [m for m in data.measured if len(m.outcome.point.setting) > 1]
     later = []
     for m in pairs:
         point, is_memcached = m.outcome.point, m.outcome.point.service == "memcached"
         again = replace(point, key=point.cell.key(1))
         verdict = Verdict.UNKNOWN if is_memcached else Verdict.HOLDS
         later.append(replace(m, outcome=replace(m.outcome, point=again, verdict=verdict)))
-    of_both = replace(given, measured=(*given.measured, *later))
+    of_both = replace(data, measured=(*data.measured, *later))
     assert [m.blocks for m in meetings(of_both)] == [4, 4], "the first attempt was whole"
-    first_lost = changed(given, split)
-    met, _ = meetings(replace(first_lost, measured=(*first_lost.measured, *later)))
-    assert met.blocks == 0, "memcached was valid in the first attempt, the other in the second"
+    first_lost = changed(data, split)
+    colocated, _ = meetings(replace(first_lost, measured=(*first_lost.measured, *later)))
+    assert colocated.blocks == 0, (
+        "memcached was valid in the first attempt, the other in the second"
+    )
 
 
 def test_half_a_measurement_that_a_kill_left_is_none(tmp_path: Path) -> None:
-    given = measured(tmp_path)
-    pairs = [m for m in given.measured if len(plan.shares_of(m.outcome.point)) > 1]
+    data = measured(tmp_path)
+    pairs = [m for m in data.measured if len(plan.shares_of(m.outcome.point)) > 1]
     gone = [m for m in pairs if m.outcome.point.service == "synthetic"]
-    [met] = meetings(replace(given, measured=tuple(m for m in given.measured if m not in gone)))
-    assert (met.service, met.blocks, met.ratio) == ("memcached", 0, None)
+    [colocated] = meetings(replace(data, measured=tuple(m for m in data.measured if m not in gone)))
+    assert (colocated.service, colocated.blocks, colocated.ratio) == ("memcached", 0, None)
 
 
 def test_a_quantile_of_too_few_requests_is_not_compared(tmp_path: Path) -> None:
     few = changed(measured(tmp_path), lambda outcome: replace(outcome, requests=150))
-    met, _ = meetings(few)
-    assert (met.ratio, met.blocks) == (None, 0)
-    assert any("150 requests" in why for why in met.reasons)
+    colocated, _ = meetings(few)
+    assert (colocated.ratio, colocated.blocks) == (None, 0)
+    assert any("150 requests" in why for why in colocated.reasons)
 
 
 def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_the_answer_is_a_sentence_for_each_service(tmp_path: Path) -> None:
     assert section.verdict is Verdict.UNKNOWN, "the bound lies between the blocks"
 
 
-def times(given: StudyData, beside_ns: float | None, alone_ns: float) -> StudyData:
+def times(data: StudyData, beside_ns: float | None, alone_ns: float) -> StudyData:
     """The same study with these p99s of memcached, which its bound of 1 ms is held against."""
 
     def give(outcome: Outcome) -> Outcome:
@@ -199,16 +201,16 @@ def times(given: StudyData, beside_ns: float | None, alone_ns: float) -> StudyDa
         scale = 1 + outcome.point.repeat / 50  # blocks differ
         return tailed(outcome, p99_ns * scale) if p99_ns else lost_all(outcome, scale / 20)
 
-    def told(measured: Measured) -> Measured:
-        is_mine = measured.outcome.point.phase is plan.PHASE
-        is_mine = is_mine and measured.outcome.point.service == "memcached"
-        return replace(measured, outcome=give(measured.outcome)) if is_mine else measured
+    def report(measured: Measured) -> Measured:
+        is_own = measured.outcome.point.phase is plan.PHASE
+        is_own = is_own and measured.outcome.point.service == "memcached"
+        return replace(measured, outcome=give(measured.outcome)) if is_own else measured
 
-    return replace(given, measured=tuple(map(told, given.measured)))
+    return replace(data, measured=tuple(map(report, data.measured)))
 
 
 @pytest.mark.parametrize(
-    ("beside_ns", "alone_ns", "said"),
+    ("beside_ns", "alone_ns", "text"),
     [
         (5e6, 2e5, "instead of 206 µs, so it misses p99 ≤ 1 ms, which it meets alone."),
         (None, 2e5, "with p99 alone. It misses p99 ≤ 1 ms, which it meets alone."),
@@ -218,28 +220,30 @@ def times(given: StudyData, beside_ns: float | None, alone_ns: float) -> StudyDa
     ],
     ids=["late", "lost", "in time", "late alone", "in some blocks"],
 )
-def test_a_target_that_is_missed_for_the_others_is_told(
-    beside_ns: float | None, alone_ns: float, said: str, tmp_path: Path
+def test_a_target_that_is_missed_for_the_others_is_reported(
+    beside_ns: float | None, alone_ns: float, text: str, tmp_path: Path
 ) -> None:
     section = find(times(measured(tmp_path), beside_ns, alone_ns), answers()).section(Together)
     assert section is not None
-    assert said in section.answer
-    assert ("misses" in section.answer) is bool(said)
+    assert text in section.answer
+    assert ("misses" in section.answer) is bool(text)
 
 
 def test_a_client_that_was_late_is_not_taken_for_a_service_that_is(tmp_path: Path) -> None:
-    given = times(measured(tmp_path), 1.2e6, 2e5)
+    data = times(measured(tmp_path), 1.2e6, 2e5)
     late: dict[float | None, float] = {0.99: 5e5}
-    met, _ = meetings(given)
-    assert met.qos is Verdict.VIOLATED
-    doubted = [replace(m, lateness_ns=late) for m in given.measured]
-    met, _ = meetings(replace(given, measured=tuple(doubted)))
-    assert (met.qos, met.alone_qos) == (Verdict.UNKNOWN, Verdict.HOLDS), "late replies count late"
-    assert any("client added (500 µs)" in why for why in met.reasons)
-    far = times(given, 5e6, 2e5)
+    colocated, _ = meetings(data)
+    assert colocated.qos is Verdict.VIOLATED
+    doubted = [replace(m, lateness_ns=late) for m in data.measured]
+    colocated, _ = meetings(replace(data, measured=tuple(doubted)))
+    assert (colocated.qos, colocated.alone_qos) == (Verdict.UNKNOWN, Verdict.HOLDS), (
+        "late replies count late"
+    )
+    assert any("client added (500 µs)" in why for why in colocated.reasons)
+    far = times(data, 5e6, 2e5)
     doubted = [replace(m, lateness_ns=late) for m in far.measured]
-    met, _ = meetings(replace(far, measured=tuple(doubted)))
-    assert met.qos is Verdict.VIOLATED, "more than the client was late by"
+    colocated, _ = meetings(replace(far, measured=tuple(doubted)))
+    assert colocated.qos is Verdict.VIOLATED, "more than the client was late by"
 
 
 def test_a_bound_that_is_measured_counts_like_one_that_is_given(tmp_path: Path) -> None:
@@ -248,36 +252,36 @@ def test_a_bound_that_is_measured_counts_like_one_that_is_given(tmp_path: Path) 
     study = load(path)
 
     def measure(point: Point) -> Outcome:
-        found = imagine(point)
+        outcome = imagine(point)
         is_pair = len(plan.shares_of(point)) > 1
         over = 0.3 if is_pair else 1e-4
         if point.phase is not plan.PHASE:
-            return found
-        assert point.service != "memcached" or found.over_bound is not None, "its bound is known"
-        return replace(found, over_bound=round(found.requests * over))
+            return outcome
+        assert point.service != "memcached" or outcome.over_bound is not None, "its bound is known"
+        return replace(outcome, over_bound=round(outcome.requests * over))
 
     played = play(study, measure, PLANS)
-    given = StudyData(
+    data = StudyData(
         study=study, measured=tuple(Measured(outcome=o) for o in played), questions=PLANS
     )
-    met, other = meetings(given)
-    assert (met.qos, met.alone_qos) == (Verdict.VIOLATED, Verdict.HOLDS)
-    assert met.lost_target.startswith("p99 ≤ ")
+    colocated, other = meetings(data)
+    assert (colocated.qos, colocated.alone_qos) == (Verdict.VIOLATED, Verdict.HOLDS)
+    assert colocated.lost_target.startswith("p99 ≤ ")
     assert (other.qos, other.chance, other.target) == (None, None, ""), "it has no target"
 
 
 def test_with_factors_it_is_told_under_which_levels_the_target_is_missed(tmp_path: Path) -> None:
     section = find(with_servers(tmp_path), answers()).section(Together)
     assert section is not None
-    said = "With servers = 2, memcached at 30 % misses p99 ≤ 1 ms beside synthetic at 30 %"
-    assert f"{said}, which it meets alone." in section.headline
+    text = "With servers = 2, memcached at 30 % misses p99 ≤ 1 ms beside synthetic at 30 %"
+    assert f"{text}, which it meets alone." in section.headline
     assert section.headline.count("misses") == 1, "with one server it takes 0.4 ms"
 
 
 @pytest.mark.parametrize("slow", [1.0, 1 / TIMES])
-def test_what_does_not_slow_is_not_said_to(slow: float, tmp_path: Path) -> None:
-    met, _ = meetings(measured(tmp_path, slow=slow))
-    assert not met.is_longer
+def test_what_does_not_slow_is_not_reported_as_slowing(slow: float, tmp_path: Path) -> None:
+    colocated, _ = meetings(measured(tmp_path, slow=slow))
+    assert not colocated.is_longer
 
 
 SERVERS = "services.synthetic.params.servers"
@@ -297,8 +301,8 @@ def with_servers(tmp_path: Path, *, blocks: int = 4) -> StudyData:
     def measure(point: Point) -> Outcome:
         if point.phase is not plan.PHASE:
             return imagine(point)
-        is_two, is_met = point.setting[SERVERS] == 2, len(plan.shares_of(point)) > 1
-        beside = (8.0 if is_two else 2.0) if is_met and point.service == "memcached" else 1.0
+        is_two, is_satisfied = point.setting[SERVERS] == 2, len(plan.shares_of(point)) > 1
+        beside = (8.0 if is_two else 2.0) if is_satisfied and point.service == "memcached" else 1.0
         p99_ns = 2e5 * beside * (3.0 if is_two else 1.0) * math.exp(drawn.normal(0, 0.05))
         return tailed(imagine(point), p99_ns)
 
@@ -309,10 +313,10 @@ def with_servers(tmp_path: Path, *, blocks: int = 4) -> StudyData:
 
 
 def test_each_combination_of_levels_has_ratios_of_its_own(tmp_path: Path) -> None:
-    met = [m for m in meetings(with_servers(tmp_path)) if m.service == "memcached"]
-    assert [(m.under, m.blocks) for m in met] == [("servers = 1", 4), ("servers = 2", 4)]
-    assert [m.ratio for m in met] == [pytest.approx(2, rel=0.2), pytest.approx(8, rel=0.2)]
-    assert [m.levels for m in met] == [((SERVERS, 1),), ((SERVERS, 2),)]
+    colocated = [m for m in meetings(with_servers(tmp_path)) if m.service == "memcached"]
+    assert [(m.under, m.blocks) for m in colocated] == [("servers = 1", 4), ("servers = 2", 4)]
+    assert [m.ratio for m in colocated] == [pytest.approx(2, rel=0.2), pytest.approx(8, rel=0.2)]
+    assert [m.levels for m in colocated] == [((SERVERS, 1),), ((SERVERS, 2),)]
 
 
 def test_a_factors_effect_is_on_the_ratio_and_not_on_the_time(tmp_path: Path) -> None:

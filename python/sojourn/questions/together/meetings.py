@@ -76,32 +76,32 @@ class Met:
         return self.target if is_lost else ""
 
 
-def by_factor(study: Study, met: Sequence[Met]) -> tuple[FactorFinding, ...]:
+def by_factor(study: Study, colocated: Sequence[Met]) -> tuple[FactorFinding, ...]:
     """What each factor does to how much longer each service takes beside the others.
 
     Args:
         study: with its factors.
-        met: every service in every combination of loads and levels.
+        colocated: every service in every combination of loads and levels.
     """
     labels = plan.members(study)
     return tuple(
-        _factor(study, label, key, [m for m in met if m.service == label])
+        _factor(study, label, key, [m for m in colocated if m.service == label])
         for label in labels
         for key in study.factors_of(*labels)
     )
 
 
-def _factor(study: Study, label: str, key: str, mine: Sequence[Met]) -> FactorFinding:
+def _factor(study: Study, label: str, key: str, own: Sequence[Met]) -> FactorFinding:
     labels, levels, name = plan.members(study), study.factors[key], names(study.factors)[key]
     cells = tuple(Setting.of(cell) for cell in study.combinations(*labels))
     is_fraction = study.design.kind == "fractional"
     effects: list[Effect] = []
     for level in levels[1:]:
         contrast = Contrast(cells, key, levels[0], level, is_fraction)
-        effects += _numbers(Saying(contrast, name), mine)
+        effects += _numbers(Saying(contrast, name), own)
     mixed = aliases(study, study.factors_of(*labels), key)
     also = f" (confounded with the effect of {', '.join(mixed)})" if mixed else ""
-    said = "; ".join(effect.sentence for effect in effects)
+    text = "; ".join(effect.sentence for effect in effects)
     return FactorFinding(
         service=label,
         key=key,
@@ -109,17 +109,17 @@ def _factor(study: Study, label: str, key: str, mine: Sequence[Met]) -> FactorFi
         levels=tuple(map(level_text, levels)),
         effects=tuple(effects),
         aliases=mixed,
-        sentence=f"{label}: {said}{also}." if said else "",
+        sentence=f"{label}: {text}{also}." if text else "",
     )
 
 
-def _numbers(saying: Saying, mine: Sequence[Met]) -> Iterator[Effect]:
+def _numbers(saying: Saying, own: Sequence[Met]) -> Iterator[Effect]:
     """The effect on every combination of loads."""
-    for fraction, beside in dict.fromkeys((m.fraction, m.beside) for m in mine):
+    for fraction, beside in dict.fromkeys((m.fraction, m.beside) for m in own):
         others = " and ".join(f"{label} at {load_share(share)}" for label, share in beside)
         number = Number(f"p99 at {load_share(fraction)} beside {others} over alone", is_time=False)
         values: dict[int, dict[Setting, float]] = {}
-        for one in (m for m in mine if (m.fraction, m.beside) == (fraction, beside)):
+        for one in (m for m in own if (m.fraction, m.beside) == (fraction, beside)):
             for block, ratio in one.by_block:
                 held = values.setdefault(block, {})
                 held[Setting(one.levels)] = math.inf if ratio is None else ratio

@@ -1,7 +1,7 @@
 """Services at once, each under a load of its own from the same instant on (L19, C22).
 
 Every combination of the loads in `[together]` is measured once per block, and every load with
-nobody else on the stage. So what the others do is a ratio within a block, whatever the machine does
+no one else on the stage. So what the others do is a ratio within a block, whatever the machine does
 from block to block. The order of a block is drawn from the study's seed (M16). Factors multiply all
 of that: what one does to the other is compared under equal levels, alone under these levels, too.
 
@@ -108,7 +108,7 @@ def next_run(
 def whole(tried: Mapping[str, Sequence[Outcome]]) -> Mapping[str, Outcome] | None:
     """What became of each service in the first attempt in which all were believed; None: in none.
 
-    Where one was not, nobody knows what the others were measured beside, whatever they saw. A run
+    Where one was not, no one knows what the others were measured beside, whatever they saw. A run
     that was killed may have left the outcome of one service and not of another, so outcomes are put
     together by the keys of their attempt and not by their number.
 
@@ -116,15 +116,15 @@ def whole(tried: Mapping[str, Sequence[Outcome]]) -> Mapping[str, Outcome] | Non
         tried: all outcomes of one measurement of a block, by service.
     """
     for attempt in range(max(map(len, tried.values()), default=0)):
-        found = {
+        outcomes = {
             label: outcome
             for label, runs in tried.items()
             for outcome in runs
             if outcome.point.key == outcome.point.cell.key(attempt)
             and outcome.verdict is not Verdict.UNKNOWN
         }
-        if len(found) == len(tried):
-            return found
+        if len(outcomes) == len(tried):
+            return outcomes
     return None
 
 

@@ -55,8 +55,8 @@ def read(text: str, folder: Path) -> Study:
 def groups(played: list[Outcome]) -> list[Point]:
     """What was measured at once, in order: the points with others beside them, or alone."""
     beside = {p.key for o in played for p in o.point.beside}
-    mine = [o.point for o in played if o.point.phase is plan.PHASE]
-    return [point for point in mine if point.key not in beside]
+    points = [o.point for o in played if o.point.phase is plan.PHASE]
+    return [point for point in points if point.key not in beside]
 
 
 def shares(point: Point) -> tuple[tuple[str, float], ...]:
@@ -143,7 +143,7 @@ def test_a_rehearsal_counts_a_measurement_once(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said", "below"),
+    ("table", "message", "below"),
     [
         ("synthetic = [0.3]", "a second one", 0),
         ("synthetic = [0.3]\nngnix = [0.3]", "memcached, synthetic", 2),
@@ -153,10 +153,10 @@ def test_a_rehearsal_counts_a_measurement_once(study: Study) -> None:
     ],
 )
 def test_who_cannot_meet_is_refused_with_its_line(
-    table: str, said: str, below: int, tmp_path: Path
+    table: str, message: str, below: int, tmp_path: Path
 ) -> None:
     text = TEXT.replace("synthetic = [0.3]\nmemcached = [0.3, 0.6]", table)
-    with pytest.raises(SpecFault, match=said) as caught:
+    with pytest.raises(SpecFault, match=message) as caught:
         read(text, tmp_path)
     line = text.splitlines().index("[together]") + 1 + below
     assert f".toml:{line}  together" in caught.value.at

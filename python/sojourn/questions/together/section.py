@@ -28,16 +28,16 @@ ROW_PX = 34
 
 def rows(findings: Findings) -> list[Record]:
     """A record of each service in each combination, in words and in numbers."""
-    found = findings.section(Together)
-    return [_record(met) for met in found.met] if found else []
+    section = findings.section(Together)
+    return [_record(colocated) for colocated in section.met] if section else []
 
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure; none if no services were measured at once."""
-    found = findings.section(Together)
-    if not found or not found.met:
+    section = findings.section(Together)
+    if not section or not section.met:
         return []
-    records = [_record(met) for met in found.met]
+    records = [_record(colocated) for colocated in section.met]
     title = "p99 beside others, over p99 alone"
     table: Table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["ratio"] is not None]
@@ -60,7 +60,7 @@ def draw(findings: Findings) -> list[Figure]:
     )
     one = alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0))
     chart = alt.layer(one, lines, dots).properties(width="container", height=ROW_PX * len(drawn))
-    longer = sum(met.is_longer for met in found.met)
+    longer = sum(colocated_.is_longer for colocated_ in section.met)
     return [
         Figure(
             name=NAME,
@@ -77,41 +77,43 @@ def draw(findings: Findings) -> list[Figure]:
     ]
 
 
-def _record(met: Met) -> Record:
-    others = ", ".join(f"{label} at {show.load(share)}" for label, share in met.beside)
-    load = show.load(met.fraction)
-    known = met.ratio is not None and met.lo is not None and met.hi is not None
-    under = f", {met.under}" if met.under else ""
+def _record(colocated: Met) -> Record:
+    others = ", ".join(f"{label} at {show.load(share)}" for label, share in colocated.beside)
+    load = show.load(colocated.fraction)
+    known = colocated.ratio is not None and colocated.lo is not None and colocated.hi is not None
+    under = f", {colocated.under}" if colocated.under else ""
     cells: dict[str, Cell] = {
-        "what": f"{met.service} at {load}, beside {others}{under}",
-        "service": met.service,
+        "what": f"{colocated.service} at {load}, beside {others}{under}",
+        "service": colocated.service,
         "load": load,
         "beside": others,
-        "under": met.under,
-        "ratio": met.ratio,
-        "lo": met.lo,
-        "hi": met.hi,
-        "p99_ns": met.p99_ns,
-        "alone_ns": met.alone_ns,
-        "p99": show.time(met.p99_ns) if met.p99_ns is not None else "",
-        "alone": show.time(met.alone_ns) if met.alone_ns is not None else "",
-        "times": f"{met.ratio:.2g} ({met.lo:.2g} to {met.hi:.2g})" if known else "unknown",
-        "blocks": met.blocks,
-        "qos": met.qos.value if met.qos else "",
-        "target": met.target,
-        "shown_qos": _qos(met),
-        "chance": met.chance,
-        "reasons": show.sentences(met.reasons),
+        "under": colocated.under,
+        "ratio": colocated.ratio,
+        "lo": colocated.lo,
+        "hi": colocated.hi,
+        "p99_ns": colocated.p99_ns,
+        "alone_ns": colocated.alone_ns,
+        "p99": show.time(colocated.p99_ns) if colocated.p99_ns is not None else "",
+        "alone": show.time(colocated.alone_ns) if colocated.alone_ns is not None else "",
+        "times": f"{colocated.ratio:.2g} ({colocated.lo:.2g} to {colocated.hi:.2g})"
+        if known
+        else "unknown",
+        "blocks": colocated.blocks,
+        "qos": colocated.qos.value if colocated.qos else "",
+        "target": colocated.target,
+        "shown_qos": _qos(colocated),
+        "chance": colocated.chance,
+        "reasons": show.sentences(colocated.reasons),
     }
     return cells
 
 
-def _qos(met: Met) -> str:
+def _qos(colocated: Met) -> str:
     """The verdict, of which target, and how probable it is that that is met."""
-    if met.qos is None:
+    if colocated.qos is None:
         return "–"
-    chance = "" if met.chance is None else f" (met with probability {met.chance:.2g})"
-    return f"{show.verdict(met.qos)}: {met.target}{chance}"
+    chance = "" if colocated.chance is None else f" (met with probability {colocated.chance:.2g})"
+    return f"{show.verdict(colocated.qos)}: {colocated.target}{chance}"
 
 
 FIGURE = Kind(
@@ -134,39 +136,39 @@ class TogetherShown(Shown):
 
     def factors(self, findings: Findings) -> tuple[FactorFinding, ...]:
         """What each factor does to how much longer they take beside each other."""
-        found = findings.section(Together)
-        return found.factors if found else ()
+        section = findings.section(Together)
+        return section.factors if section else ()
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """What each service's tail does beside the others, in sentences."""
-        if found := findings.section(Together):
-            yield from filter(None, [found.answer])
+        if section := findings.section(Together):
+            yield from filter(None, [section.answer])
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """A line per service and combination."""
-        found = findings.section(Together)
-        if not found or not found.met:
+        section = findings.section(Together)
+        if not section or not section.met:
             return
         yield "services at once ".ljust(width, "=")
         form = "{:<12} {:>5} {:<24} {:>9} {:>9}  {:<20} {}"
         heads = ("service", "load", "beside", "p99", "alone", "times (95 % interval)", "QoS")
         yield form.format(*heads)
         under = ""
-        for met in found.met:
-            if met.under != under:
-                yield f"with {met.under}:"
-            under = met.under
-            row = _record(met)
+        for colocated in section.met:
+            if colocated.under != under:
+                yield f"with {colocated.under}:"
+            under = colocated.under
+            row = _record(colocated)
             yield form.format(
-                met.service,
+                colocated.service,
                 row["load"],
                 row["beside"],
                 row["p99"],
                 row["alone"],
                 row["times"],
-                show.verdict(met.qos) if met.qos else "",
+                show.verdict(colocated.qos) if colocated.qos else "",
             ).rstrip()
-        yield from factors.lines(found.factors, width)
+        yield from factors.lines(section.factors, width)
 
 
 KIND = TogetherShown()

@@ -10,8 +10,8 @@ from sojourn.questions.together.meetings import Met
 def found() -> Made:
     """Ratios that are narrow, wide and unknown."""
     ends = ((1.0, 2.9), (1.0, 3.1), (None, None))
-    met = tuple(
+    colocated = tuple(
         Met(service="a", fraction=0.3, offered_rps=1.0, beside=(), blocks=2, lo=lo, hi=hi)
         for lo, hi in ends
     )
-    return Made(of_study("together", together.Together(met=met)), 1, 3, "ratios")
+    return Made(of_study("together", together.Together(met=colocated)), 1, 3, "ratios")

@@ -50,7 +50,7 @@ def draw(service: ServiceFinding, q: float | None) -> Figure:
     return Figure(
         name=name,
         title=title,
-        caption=_caption(service, q, label) + thin.said(len(drawn), len(runs)),
+        caption=_caption(service, q, label) + thin.caption_sentence(len(drawn), len(runs)),
         alt=_alt(service, q, label),
         table=table,
         chart=finish(
@@ -65,8 +65,8 @@ def _height(run: Record) -> float | None:
 
 def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
     for point in service.points:
-        found, own = of_point(point, q), known.of_load(point, q)
-        outer = found.across_restarts if found else None
+        estimate, own = of_point(point, q), known.of_load(point, q)
+        outer = estimate.across_restarts if estimate else None
         yield {
             "what": "estimate",
             "fraction": point.fraction,
@@ -74,8 +74,8 @@ def _estimates(service: ServiceFinding, q: float | None) -> Iterator[Record]:
             "achieved_rps": point.achieved_rps,
             "restarts_lo_ns": outer.lo if outer else None,
             "restarts_hi_ns": outer.hi if outer else None,
-            "requests": found.requests if found else None,
-            "effective": found.effective if found else None,
+            "requests": estimate.requests if estimate else None,
+            "effective": estimate.effective if estimate else None,
             "verdict": marks.word(point),
             "status": marks.status(point, own),
             "offered": f"{show.load(point.fraction)} of max RPS,"

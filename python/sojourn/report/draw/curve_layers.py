@@ -204,10 +204,10 @@ def _intervals(frame: Frame, records: list[Record]) -> list[alt.Chart]:
 
 def _loads(frame: Frame, records: list[Record]) -> list[alt.Chart]:
     """The number over all valid runs of a load, a bar across."""
-    found = [r for r in records if r["what"] == "estimate" and is_finite(r["value_ns"])]
-    if not found:
+    selected = [r for r in records if r["what"] == "estimate" and is_finite(r["value_ns"])]
+    if not selected:
         return []
-    bars = frame.sheet.chart("loads", [r | {"y": r["value_ns"]} for r in found]).mark_tick(
+    bars = frame.sheet.chart("loads", [r | {"y": r["value_ns"]} for r in selected]).mark_tick(
         orient="horizontal", size=14, thickness=2.5, color=role("ink"), xOffset=-ASIDE
     )
     return [bars.encode(x=frame.x, y=frame.y, tooltip=_of_load())]
@@ -215,11 +215,11 @@ def _loads(frame: Frame, records: list[Record]) -> list[alt.Chart]:
 
 def _bounds(frame: Frame, records: list[Record]) -> list[alt.Chart]:
     """Of an upper bound an arrow from the number to what it is at least."""
-    found = [r for r in known_layers.rows(_of(records, "estimate"), frame.axis) if "tip" in r]
-    found = [r for r in found if r["known"] == Sort.AT_MOST]
-    if not found:
+    selected = [r for r in known_layers.rows(_of(records, "estimate"), frame.axis) if "tip" in r]
+    selected = [r for r in selected if r["known"] == Sort.AT_MOST]
+    if not selected:
         return []
-    base = frame.sheet.chart("bounds", found).encode(x=frame.x, tooltip=_of_load())
+    base = frame.sheet.chart("bounds", selected).encode(x=frame.x, tooltip=_of_load())
     rule = base.mark_rule(strokeDash=[2, 2], color=role("ink"), xOffset=-ASIDE, clip=True)
     head = base.mark_point(
         shape="triangle-down", filled=True, size=45, color=role("ink"), xOffset=-ASIDE, yOffset=-4
@@ -229,8 +229,8 @@ def _bounds(frame: Frame, records: list[Record]) -> list[alt.Chart]:
 
 def _through(frame: Frame, service: ServiceFinding, records: list[Record]) -> list[alt.Chart]:
     """Loads joined by lines, where there are too few for a smoothed curve."""
-    found = known_layers.rows(_of(records, "estimate"), frame.axis)
-    pieces = [row for row in found if row["layer"] == known_layers.PIECE]
+    result = known_layers.rows(_of(records, "estimate"), frame.axis)
+    pieces = [row for row in result if row["layer"] == known_layers.PIECE]
     if not pieces or any("lowess" in line.name.lower() for line in service.lines):
         return []
     chart = frame.sheet.chart("through", pieces).mark_rule(color=role("curve"), strokeWidth=2)
@@ -250,18 +250,18 @@ def _dots(records: list[Record]) -> list[Record]:
 
 def _runs(frame: Frame, records: list[Record], label: str) -> list[alt.Chart]:
     """Every run a dot; what was not measured is a cross on the axis."""
-    found = _dots(records)
-    if not found:
+    result = _dots(records)
+    if not result:
         return []
     dots = frame.sheet.chart(
-        "runs", [r | {"y": _place(frame.axis, number(r["mark_ns"]))} for r in found]
+        "runs", [r | {"y": _place(frame.axis, number(r["mark_ns"]))} for r in result]
     ).mark_point(size=50, opacity=0.85, strokeWidth=1.8, xOffset=ASIDE)
     return [
         dots.encode(
             x=frame.x,
             y=frame.y,
             tooltip=[alt.Tooltip("shown:N", title=label), *marks.tooltip(*marks.TOOLTIP)],
-            **marks.encodings([str(r["status"]) for r in found]),
+            **marks.encodings([str(r["status"]) for r in result]),
         )
     ]
 

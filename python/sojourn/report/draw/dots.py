@@ -44,7 +44,7 @@ def ratios(
         tooltip: fields that already hold text.
         title: of the picture.
         across: of the axis.
-        kinds: the values of `what`, which shapes tell apart; () where there is only one.
+        kinds: the values of `what`, which shapes distinguish; () where there is only one.
         lines_at: further ratios that are marked, with their names.
     """
     sheet, name = Sheet(), "rows"
@@ -104,15 +104,15 @@ def _shape(kinds: Sequence[str]) -> alt.Shape:
 
 def _lines(at: Mapping[float, str]) -> list[alt.Chart]:
     """A dashed line at each ratio; 1 is the darker one."""
-    found = []
+    charts = []
     for ratio, word in at.items():
         ink = role("ink" if ratio == 1 else "muted")
         once = alt.Chart(alt.InlineData(values=[{}])).encode(x=alt.datum(ratio))
-        found.append(once.mark_rule(color=ink, strokeDash=[4, 3]))
+        charts.append(once.mark_rule(color=ink, strokeDash=[4, 3]))
         if word:
             label = once.mark_text(color=ink, align="left", baseline="top", dx=4, dy=3, fontSize=11)
-            found.append(label.encode(y=alt.value(0), text=alt.value(word)))
-    return found
+            charts.append(label.encode(y=alt.value(0), text=alt.value(word)))
+    return charts
 
 
 def _placed(record: Record) -> Record:

@@ -28,7 +28,7 @@ class Figure:
         caption: how to read it, in a sentence or two.
         alt: what a person who cannot see it should know.
         chart: the Vega-Lite specification; None if there is nothing to draw.
-        missing: why there is nothing to draw; stands where the figure would be.
+        missing: why there is nothing to draw; is where the figure would be.
         facet_min: narrowest panel of small multiples, px; 0 for a single panel.
         panels: how many panels the small multiples have.
         is_detail: for those who doubt: the page folds it away.

@@ -64,15 +64,15 @@ class Known:
         """As a cell: `145 µs`, `≤ 145 µs`, `≥ 1.80 ms`, `never`, `(133 µs)`, `–`."""
         if self.ns is None or self.sort is Sort.NOTHING:
             return "–"
-        said = show.time(self.ns)
+        text = show.time(self.ns)
         match self.sort:
             case Sort.AT_MOST:
-                return f"≤ {said}"
+                return f"≤ {text}"
             case Sort.AT_LEAST:
-                return f"≥ {said}"
+                return f"≥ {text}"
             case Sort.DOUBTED:
-                return f"({said})"
-        return said
+                return f"({text})"
+        return text
 
     @property
     def label(self) -> str:
@@ -109,20 +109,22 @@ class Known:
 
 def of_load(point: LoadPoint, q: float | None) -> Known:
     """What is known of quantile `q` of a load, or of its mean if None."""
-    found = of_point(point, q)
-    why = _sentence(found, point)
-    if found is not None and found.value is not None and point.is_believed:
+    estimate = of_point(point, q)
+    why = _sentence(estimate, point)
+    if estimate is not None and estimate.value is not None and point.is_believed:
         least = None
-        if math.isinf(found.value):
+        if math.isinf(estimate.value):
             least, sort = limits.of_load(point, q) if q else None, Sort.ENDLESS
         else:
-            sort = Sort.AT_MOST if found.lateness_ns else Sort.NUMBER
-            least = found.value - found.lateness_ns if found.lateness_ns else None
-        return Known(sort=sort, ns=found.value, least_ns=least, interval=found.interval, reason=why)
+            sort = Sort.AT_MOST if estimate.lateness_ns else Sort.NUMBER
+            least = estimate.value - estimate.lateness_ns if estimate.lateness_ns else None
+        return Known(
+            sort=sort, ns=estimate.value, least_ns=least, interval=estimate.interval, reason=why
+        )
     at_least = limits.of_load(point, q) if q else None
     if at_least is not None:
-        return Known(sort=Sort.AT_LEAST, ns=at_least, short=_short(found, point), reason=why)
-    return _doubted(point.runs, q, short=_short(found, point), reason=why)
+        return Known(sort=Sort.AT_LEAST, ns=at_least, short=_short(estimate, point), reason=why)
+    return _doubted(point.runs, q, short=_short(estimate, point), reason=why)
 
 
 def of_one(run: Run, q: float | None) -> Known:
@@ -156,14 +158,14 @@ def _measured(run: Run, q: float | None) -> float | None:
     return dict(run.sample).get(q) if value is None and q is not None else value
 
 
-def _short(found: Estimate | None, point: LoadPoint) -> str:
+def _short(estimate: Estimate | None, point: LoadPoint) -> str:
     """In three words; of several runs what most of them share, with the span of its amount."""
     if point.is_believed:
-        return reasons.short(found.refused) if found and found.refused else UNSURE
+        return reasons.short(estimate.refused) if estimate and estimate.refused else UNSURE
     return spanned([run.reasons[0] for run in point.runs if run.reasons]) or UNSURE
 
 
-def spanned(said: Sequence[str]) -> str:
+def spanned(texts: Sequence[str]) -> str:
     """What most of these reasons are, in three words, with the span of its amount.
 
     >>> spanned([f"client stopped: for {share} % of the time" for share in (1.26, 7, 2)])
@@ -171,11 +173,11 @@ def spanned(said: Sequence[str]) -> str:
     >>> spanned(["poll gap: too long", "poll gap: longer"]), spanned([])
     ('client polled late', '')
     """
-    topics = [reasons.topic(reason) for reason in said]
+    topics = [reasons.topic(reason) for reason in texts]
     if not topics:
         return ""
     usual = max(dict.fromkeys(topics), key=topics.count)
-    same = [reason for reason in said if reasons.topic(reason) == usual]
+    same = [reason for reason in texts if reasons.topic(reason) == usual]
     ordered = sorted(same, key=lambda reason: reasons.share(reason) or 0.0)
     least, most = reasons.short(ordered[0]), reasons.short(ordered[-1])
     if least == most or not most.endswith(" %"):
@@ -183,6 +185,6 @@ def spanned(said: Sequence[str]) -> str:
     return f"{least.removesuffix(' %')}–{most.rsplit(' ', 2)[1]} %"
 
 
-def _sentence(found: Estimate | None, point: LoadPoint) -> str:
-    refused = found.refused if found else "not measured"
+def _sentence(estimate: Estimate | None, point: LoadPoint) -> str:
+    refused = estimate.refused if estimate else "not measured"
     return show.sentences((refused, *point.reasons) if point.is_believed else point.reasons)

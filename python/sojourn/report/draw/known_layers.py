@@ -69,10 +69,10 @@ def axis(records: Sequence[Record], more: Sequence[float | None] = ()) -> TimeAx
         more: times that must have a place, ns.
     """
     keys = ("mark_ns", "lo_ns", "hi_ns", "least_ns")
-    found = [number(r[key]) for r in records for key in keys]
-    found += [SHORT * (number(r["mark_ns"]) or 0.0) for r in records if _is(r, Sort.AT_LEAST)]
+    values = [number(r[key]) for r in records for key in keys]
+    values += [SHORT * (number(r["mark_ns"]) or 0.0) for r in records if _is(r, Sort.AT_LEAST)]
     endless = any(number(r["mark_ns"]) == math.inf for r in records)
-    return time_axis([*found, *more], dots=[math.inf] if endless else [])
+    return time_axis([*values, *more], dots=[math.inf] if endless else [])
 
 
 def rows(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
@@ -92,7 +92,7 @@ def _pieces(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
     A piece is sure if it joins two believed numbers and every load between has one. Nor does it go
     down to what a number is at least.
     """
-    found: list[Record] = []
+    results: list[Record] = []
     last: Record | None = None
     is_whole = True
     for record in records:
@@ -101,7 +101,7 @@ def _pieces(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
             continue
         if last is not None:
             ends = {Sort(str(one["known"])) for one in (last, record)}
-            found.append(
+            results.append(
                 last
                 | {
                     "layer": PIECE,
@@ -112,7 +112,7 @@ def _pieces(records: Sequence[Record], axis: TimeAxis) -> list[Record]:
                 }
             )
         last, is_whole = record, True
-    return found
+    return results
 
 
 def _falls(last: Record | None, record: Record) -> bool:
@@ -125,7 +125,7 @@ def _falls(last: Record | None, record: Record) -> bool:
 def _mark(record: Record, axis: TimeAxis) -> Record:
     ns, low, high = (number(record[key]) for key in ("mark_ns", "lo_ns", "hi_ns"))
     sort = Sort(str(record["known"]))
-    found: Record = {
+    result: Record = {
         **record,
         "layer": MARK,
         "y": axis.lo if ns is None else axis.place(ns),
@@ -133,18 +133,18 @@ def _mark(record: Record, axis: TimeAxis) -> Record:
         "is_endless": 0,
     }
     if sort in SURE and low is not None and high is not None and ns is not None:
-        found |= {"low": axis.place(low), "is_endless": int(math.isinf(high))}
-        found["high"] = axis.place(SHORT * ns if math.isinf(high) else high)
+        result |= {"low": axis.place(low), "is_endless": int(math.isinf(high))}
+        result["high"] = axis.place(SHORT * ns if math.isinf(high) else high)
     if sort is Sort.AT_MOST and ns is not None:  # the client's part lies below the interval
         added = ns - (number(record["least_ns"]) or 0.0)
         begin = min(ns, ns if low is None else low)
-        found |= {"begin": axis.place(begin), "tip": axis.place(begin - added)}
+        result |= {"begin": axis.place(begin), "tip": axis.place(begin - added)}
     if sort is Sort.AT_LEAST and ns is not None:
-        found |= {"begin": axis.place(ns), "tip": axis.place(SHORT * ns)}
+        result |= {"begin": axis.place(ns), "tip": axis.place(SHORT * ns)}
     if sort is Sort.ENDLESS:
         begin = number(record["least_ns"]) or axis.hi / SHORT
-        found |= {"begin": axis.place(begin), "tip": axis.hi}
-    return found
+        result |= {"begin": axis.place(begin), "tip": axis.hi}
+    return result
 
 
 def layers(base: alt.Chart, look: Look) -> list[alt.Chart]:
@@ -193,7 +193,7 @@ def _head(base: alt.Chart, y: alt.Y, *, is_down: bool = False) -> alt.Chart:
 
 def _points(of: alt.Chart, look: Look) -> alt.Chart:
     """Solid where the number is believed, hollow where it is not."""
-    found = (
+    result = (
         of.transform_filter(f"datum.is_sure || datum.known === '{Sort.DOUBTED}'")
         .mark_point(size=SIZE, strokeWidth=1.8, clip=True)
         .encode(
@@ -201,7 +201,7 @@ def _points(of: alt.Chart, look: Look) -> alt.Chart:
             fill=alt.condition("datum.is_sure", look.colour, alt.value(role("paper"))),
         )
     )
-    return found if look.shape is None else found.encode(shape=look.shape)
+    return result if look.shape is None else result.encode(shape=look.shape)
 
 
 def key(records: Sequence[Record]) -> list[str]:

@@ -34,27 +34,31 @@ def bounded(point: LoadPoint, share: float) -> LoadPoint:
 
 
 def test_a_believed_number_is_a_number_with_its_interval() -> None:
-    found, p99 = known.of_load(BASE, 0.99), BASE.quantiles[3]
-    assert (found.sort, found.ns, found.interval) == (Sort.NUMBER, p99.value, p99.interval)
-    assert (found.shown, found.short) == ("507 µs", "")
+    result, p99 = known.of_load(BASE, 0.99), BASE.quantiles[3]
+    assert (result.sort, result.ns, result.interval) == (Sort.NUMBER, p99.value, p99.interval)
+    assert (result.shown, result.short) == ("507 µs", "")
 
 
 def test_an_upper_bound_says_what_the_client_may_have_added() -> None:
-    found = known.of_load(bounded(BASE, 0.4), 0.99)
-    assert (found.sort, found.shown) == (Sort.AT_MOST, "≤ 507 µs")
-    assert found.least_ns == pytest.approx(0.6 * (found.ns or 0.0))
-    assert "203 µs of it the client's" in found.label
+    result = known.of_load(bounded(BASE, 0.4), 0.99)
+    assert (result.sort, result.shown) == (Sort.AT_MOST, "≤ 507 µs")
+    assert result.least_ns == pytest.approx(0.6 * (result.ns or 0.0))
+    assert "203 µs of it the client's" in result.label
 
 
-def test_what_nobody_believes_is_the_middle_run_in_brackets_with_its_reason() -> None:
-    found = known.of_load(stopped(1.26, 7, 2), 0.99)
+def test_what_no_one_believes_is_the_middle_run_in_brackets_with_its_reason() -> None:
+    result = known.of_load(stopped(1.26, 7, 2), 0.99)
     middle = sorted(dict(run.quantiles)[0.99] or 0.0 for run in BASE.runs[:3])[1]
-    assert (found.sort, found.ns, found.short) == (Sort.DOUBTED, middle, "client stopped 1.3–7 %")
-    assert found.shown.startswith("(")
-    assert found.label.endswith("not valid: client stopped 1.3–7 %")
-    assert "did not run for 40 ms" in found.reason
-    assert found.row["value_ns"] is None
-    assert found.row["not_believed_ns"] == middle
+    assert (result.sort, result.ns, result.short) == (
+        Sort.DOUBTED,
+        middle,
+        "client stopped 1.3–7 %",
+    )
+    assert result.shown.startswith("(")
+    assert result.label.endswith("not valid: client stopped 1.3–7 %")
+    assert "did not run for 40 ms" in result.reason
+    assert result.row["value_ns"] is None
+    assert result.row["not_believed_ns"] == middle
 
 
 def test_a_load_that_only_some_runs_spoil_keeps_its_number() -> None:
@@ -63,17 +67,17 @@ def test_a_load_that_only_some_runs_spoil_keeps_its_number() -> None:
 
 
 def test_without_a_number_of_its_own_a_load_has_the_least_it_can_be() -> None:
-    found = known.of_load(testing_points.refused(BASE), 0.99)
+    result = known.of_load(testing_points.refused(BASE), 0.99)
     p95 = BASE.quantiles[2].interval
     assert p95
-    assert (found.sort, found.ns) == (Sort.AT_LEAST, p95.lo)
-    assert found.shown.startswith("≥ ")
+    assert (result.sort, result.ns) == (Sort.AT_LEAST, p95.lo)
+    assert result.shown.startswith("≥ ")
 
 
 def test_requests_that_never_completed_are_endless_from_the_least() -> None:
-    found = known.of_load(testing_points.lost(BASE), 0.99)
-    assert (found.sort, found.ns, found.shown) == (Sort.ENDLESS, math.inf, "never")
-    assert found.least_ns
+    result = known.of_load(testing_points.lost(BASE), 0.99)
+    assert (result.sort, result.ns, result.shown) == (Sort.ENDLESS, math.inf, "never")
+    assert result.least_ns
 
 
 def test_only_what_was_not_measured_has_no_place() -> None:
@@ -81,9 +85,9 @@ def test_only_what_was_not_measured_has_no_place() -> None:
         replace(run, quantiles=tuple((q, None) for q, _ in run.quantiles), mean_ns=None)
         for run in stopped(1, 1, 1, 1, 1).runs
     )
-    found = known.of_load(replace(stopped(1), runs=failed), 0.99)
-    assert (found.sort, found.ns, found.shown) == (Sort.NOTHING, None, "–")
-    assert found.short == "client stopped 1 %"
+    result = known.of_load(replace(stopped(1), runs=failed), 0.99)
+    assert (result.sort, result.ns, result.shown) == (Sort.NOTHING, None, "–")
+    assert result.short == "client stopped 1 %"
     sampled = tuple(replace(run, sample=((0.99, 3e5),)) for run in failed)
     again = known.of_load(replace(stopped(1), runs=sampled), 0.99)
     assert (again.sort, again.ns) == (Sort.DOUBTED, 3e5), "its own sample is better than nothing"
@@ -107,8 +111,8 @@ def test_the_curve_goes_through_what_is_known_and_never_through_what_is_not() ->
     points[1] = testing_points.unknown(points[1])
     points[4] = bounded(points[4], 0.3)
     points[6] = testing_points.refused(points[6])
-    found = records(*points)
-    rows = known_layers.rows(found, known_layers.axis(found))
+    result = records(*points)
+    rows = known_layers.rows(result, known_layers.axis(result))
     pieces = [r for r in rows if r["layer"] == known_layers.PIECE]
     ends = [(r["fraction"], r["to"], r["is_sure"]) for r in pieces]
     assert ends == [
@@ -127,8 +131,8 @@ def test_no_line_falls_to_what_a_number_is_at_least() -> None:
     points = list(testing.memcached().points[:8])
     low = testing_points.refused(points[2])
     weak = replace(low, fraction=0.9)
-    found = records(*points, weak)
-    rows = known_layers.rows(found, known_layers.axis(found))
+    result = records(*points, weak)
+    rows = known_layers.rows(result, known_layers.axis(result))
     pieces = [r for r in rows if r["layer"] == known_layers.PIECE]
     assert [r["to"] for r in pieces] == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     (mark,) = [r for r in rows if r["layer"] == known_layers.MARK and r["fraction"] == 0.9]

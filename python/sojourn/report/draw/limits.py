@@ -20,8 +20,8 @@ def of_load(point: LoadPoint, q: float) -> float | None:
     """
     if not point.is_believed:
         return None
-    found = of_point(point, q)
-    if found is not None and (own := _lower_end(found)) is not None:
+    estimate = of_point(point, q)
+    if estimate is not None and (own := _lower_end(estimate)) is not None:
         return own
     below = sorted((e for e in point.quantiles if e.q is not None and e.q < q), key=_q)
     ends = (_lower_end(e) for e in reversed(below))
@@ -35,17 +35,17 @@ def of_run(run: Run, q: float) -> float | None:
     return finite[-1] if finite else None
 
 
-def is_open(found: Estimate | None) -> bool:
+def is_open(estimate: Estimate | None) -> bool:
     """Whether the number is missing or infinite, so that only a limit can be drawn."""
-    return found is None or found.value is None or not math.isfinite(found.value)
+    return estimate is None or estimate.value is None or not math.isfinite(estimate.value)
 
 
-def _lower_end(found: Estimate) -> float | None:
-    for ns in (found.interval.lo if found.interval else None, found.value):
+def _lower_end(estimate: Estimate) -> float | None:
+    for ns in (estimate.interval.lo if estimate.interval else None, estimate.value):
         if ns is not None and math.isfinite(ns):
             return ns
     return None
 
 
-def _q(found: Estimate) -> float:
-    return found.q or 0.0
+def _q(estimate: Estimate) -> float:
+    return estimate.q or 0.0

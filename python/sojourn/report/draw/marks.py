@@ -39,18 +39,18 @@ _LOOKS: dict[str, tuple[str, str, bool]] = {
 STATUSES = tuple(_LOOKS)
 
 
-def word(found: Run | LoadPoint) -> str:
+def word(result: Run | LoadPoint) -> str:
     """The verdict in words that keep apart what is not believed and what is not decided."""
-    if found.verdict is Verdict.UNKNOWN:
-        return "undecided" if found.is_believed else DOUBTED
-    return found.verdict.value
+    if result.verdict is Verdict.UNKNOWN:
+        return "undecided" if result.is_believed else DOUBTED
+    return result.verdict.value
 
 
-def status(found: Run | LoadPoint, known: Known) -> str:
+def status(result: Run | LoadPoint, known: Known) -> str:
     """What the mark of a number says: its verdict, or what else is known of it."""
     if known.sort is Sort.NUMBER:
-        return word(found)
-    return word(found) + AT_MOST if known.sort is Sort.AT_MOST else known.sort.value
+        return word(result)
+    return word(result) + AT_MOST if known.sort is Sort.AT_MOST else known.sort.value
 
 
 def colours(statuses: Sequence[str]) -> list[str]:

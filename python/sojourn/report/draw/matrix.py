@@ -9,7 +9,7 @@ import altair as alt
 
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Sheet, finish
-from sojourn.report.draw.frontier import WHOSE
+from sojourn.report.draw.frontier import AXES
 from sojourn.report.draw.palette import role
 from sojourn.report.draw.table import Record
 
@@ -88,7 +88,7 @@ def _frontiers(base: alt.Chart, names: Sequence[str]) -> list[alt.Chart]:
     key = alt.Legend(title=None, symbolType="stroke", symbolStrokeWidth=4, columns=1)
     at = {"x": "column:O", "y": "row:O"}
     layers = []
-    for whose, name, looks in zip(WHOSE, names, ((4, [1, 0]), (2.5, [7, 4])), strict=True):
+    for owner, name, looks in zip(AXES, names, ((4, [1, 0]), (2.5, [7, 4])), strict=True):
         width, dash = looks
         for edge, ends in (
             (
@@ -109,7 +109,7 @@ def _frontiers(base: alt.Chart, names: Sequence[str]) -> list[alt.Chart]:
             ),
         ):
             layers.append(
-                base.transform_filter(f"datum.{whose}_{edge}")
+                base.transform_filter(f"datum.{owner}_{edge}")
                 .transform_calculate(line=json.dumps(name))
                 .mark_rule(strokeWidth=width, strokeDash=dash)
                 .encode(color=alt.Color("line:N", scale=scale, legend=key), **ends)

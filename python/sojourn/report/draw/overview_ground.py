@@ -23,21 +23,21 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
     rows: list[Record] = []
     top = max(1.0, *(p.fraction for s in services for p in s.points)) * 1.02
     for place, service in enumerate(services):
-        found = search.border if (search := service.section(MaxLoad)) else None
-        if found is None or found.fraction is None or not service.max_rps:
+        border = search.border if (search := service.section(MaxLoad)) else None
+        if border is None or border.fraction is None or not service.max_rps:
             continue
         rows.append(
             {
                 "service": service.service,
-                "lo": found.fraction.lo,
-                "hi": min(top, found.fraction.hi),
-                "at": min(top, found.estimate_rps / service.max_rps),
+                "lo": border.fraction.lo,
+                "hi": min(top, border.fraction.hi),
+                "at": min(top, border.estimate_rps / service.max_rps),
                 "bottom": frame.axis.lo,
                 "top": frame.axis.hi,
-                "label": f"{service.service} {show.border(found)}",
-                "shown": f"{show.border(found)} requests/s ({show.within(found)})",
+                "label": f"{service.service} {show.border(border)}",
+                "shown": f"{show.border(border)} requests/s ({show.within(border)})",
                 "place": place,
-                "is_open": not math.isfinite(found.fraction.hi) or found.interval_rps.lo <= 0,
+                "is_open": not math.isfinite(border.fraction.hi) or border.interval_rps.lo <= 0,
             }
         )
     if not rows:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# Blue and vermilion after Okabe and Ito: told apart in all common forms of colour blindness.
+# Blue and vermilion after Okabe and Ito: distinguished in all common forms of colour blindness.
 LIGHT: Mapping[str, str] = {
     "paper": "#ffffff",
     "panel": "#f5f7f9",
@@ -136,7 +136,7 @@ def load(index: int, of: int) -> str:
 def resolve(specification: object, theme: Mapping[str, str] = THEMES["light"]) -> object:
     """The same specification with every role replaced by its colour."""
     if isinstance(specification, str):
-        return _VARIABLE.sub(lambda found: theme[found[1]], specification)
+        return _VARIABLE.sub(lambda result: theme[result[1]], specification)
     if isinstance(specification, Mapping):
         return {key: resolve(value, theme) for key, value in specification.items()}
     if isinstance(specification, list | tuple):

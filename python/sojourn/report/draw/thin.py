@@ -28,8 +28,8 @@ def thinned(
     Args:
         rows: one per run.
         most: how many are drawn without being extreme, about.
-        group: what tells apart runs that are to be compared, such as their load.
-        extremes: of each the greatest in every group is kept; None is not a number.
+        group: what distinguishes runs that are to be compared, such as their load.
+        extremes: of each the greatest in every group is stored; None is not a number.
 
     >>> thinned([3, 1, 9, 2, 2, 2, 0, 2], most=2, group=lambda _: 0, extremes=[abs])
     [3, 9, 2]
@@ -40,19 +40,19 @@ def thinned(
     for at, row in enumerate(rows):
         groups.setdefault(group(row), []).append(at)
     step = math.ceil(len(rows) / most)
-    kept = {at for same in groups.values() for at in same[::step]}
-    kept |= {
+    selected = {at for same in groups.values() for at in same[::step]}
+    selected |= {
         max(same, key=lambda at: _rank(measure(rows[at])))
         for same in groups.values()
         for measure in extremes
     }
-    return [rows[at] for at in sorted(kept)]
+    return [rows[at] for at in sorted(selected)]
 
 
-def said(drawn: int, of: int) -> str:
+def caption_sentence(drawn: int, of: int) -> str:
     """A sentence for the caption; "" where all are drawn.
 
-    >>> said(7, 7), said(900, 3320)
+    >>> caption_sentence(7, 7), caption_sentence(900, 3320)
     ('', ' 900 of 3,320 runs are drawn, at each load the extreme ones among them; the CSV has all.')
     """
     if drawn >= of:

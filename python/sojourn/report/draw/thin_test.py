@@ -14,9 +14,9 @@ def test_of_many_the_extremes_of_every_group_stay_and_the_rest_is_even() -> None
     assert 100 <= len(drawn) <= 104
     for load in (0.1, 0.9):
         every = [value for at, value in rows if at == load]
-        kept = [value for at, value in drawn if at == load]
-        assert {min(every), max(every)} <= set(kept)
-        assert len(kept) >= 50
+        selected = [value for at, value in drawn if at == load]
+        assert {min(every), max(every)} <= set(selected)
+        assert len(selected) >= 50
     assert drawn == [row for row in rows if row in set(drawn)]  # in order
 
 

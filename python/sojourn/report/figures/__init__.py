@@ -70,5 +70,5 @@ def of_study(findings: Findings) -> list[Figure]:
 def _kinds() -> tuple[Kind, ...]:
     """All of the table, and those of questions, each in its place."""
     own = ((APART * number, kind) for number, kind in enumerate(KINDS))
-    theirs = ((kind.place, kind) for shown in parts.sections() for kind in shown.figures)
-    return tuple(kind for _, kind in sorted((*own, *theirs), key=lambda one: one[0]))
+    others = ((kind.place, kind) for shown in parts.sections() for kind in shown.figures)
+    return tuple(kind for _, kind in sorted((*own, *others), key=lambda one: one[0]))

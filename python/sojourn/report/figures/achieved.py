@@ -54,7 +54,8 @@ def draw(service: ServiceFinding) -> list[Figure]:
             title=title,
             caption=(
                 "On the dashed line all that was offered was done. Runs below it lost requests"
-                " or left them waiting at the end." + thin.said(len(drawn), len(records))
+                " or left them waiting at the end."
+                + thin.caption_sentence(len(drawn), len(records))
             ),
             alt=f"Achieved load rises with offered load up to {show.count(most)} requests/s.",
             table=table,

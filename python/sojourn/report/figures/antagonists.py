@@ -24,12 +24,12 @@ ENDLESS = 100.0  # an upper end beyond it says nothing
 
 
 def draw(findings: Findings) -> list[Figure]:
-    """One figure for each service beside several antagonists, each against nobody."""
+    """One figure for each service beside several antagonists, each against no one."""
     return [_figure(findings, factor) for factor in factors_of(findings)]
 
 
 def factors_of(findings: Findings) -> list[FactorFinding]:
-    """What neighbours do to each service, where several antagonists were tried against nobody."""
+    """What neighbours do to each service, where several antagonists were tried against no one."""
     return [factor for factor in findings.factors if _is_one(factor)]
 
 

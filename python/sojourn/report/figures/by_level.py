@@ -46,18 +46,18 @@ COLUMNS = (
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure for each service that was measured under many combinations."""
-    found: dict[str, list[ServiceFinding]] = defaultdict(list)
+    results: dict[str, list[ServiceFinding]] = defaultdict(list)
     for service in findings.services:
         if service.levels and service.points:
-            found[service.label].append(service)
-    return [_figure(label, some) for label, some in found.items() if len(some) > FEW]
+            results[service.label].append(service)
+    return [_figure(label, some) for label, some in results.items() if len(some) > FEW]
 
 
-def _figure(label: str, found: Sequence[ServiceFinding]) -> Figure:
-    called = names([key for key, _ in found[0].levels])
-    keys = [key for key in called if len(_levels(found, key)) > 1]
-    tail = show.quantile(tail_q(found[0]))
-    means = {key: _means(found, key, called[key]) for key in keys}
+def _figure(label: str, findings: Sequence[ServiceFinding]) -> Figure:
+    called = names([key for key, _ in findings[0].levels])
+    keys = [key for key in called if len(_levels(findings, key)) > 1]
+    tail = show.quantile(tail_q(findings[0]))
+    means = {key: _means(findings, key, called[key]) for key in keys}
     title = f"{label}: {tail} against load, by factor"
     rows = [row for of_factor in means.values() for row in of_factor]
     panels = [called[key] for key in keys]
@@ -70,17 +70,17 @@ def _figure(label: str, found: Sequence[ServiceFinding]) -> Figure:
             " triangle: at least so much. Thin: each combination. Load is a share of the max RPS"
             " of each combination; beside a neighbour, of the service alone."
         ),
-        alt=f"{len(found)} combinations, a panel for each of {', '.join(panels)}.",
+        alt=f"{len(findings)} combinations, a panel for each of {', '.join(panels)}.",
         table=from_records(COLUMNS, rows),
-        chart=_chart(found, means, called, tail),
+        chart=_chart(findings, means, called, tail),
         facet_min=PANEL_MIN,
         panels=len(keys),
         is_wide=True,
     )
 
 
-def _levels(found: Sequence[ServiceFinding], key: str) -> list[str]:
-    return list(dict.fromkeys(level_text(dict(s.levels)[key]) for s in found))
+def _levels(findings: Sequence[ServiceFinding], key: str) -> list[str]:
+    return list(dict.fromkeys(level_text(dict(s.levels)[key]) for s in findings))
 
 
 _OPEN = known.IN_CURVE - known.SURE
@@ -100,18 +100,18 @@ def _numbers(
     return {load: one for load, one in every.items() if one.sort in wanted and one.ns}
 
 
-def _means(found: Sequence[ServiceFinding], key: str, name: str) -> list[Record]:
+def _means(findings: Sequence[ServiceFinding], key: str, name: str) -> list[Record]:
     """Geometric mean, least and greatest over the combinations of each level, by load.
 
     At a load where no combination has a believed number, it is over what they are at least, and
     where there is none of these either, over what is not believed.
     """
     rows: list[Record] = []
-    for level in _levels(found, key):
-        mine = [s for s in found if level_text(dict(s.levels)[key]) == level]
-        sure = _by_load(_numbers(s) for s in mine)
-        least = _by_load(_numbers(s, _OPEN) for s in mine)
-        doubted = _by_load(_numbers(s, {known.Sort.DOUBTED}) for s in mine)
+    for level in _levels(findings, key):
+        own = [s for s in findings if level_text(dict(s.levels)[key]) == level]
+        sure = _by_load(_numbers(s) for s in own)
+        least = _by_load(_numbers(s, _OPEN) for s in own)
+        doubted = _by_load(_numbers(s, {known.Sort.DOUBTED}) for s in own)
         for load in sorted({*sure, *least, *doubted}):
             some = sure.get(load) or least.get(load) or doubted[load]
             values = [one.ns for one in some if one.ns]
@@ -127,17 +127,17 @@ def _means(found: Sequence[ServiceFinding], key: str, name: str) -> list[Record]
                     "not_believed_ns": None if load in sure or load in least else mean,
                     "least_ns": min(values),
                     "greatest_ns": max(values),
-                    "of": len(mine),
+                    "of": len(own),
                     "with_number": len(some) if load in sure else 0,
                     "y": mean,
                     "load": show.load(load),
                     "mean": f"{_SIGNS.get(_word(some), '')}{show.time(mean)}",
                     "range": f"{show.time(min(values))}–{show.time(max(values))}",
-                    "combinations": f"{len(some)} of {len(mine)}",
+                    "combinations": f"{len(some)} of {len(own)}",
                     "is_sure": int(load in sure),
                     "mark": _SHAPES.get(_word(some), "circle"),
                     "full": _full(
-                        is_sure=load in sure or load in least, of=len(mine), known=len(some)
+                        is_sure=load in sure or load in least, of=len(own), known=len(some)
                     ),
                     "reason": next((one.short for one in some if one.short), ""),
                 }
@@ -152,11 +152,11 @@ def _full(*, is_sure: bool, of: int, known: int) -> float:
 
 def _by_load(each: Iterable[dict[float, Known]]) -> dict[float, list[Known]]:
     """What is known of every combination, by load."""
-    found: dict[float, list[Known]] = defaultdict(list)
+    knowns: dict[float, list[Known]] = defaultdict(list)
     for one in each:
         for load, value in one.items():
-            found[load].append(value)
-    return found
+            knowns[load].append(value)
+    return knowns
 
 
 def _word(some: Sequence[Known]) -> known.Sort:
@@ -166,15 +166,15 @@ def _word(some: Sequence[Known]) -> known.Sort:
 
 
 def _chart(
-    found: Sequence[ServiceFinding],
+    findings: Sequence[ServiceFinding],
     means: dict[str, list[Record]],
     called: dict[str, str],
     tail: str,
 ) -> Spec:
     sheet = Sheet()
-    values = {s.service: _numbers(s) for s in found}
-    qos = found[0].qos
-    bound = qos.bound_ns if qos and is_bound(found[0], tail_q(found[0])) else None
+    values = {s.service: _numbers(s) for s in findings}
+    qos = findings[0].qos
+    bound = qos.bound_ns if qos and is_bound(findings[0], tail_q(findings[0])) else None
     axis = time_axis(
         [
             *(one.ns for of in values.values() for one in of.values()),
@@ -182,10 +182,10 @@ def _chart(
         ],
         dots=[number(row["y"]) for of_factor in means.values() for row in of_factor],
     )
-    highest = max(point.fraction for service in found for point in service.points)
+    highest = max(point.fraction for service in findings for point in service.points)
     panels = []
     for key, rows in means.items():
-        levels = _levels(found, key)
+        levels = _levels(findings, key)
         each: list[Record] = [
             {
                 "level": level_text(dict(s.levels)[key]),
@@ -195,7 +195,7 @@ def _chart(
                 "load": show.load(load),
                 "shown": one.shown,
             }
-            for s in found
+            for s in findings
             for load, one in sorted(values[s.service].items(), key=lambda pair: pair[0])
         ]
         panel = _panel(
@@ -255,14 +255,14 @@ def _panel(
     return [behind, base.transform_filter("datum.is_sure").mark_line(strokeWidth=2.6), dots]
 
 
-def _bound(bound_ns: float, said: str) -> list[alt.Chart]:
+def _bound(bound_ns: float, text: str) -> list[alt.Chart]:
     once = alt.Chart(alt.InlineData(values=[{}]))
     y = alt.datum(number(bound_ns))
     return [
         once.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y=y),
         once.mark_text(
             color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
-        ).encode(x=alt.value(0), y=y, text=alt.value(said)),
+        ).encode(x=alt.value(0), y=y, text=alt.value(text)),
     ]
 
 

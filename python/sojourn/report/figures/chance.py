@@ -18,7 +18,7 @@ COLUMNS = ("service", "offered_rps", "probability")
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure of all services; none where a sweep shows more."""
-    found = [s for s in findings.services if (m := s.section(MaxLoad)) and m.border]
+    selected = [s for s in findings.services if (m := s.section(MaxLoad)) and m.border]
     if any(s.points for s in findings.services):
         return []
     records: list[Record] = [
@@ -28,14 +28,14 @@ def draw(findings: Findings) -> list[Figure]:
             "probability": chance,
             "shown": f"{show.count(rps)} requests/s: {show.share(chance)}",
         }
-        for service in found
+        for service in selected
         for rps, chance in _curve(service)
     ]
     if not records:
         return []
     title = "how surely a load meets the target"
-    chart = _chart(found, records, title)
-    lines = [f"{s.service}: {tiles.of_service(s).line}" for s in found]
+    chart = _chart(selected, records, title)
+    lines = [f"{s.service}: {tiles.of_service(s).line}" for s in selected]
     chart["title"] = {"text": title, "subtitle": lines}
     return [
         Figure(

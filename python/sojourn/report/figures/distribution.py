@@ -19,7 +19,7 @@ from sojourn.report.draw.table import Record, from_records, is_finite
 COLUMNS = ("fraction", "offered_rps", "verdict", "share", "sojourn_ns")
 
 # 0 is every request, 1 is p90, 2 is p99: the tail gets as much room as the body.
-# The lowest tenth would take half of the time axis and is nobody's question.
+# The lowest tenth would take half of the time axis and is no one's question.
 BODY = 0.1
 NINES_LABEL = "datum.value == 0 ? 'p0' : 'p' + format(100 * (1 - pow(10, -datum.value)), '~r')"
 STEPS = 240  # points a line is drawn with; the table keeps all
@@ -95,7 +95,7 @@ def _rows(point: LoadPoint) -> list[Record]:
 def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
     """The line, thinned evenly on the axis, up to the first request that never completed."""
     label = show.load(point.fraction)
-    found: list[Record] = []
+    records: list[Record] = []
     last = -math.inf
     deepest = max(
         (n for share, _ in point.distribution if (n := nines(share)) is not None), default=0.0
@@ -105,7 +105,7 @@ def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
         if x is None or (x - last < deepest / STEPS and math.isfinite(ns)):
             continue
         last = x
-        found.append(
+        records.append(
             {
                 "x": x,
                 "y": axis.place(ns),
@@ -118,7 +118,7 @@ def _drawn(point: LoadPoint, axis: TimeAxis) -> list[Record]:
         )
         if not math.isfinite(ns):
             break
-    return found
+    return records
 
 
 def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec:

@@ -24,15 +24,15 @@ LOOKS = {LONGER: "violated", SHORTER: "holds", OPEN: "unknown"}
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure; none where no level was compared with another."""
-    found = ratios.told(findings)
-    if not found:
+    result = ratios.ratios_of(findings)
+    if not result:
         return []
-    records = [_record(one) for one in found]
+    records = [_record(one) for one in result]
     title = "What each level does, as a ratio"
     table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["lo"] is not None]
     if not drawn:
-        missing = next((one.effect.reason for one in found if one.effect.reason), "")
+        missing = next((one.effect.reason for one in result if one.effect.reason), "")
         return [
             Figure(
                 name=NAME,
@@ -43,11 +43,11 @@ def draw(findings: Findings) -> list[Figure]:
                 missing=missing or "No two levels have runs that can be compared.",
             )
         ]
-    shown = [one for one in found if one.is_shown]
+    shown = [one for one in result if one.is_shown]
     return [
         Figure(
             name=NAME,
-            title=_title(found),
+            title=_title(result),
             caption=(
                 "Ratio of a number with a level to the same with the factor's first level, averaged"
                 " over the levels of the other factors. Lines are its intervals over blocks. At 1"
@@ -66,7 +66,7 @@ def draw(findings: Findings) -> list[Figure]:
                 looks=LOOKS,
                 hollow=OPEN,
                 title=title,
-                kinds=ratios.whats(found),
+                kinds=ratios.whats(result),
                 across="times as long, or times as high",
                 tooltip=("beside", "what", "words", "kind", "blocks", "reason"),
             ),
@@ -75,8 +75,8 @@ def draw(findings: Findings) -> list[Figure]:
     ]
 
 
-def _title(found: Sequence[Ratio]) -> str:
-    bases = {one.base for one in found}
+def _title(results: Sequence[Ratio]) -> str:
+    bases = {one.base for one in results}
     beside = f", beside {bases.pop()}" if len(bases) == 1 else ""
     return f"What each level does, as a ratio{beside}"
 

@@ -35,17 +35,17 @@ def draw(findings: Findings) -> list[Figure]:
     ]
 
 
-def _figure(found: Sequence[ServiceFinding]) -> Figure:
-    label = found[0].label
-    factors = [key for key, _ in found[0].levels]
+def _figure(findings: Sequence[ServiceFinding]) -> Figure:
+    label = findings[0].label
+    factors = [key for key, _ in findings[0].levels]
     called = names(factors)
-    coloured = _coloured(found, factors)
+    coloured = _coloured(findings, factors)
     others = [key for key in factors if key != coloured]
-    tail = show.quantile(tail_q(found[0]))
+    tail = show.quantile(tail_q(findings[0]))
     title = f"{label}: {tail} against load, by {', '.join(called[key] for key in factors)}"
-    records = [r for service in found for r in _records(service, coloured, called)]
+    records = [r for service in findings for r in _records(service, coloured, called)]
     panels = list(dict.fromkeys(str(r["panel"]) for r in records))
-    chart = _chart(found, records, panels, called[coloured], tail)
+    chart = _chart(findings, records, panels, called[coloured], tail)
     return Figure(
         name=slug(f"{label}-by-factor"),
         title=title,
@@ -56,7 +56,7 @@ def _figure(found: Sequence[ServiceFinding]) -> Figure:
             + ". Load is a share of max RPS, of each combination its own, beside a neighbour that"
             " of the service alone. Hollow marks are not valid and decide nothing."
         ),
-        alt=_alt(found, tail),
+        alt=_alt(findings, tail),
         table=from_records((*called.values(), *COLUMNS), records),
         chart=chart,
         facet_min=PANEL_MIN if len(panels) > 1 else 0,
@@ -65,10 +65,10 @@ def _figure(found: Sequence[ServiceFinding]) -> Figure:
     )
 
 
-def _coloured(found: Sequence[ServiceFinding], factors: Sequence[str]) -> str:
-    """The factor with the most levels that colours can tell apart; the first of several."""
+def _coloured(findings: Sequence[ServiceFinding], factors: Sequence[str]) -> str:
+    """The factor with the most levels that colours can distinguish; the first of several."""
     counts = {
-        key: len({level_text(level) for s in found for k, level in s.levels if k == key})
+        key: len({level_text(level) for s in findings for k, level in s.levels if k == key})
         for key in factors
     }
     fitting = [key for key in factors if counts[key] <= SERIES] or list(factors)
@@ -95,15 +95,15 @@ def _records(service: ServiceFinding, coloured: str, called: dict[str, str]) -> 
 
 
 def _chart(
-    found: Sequence[ServiceFinding],
+    findings: Sequence[ServiceFinding],
     records: list[Record],
     panels: Sequence[str],
     name: str,
     tail: str,
 ) -> Spec:
     sheet = Sheet()
-    qos = found[0].qos
-    bound = [1.2 * qos.bound_ns] if qos and is_bound(found[0], tail_q(found[0])) else []
+    qos = findings[0].qos
+    bound = [1.2 * qos.bound_ns] if qos and is_bound(findings[0], tail_q(findings[0])) else []
     axis = known_layers.axis(records, bound)
     levels = list(dict.fromkeys(str(r["level"]) for r in records))
     look = alt.Color(
@@ -113,7 +113,7 @@ def _chart(
     )
     x = load_x(
         title=["offered load, % of max RPS", *known_layers.key(records)],
-        highest=max(p.fraction for s in found for p in s.points),
+        highest=max(p.fraction for s in findings for p in s.points),
     )
     y = axis.y("y", f"{tail} sojourn time")
     layers = known_layers.layers(
@@ -138,7 +138,7 @@ def _rows(records: list[Record], axis: TimeAxis) -> list[Record]:
     return [row for own in of for row in known_layers.rows(own, axis)]
 
 
-def _bound(bound_ns: float, said: str) -> list[alt.Chart]:
+def _bound(bound_ns: float, text: str) -> list[alt.Chart]:
     """The QoS bound as a labelled line in every panel."""
     once = alt.Chart().transform_aggregate(n="count()", groupby=["panel"])
     line = once.mark_rule(color=role("qos"), strokeWidth=1.5)
@@ -146,24 +146,24 @@ def _bound(bound_ns: float, said: str) -> list[alt.Chart]:
         color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
     )
     y = alt.datum(bound_ns)
-    return [line.encode(y=y), word.encode(x=alt.value(0), y=y, text=alt.value(said))]
+    return [line.encode(y=y), word.encode(x=alt.value(0), y=y, text=alt.value(text))]
 
 
-def _alt(found: Sequence[ServiceFinding], tail: str) -> str:
-    said = []
-    for service in found:
+def _alt(findings: Sequence[ServiceFinding], tail: str) -> str:
+    texts = []
+    for service in findings:
         q = tail_q(service)
         every = [(point.fraction, known.of_load(point, q)) for point in service.points]
         sure = [(load, one) for load, one in every if one.sort in known.SURE]
         if sure:
             (low, first), (high, last) = sure[0], sure[-1]
-            said.append(
+            texts.append(
                 f"{service.service}: {tail} from {first.shown} at {show.share(low)} to"
                 f" {last.shown} at {show.share(high)}"
             )
         else:
-            said.append(f"{service.service}: no load has a {tail}")
-    return "; ".join(said) + "."
+            texts.append(f"{service.service}: no load has a {tail}")
+    return "; ".join(texts) + "."
 
 
 KIND = Kind(

@@ -1,4 +1,4 @@
-"""What neighbours kept of their pace alone against load, and the tail against what they did."""
+"""What neighbours retained of their pace alone against load, and the tail against what they did."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ RATES_MIN = 2  # of one unit, for a tail against a rate
 
 
 def draw(findings: Findings) -> list[Figure]:
-    """For each service with neighbours that told of their pace: one figure, or two with rates."""
+    """For each service with neighbours that reported their pace: one figure, or two with rates."""
     labels = dict.fromkeys(s.label or s.service for s in findings.services if s.kept)
     made = []
     for label in labels:
-        mine = [s for s in findings.services if (s.label or s.service) == label]
-        records = [record for service in mine for record in _records(service)]
-        made.append(_kept(label, records))
-        made += _rates(label, mine, records)
+        own = [s for s in findings.services if (s.label or s.service) == label]
+        records = [record for service in own for record in _records(service)]
+        made.append(_figure(label, records))
+        made += _rates(label, own, records)
     return made
 
 
@@ -71,7 +71,7 @@ def _records(service: ServiceFinding) -> Iterator[Record]:
         }
 
 
-def _kept(label: str, records: list[Record]) -> Figure:
+def _figure(label: str, records: list[Record]) -> Figure:
     name, title = slug(f"{label}-kept"), f"What neighbours of {label} kept of their pace"
     table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["share"] is not None]
@@ -89,11 +89,11 @@ def _kept(label: str, records: list[Record]) -> Figure:
         ),
         alt="; ".join(f"{r['neighbour']} at {r['load']} load: {r['kept']}" for r in drawn[:12]),
         table=table,
-        chart=_chart_kept(drawn, title),
+        chart=_chart(drawn, title),
     )
 
 
-def _chart_kept(drawn: Sequence[Record], title: str) -> Spec:
+def _chart(drawn: Sequence[Record], title: str) -> Spec:
     sheet = Sheet()
     most = max((number(r["hi"]) or number(r["share"]) or 0.0) for r in drawn)
     y = alt.Y(
@@ -118,18 +118,20 @@ def _chart_kept(drawn: Sequence[Record], title: str) -> Spec:
     return finish(chart, sheet, title=title)
 
 
-def _rates(label: str, found: Sequence[ServiceFinding], records: list[Record]) -> Iterator[Figure]:
+def _rates(
+    label: str, findings: Sequence[ServiceFinding], records: list[Record]
+) -> Iterator[Figure]:
     """The tail against the rate that was really held, where neighbours are held to several."""
     held = [r for r in records if r["asked_per_s"] is not None and r["tail_ns"] is not None]
     units = {str(r["unit"]) for r in held}
     rates = {str(r["neighbour"]) for r in held}
     if len(units) != 1 or len(rates) < RATES_MIN:
         return
-    tail = show.quantile(tail_q(found[0]))
+    tail = show.quantile(tail_q(findings[0]))
     title = f"{label}: {tail} against what its neighbours did"
     scale, unit = (1e-6, "MB") if units == {"bytes"} else (1.0, units.pop())
     rows: list[Record] = [
-        {**r, "rate": (number(r["per_s"]) or 0.0) * scale} for r in [*held, *_alone(found)]
+        {**r, "rate": (number(r["per_s"]) or 0.0) * scale} for r in [*held, *_alone(findings)]
     ]
     sheet = Sheet()
     ends = [number(r[key]) for r in rows for key in ("tail_ns", "tail_lo_ns", "tail_hi_ns")]
@@ -166,9 +168,9 @@ def _rates(label: str, found: Sequence[ServiceFinding], records: list[Record]) -
     )
 
 
-def _alone(found: Sequence[ServiceFinding]) -> Iterator[Record]:
-    """The same service with nobody beside it, as a rate of 0."""
-    for service in found:
+def _alone(findings: Sequence[ServiceFinding]) -> Iterator[Record]:
+    """The same service with no one beside it, as a rate of 0."""
+    for service in findings:
         if dict(service.levels).get("neighbour") != "none":
             continue
         q = tail_q(service)

@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 def draw(findings: Findings) -> list[Figure]:
-    """One figure; none if no load was swept, or by more than one picture can tell apart."""
+    """One figure; none if no load was swept, or by more than one picture can distinguish."""
     swept = [s for s in findings.services if s.points]
     if not swept or volume.is_crowded(findings):
         return []

@@ -124,10 +124,12 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
 def _band(search: MaxLoad, sheet: Sheet) -> list[alt.Chart]:
     if search.border is None:
         return []
-    found = search.border.interval_rps
+    interval_rps = search.border.interval_rps
     offered = [rps for rps, _ in search.probes]
-    found = Interval(lo=found.lo or min(offered), hi=min(found.hi, max(*offered, found.lo)))
-    row: Record = {"lo": found.lo, "hi": found.hi, "shown": _result(search)}
+    interval_rps = Interval(
+        lo=interval_rps.lo or min(offered), hi=min(interval_rps.hi, max(*offered, interval_rps.lo))
+    )
+    row: Record = {"lo": interval_rps.lo, "hi": interval_rps.hi, "shown": _result(search)}
     band = sheet.chart("band", [row]).mark_rect(
         fill=role("band"), fillOpacity=0.18, stroke=role("band")
     )

@@ -1,6 +1,6 @@
 """Box plots of every resource at the QoS crossing (P13): a panel each, as the papers have them.
 
-Of one service the highest load that holds stands beside the first that does not. Of several, or of
+Of one service the highest load that holds is beside the first that does not. Of several, or of
 combinations of levels, the highest load that holds of each; of very many, the medians by level.
 """
 
@@ -47,24 +47,24 @@ _HOW = (
 
 def draw(service: ServiceFinding) -> list[Figure]:
     """One figure of a service; none where nothing was sampled."""
-    found = service.resources
-    if found is None or not found.sides:
+    resources = service.resources
+    if resources is None or not resources.sides:
         return []
     title = f"{service.service}: resources at the QoS crossing"
-    if found.sides[0].what == "highest":
+    if resources.sides[0].what == "highest":
         title = f"{service.service}: resources at the highest load"
-    panels = _panels([side.uses for side in found.sides])
+    panels = _panels([side.uses for side in resources.sides])
     sheet = Sheet()
-    rows = [row for name in panels for row in _of_sides(found.sides, name)]
-    labels = [_label(side) for side in found.sides]
-    colours = [role(ROLES[side.what]) for side in found.sides]
-    records = [*_rows_of_sides(found), *_rows_of_loads(found)]
+    rows = [row for name in panels for row in _of_sides(resources.sides, name)]
+    labels = [_label(side) for side in resources.sides]
+    colours = [role(ROLES[side.what]) for side in resources.sides]
+    records = [*_rows_of_sides(resources), *_rows_of_loads(resources)]
     return [
         Figure(
             name=slug(f"{service.service}-{NAME}"),
             title=title,
-            caption=f"{_HOW} {_pooled(found)} Each panel has its own scale. (P7, P13)",
-            alt=found.sentence,
+            caption=f"{_HOW} {_pooled(resources)} Each panel has its own scale. (P7, P13)",
+            alt=resources.sentence,
             table=from_records(COLUMNS, records),
             chart=_boxes(sheet, rows, labels, colours, title=title),
             facet_min=PANEL_MIN,
@@ -74,10 +74,10 @@ def draw(service: ServiceFinding) -> list[Figure]:
     ]
 
 
-def _pooled(found: ResourceUse) -> str:
+def _pooled(use: ResourceUse) -> str:
     each = [
         f"{LABELS[side.what]}: {side.samples} samples of {side.runs} runs at {_span(side)}"
-        for side in found.sides
+        for side in use.sides
     ]
     return f"{'; '.join(each)}."
 
@@ -161,10 +161,10 @@ def _boxes(
     def where(start: str, end: str = "") -> dict[str, object]:
         """The channels of a mark from one number to another."""
         if is_lying:
-            found = {"y": alt.Y("what:N", **along), "x": alt.X(f"{start}:Q", **across)}
+            results = {"y": alt.Y("what:N", **along), "x": alt.X(f"{start}:Q", **across)}
         else:
-            found = {"x": alt.X("what:N", **along), "y": alt.Y(f"{start}:Q", **across)}
-        return found | ({("x2" if is_lying else "y2"): f"{end}:Q"} if end else {})
+            results = {"x": alt.X("what:N", **along), "y": alt.Y(f"{start}:Q", **across)}
+        return results | ({("x2" if is_lying else "y2"): f"{end}:Q"} if end else {})
 
     colour = alt.Color(
         "what:N", scale=alt.Scale(domain=list(labels), range=list(colours)), legend=None
@@ -200,8 +200,8 @@ def _named(side: Side) -> float:
     return side.lo_rps if side.what == "violated" else side.hi_rps
 
 
-def _rows_of_sides(found: ResourceUse) -> Iterator[Record]:
-    for side in found.sides:
+def _rows_of_sides(result: ResourceUse) -> Iterator[Record]:
+    for side in result.sides:
         for use in side.uses:
             own = use.box
             yield {
@@ -223,8 +223,8 @@ def _rows_of_sides(found: ResourceUse) -> Iterator[Record]:
             }
 
 
-def _rows_of_loads(found: ResourceUse) -> Iterator[Record]:
-    for load in found.loads:
+def _rows_of_loads(use: ResourceUse) -> Iterator[Record]:
+    for load in use.loads:
         for name, n, least, q1, median, q3, greatest in load.uses:
             yield {
                 "side": "load",
@@ -287,11 +287,11 @@ Groups = Mapping[str, Mapping[str, Box]]  # resource → label → box
 
 
 def _each(sides: Mapping[str, Side]) -> Groups:
-    found: dict[str, dict[str, Box]] = defaultdict(dict)
+    boxes: dict[str, dict[str, Box]] = defaultdict(dict)
     for label, side in sides.items():
         for use in side.uses:
-            found[use.name][label] = use.box
-    return found
+            boxes[use.name][label] = use.box
+    return boxes
 
 
 def _by_level(findings: Findings, sides: Mapping[str, Side]) -> Groups:

@@ -45,7 +45,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
             caption=(
                 "Each dot is the same load on a freshly started server. The pale bar is the 95 %"
                 f" interval of the mean over restarts (METHOD M15).{split}"
-                + thin.said(len(drawn), len(records))
+                + thin.caption_sentence(len(drawn), len(records))
             ),
             alt=f"{label} of {len(records)} runs by load and restart.{split}",
             table=table,
@@ -55,13 +55,13 @@ def draw(service: ServiceFinding) -> list[Figure]:
 
 
 def _records(service: ServiceFinding, q: float) -> list[Record]:
-    found: list[Record] = []
+    records: list[Record] = []
     for point in service.points:
         estimate = of_point(point, q)
         across = estimate.across_restarts if estimate else None
         for place, run in enumerate(point.runs):
             own = known.of_one(run, q)
-            found.append(
+            records.append(
                 {
                     **own.row,
                     **marks.run_tooltip(run, point.fraction),
@@ -76,24 +76,24 @@ def _records(service: ServiceFinding, q: float) -> list[Record]:
                     "y": own.ns,
                 }
             )
-    return found
+    return records
 
 
 def _drawn(records: list[Record]) -> list[Record]:
-    """As many as can be told apart, side by side at each load."""
-    kept = thin.thinned(
+    """As many as can be distinguished, side by side at each load."""
+    stored = thin.thinned(
         records,
         group=lambda r: (r["fraction"], r["status"]),
         extremes=[_height, lambda r: -(_height(r) or math.inf)],
     )
-    if len(kept) == len(records):
-        return kept
+    if len(stored) == len(records):
+        return stored
     places: Counter[object] = Counter()
-    found = []
-    for record in kept:
-        found.append(record | {"place": places[record["fraction"]]})
+    results = []
+    for record in stored:
+        results.append(record | {"place": places[record["fraction"]]})
         places[record["fraction"]] += 1
-    return found
+    return results
 
 
 def _height(record: Record) -> float | None:

@@ -34,7 +34,7 @@ def draw(service: ServiceFinding) -> list[Figure]:
     drifting = [show.load(p.fraction) for p in service.points if not p.is_steady]
     if len(drawn) < len(records):
         seen = len({r["run"] for r in drawn})
-        some = thin.said(seen, len({r["run"] for r in records}))
+        some = thin.caption_sentence(seen, len({r["run"] for r in records}))
     else:
         some = ""
     drift = f" Not steady: {', '.join(drifting)}." if drifting else " All loads are steady."
@@ -76,8 +76,8 @@ def _thinned(records: list[Record]) -> list[Record]:
         group=lambda run: run[0],
         extremes=[lambda run: highest[run]],
     )
-    kept = {run for _, run in drawn}
-    return [r for r in records if r["run"] in kept]
+    selected = {run for _, run in drawn}
+    return [r for r in records if r["run"] in selected]
 
 
 def _panel(fraction: float, *, is_steady: bool) -> str:

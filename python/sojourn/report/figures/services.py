@@ -77,9 +77,9 @@ def draw(findings: Findings) -> list[Figure]:
 def _records(service: ServiceFinding) -> Iterator[Record]:
     q, target = tail_q(service), service.qos.bound_ns if service.qos else 1.0
     for point in sorted(service.points, key=lambda p: p.fraction):
-        found = of_point(point, q)
-        value = found.value if found and point.is_believed else None
-        ends = found.interval if found and value is not None else None
+        estimate = of_point(point, q)
+        value = estimate.value if estimate and point.is_believed else None
+        ends = estimate.interval if estimate and value is not None else None
         over = value / target if value is not None and target > 0 else None
         yield {
             "service": service.label or service.service,
@@ -97,7 +97,7 @@ def _records(service: ServiceFinding) -> Iterator[Record]:
             "low": _inside(ends.lo / target if ends and over else None),
             "high": _inside(ends.hi / target if ends and over else None),
             "load": f"{show.load(point.fraction)}, {show.count(point.offered_rps)} requests/s",
-            "shown": f"{show.quantile(q)} {show.estimate(found)}, target {show.time(target)}",
+            "shown": f"{show.quantile(q)} {show.estimate(estimate)}, target {show.time(target)}",
         }
 
 

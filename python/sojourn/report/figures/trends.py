@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownTrend:
     """A trend with the factor that it is of."""
 
     factor: FactorFinding
@@ -37,10 +37,10 @@ class Told:
         return f"{self.trend.what}, by {self.factor.name.replace('_', ' ')}"
 
 
-def told(findings: Findings) -> tuple[Told, ...]:
+def shown_trends(findings: Findings) -> tuple[ShownTrend, ...]:
     """Every trend of which something is known."""
     return tuple(
-        Told(factor, trend)
+        ShownTrend(factor, trend)
         for factor in findings.factors
         for trend in factor.trends
         if trend.kind != UNKNOWN and trend.curve
@@ -49,15 +49,15 @@ def told(findings: Findings) -> tuple[Told, ...]:
 
 def draw(findings: Findings) -> list[Figure]:
     """One figure of all trends; none where no factor's levels are amounts, or nothing is known."""
-    found = told(findings)
-    if not found:
+    result = shown_trends(findings)
+    if not result:
         return []
-    several = len({one.factor.service for one in found}) > 1
-    panels = {_title(one, several=several): list(_records(findings, one)) for one in found}
+    several = len({one.factor.service for one in result}) > 1
+    panels = {_title(one, several=several): list(_records(findings, one)) for one in result}
     records = [record for rows in panels.values() for record in rows]
     title = "How it goes with the levels"
-    if len({one.factor.name for one in found}) == 1:
-        title = f"How it goes with {found[0].factor.name.replace('_', ' ')}"
+    if len({one.factor.name for one in result}) == 1:
+        title = f"How it goes with {result[0].factor.name.replace('_', ' ')}"
     return [
         Figure(
             name=NAME,
@@ -68,7 +68,7 @@ def draw(findings: Findings) -> list[Figure]:
                 " are the numbers themselves. Shaded: the step that makes most of the change, a"
                 " cliff if it is a factor of two, else a knee. (M15 to M17)"
             ),
-            alt=show.sentences([one.trend.sentence for one in found]) + ".",
+            alt=show.sentences([one.trend.sentence for one in result]) + ".",
             table=from_records(COLUMNS, records),
             chart=_chart(panels, title),
             facet_min=PANEL_MIN,
@@ -78,11 +78,11 @@ def draw(findings: Findings) -> list[Figure]:
     ]
 
 
-def _title(one: Told, *, several: bool) -> str:
+def _title(one: ShownTrend, *, several: bool) -> str:
     return f"{one.factor.service}: {one.title}" if several else one.title
 
 
-def _records(findings: Findings, one: Told) -> Iterator[Record]:
+def _records(findings: Findings, one: ShownTrend) -> Iterator[Record]:
     """A record of each level, lowest first."""
     trend, values = one.trend, _values(findings, one)
     step = [trend.levels.index(level) for level in trend.between]
@@ -116,27 +116,27 @@ def bare(level: str) -> str:
     >>> bare("1024000"), bare('"64MiB"')
     ('1,024,000', '64MiB')
     """
-    found = level_of(level)
-    return show.whole(found) if isinstance(found, int) and found >= 10_000 else str(found)
+    result = level_of(level)
+    return show.whole(result) if isinstance(result, int) and result >= 10_000 else str(result)
 
 
-def _values(findings: Findings, one: Told) -> dict[str, str]:
+def _values(findings: Findings, one: ShownTrend) -> dict[str, str]:
     """The number itself by level, where each level has one combination."""
-    found: dict[str, str] = {}
-    mine = [s for s in findings.services if s.label == one.factor.service]
-    if len(mine) > len(one.factor.levels):
+    results: dict[str, str] = {}
+    own = [s for s in findings.services if s.label == one.factor.service]
+    if len(own) > len(one.factor.levels):
         return {}
-    for service in mine:
+    for service in own:
         level = level_text(dict(service.levels)[one.factor.key])
         if not one.trend.what.startswith("p"):
-            found[level] = f"{show.count(service.max_rps)}/s" if service.max_rps else ""
+            results[level] = f"{show.count(service.max_rps)}/s" if service.max_rps else ""
             continue
         load = one.trend.what.partition(" at ")[2].removesuffix(" load")
         for point in service.points:
             estimate = of_point(point, tail_q(service))
             if show.load(point.fraction) == load and estimate and estimate.value:
-                found[level] = show.time(estimate.value)
-    return found
+                results[level] = show.time(estimate.value)
+    return results
 
 
 def _chart(panels: dict[str, list[Record]], title: str) -> Spec:

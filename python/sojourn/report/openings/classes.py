@@ -31,11 +31,11 @@ class Classes(Opens):
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """Critical resources, what scales, and how far the paper agrees."""
-        found = findings.section(Found) or Found()
-        rows = tuple(_cells(one, found.papers) for one in found.of)
+        section = findings.section(Found) or Found()
+        rows = tuple(_cells(one, section.papers) for one in section.of)
         return Opening(
-            headline=headline(found),
-            sentences=tuple(sentences(found)),
+            headline=headline(section),
+            sentences=tuple(sentences(section)),
             figures=(resources.NAME,),
             text=tuple(listed(HEAD, rows, width)),
             table=Table(columns=HEAD, rows=rows),
@@ -44,63 +44,63 @@ class Classes(Opens):
 
 
 def _cells(one: Class, papers: Sequence[Agreed]) -> tuple[str, ...]:
-    theirs = [agreed.paper for agreed in papers if agreed.service == one.service]
-    said = f"{theirs[0]}, {theirs[1]}, {theirs[2]}" if len(theirs) == 3 else NOTHING
-    return one.service, *(str(answer.word) for answer in one.answers), said
+    others = [agreed.paper for agreed in papers if agreed.service == one.service]
+    text = f"{others[0]}, {others[1]}, {others[2]}" if len(others) == 3 else NOTHING
+    return one.service, *(str(answer.word) for answer in one.answers), text
 
 
-def headline(found: Found) -> str:
+def headline(result: Found) -> str:
     """How many answers of each kind are decided."""
-    critical = sum(one.critical.is_decided for one in found.of)
-    scales = sum(one.scalable.is_decided for one in found.of)
-    count = len(found.of)
+    critical = sum(one.critical.is_decided for one in result.of)
+    scales = sum(one.scalable.is_decided for one in result.of)
+    count = len(result.of)
     return fitting(
         f"Critical resource known for {critical} of {count}, scaling for {scales}",
         f"Classes of {count} services",
     )
 
 
-def sentences(found: Found) -> Iterator[str]:
+def sentences(result: Found) -> Iterator[str]:
     """What is critical, what scales, and the paper."""
-    yield _critical(found)
-    yield _scales(found)
-    if found.papers:
-        right = sum(one.is_right for one in found.papers)
-        wrong = sum(one.is_wrong for one in found.papers)
-        open_ = len(found.papers) - right - wrong
+    yield _critical(result)
+    yield _scales(result)
+    if result.papers:
+        right = sum(one.is_right for one in result.papers)
+        wrong = sum(one.is_wrong for one in result.papers)
+        open_ = len(result.papers) - right - wrong
         yield sentence(
-            f"of {len(found.papers)} answers {right} agree with the paper's, {wrong} differ and"
+            f"of {len(result.papers)} answers {right} agree with the paper's, {wrong} differ and"
             f" {open_} are undecided; its services are other programs"
         )
 
 
-def _critical(found: Found) -> str:
+def _critical(result: Found) -> str:
     by: dict[str, list[str]] = defaultdict(list)
-    for one in found.of:
+    for one in result.of:
         if one.critical.is_decided:
             by[str(one.critical.word).partition(",")[0]].append(one.service)
     if not by:
         return "No service has a critical resource."
-    said = [f"{word} of {show.listed(names, NAMED_MAX)}" for word, names in by.items()]
+    texts = [f"{word} of {show.listed(names, NAMED_MAX)}" for word, names in by.items()]
     brief = [f"{word} of {len(names)}" for word, names in by.items()]
     return sentence(
-        f"the critical resource is {'; '.join(said)}",
+        f"the critical resource is {'; '.join(texts)}",
         f"the critical resource is {'; '.join(brief)} services",
     )
 
 
-def _scales(found: Found) -> str:
-    yes = [one.service for one in found.of if one.scalable.word == "yes"]
-    no = [one.service for one in found.of if one.scalable.word == "no"]
+def _scales(result: Found) -> str:
+    yes = [one.service for one in result.of if one.scalable.word == "yes"]
+    no = [one.service for one in result.of if one.scalable.word == "no"]
     if not yes and not no:
-        if all(len(one.scenarios) == 1 for one in found.of):
+        if all(len(one.scenarios) == 1 for one in result.of):
             return "What scales is undecided, because this machine has cores for one scenario only."
         return "What scales is undecided."
-    said = [
+    texts = [
         f"{show.listed(yes, NAMED_MAX)} {'scales' if len(yes) == 1 else 'scale'}" if yes else "",
         f"{show.listed(no, NAMED_MAX)} {'does' if len(no) == 1 else 'do'} not scale" if no else "",
     ]
-    return sentence("; ".join(filter(None, said)), next(filter(None, said)))
+    return sentence("; ".join(filter(None, texts)), next(filter(None, texts)))
 
 
 KIND = Classes()

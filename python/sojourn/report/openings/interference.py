@@ -22,7 +22,7 @@ NAMED = 3
 
 
 class InterferenceOpens(Opens):
-    """Several antagonists at several intensities, against nobody."""
+    """Several antagonists at several intensities, against no one."""
 
     name = "interference"
     place = 50
@@ -85,8 +85,8 @@ def _sentences(factor: FactorFinding, whats: Sequence[str]) -> Iterator[str]:
             ends = f" ({_ends(first)})"
             mild = f"; least of {len(worse)}: {_who(last)}, {times(last)}"
             least = mild if len(worse) > 1 else ""
-            said = f"{what} is {times(first)} that alone{ends} beside {an(_who(first))}"
-            yield short(f"{said}{least}.", f"{said}.")
+            text = f"{what} is {times(first)} that alone{ends} beside {an(_who(first))}"
+            yield short(f"{text}{least}.", f"{text}.")
     unshown = [e for what in whats for e in _of(factor, what) if state(e) != WORSE]
     whole = sum(len(_of(factor, what)) for what in whats)
     known = [times(e) for e in unshown if times(e).startswith("≤")]

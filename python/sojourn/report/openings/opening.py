@@ -36,7 +36,7 @@ class Opening:
         text: the same picture or table for the terminal, lines of at most `width` columns.
         table: for the page, below the figures; its cells are words. None: the figures say it all.
         caption: of the table.
-        has_tiles: a tile for each service stands before the figures, not folded below them.
+        has_tiles: a tile for each service is before the figures, not folded below them.
     """
 
     headline: str
@@ -162,8 +162,8 @@ def sentence(*forms: str) -> str:
     >>> sentence("so " * 30, "of gzip no difference was shown")
     'Of gzip no difference was shown.'
     """
-    said = next((form for form in forms if len(form.split()) <= WORDS_MAX), forms[-1])
-    text = " ".join(said.split()[:WORDS_MAX]).rstrip(".")
+    message = next((form for form in forms if len(form.split()) <= WORDS_MAX), forms[-1])
+    text = " ".join(message.split()[:WORDS_MAX]).rstrip(".")
     first = text.partition(" ")[0]
     is_name = "_" in first or any(letter.isdigit() for letter in first)  # p99, img_dnn
     return f"{text if is_name else capital(text)}."

@@ -86,10 +86,10 @@ def _share(use: Use) -> float | None:
 
 
 def _short_of(service: ServiceFinding) -> str:
-    found = nearest(service)
-    if found is None:
+    result = nearest(service)
+    if result is None:
         return "not counted"
-    return f"{found[0].title.removesuffix(' of the service')} {100 * found[1]:.0f} %"
+    return f"{result[0].title.removesuffix(' of the service')} {100 * result[1]:.0f} %"
 
 
 def headline(findings: Findings) -> str:
@@ -114,17 +114,17 @@ def sentences(findings: Findings) -> Iterator[str]:
 
 def _resources(findings: Findings) -> Iterator[str]:
     """Which resource is nearest to its limit, of how many services."""
-    found = [near for service in findings.services if (near := nearest(service))]
-    if not found:
+    results = [near for service in findings.services if (near := nearest(service))]
+    if not results:
         return
-    counts = Counter(use.title for use, share in found if share >= NEAR)
+    counts = Counter(use.title for use, share in results if share >= NEAR)
     if not counts:
         yield sentence(
             "no service uses half of any resource that was counted, where its target is met"
         )
         return
     title, times = counts.most_common(1)[0]
-    shares = sorted(100 * share for use, share in found if use.title == title)
+    shares = sorted(100 * share for use, share in results if use.title == title)
     span = "–".join(dict.fromkeys(f"{share:.0f}" for share in (shares[0], shares[-1])))
     yield sentence(
         f"where targets are just met, {title} is nearest to its limit for {times} of"
@@ -135,7 +135,7 @@ def _resources(findings: Findings) -> Iterator[str]:
 
 def _scaling(findings: Findings) -> str:
     """Which services carry more with more cores, or why that is not known."""
-    rates = [one for one in ratios.told(findings) if not one.effect.is_time]
+    rates = [one for one in ratios.ratios_of(findings) if not one.effect.is_time]
     more = [one for one in rates if one.is_shown and (one.effect.ratio or 0) > 1]
     if more:
         first = max(more, key=lambda one: one.effect.ratio or 0)

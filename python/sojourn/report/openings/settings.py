@@ -26,34 +26,34 @@ class Settings(Opens):
 
     def applies(self, findings: Findings) -> bool:
         """Where some level could be compared with another."""
-        return any(one.effect.interval for one in ratios.told(findings))
+        return any(one.effect.interval for one in ratios.ratios_of(findings))
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """The strongest difference first; of the others once that none was shown."""
-        found = ratios.told(findings)
+        result = ratios.ratios_of(findings)
         return Opening(
-            headline=headline(found),
-            sentences=tuple(sentences(findings, found))[:3],
+            headline=headline(result),
+            sentences=tuple(sentences(findings, result))[:3],
             figures=(effects.NAME,),
-            text=tuple(lines(found, width)),
+            text=tuple(lines(result, width)),
         )
 
 
-def headline(found: Sequence[Ratio]) -> str:
+def headline(results: Sequence[Ratio]) -> str:
     """The level that does most, with both of its numbers if they fit."""
-    strong = strongest(found)
+    strong = strongest(results)
     if not strong:
-        return _unseen(found)
+        return _unseen(results)
     both = [one for one in strong if one.name == strong[0].name]
     first = f"{strong[0].name}: {_short(strong[0])}"
     whole = f"{strong[0].name}: {', '.join(map(_short, both[:2]))}"
     return next((form for form in (whole, first) if len(form) <= HEADLINE_MAX), _short(strong[0]))
 
 
-def strongest(found: Sequence[Ratio]) -> list[Ratio]:
+def strongest(results: Sequence[Ratio]) -> list[Ratio]:
     """Differences that were shown, tails before rates, the largest first; doubted ones last."""
     return sorted(
-        (one for one in found if one.is_shown),
+        (one for one in results if one.is_shown),
         key=lambda one: (bool(one.effect.doubt), ratios.rank(one.effect.what), -_size(one)),
     )
 
@@ -77,44 +77,44 @@ def _short(one: Ratio) -> str:
     return f"{what} {change} {'lower' if ratio < 1 else 'higher'}"
 
 
-def _unseen(found: Sequence[Ratio]) -> str:
+def _unseen(results: Sequence[Ratio]) -> str:
     """Of what size a difference would have been seen."""
-    what = ratios.whats(found)[0]
-    limit = seen_from(found, what)
+    what = ratios.whats(results)[0]
+    limit = seen_from(results, what)
     name = what.partition(" at ")[0].removeprefix("the ")
     form = f"{name}: no difference above {limit} was seen"
     return form if limit and len(form) <= HEADLINE_MAX else NOTHING
 
 
-def seen_from(found: Sequence[Ratio], what: str) -> str:
+def seen_from(results: Sequence[Ratio], what: str) -> str:
     """The factor from which on a difference of a number can be seen in this time; "": not known."""
     known = [
         max(numbers.visible(one.effect.interval), one.effect.noise_gate or 1.0)
-        for one in found
+        for one in results
         if one.effect.what == what and one.effect.interval
     ]
     return numbers.factor(median(known)) if known else ""
 
 
-def sentences(findings: Findings, found: Sequence[Ratio]) -> Iterator[str]:
+def sentences(findings: Findings, results: Sequence[Ratio]) -> Iterator[str]:
     """What was shown, of what nothing was shown, and what could have been seen."""
-    strong = strongest(found)
+    strong = strongest(results)
     if strong:
         yield _does(strong)
-    yield from _others(strong, found)
-    yield _time(findings, found)
+    yield from _others(strong, results)
+    yield _time(findings, results)
 
 
 def _does(strong: Sequence[Ratio]) -> str:
     """What the strongest level does to each number of which a difference was shown."""
     first = strong[0]
-    mine = [one for one in strong if (one.name, one.base) == (first.name, first.base)]
+    own = [one for one in strong if (one.name, one.base) == (first.name, first.base)]
     is_place = short(first.key) == PLACE
     beside = "" if first.name.endswith((" on", " off")) else f" as with {first.base}"
     start = f"In a {first.name}, " if is_place else f"With {first.name}, "
-    said = [_phrase(one, beside if n == 0 else "") for n, one in enumerate(mine[:2])]
+    texts = [_phrase(one, beside if n == 0 else "") for n, one in enumerate(own[:2])]
     return sentence(
-        f"{start}{' and '.join(said)}", f"{start}{said[0]}", f"{start}{_phrase(first, '')}"
+        f"{start}{' and '.join(texts)}", f"{start}{texts[0]}", f"{start}{_phrase(first, '')}"
     )
 
 
@@ -127,11 +127,11 @@ def _phrase(one: Ratio, beside: str) -> str:
     return f"{what} is {number} times {ends} {how}{beside}"
 
 
-def _others(strong: Sequence[Ratio], found: Sequence[Ratio]) -> Iterator[str]:
+def _others(strong: Sequence[Ratio], results: Sequence[Ratio]) -> Iterator[str]:
     """What else was shown, or else of whom nothing was, once."""
     shown = list(dict.fromkeys(one.name for one in strong))
     open_ = list(
-        dict.fromkeys(one.name for one in found if one.effect.interval and one.name not in shown)
+        dict.fromkeys(one.name for one in results if one.effect.interval and one.name not in shown)
     )
     more = f"{show.listed(shown[1:], NAMED_MAX)} also made a difference" if shown[1:] else ""
     none = f"of {show.listed(open_, NAMED_MAX)} no difference was shown" if open_ else ""
@@ -141,25 +141,25 @@ def _others(strong: Sequence[Ratio], found: Sequence[Ratio]) -> Iterator[str]:
     yield sentence(both, more or none)
 
 
-def _time(findings: Findings, found: Sequence[Ratio]) -> str:
+def _time(findings: Findings, results: Sequence[Ratio]) -> str:
     """What this time could show: `In 3 min this study could see a factor of 1.9 of p99`."""
-    limits = [(what, seen_from(found, what)) for what in ratios.whats(found)]
-    said = [f"{limit} of {what.partition(' at ')[0]}" for what, limit in limits if limit]
+    limits = [(what, seen_from(results, what)) for what in ratios.whats(results)]
+    texts = [f"{limit} of {what.partition(' at ')[0]}" for what, limit in limits if limit]
     start = f"In {units.show_s(findings.wall_s)} only differences above"
     return sentence(
-        f"{start} {' or '.join(said[:2])} can be seen", f"{start} {said[0]} can be seen"
+        f"{start} {' or '.join(texts[:2])} can be seen", f"{start} {texts[0]} can be seen"
     )
 
 
-def lines(found: Sequence[Ratio], width: int) -> Iterator[str]:
+def lines(results: Sequence[Ratio], width: int) -> Iterator[str]:
     """The same picture as text: a block of rows for each number."""
-    for n, what in enumerate(ratios.whats(found)):
-        mine = [one for one in found if one.effect.what == what]
+    for n, what in enumerate(ratios.whats(results)):
+        own = [one for one in results if one.effect.what == what]
         if n:
             yield ""
-        how = "times as long" if mine[0].effect.is_time else "times as high"
+        how = "times as long" if own[0].effect.is_time else "times as high"
         yield f"{what}, {how}; │ is 1, ░ what equal runs differ by"[:width]
-        yield from dot_rows.lines([_row(one) for one in mine], width)
+        yield from dot_rows.lines([_row(one) for one in own], width)
 
 
 def _row(one: Ratio) -> dot_rows.Row:

@@ -77,7 +77,7 @@ def of_factors(*factors: FactorFinding) -> Findings:
 
 
 def settings() -> Findings:
-    """One setting that costs, one that does nothing, one of which nothing can be said."""
+    """One setting that costs, one that does nothing, one of which nothing can be reported."""
     return of_factors(
         factor(
             GZIP,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sojourn.findings.findings import Findings
 from sojourn.report import dot_rows, labels, numbers
 from sojourn.report.figures import effects, trends
-from sojourn.report.figures.trends import Told
+from sojourn.report.figures.trends import ShownTrend
 from sojourn.report.openings.opening import SENTENCES_MAX, Opening, Opens, fitting, sentence
 from sojourn.spec.levels import level_of
 from sojourn.stats.interval import Interval
@@ -24,27 +24,27 @@ class Trends(Opens):
 
     def applies(self, findings: Findings) -> bool:
         """Where something is known of how a number goes with levels that have an order."""
-        return bool(trends.told(findings))
+        return bool(trends.shown_trends(findings))
 
     def opening(self, findings: Findings, width: int) -> Opening:
         """The clearest trend first; other factors' ratios below."""
-        found = ordered(findings)
+        result = ordered(findings)
         others = any(not factor.trends for factor in findings.factors)
         return Opening(
-            headline=headline(found[0]),
-            sentences=tuple(map(said, found[:SENTENCES_MAX])),
+            headline=headline(result[0]),
+            sentences=tuple(map(trend_text, result[:SENTENCES_MAX])),
             figures=(trends.NAME, *([effects.NAME] if others else [])),
-            text=tuple(lines(found, width)),
+            text=tuple(lines(result, width)),
         )
 
 
-def ordered(findings: Findings) -> list[Told]:
+def ordered(findings: Findings) -> list[ShownTrend]:
     """Those that break first, then those that rise or fall, the flat ones, and the open ones."""
-    found = trends.told(findings)
-    return sorted(found, key=lambda one: KINDS_FIRST.index(one.trend.kind))
+    result = trends.shown_trends(findings)
+    return sorted(result, key=lambda one: KINDS_FIRST.index(one.trend.kind))
 
 
-def headline(one: Told) -> str:
+def headline(one: ShownTrend) -> str:
     """`max RPS: knee between 256,000 and 1,024,000 items`."""
     trend, short = one.trend, one.trend.what.partition(" at ")[0]
     by = one.factor.name.replace("_", " ")
@@ -62,7 +62,7 @@ def headline(one: Told) -> str:
     return fitting(f"{short} {word} with {by}, in all × {last:.2g}", f"{short} {word} with {by}")
 
 
-def said(one: Told) -> str:
+def trend_text(one: ShownTrend) -> str:
     """Where, by how much; or within how much it is flat."""
     trend, key = one.trend, one.factor.key
     span = between(key, trend.levels[0], trend.levels[-1])
@@ -90,14 +90,14 @@ def said(one: Told) -> str:
     return sentence(f"{trend.what} {word} from {span}: in all {number} times {sure} {how}")
 
 
-def within(one: Told) -> str:
+def within(one: ShownTrend) -> str:
     """By how much any level may differ from the lowest, as a percentage."""
     far = max(max(abs(math.log(lo)), abs(math.log(hi))) for _, lo, hi in one.trend.curve)
     return numbers.factor(math.exp(far))
 
 
 def between(key: str, low: str, high: str) -> str:
-    """Two levels with what they share said once: `256,000 and 1,024,000 items`."""
+    """Two levels with what they share reported once: `256,000 and 1,024,000 items`."""
     first, second = (_grouped(labels.label(key, level_of(one))).split() for one in (low, high))
     start = _shared(first, second)
     end = _shared(first[start:][::-1], second[start:][::-1])
@@ -119,16 +119,16 @@ def _grouped(text: str) -> str:
     return " ".join(parts)
 
 
-def lines(found: list[Told], width: int) -> Iterator[str]:
+def lines(results: list[ShownTrend], width: int) -> Iterator[str]:
     """The same curves as text: a level a line, lowest first."""
-    for n, one in enumerate(found):
+    for n, one in enumerate(results):
         if n:
             yield ""
         yield f"{one.title}, as a ratio to the lowest; │ is 1"[:width]
         yield from dot_rows.lines(list(_rows(one)), width)
 
 
-def _rows(one: Told) -> Iterator[dot_rows.Row]:
+def _rows(one: ShownTrend) -> Iterator[dot_rows.Row]:
     step = one.trend.between
     for level, (ratio, lo, hi) in zip(one.trend.levels, one.trend.curve, strict=True):
         broken = f"  {one.trend.kind}" if step and level == step[1] else ""

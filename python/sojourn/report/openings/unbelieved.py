@@ -9,7 +9,7 @@ from sojourn.report import doubts, people
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import WORDS_MAX, Opening, Opens, capital, listed, words
 
-HELP = "; "  # before what would mend it
+HELP = "; "  # before what would fix it
 HEAD = ("why", "times", "where")
 INSTANCE = "for instance "
 
@@ -28,11 +28,11 @@ class Unbelieved(Opens):
     def opening(self, findings: Findings, width: int) -> Opening:
         """How many runs, and why not."""
         runs = [r for s in findings.services for point in s.points for r in point.runs]
-        found = doubts.of_services(findings, has_runs=True)
-        rows = [(one.what, str(one.times), one.where) for one in found]
+        result = doubts.of_services(findings, has_runs=True)
+        rows = [(one.what, str(one.times), one.where) for one in result]
         return Opening(
             headline=f"No number: none of {len(runs)} runs is valid",
-            sentences=tuple(_sentences(found)),
+            sentences=tuple(_sentences(result)),
             figures=(),  # a picture of them would be empty
             text=tuple(listed(HEAD, rows, width)) if rows else (),
             table=Table(columns=HEAD, rows=tuple(rows)) if rows else None,
@@ -40,17 +40,17 @@ class Unbelieved(Opens):
         )
 
 
-def _sentences(found: Sequence[people.Doubt]) -> Iterator[str]:
+def _sentences(results: Sequence[people.Doubt]) -> Iterator[str]:
     """What was most frequent, one instance of it, and what would help."""
-    if not found:
+    if not results:
         return
-    first, second = found[0], found[1] if len(found) > 1 else None
+    first, second = results[0], results[1] if len(results) > 1 else None
     also = f", {second.what} {second.times} times" if second else ""
     yield capital(f"{first.what} {first.times} times{also}.")
-    instance, semicolon, mend = first.detail.removeprefix(INSTANCE).rpartition(HELP)
+    instance, semicolon, fix = first.detail.removeprefix(INSTANCE).rpartition(HELP)
     if semicolon:
-        said = (capital(f"{instance}."), f"What would help: {mend}.")
-        yield from (one for one in said if words(one) <= WORDS_MAX)
+        texts = (capital(f"{instance}."), f"What would help: {fix}.")
+        yield from (one for one in texts if words(one) <= WORDS_MAX)
 
 
 KIND = Unbelieved()

@@ -73,8 +73,8 @@ def _replica(*holds: bool | None) -> Replica:
     )
 
 
-def _page(*found: Replica) -> str:
-    return replicas.html(found, ids(), command="sojourn replicate all", made="today")
+def _page(*replica: Replica) -> str:
+    return replicas.html(replica, ids(), command="sojourn replicate all", made="today")
 
 
 def test_the_page_shows_both_numbers_the_verdict_and_the_label() -> None:
@@ -87,9 +87,9 @@ def test_the_page_shows_both_numbers_the_verdict_and_the_label() -> None:
 
 
 def test_the_answer_names_what_does_not_hold() -> None:
-    found = [_replica(YES), _replica(NO), _replica(None)]
-    assert answer(found).startswith("1 of 3 experiments have the papers' shape")
-    assert "L99 not in every statement; L99 cannot be judged" in answer(found)
+    results = [_replica(YES), _replica(NO), _replica(None)]
+    assert answer(results).startswith("1 of 3 experiments have the papers' shape")
+    assert "L99 not in every statement; L99 cannot be judged" in answer(results)
 
 
 def test_arithmetic_is_shown_and_counted_apart() -> None:
@@ -114,7 +114,7 @@ def test_a_group_is_a_figure_and_curves_of_none_are_in_all() -> None:
     assert "Dashed" in second.caption
 
 
-def test_what_never_ended_is_drawn_at_the_edge_and_kept_in_the_table() -> None:
+def test_what_never_ended_is_drawn_at_the_edge_and_stored_in_the_table() -> None:
     figure = curves.figures(_replica(YES))[0]
     assert figure.chart is not None
     rows = figure.chart["datasets"]
@@ -131,9 +131,9 @@ def test_every_figure_can_be_drawn_and_the_payload_is_json() -> None:
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
         assert "<svg" in svg
     html = _page(replica)
-    found = re.search(r'id="figures">(.*?)</script>', html, re.DOTALL)
-    assert found is not None
-    drawn = unpacked(found[1])
+    match = re.search(r'id="figures">(.*?)</script>', html, re.DOTALL)
+    assert match is not None
+    drawn = unpacked(match[1])
     assert isinstance(drawn, dict)
     assert set(drawn) == {"l99-text", "l99-kernel", "l99-matrices"}
 

@@ -39,12 +39,12 @@ def asked(texts: Iterable[str]) -> Exports:
     return tuple(map(_asked, texts))
 
 
-def _asked(given: str) -> tuple[Writer, Path]:
-    name, equals, file = given.partition("=")
-    at, known = f"--export {given}", ", ".join(WRITERS)
+def _asked(inputs: str) -> tuple[Writer, Path]:
+    name, equals, file = inputs.partition("=")
+    at, known = f"--export {inputs}", ", ".join(WRITERS)
     if not equals or not file:
         raise SpecFault(
-            f"'{given}' is not FORMAT=FILE",
+            f"'{inputs}' is not FORMAT=FILE",
             at=at,
             fix=f"write --export markdown=answer.md; {known}",
         )

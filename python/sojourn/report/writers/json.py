@@ -13,14 +13,14 @@ from sojourn.report.writers.writer import Writer
 from sojourn.text.plain_values import plain
 
 
-def table(found: Findings, answers: Answers) -> dict[str, object]:
+def table(findings: Findings, answers: Answers) -> dict[str, object]:
     """Findings as their JSON has them: each question's part beside what is common."""
     whole: dict[str, object] = {
-        **_common(found),
-        "services": [_of_service(service, answers) for service in found.services],
+        **_common(findings),
+        "services": [_of_service(service, answers) for service in findings.services],
     }
     for kind in answers.values():
-        whole |= kind.study_json(found.sections.get(kind.name))
+        whole |= kind.study_json(findings.sections.get(kind.name))
     return whole
 
 
@@ -34,16 +34,16 @@ def content(findings: Findings) -> bytes:
     return f"{dumps(table(findings, parts.answers()))}\n".encode(errors="backslashreplace")
 
 
-def _of_service(found: ServiceFinding, answers: Answers) -> dict[str, object]:
-    whole = _common(found)
+def _of_service(finding: ServiceFinding, answers: Answers) -> dict[str, object]:
+    whole = _common(finding)
     for kind in answers.values():
-        whole |= kind.service_json(found.sections.get(kind.name))
+        whole |= kind.service_json(finding.sections.get(kind.name))
     return whole
 
 
-def _common(found: Findings | ServiceFinding) -> dict[str, object]:
-    names = (field.name for field in fields(found))
-    return {name: getattr(found, name) for name in names if name != "sections"}
+def _common(result: Findings | ServiceFinding) -> dict[str, object]:
+    names = (field.name for field in fields(result))
+    return {name: getattr(result, name) for name in names if name != "sections"}
 
 
 WRITER = Writer(name="json", about="all findings, as `--json` prints them", content=content)

@@ -18,41 +18,41 @@ from sojourn.report.writers import WRITERS, asked, export
 from sojourn.testing_questions import parts
 
 
-def written(tmp_path: Path, name: str, *, found: Findings | None = None) -> str:
+def written(tmp_path: Path, name: str, *, result: Findings | None = None) -> str:
     path = tmp_path / "answer"
-    export(found or testing.findings(), asked([f"{name}={path}"]), parts())
+    export(result or testing.findings(), asked([f"{name}={path}"]), parts())
     return path.read_text()
 
 
 def test_each_format_is_written_by_name(tmp_path: Path) -> None:
     assert set(WRITERS) == {"html", "text", "json", "csv", "markdown", "latex", "openmetrics"}
-    found = testing.findings()
+    findings = testing.findings()
     assert written(tmp_path, "html").startswith("<!doctype html>")
-    assert found.answer.split()[0] in written(tmp_path, "text")
+    assert findings.answer.split()[0] in written(tmp_path, "text")
     table = json.loads(written(tmp_path, "json"))
-    assert table["study"] == found.study
-    assert [s["service"] for s in table["services"]] == [s.service for s in found.services]
+    assert table["study"] == findings.study
+    assert [s["service"] for s in table["services"]] == [s.service for s in findings.services]
     rows = list(csv.DictReader(io.StringIO(written(tmp_path, "csv"))))
-    assert [row["point"] for row in rows] == [row.key for row in found.points]
+    assert [row["point"] for row in rows] == [row.key for row in findings.points]
 
 
 def test_markdown_has_a_row_a_load_and_a_column_a_quantile(tmp_path: Path) -> None:
-    found = testing.findings()
-    said = written(tmp_path, "markdown")
-    service = found.services[0]
-    head = next(line for line in said.splitlines() if line.startswith("| load"))
+    findings = testing.findings()
+    text = written(tmp_path, "markdown")
+    service = findings.services[0]
+    head = next(line for line in text.splitlines() if line.startswith("| load"))
     quantiles = {q.q for point in service.points for q in point.quantiles}
     assert head.count(" | p") == len(quantiles)
-    assert said.count("\n| ") == sum(len(s.points) + 2 for s in found.services if s.points)
+    assert text.count("\n| ") == sum(len(s.points) + 2 for s in findings.services if s.points)
 
 
 def test_words_of_a_record_make_no_table_link_or_tag_in_markdown(tmp_path: Path) -> None:
-    found = testing.findings()
+    findings = testing.findings()
     hostile = "a | b\n# [x](http://y) <script>\x1b[2J `z`"
-    said = written(tmp_path, "markdown", found=replace(found, question=hostile))
-    line = said.splitlines()[2]
+    text = written(tmp_path, "markdown", result=replace(findings, question=hostile))
+    line = text.splitlines()[2]
     assert line.startswith("*a \\| b \\# \\[x\\](http://y) \\<script\\>")
-    assert "\x1b" not in said
+    assert "\x1b" not in text
 
 
 @pytest.mark.parametrize(
@@ -89,29 +89,31 @@ def test_openmetrics_is_what_prometheus_parses(tmp_path: Path) -> None:
     parser = pytest.importorskip(
         "prometheus_client.openmetrics.parser", reason="prometheus_client is not installed"
     )
-    found = testing.findings()
-    families = {f.name: f for f in parser.text_string_to_metric_families(metrics(tmp_path, found))}
+    findings = testing.findings()
+    families = {
+        f.name: f for f in parser.text_string_to_metric_families(metrics(tmp_path, findings))
+    }
     times = families["sojourn_time_seconds"]
     assert (times.type, times.unit) == ("histogram", "seconds")
     ends = [s for s in times.samples if s.labels.get("le") == "+Inf"]
-    drawn = [p for service in found.services for p in service.points if p.distribution]
+    drawn = [p for service in findings.services for p in service.points if p.distribution]
     assert [end.value for end in ends] == [p.mean.requests for p in drawn if p.mean.requests]
 
 
-def metrics(tmp_path: Path, found: Findings) -> str:
-    return written(tmp_path, "openmetrics", found=found)
+def metrics(tmp_path: Path, findings: Findings) -> str:
+    return written(tmp_path, "openmetrics", result=findings)
 
 
 def test_openmetrics_has_each_quantile_and_buckets_that_ascend(tmp_path: Path) -> None:
     """Without a parser: the order of buckets, each number once, and the end."""
-    found = testing.findings()
-    lines = metrics(tmp_path, found).splitlines()
+    findings = testing.findings()
+    lines = metrics(tmp_path, findings).splitlines()
     assert lines[-1] == "# EOF"
     values = [line for line in lines if line.startswith("sojourn_time_quantile_seconds{")]
     assert len(set(values)) == len(values)
     assert sum('end="value"' in line for line in values) == sum(
         one.value is not None
-        for service in found.services
+        for service in findings.services
         for point in service.points
         for one in (point.mean, *point.quantiles)
     )
@@ -131,24 +133,24 @@ def test_openmetrics_has_each_quantile_and_buckets_that_ascend(tmp_path: Path) -
 def test_a_name_ends_no_label_of_openmetrics_and_starts_no_command_of_latex(tmp_path: Path) -> None:
     first, *rest = testing.findings().services
     evil = 'a"} 1\nb\\x \\input{/etc/passwd} 5 % $x$ \x1b'
-    found = replace(testing.findings(), services=(replace(first, service=evil), *rest))
-    lines = metrics(tmp_path, found).splitlines()
+    result = replace(testing.findings(), services=(replace(first, service=evil), *rest))
+    lines = metrics(tmp_path, result).splitlines()
     assert not [line for line in lines if line.startswith("b")]
     assert all(line.startswith(("#", "sojourn_")) for line in lines)
     label = 'service="a\\"} 1 b\\\\x \\\\input{/etc/passwd} 5 % $x$ \\\\x1b"'
     assert any(label in line for line in lines)
-    table = written(tmp_path, "latex", found=found)
+    table = written(tmp_path, "latex", result=result)
     assert "\\input" not in table
     assert "\\textbackslash{}input\\{/etc/passwd\\} 5 \\% \\$x\\$ " in table
     assert "\x1b" not in table
 
 
 def test_latex_has_a_line_a_load_with_intervals_and_dashes(tmp_path: Path) -> None:
-    found = testing.findings()
+    findings = testing.findings()
     table = written(tmp_path, "latex")
-    assert table.count("\\begin{table}") == sum(bool(s.points) for s in found.services)
+    assert table.count("\\begin{table}") == sum(bool(s.points) for s in findings.services)
     rows = [line for line in table.splitlines() if line.endswith(("holds \\\\", "unknown \\\\"))]
-    points = [point for service in found.services for point in service.points]
+    points = [point for service in findings.services for point in service.points]
     assert len(rows) == sum(p.verdict.value in {"holds", "unknown"} for p in points)
     assert any("(" in row for row in rows)
     assert any(" -- &" in row for row in rows)

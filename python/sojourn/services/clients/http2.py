@@ -185,13 +185,13 @@ def _status(block: bytes) -> int:
 def _digits(coded: bytes) -> str:
     """Digits in the code of RFC 7541, Appendix B: 0 to 2 have five bits, the others six."""
     bits = "".join(f"{byte:08b}" for byte in coded)
-    found = ""
+    result = ""
     while len(bits) >= 5:
         five, six = int(bits[:5], 2), int(bits[:6].ljust(6, "1"), 2)
         if five <= 2:
-            found, bits = found + str(five), bits[5:]
+            result, bits = result + str(five), bits[5:]
         elif 25 <= six <= 31 and len(bits) >= 6:
-            found, bits = found + str(six - 22), bits[6:]
+            result, bits = result + str(six - 22), bits[6:]
         else:
             break
-    return found
+    return result

@@ -16,7 +16,7 @@ NAMED_MAX = 8
 
 
 class RefusedError(Exception):
-    """It is not as it must be: what is wrong, and how to mend it."""
+    """It is not as it must be: what is wrong, and how to fix it."""
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(what)
@@ -70,7 +70,7 @@ def _has_no_address(where: Where, error: OSError) -> bool:
 
 
 def _listening(where: Where) -> str:
-    """How to mend a port at which nobody is."""
+    """How to fix a port at which no one is."""
     if where.socket is not None:
         return "start the server, or give the path of its socket"
     here = ports.listening()
@@ -96,17 +96,17 @@ def _sources(host: str) -> dict[str, str]:
 
     Nothing is sent. "": no way leads there.
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     try:
         infos = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
     except OSError:
         return {}
     for family, kind, number, _, address in infos:
         with contextlib.suppress(OSError), socket.socket(family, kind, number) as probe:
-            found[str(address[0])] = ""
+            results[str(address[0])] = ""
             probe.connect(address)
-            found[str(address[0])] = str(probe.getsockname()[0])
-    return found
+            results[str(address[0])] = str(probe.getsockname()[0])
+    return results
 
 
 def _is_own(pair: tuple[str, str]) -> bool:

@@ -58,7 +58,7 @@ def failing(number: int) -> OSError:
         (errno.ECONNREFUSED, "nothing listens", "start the server"),
     ],
 )
-def test_why_no_connection_was_made_is_said_with_its_own_fix(
+def test_why_no_connection_was_made_is_reported_with_its_own_fix(
     number: int, what: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> socket.socket:
@@ -75,12 +75,12 @@ def test_an_address_that_this_machine_has_not_is_no_lack_of_ports(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reach, "_sources", lambda _: {"::1": ""})
-    found = reach.unreached(at("http://[::1]:1/"), failing(errno.EADDRNOTAVAIL))
-    assert "no local port" not in found.what
+    refused_error = reach.unreached(at("http://[::1]:1/"), failing(errno.EADDRNOTAVAIL))
+    assert "no local port" not in refused_error.what
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_several_addresses_the_most_telling_error_is_said(
+def test_of_several_addresses_the_most_telling_error_is_reported(
     order: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     errors = [failing(errno.ECONNREFUSED), TimeoutError("timed out"), failing(errno.ENETUNREACH)]

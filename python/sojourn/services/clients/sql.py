@@ -29,7 +29,7 @@ class Sql:
         """Connect and be let in.
 
         Raises:
-            SqlError: nobody listens, or we are not let in.
+            SqlError: nothing listens, or we are not let in.
         """
         try:
             self._socket = socket.create_connection((address.host, address.port), timeout=within_s)
@@ -112,8 +112,8 @@ class Sql:
             if not part:
                 raise SqlError("the server ended the connection")
             self._heard += part
-        found, self._heard = self._heard[:count], self._heard[count:]
-        return found
+        content, self._heard = self._heard[:count], self._heard[count:]
+        return content
 
 
 def values(body: bytes) -> tuple[str | None, ...]:
@@ -122,14 +122,14 @@ def values(body: bytes) -> tuple[str | None, ...]:
     >>> values(b"\0\2" + b"\0\0\0\2ab" + b"\xff\xff\xff\xff")
     ('ab', None)
     """
-    found: list[str | None] = []
+    results: list[str | None] = []
     at = 2
     for _ in range(int.from_bytes(body[:2])):
         length = int.from_bytes(body[at : at + 4], signed=True)
         at += 4
-        found.append(None if length < 0 else body[at : at + length].decode("utf-8", "replace"))
+        results.append(None if length < 0 else body[at : at + length].decode("utf-8", "replace"))
         at += max(length, 0)
-    return tuple(found)
+    return tuple(results)
 
 
 def complaint(body: bytes) -> str:

@@ -1,7 +1,7 @@
 """A few words with a server, before any load: who speaks there, and does it answer as it should?
 
 Each question is one fresh connection and a short wait. What comes back is classified by its first
-bytes, whatever was asked: a server tells what it is best by how it refuses what it does not know.
+bytes, whatever was asked: a server says what it is best by how it refuses what it does not know.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONNECT_S = 2.0
 GREETS_S = 0.15  # those that speak first do so at once
 ANSWERS_S = 0.5
-USUAL_S = 5.0  # a part of a reply may take, where nobody says otherwise
+USUAL_S = 5.0  # a part of a reply may take, where no one says otherwise
 WHOLE_S = 10.0  # a reply may take: one without an end, such as a stream of events, never comes
 HEARD_MAX = 4096
 INTERIM = range(100, 200)  # statuses of replies that another one follows
@@ -51,7 +51,7 @@ NAMES = {
     "mysql": "MySQL",
     "postgres": "PostgreSQL",
 }
-#: Of several addresses that cannot be reached, which error says most: nobody listens there, no
+#: Of several addresses that cannot be reached, which error says most: nothing listens there, no
 #: port of this machine is free, it did not answer in time; others say only that there is no way.
 _TELLING = {errno.ECONNREFUSED: 0, errno.EADDRNOTAVAIL: 1, errno.EMFILE: 2, 0: 3}
 _PLAIN_TO_TLS = (b"HTTPS port", b"HTTPS server", b"over a TLS", b"SSL-enabled")
@@ -61,7 +61,7 @@ def connected(where: Where, within_s: float = CONNECT_S) -> socket.socket:
     """A connection to it, by the first of its addresses that takes one.
 
     Raises:
-        OSError: nobody listens there, or the name stands for no address.
+        OSError: nothing listens there, or the name represents no address.
     """
     if where.socket is not None:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -106,7 +106,7 @@ def classified(heard: bytes) -> str:  # noqa: PLR0911  # a table of first bytes
     ('resp', 'ssh', '')
     """
     if heard.startswith(b"HTTP/1."):
-        return TLS if any(said in heard for said in _PLAIN_TO_TLS) else HTTP
+        return TLS if any(text in heard for text in _PLAIN_TO_TLS) else HTTP
     if heard[:1] in {b"\x14", b"\x15", b"\x16"} and heard[1:2] == b"\x03":
         return TLS
     if heard.startswith((b"ERROR\r\n", b"VERSION ", b"CLIENT_ERROR", b"SERVER_ERROR")):
@@ -145,7 +145,7 @@ def refusal(where: Where) -> str:
     """How a server ends a TLS connection on which nothing was asked; "" if it leaves it open.
 
     A client that it does not know has made its handshake by then, and may have written a request,
-    whose loss hides what the server said.
+    whose loss hides what the server reported.
     """
     context = _context(http2.ALPN, "http/1.1", identity=where.identity)
     try:

@@ -273,15 +273,15 @@ def test_what_does_not_answer_as_it_should_is_refused(
     assert fix in caught.value.fix
 
 
-def test_nobody_and_no_such_name_are_told_apart() -> None:
-    with socket.socket() as held:  # bound, and nobody listens
+def test_the_user_nobody_and_an_unknown_name_are_distinguished() -> None:
+    with socket.socket() as held:  # bound, and nothing listens
         held.bind((ports.HOST, 0))
         port = held.getsockname()[1]
-        nobody = Where(scheme="http", host=ports.HOST, port=port)
+        no_one = Where(scheme="http", host=ports.HOST, port=port)
         with pytest.raises(RefusedError, match=f"{port}: nothing listens") as caught:
-            Asked().prove(nobody)
+            Asked().prove(no_one)
         assert "start the server" in caught.value.fix
-        assert not Asked().answers(nobody, 1.0)
+        assert not Asked().answers(no_one, 1.0)
     with pytest.raises(RefusedError, match="no address"):
         Asked().prove(Where(scheme="http", host="no-such-host.invalid", port=80))
 
@@ -338,17 +338,17 @@ def test_pages_in_http2_are_as_long_as_their_data(serve: Callable[..., Where]) -
     assert talk.page(serve(refused2, "h2c"), "/", 1.0) is None
     calls = Asked().prove(serve(web2, "grpc"))
     assert (calls.bytes, Asked().job("grpc", calls)) == (0, {})
-    made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
+    made = external.build({"target": at.authority}, ROOM)  # no one says what it speaks
     assert made.adapted({}).endpoint(ports.Address("", 0)).target == at.url
 
 
-def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where]) -> None:
+def test_one_that_runs_is_checked_and_its_process_identified(serve: Callable[..., Where]) -> None:
     at = serve(web)
-    made = external.build({"target": at.authority}, ROOM)  # nobody says what it speaks
-    met = made.adapted({})
-    assert met.endpoint(ports.Address("", 0)).target == f"{at.url}"
-    assert met.endpoint(ports.Address("", 0)).job == {"expect_bytes": 5}
-    its = met.process()
+    made = external.build({"target": at.authority}, ROOM)  # no one says what it speaks
+    satisfied = made.adapted({})
+    assert satisfied.endpoint(ports.Address("", 0)).target == f"{at.url}"
+    assert satisfied.endpoint(ports.Address("", 0)).job == {"expect_bytes": 5}
+    its = satisfied.process()
     assert its is not None
     assert its.pid == os.getpid()
     assert its.poll() is None
@@ -358,7 +358,7 @@ def test_one_that_runs_is_met_and_its_process_found(serve: Callable[..., Where])
     assert external.KIND.cpus({"target": at.authority}) == its.cpus()
 
 
-def test_a_unix_socket_is_met_too(tmp_path: Path) -> None:
+def test_a_unix_socket_is_checked_too(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with serving(web, b"", socket.AF_UNIX, str(path)):
         at = Where(scheme="http", socket=path)
@@ -373,11 +373,11 @@ def test_a_unix_socket_is_met_too(tmp_path: Path) -> None:
 def test_a_process_or_group_that_is_not_there_is_refused(tmp_path: Path) -> None:
     at = Where(scheme="http", host=ports.HOST, port=1)
     with pytest.raises(HostFault, match="no process"):
-        external.found(at, (1 << 22) - 1, "")
+        external.processes_at(at, (1 << 22) - 1, "")
     with pytest.raises(HostFault, match="has no process"):
-        external.found(at, 0, "no/such.service")
+        external.processes_at(at, 0, "no/such.service")
     (tmp_path / "cgroup.procs").write_text(f"{os.getpid()}\n")
-    its = external.found(at, 0, str(tmp_path))
+    its = external.processes_at(at, 0, str(tmp_path))
     assert its is not None
     assert [member.pid for member in its.members()] == [os.getpid()]
 
@@ -403,8 +403,8 @@ def test_a_name_is_reached_at_any_of_its_addresses_and_stays_the_name_that_was_t
         lambda host, *a, **k: infos if host == "two" else plain(host, *a, **k),
     )
     for _ in range(2):
-        met = external.build({"target": f"http://two:{at.port}/"}, ROOM).adapted({})
-        assert met.endpoint(ports.Address("", 0)).target == f"http://two:{at.port}/"
+        satisfied = external.build({"target": f"http://two:{at.port}/"}, ROOM).adapted({})
+        assert satisfied.endpoint(ports.Address("", 0)).target == f"http://two:{at.port}/"
         assert f"\r\nHost: two:{at.port}\r\n".encode() in heard[-1]
         infos.reverse()
 
@@ -449,7 +449,7 @@ def test_a_slow_service_is_waited_for_as_long_as_its_bound_says(
     with pytest.raises(RefusedError, match=r"has not answered within 0\.2 s") as caught:
         Asked().prove(at)
     assert "--bound" in caught.value.fix
-    proof = Asked().met({}, 10.0).prove(at)
+    proof = Asked().examined({}, 10.0).prove(at)
     assert proof.typical_s >= 0.5
     assert proof.reply_s >= 5.0
     assert proof.stretch >= 2.0
@@ -472,11 +472,11 @@ def test_a_reply_without_an_end_is_not_waited_for(
 @pytest.mark.parametrize("flags", [http2.PADDED, http2.PADDED | http2.PRIORITY, http2.PRIORITY])
 def test_a_frame_without_what_its_flags_promise_is_no_reply(serve: Serve, flags: int) -> None:
     settings = http2.frame(http2.SETTINGS, 0, 0, b"")
-    said = (
+    text = (
         settings
         + http2.frame(http2.HEADERS, flags, 1, b"")
         + http2.frame(http2.DATA, flags, 1, b"")
     )
-    where = replace(serve(lambda _: said), scheme="h2c")
+    where = replace(serve(lambda _: text), scheme="h2c")
     with pytest.raises(RefusedError):
         Asked(expect_bytes=-1).prove(where)

@@ -105,8 +105,8 @@ class Where:
     @property
     def url(self) -> str:
         """As the generator's target has it."""
-        is_said = self.path != "/" or self.scheme in (*HTTP, *GRPC, POSTGRES)
-        path = self.path if is_said else ""
+        is_reported = self.path != "/" or self.scheme in (*HTTP, *GRPC, POSTGRES)
+        path = self.path if is_reported else ""
         user = f"{self.user}@" if self.user else ""
         if self.socket is not None:
             return f"{self.scheme}://{user}unix:{self.socket}{f':{path}' if path else ''}"
@@ -122,11 +122,11 @@ class Where:
 
 
 def parse(text: str, *, at: str) -> Where:
-    """Read what was typed; nothing is looked up, and nobody is asked.
+    """Read what was typed; nothing is looked up, and no one is asked.
 
     Args:
         text: the target.
-        at: where it stands, for the message.
+        at: where it is, for the message.
 
     Raises:
         SpecFault: it is not a target; what is wrong with it, and one that is right.
@@ -146,18 +146,18 @@ def parse(text: str, *, at: str) -> Where:
     queried.check_query(text, at=at)  # first, because the other messages repeat the target
     if not text or any(not c.isprintable() or c.isspace() for c in text):
         raise _wrong(text, "it is empty" if not text else "it has a space in it", at)
-    if found := _UNIX.fullmatch(text) or re.fullmatch(r"(/.+)", text):
-        return Where(scheme="", socket=Path(found[1]))
+    if match := _UNIX.fullmatch(text) or re.fullmatch(r"(/.+)", text):
+        return Where(scheme="", socket=Path(match[1]))
     text = text.partition("#")[0]  # a fragment is for who reads the page: RFC 9110, 4.2.5
     scheme, rest = "", text
-    if found := _URL.fullmatch(text):
-        scheme, rest = found[1].lower(), found[2]
+    if match := _URL.fullmatch(text):
+        scheme, rest = match[1].lower(), match[2]
     elif _SINGLE.match(text):
         raise _wrong(text, "two slashes are missing behind its scheme", at)
     scheme = ALIASES.get(scheme, scheme)
     user, rest = _who(text, rest, at) if scheme == POSTGRES else ("", rest)
-    if scheme and (found := _UNIX.fullmatch(rest)):
-        socket, _, path = found[1].partition(":")
+    if scheme and (match := _UNIX.fullmatch(rest)):
+        socket, _, path = match[1].partition(":")
         return Where(scheme=scheme, socket=Path(socket), path=path or "/", user=user)
     cut = min((rest.find(mark) for mark in "/?" if mark in rest), default=len(rest))
     authority, path = rest[:cut], rest[cut:]
@@ -201,11 +201,11 @@ def _hidden(text: str) -> str:
 
 def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
     """Host and port of `host:port`, `host`, `[::1]:port`."""
-    found = re.fullmatch(r"\[([^\]]*)\](?::(.*))?|([^:]*)(?::([^:]*))?", authority)
-    if not found:
+    match = re.fullmatch(r"\[([^\]]*)\](?::(.*))?|([^:]*)(?::([^:]*))?", authority)
+    if not match:
         raise _wrong(text, f"'{authority}' is no HOST:PORT; an IPv6 address has brackets", at)
-    host, port = found[1] or found[3] or "", found[2] if found[1] else found[4]
-    host = host.replace("%25", "%", 1) if found[1] else host  # a zone in a URL: RFC 6874
+    host, port = match[1] or match[3] or "", match[2] if match[1] else match[4]
+    host = host.replace("%25", "%", 1) if match[1] else host  # a zone in a URL: RFC 6874
     if not host:
         raise _wrong(text, "it names no host", at)
     if not host.isascii():

@@ -131,7 +131,7 @@ class Asked:
         """How long the first replies may take, s."""
         return max(REPLY_S, BOUNDS * self.bound_s)
 
-    def met(self, load: Mapping[str, Any], bound_s: float) -> Self:
+    def examined(self, load: Mapping[str, Any], bound_s: float) -> Self:
         """The same, knowing what the study asks for otherwise, and its bound."""
         identity = tuple(str(load[name]) for name in ("cert", "key") if load.get(name))
         return replace(self, is_plain=is_plain(load), bound_s=bound_s, identity=identity)
@@ -187,21 +187,21 @@ class Asked:
         return judge(where) if judge else Proof()
 
     def _http(self, where: Where) -> Proof:
-        found = [self._reply(where) for _ in range(TRIES)]
-        typical_s = median(one.took_s for one in found)
+        replies = [self._reply(where) for _ in range(TRIES)]
+        typical_s = median(one.took_s for one in replies)
         slow = f"take about {show_ns(typical_s * NS_PER_S)} each"
         facts = (("replies", slow),) if typical_s > UNSTRETCHED_S else ()
-        proof = self._judged(where, found)
+        proof = self._judged(where, replies)
         return replace(proof, typical_s=typical_s, facts=(*proof.facts, *facts))
 
-    def _judged(self, where: Where, found: Sequence[talk.Got]) -> Proof:
+    def _judged(self, where: Where, replies: Sequence[talk.Got]) -> Proof:
         """What the lengths of the first replies say; RefusedError where they are not right."""
         if not self.is_plain:
             spoken = "HTTP/2" if where.scheme in HTTP2 else "HTTP/1"
             return Proof(
-                facts=(("replies", f"{spoken}, status {found[-1].status} to a plain GET"),)
+                facts=(("replies", f"{spoken}, status {replies[-1].status} to a plain GET"),)
             )
-        lengths = sorted({one.body_bytes for one in found})
+        lengths = sorted({one.body_bytes for one in replies})
         if self.expect_bytes == 0:
             return Proof(facts=(("replies", "of any length count, empty ones too"),))
         if self.expect_bytes > 0:
@@ -213,7 +213,7 @@ class Asked:
             return _exactly(self.expect_bytes, "as the study says")
         if lengths == [0]:
             raise RefusedError(
-                f"{where.url} answers {found[0].status} with an empty reply, "
+                f"{where.url} answers {replies[0].status} with an empty reply, "
                 "which is not a success",
                 "give a path that has a body; if empty is right, say so: expect_bytes = 0",
             )
@@ -326,7 +326,7 @@ def _memcache(where: Where) -> Proof:
 
 
 def _postgres(where: Where) -> Proof:
-    """Who may come in and what it answers is said by the generator, which logs in."""
+    """Who may come in and what it answers is reported by the generator, which logs in."""
     heard = talk.say(where, talk.SSL_REQUEST)
     if heard not in talk.SSL_REPLIES:
         raise _other(where, f"a first word is answered with {_shown(heard)}")
@@ -345,9 +345,9 @@ def _other(where: Where, why: str) -> RefusedError:
     is_new, wanted = where.scheme in HTTP2, _wanted(where)
     asked = "HTTP/2 over TLS" if is_new and wanted == talk.TLS else talk.NAMES.get(wanted, wanted)
     if not name:
-        said = f"begins with {_shown(heard)}" if heard else "is silence"
+        text = f"begins with {_shown(heard)}" if heard else "is silence"
         return RefusedError(
-            f"{where.authority} does not speak {asked}: {why}; what it says {said}",
+            f"{where.authority} does not speak {asked}: {why}; what it says {text}",
             "give the scheme of what it speaks: " + ", ".join(PORTS),
         )
     if name == wanted:

@@ -99,7 +99,7 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
     def start(self, work: Path, address: Address) -> Start:
         """`env`, which puts it into its folder and then is it; secrets are read where they lie.
 
-        Everybody on this machine can see the words, and nobody else the variables.
+        Everybody on this machine can see the words, and no one else the variables.
         """
         home = (f"HOME={Path.home()}",) if self.as_self else ()
         return Start(
@@ -153,12 +153,12 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
         """Ask three times; later starts must answer as the first did."""
         at = self.where(address)
         try:
-            found = self.asked.prove(at)
+            proof = self.asked.prove(at)
         except RefusedError as refused:
             raise RunFault(refused.what, at=f"{AT} at {at.url}", fix=refused.fix) from None
-        before = self.learned.setdefault(self.url, found)
-        if before.bytes and before.bytes != found.bytes:
-            now = f"{found.bytes} bytes" if found.bytes else "replies of many lengths"
+        before = self.learned.setdefault(self.url, proof)
+        if before.bytes and before.bytes != proof.bytes:
+            now = f"{proof.bytes} bytes" if proof.bytes else "replies of many lengths"
             raise RunFault(
                 f"the first start answered with {before.bytes} bytes, this one with {now}",
                 at=f"{AT} at {at.url}",
@@ -176,7 +176,7 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
 
     def adapted(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:
         """The same, knowing whether all its replies are of one path, and how long they may take."""
-        return replace(self, asked=self.asked.met(load, bound_s))
+        return replace(self, asked=self.asked.examined(load, bound_s))
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
         """Those whose name, or command line, is that of a worker."""
@@ -192,42 +192,42 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
         )
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Read the command, and refuse what could never run.
 
     Raises:
-        SpecFault: no command, no port in it, or threads that it is not told of.
+        SpecFault: no command, no port in it, or threads that it is not reported about.
         HostFault: its program or folder is not there, or closed to the user it runs as.
     """
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     known = {**{name: value for name, value in got.items() if value is not None}}
-    return settled(known, is_told_threads="threads" in given)
+    return settled(known, is_reported_threads="threads" in inputs)
 
 
 def settled(
     got: Mapping[str, Value],
     *,
-    told: Sequence[str] = (),
-    is_told_threads: bool = False,
+    report: Sequence[str] = (),
+    is_reported_threads: bool = False,
     is_in_place: bool = True,
 ) -> Command:
     """A command of settled parameters; faults as of `build`.
 
     Args:
         got: by name.
-        told: its words where `argv` is left out.
-        is_told_threads: the study gives their number.
+        report: its words where `argv` is left out.
+        is_reported_threads: the study gives their number.
         is_in_place: its files are this machine's, and are looked at.
     """
     words = typed.split("argv", got, _EXAMPLE)
     secret.check_words(words, at=f"{AT}, argv")
     queried.check_query(str(got["ready"]), at=f"{AT}, ready")
     environment = typed.split("environment", got, 'write environment = "NAME=VALUE NAME=VALUE"')
-    given = secret.variables(environment, str(got.get("environment_file") or ""), at=AT)
+    inputs = secret.variables(environment, str(got.get("environment_file") or ""), at=AT)
     if is_in_place and not words:
         raise SpecFault("there is no command", at=f"{AT}, argv", fix=_EXAMPLE)
-    text = " ".join((*(words or told), *environment))
-    typed.check_braces(text, port=int(got["port"]), is_told_threads=is_told_threads)
+    text = " ".join((*(words or report), *environment))
+    typed.check_braces(text, port=int(got["port"]), is_reported_threads=is_reported_threads)
     folder = Path(str(got.get("folder") or ".")).expanduser().absolute()
     as_self = got.get("user", SELF) == SELF or users.server_user() is None
     if is_in_place:
@@ -240,7 +240,7 @@ def settled(
         ready_s=float(got["ready_s"]),
         threads=int(got["threads"]),
         worker=typed.pattern(str(got["worker"])),
-        environment=given,
+        environment=inputs,
         folder=folder,
         as_self=as_self,
         stop=signal.Signals[f"SIG{got['stop']}"],

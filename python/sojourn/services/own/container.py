@@ -117,11 +117,11 @@ class Container(Command, Prepares, Contained):
         """Program and arguments, of the study or else of the image."""
         if self.words:
             return self.words
-        found = self.image()
-        return found.words if found else ()
+        result = self.image()
+        return result.words if result else ()
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Read what it is, and refuse what could never run.
 
     Raises:
@@ -129,7 +129,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
             or the bundle asks for more than a container may have.
         AbsentFault: runc or podman is missing, or there is no such bundle.
     """
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     folder, name = str(got["bundle"] or ""), str(got["image"] or "")
     if bool(folder) == bool(name):
         fix = 'give bundle = "/path", or image = "docker.io/library/nginx:1.27"'
@@ -151,7 +151,7 @@ def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
         )
     like = command.settled(
         {**{key: value for key, value in got.items() if value is not None}, "folder": "/"},
-        told=words,
+        report=words,
         is_in_place=False,
     )
     values = {one.name: getattr(like, one.name) for one in fields(like)}
@@ -165,15 +165,15 @@ def _words(bundle: Path | None, *, is_trusted: bool) -> tuple[str, ...]:
     if bundle is None:
         return ()
     try:
-        found = image.read(bundle, is_trusted=is_trusted)
-        found.check()
+        text = image.read(bundle, is_trusted=is_trusted)
+        text.check()
     except (OSError, ValueError) as error:
         raise AbsentFault(
             f"{bundle} is no OCI bundle: {error}",
             at=f"{AT}, bundle",
             fix="give a folder with config.json and rootfs (`runc spec` makes the first)",
         ) from None
-    return found.words
+    return text.words
 
 
 KIND = ServiceKind(

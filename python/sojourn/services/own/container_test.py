@@ -1,4 +1,4 @@
-"""Containers of the user's own: what is kept of their configuration, and what is refused."""
+"""Containers of the user's own: what is retained of their configuration, and what is refused."""
 
 from __future__ import annotations
 
@@ -73,22 +73,22 @@ def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bun
     image, start = made.image(), made.start(Path("/w"), AT)
     assert image is not None
     assert start.words == ("/app", "--port", "5000")
-    told = image.told(name="sojourn-x", words=start.words, environment=start.variables)
-    assert told["process"]["args"] == ["/app", "--port", "5000"]
-    assert told["process"]["env"] == ["A=1", "B=5000", "C=3"]
-    assert told["process"]["terminal"] is False
-    assert told["process"]["capabilities"] == {"bounding": ["CAP_KILL"]}
-    assert [one["type"] for one in told["linux"]["namespaces"]] == ["pid", "ipc", "mount"]
-    assert told["linux"]["cgroupsPath"] == "sojourn-x"
-    assert told["root"] == {"path": str(bundle / "rootfs"), "readonly": True}
-    assert told["hostname"] == "kept"
+    report = image.runtime_config(name="sojourn-x", words=start.words, environment=start.variables)
+    assert report["process"]["args"] == ["/app", "--port", "5000"]
+    assert report["process"]["env"] == ["A=1", "B=5000", "C=3"]
+    assert report["process"]["terminal"] is False
+    assert report["process"]["capabilities"] == {"bounding": ["CAP_KILL"]}
+    assert [one["type"] for one in report["linux"]["namespaces"]] == ["pid", "ipc", "mount"]
+    assert report["linux"]["cgroupsPath"] == "sojourn-x"
+    assert report["root"] == {"path": str(bundle / "rootfs"), "readonly": True}
+    assert report["hostname"] == "kept"
     other = built(bundle=str(bundle), argv="/other {port}").start(Path("/w"), AT)
     assert (other.program, other.words) == (made.runc, ("/other", "5000"))
     assert made.needs().runs_as is RunsAs.LAB
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "text"),
     [
         ({}, "a bundle or an image"),
         ({"bundle": "/x", "image": "y"}, "a bundle or an image"),
@@ -98,15 +98,15 @@ def test_a_bundle_is_run_as_its_configuration_says_but_in_the_places_network(bun
     ],
 )
 def test_what_is_no_container_is_refused(
-    bundle: Path, params: dict[str, services.Value], said: str
+    bundle: Path, params: dict[str, services.Value], text: str
 ) -> None:
     del bundle
-    with pytest.raises(SpecFault, match=said) as caught:
+    with pytest.raises(SpecFault, match=text) as caught:
         built(**params)
     assert caught.value.fix
 
 
-def test_a_bundle_without_root_or_program_is_told(bundle: Path) -> None:
+def test_a_bundle_without_root_or_program_is_reported(bundle: Path) -> None:
     (bundle / "rootfs").rmdir()
     with pytest.raises(AbsentFault, match="No root folder"):
         built(bundle=str(bundle))
@@ -187,9 +187,9 @@ def test_an_unpacked_image_has_what_docker_leaves_it(tmp_path: Path) -> None:
 def test_who_starts_an_images_program_is_a_number_that_the_kernel_has(
     user: str, wanted: tuple[int, int]
 ) -> None:
-    found = unpack.configured({"User": user, "Cmd": "/app 'x"})["process"]
-    assert (found["user"]["uid"], found["user"]["gid"]) == wanted
-    assert found["args"] == ["/app", "'x"]
+    process = unpack.configured({"User": user, "Cmd": "/app 'x"})["process"]
+    assert (process["user"]["uid"], process["user"]["gid"]) == wanted
+    assert process["args"] == ["/app", "'x"]
 
 
 def test_an_images_setuid_bits_and_devices_do_not_stay(tmp_path: Path) -> None:
@@ -219,5 +219,5 @@ def test_a_bundle_that_asks_for_more_is_refused_until_it_is_trusted(bundle: Path
     made = built(bundle=str(bundle), trust_bundle=True)
     image = made.image()
     assert image is not None
-    assert "hooks" in image.told(name="x", words=["/app"], environment={})
+    assert "hooks" in image.runtime_config(name="x", words=["/app"], environment={})
     assert ("trusted", "the bundle is run as it is written") in made.setup()

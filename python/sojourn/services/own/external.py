@@ -121,20 +121,20 @@ class External(Service, Describes, Demands, Adapts, Running, Fills, Slow):
         Raises:
             HostFault: it is not there, or does not answer as it should; nothing was measured yet.
         """
-        told = self.asked.met(load, bound_s)
+        report = self.asked.examined(load, bound_s)
         try:
             at = self.where if self.where.scheme else _guessed(self.where)
-            return replace(self, where=at, asked=told, proof=told.prove(at))
+            return replace(self, where=at, asked=report, proof=report.prove(at))
         except RefusedError as refused:
             raise HostFault(refused.what, at=AT, fix=refused.fix) from None
 
     def process(self) -> Foreign | None:
         """Its processes, if they are on this machine and can be seen."""
-        return found(self.where, self.pid, self.group)
+        return processes_at(self.where, self.pid, self.group)
 
 
 def _guessed(at: Where) -> Where:
-    """The same with what is spoken there, which nobody said."""
+    """The same with what is spoken there, which no one reported."""
     Asked(is_plain=False).prove(at.speaking("tcp"))  # is anybody there?
     name, heard = talk.recognise(at)
     scheme = {talk.TLS: "https", "http2": "h2c"}.get(name, name)
@@ -151,7 +151,7 @@ class AmbiguousFault(HostFault):
     """Several processes may be the service: it can be measured, and its CPU time cannot be told."""
 
 
-def found(at: Where, pid: int, group: str) -> Foreign | None:
+def processes_at(at: Where, pid: int, group: str) -> Foreign | None:
     """The processes of a service that runs; None where they are elsewhere or hidden.
 
     Raises:
@@ -185,16 +185,16 @@ def cpus(params: Mapping[str, Any]) -> tuple[int, ...]:
     """CPUs on which it may run by itself; () where that cannot be seen."""
     try:
         at = where.parse(str(params.get("target", "")), at=AT)
-        its = found(at, int(params.get("pid") or 0), str(params.get("cgroup") or ""))
+        its = processes_at(at, int(params.get("pid") or 0), str(params.get("cgroup") or ""))
     except (SpecFault, HostFault, ValueError):
         return ()  # told when it is settled
     return its.cpus() if its else ()
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> External:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> External:
     """Read where it is; it is not asked anything yet."""
     del allowance
-    every = settle(NAME, PARAMS, given)
+    every = settle(NAME, PARAMS, inputs)
     got = {name: value for name, value in every.items() if value is not None}
     at = where.parse(str(got["target"]), at=AT)
     return External(

@@ -109,18 +109,18 @@ def test_workers_are_found_by_name_or_command_line() -> None:
 
 def test_redis_is_held_to_its_memory_and_keeps_nothing() -> None:
     small = Allowance(cpus=2, memory_bytes=1 << 30, scale=1 / 128, profile="quick")
-    kept = services.build("redis", {"threads": 2, "items": 1000}, small)
-    assert isinstance(kept, Redis)
-    words = " ".join(kept.start(Path("/w"), AT).words)
+    stored = services.build("redis", {"threads": 2, "items": 1000}, small)
+    assert isinstance(stored, Redis)
+    words = " ".join(stored.start(Path("/w"), AT).words)
     assert "--io-threads 2" in words
     assert "--appendonly no" in words
     assert "--maxmemory-policy noeviction" in words
-    assert kept.endpoint(AT).target == "resp://127.0.0.1:5000"
+    assert stored.endpoint(AT).target == "resp://127.0.0.1:5000"
     tasks = [
         Task(pid=9, tid=9, name="redis-server", command="redis-server"),
         Task(pid=9, tid=12, name="io_thd_1", command="redis-server"),
         Task(pid=9, tid=10, name="bio_close_file", command="redis-server"),
     ]
-    assert kept.pinned(tasks) == (9, 12)
+    assert stored.pinned(tasks) == (9, 12)
     with pytest.raises(HostFault, match="this machine has"):
         services.build("redis", {"items": 100_000_000}, small)

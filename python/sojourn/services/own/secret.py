@@ -1,8 +1,8 @@
 """What a program finds in its environment, and where each value comes from.
 
-A study is kept in its record, and a record is there to be shown. So a value that is a secret is
-named by its place, `NAME=env:VARIABLE` or `NAME=file:PATH`, or stands in `environment_file`, and is
-read when the program is started. What looks like a secret and stands in the study is refused.
+A study is stored in its record, and a record is there to be shown. So a value that is a secret is
+named by its place, `NAME=env:VARIABLE` or `NAME=file:PATH`, or is in `environment_file`, and is
+read when the program is started. What looks like a secret and is in the study is refused.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ def variables(words: Sequence[str], file: str, *, at: str) -> tuple[Variable, ..
         at: the service, for messages.
 
     Raises:
-        SpecFault: one is none, or is a secret that stands in the study.
+        SpecFault: one is none, or is a secret that is in the study.
         HostFault: one has no value on this machine, or the file cannot be read.
     """
-    found = [_of_file(line, file, f"{at}, environment_file") for line in _lines(file, at)]
-    found += [_of_study(word, f"{at}, environment") for word in words]
-    for one in found:
+    results = [_of_file(line, file, f"{at}, environment_file") for line in _lines(file, at)]
+    results += [_of_study(word, f"{at}, environment") for word in words]
+    for one in results:
         one.read()  # a value that is not there is found before anything is started
-    return tuple({one.name: one for one in found}.values())
+    return tuple({one.name: one for one in results}.values())
 
 
 def check_words(words: Sequence[str], *, at: str) -> None:
@@ -102,15 +102,15 @@ def check_words(words: Sequence[str], *, at: str) -> None:
         SpecFault: an option has one, or a word is one; the value is in no message.
     """
     for nth, word in enumerate(words):
-        found = _OPTION.fullmatch(word)
-        name = found["name"].replace("_", "-") if found else ""
-        value = found["value"] if found else None
-        if found and value is None:
+        match = _OPTION.fullmatch(word)
+        name = match["name"].replace("_", "-") if match else ""
+        value = match["value"] if match else None
+        if match and value is None:
             value = words[nth + 1] if nth + 1 < len(words) else ""
-        is_given = bool(_HIDDEN.search(name)) and not _is_plain(value or "")
-        if is_given or _IN_URL.search(word) or KNOWN.search(word):
+        is_set = bool(_HIDDEN.search(name)) and not _is_plain(value or "")
+        if is_set or _IN_URL.search(word) or KNOWN.search(word):
             raise SpecFault(
-                f"{f'--{name}' if is_given else f'word {nth + 1}'} looks like a secret, and a "
+                f"{f'--{name}' if is_set else f'word {nth + 1}'} looks like a secret, and a "
                 "command line is seen by all, and the record has it",
                 at=at,
                 fix='give it as environment = "NAME=env:VARIABLE", or in a file of the program',
@@ -122,16 +122,16 @@ def _is_plain(value: str) -> bool:
     return bool(PUBLIC.fullmatch(value) or _PLAIN.fullmatch(value))
 
 
-def shown(given: Sequence[Variable]) -> str:
-    """Their names, for the record: no value stands there."""
-    return " ".join(f"{one.name}={SHOWN}" for one in given)
+def shown(inputs: Sequence[Variable]) -> str:
+    """Their names, for the record: no value is there."""
+    return " ".join(f"{one.name}={SHOWN}" for one in inputs)
 
 
 def _of_study(word: str, at: str) -> Variable:
-    found = _ASSIGNED.fullmatch(word)
-    if found is None:  # it may be half of a secret: it is not shown
+    match = _ASSIGNED.fullmatch(word)
+    if match is None:  # it may be half of a secret: it is not shown
         raise SpecFault("a word is no NAME=VALUE", at=at, fix="quote values that have spaces")
-    name, value = found["name"], found["value"]
+    name, value = match["name"], match["value"]
     for place in (ENV, FILE):
         if value.startswith(place):
             text = value.removeprefix(place)
@@ -144,10 +144,10 @@ def _of_study(word: str, at: str) -> Variable:
 
 
 def _of_file(line: str, file: str, at: str) -> Variable:
-    found = _ASSIGNED.fullmatch(line)
-    if found is None:
+    match = _ASSIGNED.fullmatch(line)
+    if match is None:
         raise SpecFault(f"{file} has a line that is no NAME=VALUE", at=at, fix="# begins a comment")
-    return Variable(name=found["name"], text=found["value"], place="", at=at, is_secret=True)
+    return Variable(name=match["name"], text=match["value"], place="", at=at, is_secret=True)
 
 
 def _is_secret(name: str, value: str) -> bool:

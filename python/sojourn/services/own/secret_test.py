@@ -15,8 +15,8 @@ HIDDEN = "hunter2-very-secret"
 
 
 def read(*words: str, file: Path | None = None) -> dict[str, str]:
-    found = secret.variables(words, str(file or ""), at=AT)
-    return {one.name: one.read() for one in found}
+    result = secret.variables(words, str(file or ""), at=AT)
+    return {one.name: one.read() for one in result}
 
 
 def test_a_value_is_read_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,8 +38,8 @@ def test_a_value_is_read_where_it_lies(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_no_value_is_shown(tmp_path: Path) -> None:
     (tmp_path / "more").write_text(f"API_KEY={HIDDEN}\n")
-    found = secret.variables(["MODE=fast"], str(tmp_path / "more"), at=AT)
-    assert secret.shown(found) == "API_KEY=… MODE=…"
+    result = secret.variables(["MODE=fast"], str(tmp_path / "more"), at=AT)
+    assert secret.shown(result) == "API_KEY=… MODE=…"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_looks_like_none_is_taken(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "text"),
     [
         (b"\xff\xfe", "not UTF-8 text"),
         (b"x" * (secret.VALUE_BYTES_MAX + 1), "longer than"),
@@ -95,12 +95,12 @@ def test_what_looks_like_none_is_taken(word: str) -> None:
     ],
 )
 def test_a_place_without_a_value_is_a_fault_of_this_machine(
-    content: bytes | None, said: str, tmp_path: Path
+    content: bytes | None, text: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "value"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(HostFault, match=said):
+    with pytest.raises(HostFault, match=text):
         read(f"A=file:{path}")
     with pytest.raises(HostFault, match="is not set"):
         read("A=env:SOJOURN_NOT_SET")

@@ -19,7 +19,7 @@ from sojourn.places import foreign, serving
 from sojourn.services.clients.where import Where
 from sojourn.services.own import external
 
-#: Opens a socket, does what it is told with it, and prints who is who; ends with its own input.
+#: Opens a socket, does what it is reported with it, and prints who is who; ends with its own input.
 PROGRAM = r"""
 import json, os, socket, subprocess, sys, time
 
@@ -87,15 +87,15 @@ from sojourn.places import foreign
 its = foreign.listening(int(sys.argv[1]))
 print(json.dumps([its.pid, [m.pid for m in its.members()], list(its.idle)]))
 """
-Told = dict[str, object]
+Table = dict[str, object]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Callable[..., Told]]:
+def run(tmp_path: Path) -> Iterator[Callable[..., Table]]:
     """Start the program in a group of its own; at the end all of the group is killed."""
     with contextlib.ExitStack() as stack:
 
-        def start(how: str, *more: str, where: str = "tcp", before: tuple[str, ...] = ()) -> Told:
+        def start(how: str, *more: str, where: str = "tcp", before: tuple[str, ...] = ()) -> Table:
             words = [*before, sys.executable, "-c", PROGRAM, how, where, *more]
             one = stack.enter_context(
                 subprocess.Popen(
@@ -110,8 +110,8 @@ def run(tmp_path: Path) -> Iterator[Callable[..., Told]]:
             stack.callback(_end, one.pid)
             assert one.stdout is not None
             assert select.select([one.stdout], [], [], 60.0)[0], "it printed nothing"
-            told: Told = json.loads(one.stdout.readline())
-            return told
+            report: Table = json.loads(one.stdout.readline())
+            return report
 
         yield start
 
@@ -121,64 +121,66 @@ def _end(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def found(told: Told) -> foreign.Foreign:
-    its = foreign.listening(int(str(told["port"])))
+def foreign_service(report: Table) -> foreign.Foreign:
+    its = foreign.listening(int(str(report["port"])))
     assert its is not None
     return its
 
 
 def test_a_supervisor_that_only_holds_the_socket_is_not_the_server(
-    run: Callable[..., Told],
+    run: Callable[..., Table],
 ) -> None:
-    told = run("activated")
-    its = found(told)
-    assert its.pid == told["server"]
-    assert [member.pid for member in its.members()] == [told["server"]]
-    assert its.idle == (told["self"],)
+    report = run("activated")
+    its = foreign_service(report)
+    assert its.pid == report["server"]
+    assert [member.pid for member in its.members()] == [report["server"]]
+    assert its.idle == (report["self"],)
 
 
-def test_nor_is_it_of_a_unix_socket(run: Callable[..., Told], tmp_path: Path) -> None:
+def test_nor_is_it_of_a_unix_socket(run: Callable[..., Table], tmp_path: Path) -> None:
     path = tmp_path / "s"
-    told = run("activated", where=str(path))
+    report = run("activated", where=str(path))
     its = foreign.listening(0, path)
     assert its is not None
-    assert (its.pid, its.idle) == (told["server"], (told["self"],))
+    assert (its.pid, its.idle) == (report["server"], (report["self"],))
 
 
 @pytest.mark.parametrize("how", ["forked", "started"])
 def test_workers_are_found_with_the_process_that_started_them(
-    run: Callable[..., Told], how: str
+    run: Callable[..., Table], how: str
 ) -> None:
-    told = run(how)
-    its = found(told)
-    assert its.pid == told["self"]
-    workers = told["workers"]
+    report = run(how)
+    its = foreign_service(report)
+    assert its.pid == report["self"]
+    workers = report["workers"]
     assert isinstance(workers, list)
-    assert {member.pid for member in its.members()} == {told["self"], *workers}
+    assert {member.pid for member in its.members()} == {report["self"], *workers}
     assert its.idle == ()
 
 
-def test_a_child_that_was_left_the_socket_is_not_the_server(run: Callable[..., Told]) -> None:
-    told = run("leaked")
-    its = found(told)
-    assert its.pid == told["self"]
-    assert told["child"] in {member.pid for member in its.members()}
+def test_a_child_that_was_left_the_socket_is_not_the_server(run: Callable[..., Table]) -> None:
+    report = run("leaked")
+    its = foreign_service(report)
+    assert its.pid == report["self"]
+    assert report["child"] in {member.pid for member in its.members()}
 
 
 @pytest.mark.parametrize("how", ["two", "asleep"])
-def test_where_it_cannot_be_seen_who_serves_it_is_said(run: Callable[..., Told], how: str) -> None:
-    told = run(how)
-    servers = told["server"]
+def test_where_it_cannot_be_seen_who_serves_it_is_reported(
+    run: Callable[..., Table], how: str
+) -> None:
+    report = run(how)
+    servers = report["server"]
     assert isinstance(servers, list)
     with pytest.raises(serving.AmbiguousError) as caught:
-        found(told)
+        foreign_service(report)
     assert all(str(pid) in str(caught.value) for pid in servers)
-    at = Where(scheme="http", host="127.0.0.1", port=int(str(told["port"])))
+    at = Where(scheme="http", host="127.0.0.1", port=int(str(report["port"])))
     with pytest.raises(HostFault, match="several processes hold") as refused:
-        external.found(at, 0, "")
+        external.processes_at(at, 0, "")
     assert "pid = NUMBER" in refused.value.fix
     assert "cgroup" in refused.value.fix
-    its = external.found(at, servers[0], "")
+    its = external.processes_at(at, servers[0], "")
     assert its is not None
     assert its.pid == servers[0]
     assert external.KIND.cpus is not None
@@ -186,26 +188,26 @@ def test_where_it_cannot_be_seen_who_serves_it_is_said(run: Callable[..., Told],
 
 
 @pytest.mark.parametrize("how", ["ancestor", "forked_ancestor"])
-def test_who_started_the_lab_is_not_the_server(run: Callable[..., Told], how: str) -> None:
-    told = run(how, LAB)
-    assert told["seen"] == [told["server"], [told["server"]], [told["self"]]]
+def test_who_started_the_lab_is_not_the_server(run: Callable[..., Table], how: str) -> None:
+    report = run(how, LAB)
+    assert report["seen"] == [report["server"], [report["server"]], [report["self"]]]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a namespace of processes needs root")
-def test_nor_is_the_first_process_of_a_container(run: Callable[..., Told]) -> None:
-    told = run("ancestor", LAB, before=("unshare", "--pid", "--fork", "--mount-proc"))
-    assert told["self"] == 1
-    assert told["seen"] == [told["server"], [told["server"]], [1]]
+def test_nor_is_the_first_process_of_a_container(run: Callable[..., Table]) -> None:
+    report = run("ancestor", LAB, before=("unshare", "--pid", "--fork", "--mount-proc"))
+    assert report["self"] == 1
+    assert report["seen"] == [report["server"], [report["server"]], [1]]
 
 
 def test_a_process_that_has_the_lab_below_it_is_taken_without_the_lab(
-    run: Callable[..., Told],
+    run: Callable[..., Table],
 ) -> None:
     text = "from sojourn.places import foreign\nimport json, os\n"
     text += "its = foreign.of_process(os.getppid())\n"
     text += "print(json.dumps([m.pid for m in its.members()]))"
-    told = run("ancestor", text)
-    seen = told["seen"]
+    report = run("ancestor", text)
+    seen = report["seen"]
     assert isinstance(seen, list)
-    assert {*seen} == {told["self"], told["server"]}
+    assert {*seen} == {report["self"], report["server"]}
     assert len(seen) == 2

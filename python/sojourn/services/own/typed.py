@@ -123,7 +123,7 @@ def split(name: str, got: Mapping[str, Value], fix: str) -> tuple[str, ...]:
         raise SpecFault(f"{name} cannot be read: {error}", at=f"{AT}, {name}", fix=fix) from None
 
 
-def check_braces(text: str, *, port: int, is_told_threads: bool) -> None:
+def check_braces(text: str, *, port: int, is_reported_threads: bool) -> None:
     """Refuse a command that is not told its port, or not the threads that the study gives."""
     if "{port}" not in text and not port:
         raise SpecFault(
@@ -131,7 +131,7 @@ def check_braces(text: str, *, port: int, is_told_threads: bool) -> None:
             at=f"{AT}, argv",
             fix="write {port} for its port, or set port = 8080 if it is fixed",
         )
-    if is_told_threads and "{threads}" not in text:
+    if is_reported_threads and "{threads}" not in text:
         raise SpecFault(
             "threads is set, but the command does not use it",
             at=f"{AT}, threads",
@@ -148,7 +148,7 @@ def check_files(words: Sequence[str], folder: Path, *, is_open: bool) -> None:
         is_open: it runs as whoever runs the lab, who may read all of that.
 
     Raises:
-        HostFault: what is missing or closed, with its mend.
+        HostFault: what is missing or closed, with its fix.
     """
     if not folder.is_dir():
         fix = "make it, or give another folder"

@@ -38,7 +38,7 @@ def unpacked(name: str, into: Path) -> Image:
     (into / ROOTFS).mkdir(parents=True)
     held = _podman("create", "--pull=missing", "--", name).strip().splitlines()[-1]
     try:
-        told = json.loads(_podman("inspect", "--", held))[0]["Config"]
+        report = json.loads(_podman("inspect", "--", held))[0]["Config"]
         archive = into / "rootfs.tar"
         _podman("export", "-o", str(archive), "--", held)
         # The program, not Python's: it leaves what would lie outside, in every version.
@@ -48,7 +48,7 @@ def unpacked(name: str, into: Path) -> Image:
     finally:
         _podman("rm", "-f", "--", held)
     _strip(into / ROOTFS)
-    (into / CONFIG).write_text(json.dumps(configured(told)), encoding="utf-8")
+    (into / CONFIG).write_text(json.dumps(configured(report)), encoding="utf-8")
     return image.read(into)
 
 
@@ -99,20 +99,20 @@ def _run(program: Path, *words: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFault(f"{what}: {error}", at=AT, fix="try it by hand") from None
     if done.returncode:
-        said = done.stderr.strip().splitlines()
+        lines = done.stderr.strip().splitlines()
         raise RunFault(
-            f"{what} fails: {said[-1] if said else done.returncode}",
+            f"{what} fails: {lines[-1] if lines else done.returncode}",
             at=f"{AT}, image",
             fix=f"try it by hand: {shlex.join(argv)}",
         )
     return done.stdout
 
 
-def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
+def configured(reports: Mapping[str, Any]) -> Mapping[str, Any]:
     """`config.json` of an image, from what podman says of its configuration."""
-    words = [*_listed(told.get("Entrypoint")), *_listed(told.get("Cmd"))]
+    words = [*_listed(reports.get("Entrypoint")), *_listed(reports.get("Cmd"))]
     rights = {kind: list(confined.RIGHTS) for kind in ("bounding", "effective", "permitted")}
-    user, _, group = str(told.get("User") or "0").partition(":")
+    user, _, group = str(reports.get("User") or "0").partition(":")
     who = _number(user, 0)  # a name is the image's own: it starts as root
     # fmt: off
     return confined.confined({
@@ -120,8 +120,8 @@ def configured(told: Mapping[str, Any]) -> Mapping[str, Any]:
         "process": {
             "user": {"uid": who, "gid": _number(group, who)},
             "args": words,
-            "env": _listed(told.get("Env")),
-            "cwd": told.get("WorkingDir") or "/",
+            "env": _listed(reports.get("Env")),
+            "cwd": reports.get("WorkingDir") or "/",
             "capabilities": rights,
         },
         "root": {"path": ROOTFS, "readonly": False},

@@ -70,13 +70,13 @@ class ImgDnn(Queries):
 
     def is_answer(self, query: int, text: str) -> bool:
         """Whether class and logits are those of a forward pass in double precision."""
-        found = FORM.fullmatch(text)
-        if found is None or int(found.group(1)) != query:
+        match = FORM.fullmatch(text)
+        if match is None or int(match.group(1)) != query:
             return False
-        said = np.array([float(word) for word in found.group(3).split()])
+        message = np.array([float(word) for word in match.group(3).split()])
         wanted = logits(self.seed, self.hidden, query)
-        is_near = bool(np.all(np.abs(said - wanted) <= NEAR))
-        return is_near and bool(wanted[int(found.group(2))] >= wanted.max() - NEAR)
+        is_near = bool(np.all(np.abs(message - wanted) <= NEAR))
+        return is_near and bool(wanted[int(match.group(2))] >= wanted.max() - NEAR)
 
 
 def logits(seed: int, hidden: int, query: int) -> NDArray[np.float64]:
@@ -101,9 +101,9 @@ def weights(seed: int, hidden: int) -> tuple[NDArray[np.float32], ...]:
     return tuple(made)
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
     return ImgDnn(
         path=programs.find(PROGRAM),

@@ -44,15 +44,15 @@ class Moses(Words, HasCrews):
         """The stages of each worker, by how their command lines begin."""
         stages: dict[int, list[int]] = {}
         for task in tasks:
-            if found := STAGE.match(task.command):
-                stages.setdefault(int(found.group(1)), []).append(task.tid)
+            if match := STAGE.match(task.command):
+                stages.setdefault(int(match.group(1)), []).append(task.tid)
         workers = dict(enumerate(self.pinned(tasks)))
         return {workers[nth]: tuple(tids) for nth, tids in stages.items() if nth in workers}
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    return Moses(**settled(NAME, moses.PART, given, allowance))
+    return Moses(**settled(NAME, moses.PART, inputs, allowance))
 
 
 KIND = ServiceKind(

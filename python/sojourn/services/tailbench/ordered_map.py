@@ -77,12 +77,12 @@ class OrderedMap(Queries):
 
     def is_answer(self, query: int, text: str) -> bool:
         """Whether it found what the batch must find."""
-        count, total = found(self.seed, self.items, self.batch, query)
+        count, total = lookup(self.seed, self.items, self.batch, query)
         head = f"query {query:>10} batch {self.batch:>6}"
         return text == f"{head} found {count:>6} sum {total:016x}\n"
 
 
-def found(seed: int, items: int, batch: int, query: int) -> tuple[int, int]:
+def lookup(seed: int, items: int, batch: int, query: int) -> tuple[int, int]:
     """How many items a query finds, and the sum of what it reads of them, modulo 2**64."""
     places = np.arange(query * batch, (query + 1) * batch, dtype=np.uint64)
     drawn = numbers(stream(seed, OPERATIONS), places)
@@ -98,30 +98,30 @@ def found(seed: int, items: int, batch: int, query: int) -> tuple[int, int]:
     return len(read) + len(seen), total % (1 << 64)
 
 
-def items_of(given: Value | None, allowance: Allowance) -> tuple[int, tuple[tuple[str, str], ...]]:
+def items_of(value: Value | None, allowance: Allowance) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many items, and why that many.
 
     Raises:
         HostFault: what the study asks for does not fit into memory.
     """
     fits = int(allowance.memory_bytes * SHARE) // ITEM_BYTES
-    if given is None:
+    if value is None:
         wanted = max(ITEMS_MIN, round(ITEMS * allowance.scale))
         items = max(1, min(wanted, fits))
         limit = "all that memory allows" if items < wanted else f"profile {allowance.profile}"
         return items, (("items", f"{items:,} ({limit})".replace(",", " ")),)
-    if int(given) > fits:
+    if int(value) > fits:
         raise HostFault(
-            f"{given} items do not fit: memory allows {fits}",
-            at=f"service {NAME}, items = {given}",
+            f"{value} items do not fit: memory allows {fits}",
+            at=f"service {NAME}, items = {value}",
             fix=f"give at most {fits} items",
         )
-    return int(given), (("items", f"{given}, as the study says"),)
+    return int(value), (("items", f"{value}, as the study says"),)
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
     items, because = items_of(got["items"], allowance)
     return OrderedMap(

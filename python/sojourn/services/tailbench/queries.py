@@ -92,7 +92,7 @@ class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
         return "computed anew"
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         """What to do where an answer is wrong."""
         return "build program and lab from one checkout: make build"
 
@@ -158,11 +158,11 @@ class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
         for query in sample:
             text = self._ask(query, address, within_s)
             if text is None or not self.is_answer(query, text):
-                said = "nothing" if text is None else repr(text[:60])
+                message = "nothing" if text is None else repr(text[:60])
                 raise RunFault(
-                    f"query {query} is answered wrongly: {said}",
+                    f"query {query} is answered wrongly: {message}",
                     at=f"{self.path.name} at {address}",
-                    fix=f"see service.log in the point's folder; {self.mend}",
+                    fix=f"see service.log in the point's folder; {self.fix}",
                 )
         return (("answers checked", f"{len(sample)} queries, {self.against}"),)
 
@@ -181,13 +181,13 @@ class Queries(Program, Describes, Versioned, Demands, Fills, Checks, Pins):
 
 
 def threads_of(
-    given: Value | None, allowance: Allowance
+    value: Value | None, allowance: Allowance
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many workers, and why that many."""
     cpus = allowance.cpus
-    if given is not None:
-        turns = f"; {given} on {cpus} CPUs: they take turns (L23)" if int(given) > cpus else ""
-        return int(given), (("threads", f"{given}, as the study says{turns}"),)
+    if value is not None:
+        turns = f"; {value} on {cpus} CPUs: they take turns (L23)" if int(value) > cpus else ""
+        return int(value), (("threads", f"{value}, as the study says{turns}"),)
     threads = min(THREADS_PAPER, cpus)
     return threads, (("threads", f"{threads}: one per server CPU, 8 at most (P6)"),)
 

@@ -125,22 +125,22 @@ def test_a_logit_that_is_off_and_a_sum_that_is_off_by_one_are_wrong() -> None:
     assert isinstance(tree, ordered_map.OrderedMap)
     values = img_dnn.logits(net.seed, net.hidden, 3)
 
-    def said(values: np.ndarray[tuple[int], np.dtype[np.float64]], best: int) -> str:
+    def result(values: np.ndarray[tuple[int], np.dtype[np.float64]], best: int) -> str:
         logits = "".join(f"{value:>10.4f}" for value in values)
         return f"query {3:>10} class {best}\nlogits{logits}\n"
 
     best = int(values.argmax())
-    assert net.is_answer(3, said(values, best))
-    assert not net.is_answer(3, said(values, (best + 1) % 10))
-    assert not net.is_answer(3, said(values + 0.01, best))
-    assert not net.is_answer(4, said(values, best))
-    count, total = ordered_map.found(tree.seed, tree.items, tree.batch, 3)
+    assert net.is_answer(3, result(values, best))
+    assert not net.is_answer(3, result(values, (best + 1) % 10))
+    assert not net.is_answer(3, result(values + 0.01, best))
+    assert not net.is_answer(4, result(values, best))
+    count, total = ordered_map.lookup(tree.seed, tree.items, tree.batch, 3)
     head = f"query {3:>10} batch {tree.batch:>6} found {count:>6} sum "
     assert tree.is_answer(3, f"{head}{total:016x}\n")
     assert not tree.is_answer(3, f"{head}{total + 1:016x}\n")
 
 
-def test_workers_are_pinned_in_their_order_and_nobody_else() -> None:
+def test_workers_are_pinned_in_their_order_and_no_one_else() -> None:
     names = ["sojourn-query", "worker-10", "worker-2", "worker-x"]
     tasks = [Task(pid=1, tid=nth, name=name, command="") for nth, name in enumerate(names)]
     assert built("img_dnn").pinned(tasks) == (2, 1)

@@ -53,9 +53,9 @@ class Sphinx(Words, Slow):
         return Filling(requests=WARM * self.threads)
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    return Sphinx(**settled(NAME, sphinx.PART, given, allowance))
+    return Sphinx(**settled(NAME, sphinx.PART, inputs, allowance))
 
 
 KIND = ServiceKind(

@@ -34,7 +34,7 @@ from sojourn.services.tailbench.queries import (
 
 READY = "/ready"
 HEAD = "query {:>10} "
-NOT_GIVEN = {answers.ANSWERS, MANIFEST}
+NOT_PASSED = {answers.ANSWERS, MANIFEST}
 
 __all__ = ["PARAMS", "REPORT", "Words", "settled"]
 
@@ -86,7 +86,7 @@ class Words(Queries, Prepares):
         return f"as they were when {self.part.command} made it"
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         """What to do where an answer is wrong."""
         return f"{self.part.command} --again makes it anew"
 
@@ -102,7 +102,7 @@ class Words(Queries, Prepares):
         for path in sorted(self.made.at.iterdir()):
             if path.is_dir():
                 shutil.copytree(path, work / path.name, copy_function=_copied)
-            elif path.name not in NOT_GIVEN:
+            elif path.name not in NOT_PASSED:
                 _copied(path, work / path.name)
 
     def words(self, work: Path, address: Address) -> tuple[str, ...]:
@@ -122,16 +122,16 @@ class Words(Queries, Prepares):
         try:
             connection.request("GET", READY)
             reply = connection.getresponse()
-            said = reply.read(REPLY_MAX).decode(errors="replace")
+            text = reply.read(REPLY_MAX).decode(errors="replace")
         except (OSError, HTTPException):
             return False
         finally:
             connection.close()
-        return reply.status == HTTPStatus.OK and said == f"{self.threads} workers\n"
+        return reply.status == HTTPStatus.OK and text == f"{self.threads} workers\n"
 
 
 def settled(
-    name: str, part: Part, given: Mapping[str, Value], allowance: Allowance
+    name: str, part: Part, inputs: Mapping[str, Value], allowance: Allowance
 ) -> dict[str, Any]:
     """The fields that all of them have.
 
@@ -139,7 +139,7 @@ def settled(
         SpecFault: an unknown parameter, or a value out of range.
         HostFault: it was not made here, or has changed since.
     """
-    got = settle(name, PARAMS, given, cpus=allowance.cpus)
+    got = settle(name, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
     made = part.ready()
     return {

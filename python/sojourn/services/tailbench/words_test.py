@@ -69,7 +69,7 @@ def fake(cache: Path) -> Words:
     return built("xapian", threads=2, seed=5, queries=50)
 
 
-def test_what_was_not_made_or_has_changed_is_refused_with_its_mend(cache: Path) -> None:
+def test_what_was_not_made_or_has_changed_is_refused_with_its_fix(cache: Path) -> None:
     del cache
     with pytest.raises(HostFault) as caught:
         services.build("moses", {}, ROOMY)
@@ -258,7 +258,7 @@ def test_one_thread_is_measured_without_a_socket(name: str) -> None:
         assert mean["lo"] <= (mean["mean"] or 0.0) <= (mean["hi"] or 0.0)
 
 
-def test_what_was_made_is_told_with_its_facts() -> None:
+def test_what_was_made_is_reported_with_its_facts() -> None:
     service = real("xapian")
     assert isinstance(service.made, Made)
     assert "did not agree" in dict(service.setup())["queries"]

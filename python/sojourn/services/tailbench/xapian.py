@@ -37,9 +37,9 @@ class Xapian(Words):
         return replace(Words.needs(self), memory_bytes=memory_bytes)
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    return Xapian(**settled(NAME, xapian.PART, given, allowance))
+    return Xapian(**settled(NAME, xapian.PART, inputs, allowance))
 
 
 KIND = ServiceKind(

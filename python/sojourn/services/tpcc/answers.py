@@ -13,7 +13,7 @@ ORDERS_OF, MIX_OF = 45, 88  # New-Order to Payment as 45 to 43: TPC-C, 5.2.3
 _NUMBER, _MONEY = r"(\d+)", r"(\d+\.\d\d)"
 ORDER = r"new-order (\d+) w (\d+) d (\d+) c (\d+) o \d+ lines (\d+) total (\d+\.\d\d)"
 PAYMENT = r"payment (\d+) w (\d+) d (\d+) cw (\d+) cd (\d+) c (\d+) amount (\d+\.\d\d)"
-#: What every reply must match, as the generator is told.
+#: What every reply must match, as the generator is reported.
 REPLY = f"^({ORDER}|{PAYMENT})$".replace(_NUMBER, _NUMBER[1:-1]).replace(_MONEY, _MONEY[1:-1])
 
 
@@ -49,10 +49,10 @@ class Scale:
     def is_reply(self, n: int, text: str) -> bool:
         """Whether this is the answer to request n: who, where, and how much it costs."""
         if draw(n, 0, MIX_OF) < ORDERS_OF:
-            found = re.fullmatch(ORDER, text)
-            return found is not None and found.groups() == self._order(n)
-        found = re.fullmatch(PAYMENT, text)
-        return found is not None and found.groups() == self._payment(n)
+            match = re.fullmatch(ORDER, text)
+            return match is not None and match.groups() == self._order(n)
+        match = re.fullmatch(PAYMENT, text)
+        return match is not None and match.groups() == self._payment(n)
 
     def _order(self, n: int) -> tuple[str, ...]:
         w, d = 1 + draw(n, 1, self.warehouses), 1 + draw(n, 2, DISTRICTS)

@@ -52,8 +52,8 @@ def make(home: Home, work: Path, user: users.User | None, scale: Scale) -> None:
 def words(
     home: Home, work: Path, address: Address, *, connections: int, buffers_mb: int, is_synced: bool
 ) -> tuple[str, ...]:
-    """What a shell is told: a fresh copy of the cluster on the disk, then PostgreSQL."""
-    told = {
+    """What a shell is reported: a fresh copy of the cluster on the disk, then PostgreSQL."""
+    reports = {
         "listen_addresses": address.host,
         "port": str(address.port),
         "unix_socket_directories": "",
@@ -74,12 +74,20 @@ def words(
     script = (
         f'rm -rf {DATA} && cp -R {TEMPLATE} {DATA} && sync -f {DATA} && {home.exported}exec "$@"'
     )
-    return ("-c", script, "shore", str(home.program("postgres")), "-D", DATA, *_given(told))
+    return (
+        "-c",
+        script,
+        "shore",
+        str(home.program("postgres")),
+        "-D",
+        DATA,
+        *_setting_words(reports),
+    )
 
 
-def _given(told: Mapping[str, str]) -> tuple[str, ...]:
+def _setting_words(reports: Mapping[str, str]) -> tuple[str, ...]:
     """Settings as words of a command line."""
-    return tuple(word for name, value in told.items() for word in ("-c", f"{name}={value}"))
+    return tuple(word for name, value in reports.items() for word in ("-c", f"{name}={value}"))
 
 
 class _Maker:
@@ -113,16 +121,16 @@ class _Maker:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RunFault(f"{name}: {error}", at=shlex.join(argv), fix="try it by hand") from None
         if done.returncode:
-            said = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
+            message = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
             raise RunFault(
-                f"{name} fails: {said or done.returncode}",
+                f"{name} fails: {message or done.returncode}",
                 at=shlex.join(argv),
                 fix="see whether the disk has room; try it by hand as an ordinary user",
             )
 
     def single(self, database: str, text: str) -> None:
-        """Give commands to a server that serves nobody else, and ends at the first mistake."""
-        told = {
+        """Give commands to a server that serves no one else, and ends at the first mistake."""
+        reports = {
             "exit_on_error": "on",
             "fsync": "off",
             "autovacuum": "off",
@@ -132,12 +140,12 @@ class _Maker:
             "max_wal_senders": "0",
             "dynamic_shared_memory_type": "mmap",
         }
-        words = (*_given(told), database)
+        words = (*_setting_words(reports), database)
         self.run("postgres", "--single", "-j", "-D", TEMPLATE, *words, text=text)
 
 
 def rules() -> str:
-    """Who is let in: one user who may read and write the tables, without a password; nobody else.
+    """Who is let in: one user who may read and write the tables, without a password; no one else.
 
     Whoever is on this machine may ask it what load asks, as with every service of the lab; the
     superuser, who could start programs, cannot come in at all.

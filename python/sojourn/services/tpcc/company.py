@@ -137,10 +137,12 @@ class Company:
 
     def _district(self, number: int) -> District:
         if number not in self.districts:
-            kept = self.scale.customers
-            made = District(paid=kept * 1000, next=kept + 1)
-            made.waiting.extend(range(kept * 7 // 10 + 1, kept + 1))
-            made.last_of = {self.draw.buyer(number, order): order for order in range(1, kept + 1)}
+            customers = self.scale.customers
+            made = District(paid=customers * 1000, next=customers + 1)
+            made.waiting.extend(range(customers * 7 // 10 + 1, customers + 1))
+            made.last_of = {
+                self.draw.buyer(number, order): order for order in range(1, customers + 1)
+            }
             self.districts[number] = made
         return self.districts[number]
 

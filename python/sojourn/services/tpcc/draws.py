@@ -59,7 +59,7 @@ class Scale:
 
     @property
     def customers(self) -> int:
-        """Customers of a district, and orders and payments of it that are kept."""
+        """Customers of a district, and orders and payments of it that are stored."""
         return self.items * 3 // 100
 
     @property

@@ -84,7 +84,7 @@ class Home:
         return done.stdout.strip()
 
 
-def found(distribution: Path = DISTRIBUTION) -> Home:
+def home(distribution: Path = DISTRIBUTION) -> Home:
     """The newest of the distribution's, else the one on PATH, else the one that was fetched.
 
     Raises:

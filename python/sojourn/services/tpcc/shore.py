@@ -116,7 +116,7 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
     def start(self, work: Path, address: Address) -> Start:
         """A shell that makes a fresh copy of the cluster on the disk, then becomes PostgreSQL.
 
-        It is ended at once, because a checkpoint would be of data that nobody reads again. It gives
+        It is ended at once, because a checkpoint would be of data that no one reads again. It gives
         its own processes five seconds.
         """
         home = self.home.at(work) if self.home.is_closed else self.home
@@ -208,35 +208,35 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
             text = self._ask(address, "SELECT audit()", 60.0)
         except SqlError as error:
             text = str(error)
-        found = re.fullmatch(r"orders (\d+) payments (\d+) flaws none", text)
-        if found is None:
+        match = re.fullmatch(r"orders (\d+) payments (\d+) flaws none", text)
+        if match is None:
             raise RunFault(
                 f"the database is not consistent: {text[:300]}",
                 at=f"shore at {address}, SELECT audit()",
                 fix="a defect of PostgreSQL, the disk or shore.sql: nothing measured here is to be "
                 "believed",
             )
-        return (("consistent", f"after {found[1]} orders and {found[2]} payments"),)
+        return (("consistent", f"after {match[1]} orders and {match[2]} payments"),)
 
     def version(self) -> str:
         """`PostgreSQL 15.18`, as `postgres --version` says it."""
-        found = re.search(r"\(PostgreSQL\) (\S+)", self.home.says("postgres", "--version"))
-        return f"PostgreSQL {found[1]}" if found else ""
+        match = re.search(r"\(PostgreSQL\) (\S+)", self.home.says("postgres", "--version"))
+        return f"PostgreSQL {match[1]}" if match else ""
 
 
-def _threads(given: Value | None, allowance: Allowance) -> tuple[int, str]:
+def _threads(value: Value | None, allowance: Allowance) -> tuple[int, str]:
     cpus = allowance.cpus
-    if given is not None:
-        turns = f"; {given} on {cpus} CPUs: they take turns (L23)" if int(given) > cpus else ""
-        return int(given), f"{given} connections, as the study says{turns}"
+    if value is not None:
+        turns = f"; {value} on {cpus} CPUs: they take turns (L23)" if int(value) > cpus else ""
+        return int(value), f"{value} connections, as the study says{turns}"
     threads = min(THREADS_PAPER, cpus)
     return threads, f"{threads} connections: one per server CPU, 8 at most (P6)"
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
-    home = postgres.found()
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
+    home = postgres.home()
     threads, why = _threads(got["threads"], allowance)
     share = allowance.scale
     scale = Scale(

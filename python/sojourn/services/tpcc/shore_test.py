@@ -94,12 +94,12 @@ def test_its_answers_are_those_that_are_computed_anew(served: tuple[Shore, Addre
     assert kinds == {"new-order", "payment"}
     assert members == {"postgres"}, "its processes have sessions of their own, and are its"
     (fact,) = service.audit(address)
-    told = re.fullmatch(r"after (\d+) orders and (\d+) payments", fact[1])
-    assert told is not None
-    assert int(told[1]) + int(told[2]) >= 180 + 8, "whatever was asked was done"
+    match = re.fullmatch(r"after (\d+) orders and (\d+) payments", fact[1])
+    assert match is not None
+    assert int(match[1]) + int(match[2]) >= 180 + 8, "whatever was asked was done"
 
 
-def test_nobody_but_the_one_who_loads_is_let_in(served: tuple[Shore, Address, int]) -> None:
+def test_no_one_but_the_one_who_loads_is_let_in(served: tuple[Shore, Address, int]) -> None:
     _, address, _ = served
     superuser = cluster.SUPERUSER
     for user, database in ((superuser, superuser), (superuser, "shore"), ("sojourn", superuser)):
@@ -145,10 +145,10 @@ def test_a_wrong_answer_ends_the_check(
         service.check(address)
 
 
-def test_sizes_follow_from_machine_and_profile_and_are_told(
+def test_sizes_follow_from_machine_and_profile_and_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgres, "found", lambda: NOWHERE)
+    monkeypatch.setattr(postgres, "home", lambda: NOWHERE)
     small = Allowance(cpus=2, memory_bytes=GIB, scale=1 / 128, profile="quick")
     made = services.build("shore", {}, small)
     assert isinstance(made, Shore)
@@ -170,7 +170,7 @@ def test_sizes_follow_from_machine_and_profile_and_are_told(
 def test_other_connections_than_threads_are_refused_and_no_study_asks_for_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgres, "found", lambda: NOWHERE)
+    monkeypatch.setattr(postgres, "home", lambda: NOWHERE)
     made = built(threads=3)
     assert made.adapted({"connections": 3, "arrivals": "poisson"}) is made
     with pytest.raises(SpecFault, match="32 connections are not its 3 threads"):
@@ -195,7 +195,7 @@ def test_no_command_of_the_file_is_cut_by_an_empty_line() -> None:
     assert text.endswith(";\n\n"), "or the last one is not run"
 
 
-def test_the_newest_of_the_distribution_is_taken_or_what_fetches_one_is_said(
+def test_the_newest_of_the_distribution_is_taken_or_what_fetches_one_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for release in ("9.6", "15", "17"):
@@ -203,26 +203,26 @@ def test_the_newest_of_the_distribution_is_taken_or_what_fetches_one_is_said(
         bins.mkdir(parents=True)
         for name in postgres.NEEDED if release != "17" else ("postgres",):
             (bins / name).touch(mode=0o755)
-    assert postgres.found(tmp_path).bins == tmp_path / "15" / "bin"
+    assert postgres.home(tmp_path).bins == tmp_path / "15" / "bin"
     monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(programs, "maybe", lambda _: None)
     with pytest.raises(HostFault, match="not installed") as caught:
-        postgres.found(tmp_path / "none")
+        postgres.home(tmp_path / "none")
     assert "sojourn install shore" in caught.value.fix
-    kept = install.part("shore").folder
-    (kept / "usr/lib/postgresql/16/bin").mkdir(parents=True)
-    (kept / "manifest.json").write_text(
+    folder = install.part("shore").folder
+    (folder / "usr/lib/postgresql/16/bin").mkdir(parents=True)
+    (folder / "manifest.json").write_text(
         '{"files": {}, "facts": {"bin": "usr/lib/postgresql/16/bin", "libraries": "usr/lib/x"}}'
     )
-    home = postgres.found(tmp_path / "none")
+    home = postgres.home(tmp_path / "none")
     assert home.is_closed
-    assert home.program("initdb") == kept / "usr/lib/postgresql/16/bin/initdb"
+    assert home.program("initdb") == folder / "usr/lib/postgresql/16/bin/initdb"
     copy = home.copied(tmp_path)
     assert copy.environment == {"LD_LIBRARY_PATH": str(tmp_path / "postgresql/usr/lib/x")}
     assert copy.program("postgres").parent.is_dir()
 
 
-def test_a_silent_and_a_foreign_server_are_told() -> None:
+def test_a_silent_and_a_foreign_server_are_reported() -> None:
     with pytest.raises(SqlError):
         Sql(Address("127.0.0.1", ports.free()), "me", "shop", within_s=1.0)
     assert sql.complaint(b"").strip() == ":"

@@ -93,7 +93,7 @@ class Silo(Trade):
 
 
 def items_of(
-    given: Value | None, warehouses: int, allowance: Allowance
+    value: Value | None, warehouses: int, allowance: Allowance
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many items a warehouse stocks, and why that many.
 
@@ -101,20 +101,20 @@ def items_of(
         HostFault: what the study asks for does not fit into memory.
     """
     fits = int(allowance.memory_bytes * SHARE) // (ITEM_BYTES * warehouses)
-    items = int(given) if given is not None else max(ITEMS_MIN, round(ITEMS * allowance.scale))
+    items = int(value) if value is not None else max(ITEMS_MIN, round(ITEMS * allowance.scale))
     if items > fits:
         raise HostFault(
             f"{warehouses} warehouses of {items} items do not fit: memory allows {fits} items each",
             at=f"service {NAME}, warehouses = {warehouses}, items = {items}",
             fix="give fewer warehouses or items",
         )
-    why = "as the study says" if given is not None else f"profile {allowance.profile}"
+    why = "as the study says" if value is not None else f"profile {allowance.profile}"
     return items, (("items", f"{items:,} ({why})".replace(",", " ")),)
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
     warehouses = int(got["warehouses"] or 1)
     items, because = items_of(got["items"], warehouses, allowance)

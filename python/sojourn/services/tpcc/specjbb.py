@@ -147,7 +147,7 @@ class Specjbb(Trade, Prepares):
     def needs(self) -> Needs:
         """Memory for the heap and what the machine takes beside it.
 
-        A JDK that was fetched lies in the user's own cache, which nobody else may read.
+        A JDK that was fetched lies in the user's own cache, which no one else may read.
         """
         return replace(
             Trade.needs(self),
@@ -159,7 +159,7 @@ class Specjbb(Trade, Prepares):
         """So many requests that the front is compiled too, which the rehearsal does not reach."""
         return Filling(requests=FRONT_REQUESTS if self.warm_s > 0 else 0)
 
-    def said(self, table: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    def further_facts(self, table: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         """What compiler and collector have done so far."""
         compiled = (
             f"{table['jit_ms'] / 1000:.1f} s so far, {table['jit_last_s_ms']} ms of it in the "
@@ -176,7 +176,7 @@ class Specjbb(Trade, Prepares):
         return programs.says(self.path, "--version").partition("\n")[0]
 
 
-def found() -> tuple[Path, Made]:
+def java_home() -> tuple[Path, Made]:
     """`java` and what was compiled for it.
 
     Raises:
@@ -187,14 +187,14 @@ def found() -> tuple[Path, Made]:
     return (own if own.exists() else programs.find("java", fix=fetched.PART.command)), made
 
 
-def heap_of(given: Value | None, warehouses: int, items: int, allowance: Allowance) -> int:
+def heap_of(value: Value | None, warehouses: int, items: int, allowance: Allowance) -> int:
     """Megabytes of the heap.
 
     Raises:
         HostFault: it does not fit into memory, or the company not into it.
     """
     fits = int(allowance.memory_bytes * SHARE) >> 20
-    heap_mb = int(given) if given is not None else min(HEAP_MB, fits)
+    heap_mb = int(value) if value is not None else min(HEAP_MB, fits)
     needed_mb = int(warehouses * items * ITEM_BYTES / SHARE) >> 20
     if heap_mb > fits or needed_mb > heap_mb:
         raise HostFault(
@@ -206,13 +206,13 @@ def heap_of(given: Value | None, warehouses: int, items: int, allowance: Allowan
     return heap_mb
 
 
-def build(given: Mapping[str, Value], allowance: Allowance) -> Service:
+def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Settle the parameters for this machine."""
-    got = settle(NAME, PARAMS, given, cpus=allowance.cpus)
+    got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)
     threads, why = threads_of(got["threads"], allowance)
     warehouses, items = int(got["warehouses"] or threads), int(got["items"] or ITEMS)
     heap_mb = heap_of(got["heap_mb"], warehouses, items, allowance)
-    java, made = found()
+    java, made = java_home()
     return Specjbb(
         path=java,
         jar=made.at / fetched.JAR,

@@ -1,7 +1,7 @@
 """What the services of TPC-C's kind have in common: how their answers are held to be right.
 
 An answer says two numbers. `fixed` follows from the query's inputs, whoever else is at work; `seen`
-from all that was committed before. While nobody else asks, queries come one after the other, and a
+from all that was committed before. While no one else asks, queries come one after the other, and a
 second implementation (`company`) says both; afterwards the service's own audit says whether its
 books agree, whatever came in between.
 """
@@ -52,18 +52,18 @@ class Trade(Queries, Audits):
 
     def is_answer(self, query: int, text: str) -> bool:
         """Whether what follows from a query's inputs alone is what it must be."""
-        found = ANSWER.fullmatch(text)
-        if not found or [int(found[1]), int(found[2])] != [query, self.batch]:
+        match = ANSWER.fullmatch(text)
+        if not match or [int(match[1]), int(match[2])] != [query, self.batch]:
             return False
         fixed, _ = Company(self.seed, self.scale).query(query * self.batch, self.batch)
-        return int(found[3], 16) == fixed
+        return int(match[3], 16) == fixed
 
     def ready(self, address: Address, within_s: float) -> bool:
         """Whether it says what is to be asked: a query would change its books."""
         status, body = self._get("/", address, within_s)
         return status == HTTPStatus.NOT_FOUND and "/q/" in body
 
-    def told(self, address: Address, within_s: float) -> dict[str, Any] | None:
+    def audit_table(self, address: Address, within_s: float) -> dict[str, Any] | None:
         """What its audit says; None if it says nothing."""
         status, body = self._get(CHECK, address, within_s)
         try:
@@ -97,7 +97,7 @@ class Trade(Queries, Audits):
         for query in range(count):
             text = self._ask(query, address, within_s=5.0)
             fixed, seen = company.query(query * self.batch, self.batch)
-            wanted = _said(query, self.batch, fixed, seen)
+            wanted = _audit_text(query, self.batch, fixed, seen)
             if text is None or not (text == wanted if is_fresh else self.is_answer(query, text)):
                 raise self._wrong(f"query {query} is answered wrongly: {text!r:.90}", address)
         after = self._audited(address)
@@ -107,7 +107,7 @@ class Trade(Queries, Audits):
             raise self._wrong(f"its books are not what they must be: {there}, not {here}", address)
         how = "replayed, answers and books alike" if is_fresh else "asked, what inputs fix is alike"
         text = f"{count} queries {how}"
-        return (("answers checked", text), *self.said(after))
+        return (("answers checked", text), *self.further_facts(after))
 
     def audit(self, address: Address) -> Rows:
         """Whether its books agree after a load.
@@ -117,18 +117,18 @@ class Trade(Queries, Audits):
         """
         table = self._audited(address)
         text = f"agree after {table['orders']} orders and {table['payments']} payments"
-        return (("books", text), *self.said(table))
+        return (("books", text), *self.further_facts(table))
 
-    def said(self, table: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    def further_facts(self, table: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         """What else its audit tells, for people."""
         conflicts = table.get("conflicts")
         return (("conflicts", f"{conflicts} so far"),) if conflicts is not None else ()
 
     def _audited(self, address: Address) -> dict[str, Any]:
-        table = self.told(address, AUDIT_S_MAX)
+        table = self.audit_table(address, AUDIT_S_MAX)
         if table is None or table.get("state") != "holds":
-            said = (table or {}).get("wrong") or (table or {}).get("state") or "it says nothing"
-            raise self._wrong(f"its books do not agree: {said}", address)
+            text = (table or {}).get("wrong") or (table or {}).get("state") or "it says nothing"
+            raise self._wrong(f"its books do not agree: {text}", address)
         return table
 
     def _wrong(self, what: str, address: Address) -> RunFault:
@@ -140,5 +140,5 @@ class Trade(Queries, Audits):
         )
 
 
-def _said(query: int, batch: int, fixed: int, seen: int) -> str:
+def _audit_text(query: int, batch: int, fixed: int, seen: int) -> str:
     return f"query {query:>10} batch {batch:>6} fixed {fixed:016x} seen {seen:016x}\n"

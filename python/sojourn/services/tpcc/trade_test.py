@@ -42,9 +42,9 @@ class Fake(Specjbb):
             return None
         fixed ^= bend and self.bent["what"] == "fixed"
         seen ^= bend and self.bent["what"] == "seen"
-        return trade._said(query, self.batch, fixed, seen)
+        return trade._audit_text(query, self.batch, fixed, seen)
 
-    def told(self, address: Address, within_s: float) -> dict[str, Any] | None:
+    def audit_table(self, address: Address, within_s: float) -> dict[str, Any] | None:
         jit = dict.fromkeys(("jit_ms", "jit_last_s_ms", "gc_pauses", "gc_ms", "gc_longest_ms"), 5)
         table = {"state": "holds", "wrong": None, **self.company.counts, **jit, "warmed_s": 1.0}
         return {**table, **self.bent.get("books", {})}
@@ -80,14 +80,14 @@ def test_one_number_at_a_time_is_the_same_stream() -> None:
 def test_the_company_keeps_its_books() -> None:
     company = Company(1, SCALE)
     fixed = [company.query(5 * query, 5)[0] for query in range(400)]
-    counts, kept = company.counts, SCALE.customers
-    assert counts["orders"] == sum(own.next - 1 - kept for own in company.districts.values())
+    counts, customers = company.counts, SCALE.customers
+    assert counts["orders"] == sum(own.next - 1 - customers for own in company.districts.values())
     waiting = sum(len(own.waiting) for own in company.districts.values())
-    began = len(company.districts) * (kept - kept * 7 // 10)
+    began = len(company.districts) * (customers - customers * 7 // 10)
     assert counts["delivered"] + counts["lapsed"] + waiting == began + counts["orders"]
     assert counts["lapsed"] > 0, "the backlog has reached the oldest order"
     paid = sum(own.paid for own in company.districts.values())
-    assert sum(company.houses) == paid + (20 - len(company.districts)) * kept * 1000
+    assert sum(company.houses) == paid + (20 - len(company.districts)) * customers * 1000
     assert fixed[:9] == [Company(1, SCALE).query(5 * query, 5)[0] for query in range(9)]
     assert all(10 <= left <= 100 for left in company.stock.values())
 
@@ -112,7 +112,7 @@ def test_an_answer_that_is_wrong_is_found_out(
 
 
 @pytest.mark.parametrize(
-    ("books", "said"),
+    ("books", "text"),
     [
         ({"state": "broken", "wrong": "stock of item 3"}, "stock of item 3"),
         ({"state": "busy"}, "busy"),
@@ -120,9 +120,9 @@ def test_an_answer_that_is_wrong_is_found_out(
     ],
 )
 def test_books_that_do_not_agree_are_found_out(
-    monkeypatch: pytest.MonkeyPatch, books: dict[str, Any], said: str
+    monkeypatch: pytest.MonkeyPatch, books: dict[str, Any], text: str
 ) -> None:
-    with pytest.raises(RunFault, match=said):
+    with pytest.raises(RunFault, match=text):
         fake(monkeypatch, books=books).check(AT)
 
 
@@ -134,7 +134,7 @@ def test_after_a_load_the_books_are_asked_for_again(monkeypatch: pytest.MonkeyPa
 
 def test_a_heap_and_tables_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Made(at=Path("/nowhere"), files={})
-    monkeypatch.setattr(specjbb, "found", lambda: (Path("/nowhere/java"), made))
+    monkeypatch.setattr(specjbb, "java_home", lambda: (Path("/nowhere/java"), made))
     small = Allowance(cpus=4, memory_bytes=GIB // 2)
     built = services.build("specjbb", {}, small)
     assert isinstance(built, Specjbb)

@@ -45,9 +45,9 @@ impl Connections {
         for _ in 0..self.rooms.len() {
             let shard = self.turn;
             self.turn = if shard + 1 < self.rooms.len() { shard + 1 } else { 0 };
-            let found = self.pick(shard as u32);
-            if found.is_some() {
-                return found;
+            let result = self.pick(shard as u32);
+            if result.is_some() {
+                return result;
             }
         }
         None

@@ -160,7 +160,7 @@ impl Account {
 
     /// A request of the measured part is outside outages.
     fn keep(&mut self, thread: usize, request: &Request) {
-        self.tallies[thread].add_kept(request, self.timely_within_ns);
+        self.tallies[thread].add_counted(request, self.timely_within_ns);
         if let Some((misses, bound_ns)) = &mut self.misses {
             misses.add_due(request, self.measured.0, *bound_ns);
         }

@@ -20,7 +20,7 @@ use crate::tally::request::Request;
 /// Arrivals of one block that may be looked at: 101, and some for those not issued in order.
 const FIRST: usize = 128;
 
-/// The first arrivals of a block, for every share that may be kept.
+/// The first arrivals of a block, for every share that may be stored.
 #[derive(Debug, Default)]
 struct Block {
     planned: Vec<u64>,
@@ -110,8 +110,8 @@ impl IssuedBefore {
 
     /// Of each block the first issued arrivals, if of all a share `keep` is kept at random.
     pub fn issued(&self, keep: f64) -> Vec<Vec<u64>> {
-        let kept = |&(ns, u): &(u64, f64)| (u < keep).then_some(ns);
-        self.blocks(|block| block.issued.iter().filter_map(kept).collect())
+        let retained = |&(ns, u): &(u64, f64)| (u < keep).then_some(ns);
+        self.blocks(|block| block.issued.iter().filter_map(retained).collect())
     }
 
     fn blocks(&self, of: impl Fn(&Block) -> Vec<u64>) -> Vec<Vec<u64>> {

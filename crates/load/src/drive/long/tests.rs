@@ -155,15 +155,16 @@ fn old_outages_are_decided_as_they_would_be_at_the_end() {
         }
     }
     let early = account.finish(Ok(()));
-    let kept = |found: &Findings| found.tallies.iter().map(|tally| tally.kept).sum::<u64>();
-    let off = kept(&early).abs_diff(kept(&at_once));
+    let retained =
+        |result: &Findings| result.tallies.iter().map(|tally| tally.retained).sum::<u64>();
+    let off = retained(&early).abs_diff(retained(&at_once));
     assert!(off < 100, "the p99 and the usual backlog are those of 1.5 s and of 3.5 s: {off}");
-    assert!(kept(&early) < early.tallies.iter().map(|tally| tally.requests).sum());
-    assert_eq!(misses_of(&early), kept(&early), "each of them once");
+    assert!(retained(&early) < early.tallies.iter().map(|tally| tally.requests).sum());
+    assert_eq!(misses_of(&early), retained(&early), "each of them once");
 }
 
-fn misses_of(found: &Findings) -> u64 {
-    let windows: &misses::MissWindows = found.misses.as_ref().unwrap();
+fn misses_of(findings: &Findings) -> u64 {
+    let windows: &misses::MissWindows = findings.misses.as_ref().unwrap();
     windows.n.iter().sum()
 }
 

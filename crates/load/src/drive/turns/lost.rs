@@ -69,9 +69,9 @@ extern "C" fn on_bus(signal: libc::c_int, info: *mut libc::siginfo_t, more: *mut
         let flags = flags | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         // SAFETY: replaces a mapping that is this module's to replace, as long as it is held.
         let is_replaced = unsafe {
-            let kept = *errno;
+            let retained = *errno;
             let made = libc::mmap(base as *mut libc::c_void, length, rights, flags, -1, 0);
-            *errno = kept;
+            *errno = retained;
             made != libc::MAP_FAILED
         };
         if is_replaced {

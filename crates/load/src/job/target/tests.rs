@@ -21,8 +21,8 @@ fn several_servers_are_named_in_their_order() {
     };
     let three = parse("memcache://127.0.0.1:1,127.0.0.2,[::1]:3").unwrap();
     assert_eq!(three.servers(), 3);
-    let found = three.addresses().unwrap();
-    let ports: Vec<u16> = found.iter().map(|of_one| port(&of_one[0])).collect();
+    let result = three.addresses().unwrap();
+    let ports: Vec<u16> = result.iter().map(|of_one| port(&of_one[0])).collect();
     assert_eq!(ports, [1, 11211, 3]);
 }
 
@@ -40,7 +40,7 @@ fn a_unix_socket_is_a_path_and_may_have_another_behind_it() {
 }
 
 #[test]
-fn who_asks_stands_before_the_host_and_a_password_is_never_shown() {
+fn who_asks_is_before_the_host_and_a_password_is_never_shown() {
     let shop = parse("postgres://me@127.0.0.1/shop").unwrap();
     assert_eq!((shop.user.as_str(), shop.port, shop.path.as_str()), ("me", 5432, "/shop"));
     let local = parse("postgresql://me@unix:/run/.s.PGSQL.5432:/shop").unwrap();
@@ -132,7 +132,7 @@ fn a_request_names_the_host_as_it_was_typed_and_what_the_server_can_know() {
 }
 
 #[test]
-fn a_name_stands_for_all_its_addresses_each_once() {
+fn a_name_represents_all_its_addresses_each_once() {
     let all = parse("http://localhost:81/").unwrap().addresses().unwrap();
     let [all] = &all[..] else { panic!("one host") };
     assert!(!all.is_empty());

@@ -151,7 +151,7 @@ fn misses_in_groups_are_judged_wrong_no_oftener_once_groups_are_seen() {
 
 /// The rule is no refusal of everything: twice or half the allowed share is told from some thousand.
 #[test]
-fn what_is_far_from_the_bound_is_told() {
+fn what_is_far_from_the_bound_is_reported() {
     let mut rng = stream(8, "sample", 0);
     let mut decided = |requests, share, size, right: Says| {
         (0..200).filter(|_| says(&drawn(&mut rng, requests, share, size), 0.99) == right).count()

@@ -14,7 +14,7 @@ use crate::judge::result::Verdict;
 pub(super) fn decide(evidence: &Evidence, judged: &mut Judgement) {
     let (Some(windows), Some(bound_ns)) = (&evidence.misses, evidence.qos_bound_ns) else { return };
     let sample = Sample::of(windows, evidence.job.qos_quantile);
-    if evidence.kept == 0 {
+    if evidence.retained == 0 {
         return;
     }
     let report = sample.report();
@@ -22,12 +22,12 @@ pub(super) fn decide(evidence: &Evidence, judged: &mut Judgement) {
         Verdict::Violated => sample.with_misses(surely(evidence, judged, bound_ns)).says(),
         _ => sample.says(),
     };
-    let is_told = match judged.verdict {
+    let is_reported = match judged.verdict {
         Verdict::Holds => says == Says::Holds,
         Verdict::Violated => says == Says::Violated,
         Verdict::Unknown => true, // for a reason of its own
     };
-    if !is_told && !evidence.job.pooled {
+    if !is_reported && !evidence.job.pooled {
         judged.verdict = Verdict::Unknown;
         judged.reasons = vec![open(&report, bound_ns)];
     }

@@ -190,7 +190,7 @@ mod tests {
         let mut run = fake::run(job, 0, 1_000);
         run.threads[0].marks.outcome.iter_mut().step_by(9).for_each(|it| *it = Outcome::Status);
         let result = summarise(&run).unwrap();
-        let is_told = |why: &String| why.contains("replies had another status than 200");
-        assert!(result.reasons.iter().any(is_told), "{:?}", result.reasons);
+        let is_reported = |why: &String| why.contains("replies had another status than 200");
+        assert!(result.reasons.iter().any(is_reported), "{:?}", result.reasons);
     }
 }

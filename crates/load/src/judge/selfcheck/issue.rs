@@ -58,7 +58,7 @@ impl Issue {
             rate_error: pace(run, measured).error(),
             dispersion_planned: process.dispersion() * clumps,
             backlog_max: match &run.long {
-                Some(found) => found.issued.backlog_max,
+                Some(result) => result.issued.backlog_max,
                 None => (0..run.threads.len()).map(|k| backlog_max(run, k)).max().unwrap_or(0),
             },
             ..Self::default()
@@ -77,10 +77,10 @@ impl Issue {
         issue.gap_ns = 1e9 / (rps * keep).max(1e-9);
         let mean = scale.max(COUNT_MIN);
         let (planned, issued, counts) = match &run.long {
-            Some(found) => {
+            Some(result) => {
                 let out: Vec<_> = windows.within(measured.0, measured.1).collect();
-                let counts = found.issued.counts(mean, &out, measured.1);
-                (found.issued.planned(), found.issued.issued(keep), counts)
+                let counts = result.issued.counts(mean, &out, measured.1);
+                (result.issued.planned(), result.issued.issued(keep), counts)
             }
             None => (
                 view.blocks(1.0, |request| Some(request.intended_ns)),
@@ -111,7 +111,7 @@ impl View<'_> {
         self.sessions.is_none_or(|sessions| sessions.nth(request.item) == 0)
     }
 
-    /// `moment`s by block, each kept with probability `keep`.
+    /// `moment`s by block, each stored with probability `keep`.
     fn blocks(&self, keep: f64, moment: fn(&Request) -> Option<u64>) -> Vec<Vec<u64>> {
         let (from_ns, to_ns) = self.measured;
         let mut blocks = vec![Vec::new(); BLOCKS];
@@ -196,8 +196,8 @@ impl View<'_> {
 
 /// How fast the requests of the measured part were due and issued.
 fn pace(run: &Measurement, (from_ns, to_ns): (u64, u64)) -> Pace {
-    if let Some(found) = &run.long {
-        return found.issued.pace;
+    if let Some(result) = &run.long {
+        return result.issued.pace;
     }
     let mut pace = Pace::default();
     for request in (0..run.threads.len()).flat_map(|k| run.requests(k)) {

@@ -21,7 +21,7 @@
 //!
 //! What exclusion by the log of outages leaves is too high by a factor of `allowance` at most (METHOD
 //! M33). A quantile that is above the bound by more than that is above it: `violated`. One between the
-//! bound and that cannot be told, and the result says that it is an upper bound.
+//! bound and that cannot be reported, and the result says that it is an upper bound.
 //!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
 //!
@@ -71,7 +71,7 @@ fn by_quantile(evidence: &Evidence) -> Judgement {
     let is_only_lag = failed.iter().all(|(check, _)| check.name == lag::CHECK.name);
     let lateness_ns = lag::bounded_ns(evidence).filter(|_| is_only_lag);
     let violation = violation(evidence);
-    let stands = is_only_late
+    let stored = is_only_late
         && match (evidence.qos_bound_ns, &violation) {
             (None, _) => lateness_ns.is_some(),
             (Some(_), None) => true,
@@ -82,16 +82,16 @@ fn by_quantile(evidence: &Evidence) -> Judgement {
                         && evidence.pick_up.quantile(1.0).is_some_and(|ns| exceeds(evidence, ns))
             }
         };
-    let is_told = violation.is_none() || !is_loose(evidence) || exceeds(evidence, 0);
-    let verdict = match (failed.is_empty() || stands, &violation) {
+    let is_reported = violation.is_none() || !is_loose(evidence) || exceeds(evidence, 0);
+    let verdict = match (failed.is_empty() || stored, &violation) {
         (false, _) => Verdict::Unknown,
-        (true, Some(_)) if !is_told => Verdict::Unknown,
+        (true, Some(_)) if !is_reported => Verdict::Unknown,
         (true, Some(_)) => Verdict::Violated,
         (true, None) => Verdict::Holds,
     };
-    let is_late = !failed.is_empty() && is_only_late && evidence.kept > 0;
+    let is_late = !failed.is_empty() && is_only_late && evidence.retained > 0;
     let texts = failed.iter().map(|(check, text)| format!("{}: {text}", check.name)).collect();
-    let (mut reasons, lateness) = if stands { (Vec::new(), texts) } else { (texts, Vec::new()) };
+    let (mut reasons, lateness) = if stored { (Vec::new(), texts) } else { (texts, Vec::new()) };
     reasons.extend(violation);
     let notes = notes(evidence, !lateness.is_empty() && lateness_ns.is_none());
     let upper_bounds = is_late || is_loose(evidence);
@@ -101,22 +101,22 @@ fn by_quantile(evidence: &Evidence) -> Judgement {
 /// Whether the quantile is above the bound by more than a lag of `lag_ns`, and what exclusion leaves,
 /// can have added to it.
 fn exceeds(evidence: &Evidence, lag_ns: u64) -> bool {
-    let found = evidence.sojourn.quantile(evidence.job.qos_quantile);
+    let result = evidence.sojourn.quantile(evidence.job.qos_quantile);
     let most = |bound_ns: u64| (bound_ns + lag_ns) as f64 * evidence.outages.allowance;
-    evidence.qos_bound_ns.is_some_and(|bound_ns| found.is_none_or(|ns| ns as f64 > most(bound_ns)))
+    evidence.qos_bound_ns.is_some_and(|bound_ns| result.is_none_or(|ns| ns as f64 > most(bound_ns)))
 }
 
 /// Why the `QoS` target is not met: the quantile of the sample lies above the bound. Whether the
 /// sample is large enough to say so is for [`bound`].
 fn violation(evidence: &Evidence) -> Option<String> {
     let (q, bound_ns) = (evidence.job.qos_quantile, evidence.qos_bound_ns?);
-    let found = evidence.sojourn.quantile(q);
-    if evidence.kept == 0 || found.is_some_and(|ns| ns <= bound_ns) {
+    let result = evidence.sojourn.quantile(q);
+    if evidence.retained == 0 || result.is_some_and(|ns| ns <= bound_ns) {
         return None;
     }
-    let found = found.map_or("infinite (failed requests)".into(), |ns| show_ns(ns as f64));
+    let result = result.map_or("infinite (failed requests)".into(), |ns| show_ns(ns as f64));
     let bound = show_ns(bound_ns as f64);
-    Some(format!("qos: quantile {q} of the sojourn time is {found}, the bound is {bound}"))
+    Some(format!("qos: quantile {q} of the sojourn time is {result}, the bound is {bound}"))
 }
 
 fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {

@@ -45,7 +45,7 @@ pub(super) fn share_of_p99(sojourn: &Times, punctual: &Times) -> Option<f64> {
     Some(1.0 - without_ns / with_ns)
 }
 
-/// What the lag adds, if it is too much to leave unsaid; `None` if it is little.
+/// What the lag adds, if it is too much to leave unreported; `None` if it is little.
 fn addition(evidence: &Evidence) -> Option<(f64, String)> {
     if evidence.job.target.starts_with("null:") {
         return None; // nothing but the lag is measured, on purpose

@@ -118,12 +118,12 @@ pub struct Evidence {
     /// Requests planned and kept, and how many of them failed, by kind.
     pub requests: u64,
     /// Of these, outside outages.
-    pub kept: u64,
+    pub retained: u64,
     /// Replies that were not what was asked for: miss, length, content, garbled.
     pub wrong_replies: u64,
     /// Bodies of replies, as they go into the result.
     pub replies: Replies,
-    /// What the server said of requests that it refused, the first of each kind.
+    /// What the server reported about requests that it refused, the first of each kind.
     pub complaints: Vec<String>,
     /// Whether an empty body is no reply.
     pub needs_bodies: bool,
@@ -180,7 +180,7 @@ impl Evidence {
         let checks = Checks {
             rate_error: if of_process { ratio(all.requests as f64, asked) } else { 0.0 },
             sent_rate_error: issue.rate_error,
-            pick_up_timely_ratio: share(all.kept_timely, all.kept),
+            pick_up_timely_ratio: share(all.counted_timely, all.retained),
             waited_share: share(all.waited, all.requests),
             lag_share_p99: lag::share_of_p99(&all.sojourn, &all.punctual),
             arrival_fit_a2: issue.issued_fit.0,
@@ -221,7 +221,7 @@ impl Evidence {
             asked,
             dispersion_planned: issue.dispersion_planned,
             requests: all.requests,
-            kept: all.kept,
+            retained: all.retained,
             wrong_replies: ["miss", "length", "content", "garbled"]
                 .iter()
                 .map(|kind| all.errors_of(kind))
@@ -262,8 +262,8 @@ fn needs_bodies(job: &Job) -> bool {
 /// Requests of the whole run, warm-up included, that were garbled, and that were lost with their
 /// connection: what broke in the warm-up explains what was never sent after it.
 fn broken(run: &Measurement) -> (u64, u64) {
-    if let Some(found) = &run.long {
-        return (found.counts.garbled, found.counts.closed);
+    if let Some(result) = &run.long {
+        return (result.counts.garbled, result.counts.closed);
     }
     let ended = (0..run.threads.len()).flat_map(|k| run.requests(k)).map(|r| r.outcome);
     ended.fold((0, 0), |(garbled, closed), outcome| match outcome {

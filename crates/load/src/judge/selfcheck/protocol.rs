@@ -52,7 +52,7 @@ impl Talk {
         let heard = run.threads.iter().map(|thread| &thread.heard).find(|heard| !heard.is_empty());
         let tls = run.threads.iter().filter_map(|thread| thread.tls.as_ref());
         let tls_wrong = tls.map(|seen| &seen.wrong).find(|wrong| !wrong.is_empty());
-        let counts = run.long.as_ref().map_or_else(|| counts(run), |found| found.counts);
+        let counts = run.long.as_ref().map_or_else(|| counts(run), |result| result.counts);
         Self {
             sent: counts.sent,
             understood: counts.understood,
@@ -111,8 +111,8 @@ fn cause(evidence: &Evidence, target: &Target) -> String {
     if !tls_wrong.is_empty() {
         return format!("over TLS: {tls_wrong}");
     }
-    if let Some(found) = protocol_sniff::looks_like(target, heard) {
-        return found;
+    if let Some(result) = protocol_sniff::looks_like(target, heard) {
+        return result;
     }
     if let Some(why) = refused(evidence).or_else(|| went_away(evidence)) {
         return why;

@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn failed(evidence: &Evidence) -> Option<String> {
-    match (evidence.requests, evidence.kept) {
+    match (evidence.requests, evidence.retained) {
         (0, _) => Some("no request was due in the measured part; raise rate or duration".into()),
         (all, 0) => {
             Some(format!("all {all} requests fell into outages of the client; see outages"))

@@ -12,7 +12,7 @@ fn gather(run: &Measurement) -> Evidence {
     let mut all = Tally::default();
     for request in (0..run.threads.len()).flat_map(|k| run.measured_requests(k, measured)) {
         all.add_all(&request, 50_000);
-        all.add_kept(&request, 50_000);
+        all.add_counted(&request, 50_000);
     }
     let stopped = (Outages::default(), None);
     Evidence::gather(run, &timetable, &Windows::default(), &all, stopped).unwrap()
@@ -60,8 +60,8 @@ fn the_plan_may_be_off_by_one_percent_or_by_chance() {
 
 #[test]
 fn lateness_has_its_limits() {
-    let timely = |kept, ratio| {
-        says("timely", |it| (it.kept, it.checks.pick_up_timely_ratio) = (kept, ratio))
+    let timely = |retained, ratio| {
+        says("timely", |it| (it.retained, it.checks.pick_up_timely_ratio) = (retained, ratio))
     };
     assert_eq!((timely(1, 0.975), timely(0, 0.0)), (None, None));
     assert!(timely(1, 0.9749).unwrap().starts_with("97.49 % of requests were sent within 50"));
@@ -215,11 +215,13 @@ fn replies_may_be_wrong_or_fail_in_one_of_a_hundred() {
 }
 
 #[test]
-fn nothing_measured_nobody_there_and_nothing_understood_are_told_apart() {
-    let kept = |requests, kept| says("requests", |it| (it.requests, it.kept) = (requests, kept));
-    assert!(kept(0, 0).unwrap().starts_with("no request was due"));
-    assert!(kept(5, 0).unwrap().starts_with("all 5 requests fell into outages"));
-    assert_eq!(kept(5, 1), None);
+fn nothing_measured_no_one_there_and_nothing_understood_are_distinguished() {
+    let retained = |requests, retained| {
+        says("requests", |it| (it.requests, it.retained) = (requests, retained))
+    };
+    assert!(retained(0, 0).unwrap().starts_with("no request was due"));
+    assert!(retained(5, 0).unwrap().starts_with("all 5 requests fell into outages"));
+    assert_eq!(retained(5, 1), None);
     let lost = |was, ports| says("server lost", |it| (it.was_lost, it.out_of_ports) = (was, ports));
     assert_eq!((lost(false, 3), lost(true, 0)), (None, Some(LOST.into())));
     assert!(lost(true, 3).unwrap().contains("3 times no local port"));
@@ -281,29 +283,29 @@ fn evidence_is_that_of_all_threads() {
         .into();
     run.server_cpus = Some(crate::watch::cpu_time::Shares { steal: 0.25, idle: 0.5 });
     let sent: usize = run.threads.iter().map(|thread| thread.plan.item.len()).sum();
-    let found = gather(&run);
-    let checks = &found.checks;
+    let result = gather(&run);
+    let checks = &result.checks;
     assert_eq!((checks.broken_connections, checks.timed_out, checks.reconnects), (11, 22, 33));
-    assert_eq!((checks.replaced_connections, found.out_of_ports), (44, 55));
-    assert_eq!((found.outages_unlisted, checks.cpu_share_max), (1166, 0.05), "100 ms of 2 s");
-    assert_eq!(found.used_up_ns, Some((10, 2_100_000_000)));
+    assert_eq!((checks.replaced_connections, result.out_of_ports), (44, 55));
+    assert_eq!((result.outages_unlisted, checks.cpu_share_max), (1166, 0.05), "100 ms of 2 s");
+    assert_eq!(result.used_up_ns, Some((10, 2_100_000_000)));
     assert_eq!((checks.poll_gap_p99_ns, checks.poll_gap_max_ns), (Some(10), Some(10)));
     assert_eq!((checks.server_idle_share, checks.server_steal_share), (Some(0.5), Some(0.25)));
     assert_eq!(
-        (found.wrong_replies, found.errors),
+        (result.wrong_replies, result.errors),
         (2 * 10, 2 * 28),
         "miss, length, content, garbled"
     );
-    assert_eq!(found.broken, (2 * (4 + 1), 2 * (5 + 1)), "warm-up included");
-    let talk = (found.talk.sent as usize, found.talk.understood as usize);
+    assert_eq!(result.broken, (2 * (4 + 1), 2 * (5 + 1)), "warm-up included");
+    let talk = (result.talk.sent as usize, result.talk.understood as usize);
     assert_eq!(
         talk,
         (sent - 4, sent - 2 * (4 + 5 + 7 + 2)),
         "all but what never was, or made no sense"
     );
-    assert!((found.asked - 20_000.0).abs() < 1e-6);
-    assert!((checks.rate_error - (found.requests as f64 / 20_000.0 - 1.0)).abs() < 1e-12);
-    assert_eq!(found.measured_ns, (2_000_000_000, 2_000_000_000));
+    assert!((result.asked - 20_000.0).abs() < 1e-6);
+    assert!((checks.rate_error - (result.requests as f64 / 20_000.0 - 1.0)).abs() < 1e-12);
+    assert_eq!(result.measured_ns, (2_000_000_000, 2_000_000_000));
     run.job.find_max = true;
     assert_eq!(gather(&run).checks.rate_error, 0.0, "it has no rate");
 }

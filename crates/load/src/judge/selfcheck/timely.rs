@@ -22,7 +22,7 @@ pub(super) const CHECK: Check = Check {
 
 fn failed(evidence: &Evidence) -> Option<String> {
     let ratio = evidence.checks.pick_up_timely_ratio;
-    (evidence.kept > 0 && ratio < RATIO_MIN).then(|| {
+    (evidence.retained > 0 && ratio < RATIO_MIN).then(|| {
         format!(
             "{:.2} % of requests were sent within {} after they were due, {:.1} % are required; \
              lower the rate, let the client spin on a CPU of its own, or add threads",

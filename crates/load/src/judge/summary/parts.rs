@@ -25,8 +25,8 @@ pub(super) fn misses(
     let Some(bound_ns) = qos_bound_ns(&run.job)? else {
         return Ok(None);
     };
-    if let Some(found) = &run.long {
-        return Ok(found.misses.clone());
+    if let Some(result) = &run.long {
+        return Ok(result.misses.clone());
     }
     let mut counted = MissWindows::empty(bound_ns, to_ns - from_ns);
     for thread in 0..run.threads.len() {
@@ -51,7 +51,7 @@ pub(super) fn sessions(
     for thread in 0..run.threads.len() {
         run.requests(thread).for_each(|request| playback.add(thread, &request));
     }
-    let seen = run.long.as_ref().and_then(|found| found.sessions.as_ref());
+    let seen = run.long.as_ref().and_then(|result| result.sessions.as_ref());
     let seen = seen.unwrap_or_else(|| playback.seen());
     Ok(Some(Sessions::of(seen, by_kind, (playback.chunks(), to_ns - from_ns))))
 }
@@ -75,7 +75,7 @@ fn allowance(share_excluded: f64) -> f64 {
 pub(super) fn outages(log: &[Outage], all: &Tally, (from_ns, to_ns): (u64, u64)) -> Outages {
     let inside = |outage: &&Outage| outage.start_ns < to_ns && outage.end_ns() > from_ns;
     let within: Vec<&Outage> = log.iter().filter(inside).collect();
-    let share_excluded = share(all.requests - all.kept, all.requests);
+    let share_excluded = share(all.requests - all.retained, all.requests);
     let clipped = |o: &&Outage| o.end_ns().min(to_ns) - o.start_ns.max(from_ns);
     let listed = |o: &&Outage| [o.start_ns as i64 - from_ns as i64, o.length_ns as i64];
     Outages {
@@ -98,10 +98,10 @@ mod tests {
     fn the_report_counts_what_reaches_into_the_measured_part() {
         let of = |start_ns, length_ns| Outage { start_ns, length_ns };
         let log = [of(0, 10), of(5, 10), of(18, 12), of(20, 5)];
-        let all = Tally { requests: 8, kept: 6, ..Tally::default() };
-        let found = outages(&log, &all, (10, 20));
-        assert_eq!((found.count, found.total_ns, found.longest_ns), (2, 22, 12));
-        assert_eq!((found.share_time, found.share_excluded), (0.7, 0.25));
-        assert_eq!(found.log, [[-5, 10], [8, 12]]);
+        let all = Tally { requests: 8, retained: 6, ..Tally::default() };
+        let result = outages(&log, &all, (10, 20));
+        assert_eq!((result.count, result.total_ns, result.longest_ns), (2, 22, 12));
+        assert_eq!((result.share_time, result.share_excluded), (0.7, 0.25));
+        assert_eq!(result.log, [[-5, 10], [8, 12]]);
     }
 }

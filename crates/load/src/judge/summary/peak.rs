@@ -97,8 +97,8 @@ mod tests {
     #[test]
     fn a_stop_costs_what_is_longer_than_the_work_in_flight() {
         // 1000/s for 9.9 s of 10: 100 in flight last 100 ms of each of two stops of 150 ms.
-        let found = supplied(9900.0, 10.0, &[0.15, 0.15], 100.0, 1.0);
-        assert!((found - 1000.0).abs() < 1e-6, "{found}");
+        let result = supplied(9900.0, 10.0, &[0.15, 0.15], 100.0, 1.0);
+        assert!((result - 1000.0).abs() < 1e-6, "{result}");
         let short = supplied(10_000.0, 10.0, &[0.05; 20], 100.0, 1.0);
         assert!((short - 1000.0).abs() < 1e-6, "all of them within the work in flight: {short}");
         let one_of_two = supplied(9950.0, 10.0, &[0.15, 0.15], 100.0, 2.0);

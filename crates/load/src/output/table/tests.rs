@@ -36,7 +36,7 @@ fn sessions_say_how_long_a_picture_stood_still() {
 }
 
 #[test]
-fn an_address_that_the_target_does_not_name_is_told() {
+fn an_address_that_the_target_does_not_name_is_reported() {
     let shown = |target: &str, address: &str| {
         let mut run = fake::run(Job { target: target.into(), ..fake::job() }, 0, 1_000);
         run.addresses = vec![address.into()];

@@ -95,18 +95,18 @@ fn epsilon_belongs_to_the_wait() {
         resolve(job).unwrap().timely_within_ns
     };
     assert_eq!((within("spin"), within("sleep"), within("sleep:100us")), (50_000, 50_000, 150_000));
-    let given = Job { wait: "sleep:1ms".into(), timely_within: "70us".into(), ..job() };
-    assert_eq!(resolve(given).unwrap().timely_within_ns, 70_000, "what is asked for stays");
+    let input = Job { wait: "sleep:1ms".into(), timely_within: "70us".into(), ..job() };
+    assert_eq!(resolve(input).unwrap().timely_within_ns, 70_000, "what is asked for stays");
 }
 
 #[test]
-fn a_time_out_is_ten_bounds_or_a_second_and_stands_in_the_job() {
+fn a_time_out_is_ten_bounds_or_a_second_and_is_in_the_job() {
     let plain = resolve(job()).unwrap();
     assert_eq!((plain.timeout_ns, plain.job.timeout.as_str()), (1_000_000_000, "1000000000ns"));
     let bound = Job { qos_quantile: 0.99, qos_bound: "5ms".into(), ..job() };
     assert_eq!(resolve(bound.clone()).unwrap().timeout_ns, 50_000_000);
-    let given = Job { timeout: "3s".into(), ..bound };
-    assert_eq!(resolve(given).unwrap().timeout_ns, 3_000_000_000);
+    let input = Job { timeout: "3s".into(), ..bound };
+    assert_eq!(resolve(input).unwrap().timeout_ns, 3_000_000_000);
     assert_eq!(fault(|job| job.timeout = "0s".into()).at, "timeout");
 }
 

@@ -97,7 +97,7 @@ fn find(path: &str, file: &str) -> Result<MethodDescriptor, Fault> {
     })?;
     let name = path.trim_start_matches('/').replace('/', ".");
     let methods = || pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
-    let found = methods().find(|method| method.full_name() == name).ok_or_else(|| {
+    let result = methods().find(|method| method.full_name() == name).ok_or_else(|| {
         let mut known: Vec<String> = methods()
             .map(|it| format!("/{}/{}", it.parent_service().full_name(), it.name()))
             .collect();
@@ -105,11 +105,11 @@ fn find(path: &str, file: &str) -> Result<MethodDescriptor, Fault> {
         let what = format!("{file} has no method {path}");
         Fault::usage(what, "target", format!("name one that it has: {}", some(&known)))
     })?;
-    if found.is_client_streaming() || found.is_server_streaming() {
+    if result.is_client_streaming() || result.is_server_streaming() {
         let what = format!("{path} is a stream of messages");
         return Err(Fault::usage(what, "target", "name a method with one message each way"));
     }
-    Ok(found)
+    Ok(result)
 }
 
 fn read(file: &str, at: &str) -> Result<Vec<u8>, Fault> {

@@ -64,10 +64,10 @@ mod tests {
     fn every_path_has_its_body_in_the_order_of_paths() {
         let sha = |digit: &str| digit.repeat(64);
         let text = format!("# bodies\n/b 7 {}\n\n/a 5 {}\n/c 1 {}\n", sha("2"), sha("1"), sha("3"));
-        let found = of(&text, &["/a".into(), "/b".into()]).unwrap();
+        let result = of(&text, &["/a".into(), "/b".into()]).unwrap();
         let wanted =
             [(5, 0x11), (7, 0x22)].map(|(bytes, byte)| Wanted { bytes, sha256: [byte; 32] });
-        assert_eq!(found, wanted);
+        assert_eq!(result, wanted);
         assert!(of(&text, &["/d".into()]).unwrap_err().what.contains("/d is asked for"));
         for line in ["/a 5", "/a x 11", "/a 5 11", "/a -1 11", "5 5 5 5"] {
             let fault = of(line, &[]).unwrap_err();

@@ -65,7 +65,7 @@ fn parse_into<'a>(bytes: &'a [u8], headers: &mut [httparse::Header<'a>]) -> Opti
 fn understood(response: &httparse::Response<'_, '_>, taken: usize) -> Head {
     let Some(status) = response.code else { return Head::Refused(Flaw::StatusLine) };
     if status == 101 {
-        // The server speaks something else from now on, for which nobody asked: RFC 9110, 15.2.2.
+        // The server speaks something else from now on, for which no one asked: RFC 9110, 15.2.2.
         return Head::Whole(taken, Reading { status, is_last: true, body: Body::of_length(0) });
     }
     if (100..200).contains(&status) {

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_may_be_told_twice_and_not_in_two_ways() {
+    fn a_length_may_be_reported_twice_and_not_in_two_ways() {
         let of = |text: &str| number(text.as_bytes());
         assert_eq!(
             [of("5"), of("5, 5"), of("5,5 , 05"), of("\r\n 7")],

@@ -74,7 +74,7 @@ pub(super) struct Reader {
     head: Vec<u8>,
     state: Option<Reading>,
     /// The body of this reply, if it is one of the sample.
-    kept: Option<sampled::Body>,
+    retained: Option<sampled::Body>,
     /// Of the reply before it.
     last_status: u16,
 }
@@ -94,7 +94,7 @@ impl Decoder for Reader {
             }
         }
         let Some(reading) = &mut self.state else { return Step::more(used) };
-        match reading.body.read(&bytes[used..], self.kept.as_mut()) {
+        match reading.body.read(&bytes[used..], self.retained.as_mut()) {
             Took::More(taken) => Step::more(used + taken),
             Took::All(taken) => self.end(asked, used + taken),
             Took::Garbled => self.refuse(bytes.len(), Flaw::Chunk),
@@ -118,7 +118,7 @@ impl Decoder for Reader {
     fn reset(&mut self) {
         self.head.clear();
         self.state = None;
-        if let (Some(body), Some(sampled)) = (self.kept.take(), &self.wish.sampled) {
+        if let (Some(body), Some(sampled)) = (self.retained.take(), &self.wish.sampled) {
             sampled.give_back(body);
         }
     }
@@ -127,7 +127,7 @@ impl Decoder for Reader {
 impl Reader {
     pub(super) fn new(wish: Wish, statuses: Arc<StatusCounts>) -> Self {
         let head = Vec::with_capacity(HEAD_USUAL);
-        Self { wish, statuses, head, state: None, kept: None, last_status: 0 }
+        Self { wish, statuses, head, state: None, retained: None, last_status: 0 }
     }
 
     /// What came is no reply; all `used` bytes of it are of no use.
@@ -147,19 +147,19 @@ impl Reader {
             }
             return head;
         }
-        let kept = self.head.len();
-        let room = bytes.len().min(HEAD_MAX - kept);
+        let retained = self.head.len();
+        let room = bytes.len().min(HEAD_MAX - retained);
         self.head.extend_from_slice(&bytes[..room]);
         match head::parse(&self.head) {
             Head::Part if room < bytes.len() => Head::Refused(Flaw::LongHead),
             Head::Part => Head::Part,
             Head::Whole(taken, reading) => {
                 self.head.clear();
-                Head::Whole(taken - kept, reading)
+                Head::Whole(taken - retained, reading)
             }
             Head::Informational(taken) => {
                 self.head.clear();
-                Head::Informational(taken - kept)
+                Head::Informational(taken - retained)
             }
             Head::Refused(flaw) => Head::Refused(flaw),
         }
@@ -171,7 +171,7 @@ impl Reader {
             reading.body = Body::of_length(0);
         }
         if let Some(sampled) = &self.wish.sampled {
-            self.kept = sampled.begin(asked.id);
+            self.retained = sampled.begin(asked.id);
         }
         self.state = Some(reading);
     }
@@ -190,7 +190,7 @@ impl Reader {
             404 | 410 => Outcome::Miss,
             _ => Outcome::Status,
         };
-        if let (Some(body), Some(sampled)) = (self.kept.take(), &self.wish.sampled) {
+        if let (Some(body), Some(sampled)) = (self.retained.take(), &self.wish.sampled) {
             match outcome {
                 Outcome::Hit => sampled.keep(asked.id, body, self.wish.sha256_of(asked.item)),
                 _ => sampled.give_back(body),

@@ -257,7 +257,7 @@ pub(in crate::protocols) fn headers(job: &Job, target: &Target) -> Result<String
 
 /// The value of header `name`: the text in the job, or what lies where that says (`env:` or `file:`).
 ///
-/// A job is kept beside its result, so a header that is known to bear a secret may only name it.
+/// A job is stored beside its result, so a header that is known to bear a secret may only name it.
 fn secret_or_plain<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Fault> {
     const FIX: &str =
         "write 'NAME: env:VARIABLE' or 'NAME: file:PATH': the value is read there and never shown";

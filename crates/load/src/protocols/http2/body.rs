@@ -88,13 +88,13 @@ mod tests {
         let bytes = [0, 0, 0, 0, 2, b'h', b'i'];
         for cut in 0..=bytes.len() {
             let mut body = Body::Message(Message::default());
-            let mut kept = sampled::Body::default();
-            body.read(&bytes[..cut], Some(&mut kept));
+            let mut retained = sampled::Body::default();
+            body.read(&bytes[..cut], Some(&mut retained));
             let cut_off = if cut == 0 { Flaw::NoMessage } else { Flaw::CutMessage };
             assert_eq!(body.flaw(), (cut < bytes.len()).then_some(cut_off), "{cut}");
-            body.read(&bytes[cut..], Some(&mut kept));
+            body.read(&bytes[cut..], Some(&mut retained));
             assert_eq!((body.flaw(), body.bytes()), (None, 2), "{cut}");
-            assert!(format!("{kept:?}").contains("[104, 105]"), "{kept:?}");
+            assert!(format!("{retained:?}").contains("[104, 105]"), "{retained:?}");
             body.read(b"!", None);
             assert_eq!(body.flaw(), Some(Flaw::Messages), "one byte too many");
         }

@@ -74,7 +74,7 @@ impl Control {
     pub(super) fn reset(&mut self) {
         let Self { judge, streams, .. } = self;
         for stream in streams.reset() {
-            if let (Some(body), Some(sampled)) = (stream.kept, &judge.wish.sampled) {
+            if let (Some(body), Some(sampled)) = (stream.retained, &judge.wish.sampled) {
                 sampled.give_back(body);
             }
         }
@@ -182,7 +182,7 @@ impl Control {
             (0, Some(status)) => {
                 (stream.status, stream.length) = (status, seen.length);
                 if !is_end && let Some(sampled) = &self.judge.wish.sampled {
-                    stream.kept = sampled.begin(request);
+                    stream.retained = sampled.begin(request);
                 }
             }
             (1.., None) if is_end => {} // trailers
@@ -215,7 +215,7 @@ impl Control {
             frames::push_number(frames::RST_STREAM, stream.id, frames::CANCEL, &mut self.words);
         }
         let body_bytes = stream.body.bytes().min(u64::from(u32::MAX)) as u32;
-        match (outcome, stream.kept.take(), &self.judge.wish.sampled) {
+        match (outcome, stream.retained.take(), &self.judge.wish.sampled) {
             (Outcome::Hit, Some(body), Some(sampled)) => {
                 let wanted = self.judge.wish.sha256_of(stream.asked.item);
                 sampled.keep(stream.asked.id, body, wanted);
@@ -228,7 +228,7 @@ impl Control {
 
     /// Lets go of a body that was being kept.
     pub(super) fn give_back(&self, stream: Stream) {
-        if let (Some(body), Some(sampled)) = (stream.kept, &self.judge.wish.sampled) {
+        if let (Some(body), Some(sampled)) = (stream.retained, &self.judge.wish.sampled) {
             sampled.give_back(body);
         }
     }

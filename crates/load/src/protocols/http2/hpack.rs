@@ -240,13 +240,13 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let long = "x".repeat(300);
-        let given = [(":method", "POST"), (":path", "/a"), ("te", "trailers"), ("accept", &long)];
+        let input = [(":method", "POST"), (":path", "/a"), ("te", "trailers"), ("accept", &long)];
         let mut block = Vec::new();
-        for (name, value) in given {
+        for (name, value) in input {
             push_field(name, value, &mut block);
         }
         let wanted: String =
-            given.iter().flat_map(|(name, value)| [name, "=", value, ";"]).collect();
+            input.iter().flat_map(|(name, value)| [name, "=", value, ";"]).collect();
         assert_eq!(fields(&mut Reader::new(), &block).unwrap(), wanted);
         assert_eq!(block[0], 0x83, "POST has a place of its own");
     }

@@ -230,7 +230,7 @@ impl Session {
         }
         let own = data.own.min(bytes.len() - used);
         let request = self.control.streams.find(data.stream).map(|stream| {
-            stream.body.read(&bytes[used..used + own], stream.kept.as_mut());
+            stream.body.read(&bytes[used..used + own], stream.retained.as_mut());
             stream.asked.id
         });
         (used, data.own) = (used + own, data.own - own);

@@ -22,7 +22,7 @@ pub(super) struct Stream {
     pub(super) call: Option<u16>,
     pub(super) body: Body,
     /// The body is one of the sample.
-    pub(super) kept: Option<sampled::Body>,
+    pub(super) retained: Option<sampled::Body>,
     /// Bytes received since the server was given a new window.
     pub(super) received: u32,
     /// Bytes that the server still takes.
@@ -97,7 +97,7 @@ impl Streams {
             status: 0,
             call: None,
             body,
-            kept: None,
+            retained: None,
             received: 0,
             window: self.window_each,
             held: Vec::new(),

@@ -7,7 +7,7 @@ use super::{keys_of, meta};
 use crate::protocols::Outcome;
 use crate::protocols::content::{Content, KEY_MAX};
 use crate::protocols::key_value::{MULTIGET, SET, nth_key};
-use crate::protocols::line::{Found, Lines, number};
+use crate::protocols::line::{Lines, Scan, number};
 use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, GET, Step};
 
@@ -69,9 +69,9 @@ impl Reader {
     /// Bytes used, and the outcome if the reply ended with this line.
     fn read_line(&mut self, asked: Asked, bytes: &[u8]) -> (usize, Option<Outcome>) {
         let (line, used) = match self.lines.find(bytes) {
-            Found::Line(line, used) => (line, used),
-            Found::Part => return (bytes.len(), None),
-            Found::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
+            Scan::Line(line, used) => (line, used),
+            Scan::Part => return (bytes.len(), None),
+            Scan::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
         };
         let outcome = match (asked.op, line) {
             _ if self.is_meta => {

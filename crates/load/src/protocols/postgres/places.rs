@@ -7,7 +7,7 @@
 //! `{item}` as they are.
 //! Source: PostgreSQL documentation, "Lexical Structure".
 
-/// What stands for the number: the second in text of any kind too.
+/// What represents the number: the second in text of any kind too.
 const BARE: &str = "{}";
 const NAMED: &str = "{item}";
 /// How each is written where it is meant as it is.
@@ -50,7 +50,7 @@ fn push(text: &str, places: &[(&str, &str)], pieces: &mut Vec<String>) {
         let escaped = places.iter().find(|(_, escaped)| rest.starts_with(escaped));
         let placed = places.iter().find(|(place, _)| rest.starts_with(place));
         let length = rest.chars().next().map_or(1, char::len_utf8);
-        let (used, kept) = match (escaped, placed) {
+        let (used, retained) = match (escaped, placed) {
             (Some((place, escaped)), _) => (escaped.len(), *place),
             (None, Some((place, _))) => {
                 pieces.push(String::new());
@@ -59,7 +59,7 @@ fn push(text: &str, places: &[(&str, &str)], pieces: &mut Vec<String>) {
             (None, None) => (length, &rest[..length]),
         };
         if let Some(last) = pieces.last_mut() {
-            last.push_str(kept);
+            last.push_str(retained);
         }
         rest = &rest[used..];
     }

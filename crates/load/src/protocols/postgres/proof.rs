@@ -47,15 +47,15 @@ impl Password {
     }
 
     fn salted(&self, salt: &[u8], rounds: NonZeroU32) -> Key {
-        let mut kept = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, times, key)) = &*kept
+        let mut retained = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, times, key)) = &*retained
             && (known.as_slice(), *times) == (salt, rounds.get())
         {
             return *key;
         }
         let mut key = Key::default();
         pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, salt, self.text.as_bytes(), &mut key);
-        *kept = Some((salt.to_vec(), rounds.get(), key));
+        *retained = Some((salt.to_vec(), rounds.get(), key));
         key
     }
 }
@@ -108,8 +108,8 @@ impl Scram {
     }
 
     /// Whether the server knows the password too.
-    pub(super) fn is_proved(&self, said: &[u8]) -> bool {
-        let signature = said.strip_prefix(b"v=").and_then(|text| STANDARD.decode(text).ok());
+    pub(super) fn is_proved(&self, message: &[u8]) -> bool {
+        let signature = message.strip_prefix(b"v=").and_then(|text| STANDARD.decode(text).ok());
         signature.is_some() && signature == self.wanted
     }
 }

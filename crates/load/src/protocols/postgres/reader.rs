@@ -1,4 +1,4 @@
-//! Replies as they come, at any split: rows are counted and passed over, complaints are kept.
+//! Replies as they come, at any split: rows are counted and passed over, complaints are stored.
 //!
 //! A reply ends with `ReadyForQuery`. What it has is counted by its values: of each row the bytes of its
 //! columns; of a command that gives no rows the bytes of its tag, unless the tag says that nothing was
@@ -12,10 +12,10 @@ use crate::protocols::sampled::{Body, Sampled};
 use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, Reply, Step};
 
-/// Bytes kept of a complaint, and of a command's tag.
+/// Bytes retained of a complaint, and of a command's tag.
 const COMPLAINT_MAX: usize = 2048;
 const TAG_MAX: usize = 128;
-/// Bytes kept of a row that is looked at after the run.
+/// Bytes retained of a row that is looked at after the run.
 const ROW_MAX: usize = 1 << 20;
 /// Of any other row: the number of its columns.
 const COLUMNS: usize = 2;
@@ -42,7 +42,7 @@ struct Partial {
     /// Rows of the command that is being answered.
     rows_here: u64,
     /// What it holds, if it is one of the sample.
-    kept: Option<Body>,
+    retained: Option<Body>,
 }
 
 /// Reads the replies of one connection.
@@ -94,7 +94,7 @@ impl Decoder for Reader {
         self.have = 0;
         self.left = 0;
         let reply = std::mem::take(&mut self.reply);
-        if let (Some(body), Some(sampled)) = (reply.kept, &self.wish.sampled) {
+        if let (Some(body), Some(sampled)) = (reply.retained, &self.wish.sampled) {
             sampled.give_back(body);
         }
     }
@@ -121,10 +121,10 @@ impl Reader {
         self.body.clear();
         if !self.reply.has_begun {
             self.reply.has_begun = true;
-            self.reply.kept = self.wish.sampled.as_ref().and_then(|it| it.begin(asked.id));
+            self.reply.retained = self.wish.sampled.as_ref().and_then(|it| it.begin(asked.id));
         }
         self.body_max = match self.head[0] {
-            b'D' | b'd' if self.reply.kept.is_some() => ROW_MAX,
+            b'D' | b'd' if self.reply.retained.is_some() => ROW_MAX,
             b'D' if length >= COLUMNS => COLUMNS,
             b'E' => COMPLAINT_MAX,
             b'C' => TAG_MAX,
@@ -176,11 +176,11 @@ impl Reader {
 
     /// Rows of the sample stand one to a line.
     fn keep_row(&mut self, push: impl FnOnce(&mut Body, &[u8])) {
-        if let Some(kept) = &mut self.reply.kept {
+        if let Some(retained) = &mut self.reply.retained {
             if self.reply.rows > 1 {
-                kept.push(b"\n");
+                retained.push(b"\n");
             }
-            push(kept, &self.body);
+            push(retained, &self.body);
         }
     }
 
@@ -189,8 +189,8 @@ impl Reader {
         let rows = std::mem::take(&mut self.reply.rows_here);
         if rows == 0 && !tag.ends_with(b" 0") {
             self.reply.bytes += tag.len() as u64;
-            if let Some(kept) = &mut self.reply.kept {
-                kept.push(tag);
+            if let Some(retained) = &mut self.reply.retained {
+                retained.push(tag);
             }
         }
     }
@@ -217,7 +217,7 @@ impl Reader {
         if reply.rows > 0 {
             self.wish.notices.add_rows(reply.rows);
         }
-        if let (Some(body), Some(sampled)) = (reply.kept, &self.wish.sampled) {
+        if let (Some(body), Some(sampled)) = (reply.retained, &self.wish.sampled) {
             match outcome {
                 Outcome::Hit => sampled.keep(asked.id, body, None),
                 _ => sampled.give_back(body),
@@ -233,16 +233,16 @@ impl Reader {
 }
 
 /// Appends the columns of a row with a tabulator between them; NULL is nothing.
-fn push_values(kept: &mut Body, row: &[u8]) {
+fn push_values(body: &mut Body, row: &[u8]) {
     let mut rest = &row[COLUMNS.min(row.len())..];
     let mut is_first = true;
     while let Some((length, more)) = rest.split_first_chunk::<4>() {
         let length = i32::from_be_bytes(*length).max(0) as usize;
         let value = &more[..length.min(more.len())];
         if !std::mem::take(&mut is_first) {
-            kept.push(b"\t");
+            body.push(b"\t");
         }
-        kept.push(value);
+        body.push(value);
         rest = &more[value.len()..];
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_stands_in_the_text_or_is_the_one_parameter() {
+    fn the_number_is_in_the_text_or_is_the_one_parameter() {
         let twice = Statement::of(3, "SELECT {} + {item}").unwrap();
         assert!(twice.is_numbered());
         let asked = bytes(|out| twice.push_query(42, out));

@@ -36,8 +36,8 @@ fn ready() -> Vec<u8> {
 }
 
 /// A prepared query's reply: bound, its rows, its tag.
-fn bound(rows: &[Vec<u8>], said: &str) -> Vec<u8> {
-    [message(b'2', b""), rows.concat(), tag(said), ready()].concat()
+fn bound(rows: &[Vec<u8>], text: &str) -> Vec<u8> {
+    [message(b'2', b""), rows.concat(), tag(text), ready()].concat()
 }
 
 /// Replies of all kinds, to jobs that expect five bytes.
@@ -278,7 +278,7 @@ fn a_greeting_is_the_same_at_any_split() {
 }
 
 #[test]
-fn what_a_server_refuses_is_told_with_what_would_mend_it() {
+fn what_a_server_refuses_is_reported_with_what_would_fix_it() {
     let refused = |greeting: Greet, heard: &[u8]| {
         let (_, state, greet) = answer(greeting, heard);
         assert_eq!(state, HelloState::Refused, "{}", heard.escape_ascii());
@@ -314,7 +314,7 @@ fn what_a_server_refuses_is_told_with_what_would_mend_it() {
     }
     let unproved = [auth(10, b"SCRAM-SHA-256\0\0"), auth(12, b"v=AAAA")].concat();
     assert!(refused(fresh(), &unproved).0.contains("does not know the password"));
-    // Prepared, but the number stands where no parameter can.
+    // Prepared, but the number is where no parameter can.
     let welcome = [auth(0, b""), ready()].concat();
     let none = [welcome.clone(), message(b'1', b""), message(b't', b"\0\0")].concat();
     let (what, fix) = refused(greet(None, Some("SELECT 'user-{item}'")), &none);

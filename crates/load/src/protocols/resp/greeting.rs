@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sojourn_base::Fault;
 
-use super::super::line::{Found, Lines};
+use super::super::line::{Lines, Scan};
 use super::LINE_MAX;
 use crate::job::Job;
 use crate::job::target::Target;
@@ -97,9 +97,9 @@ impl Hello for Greet {
         let mut answered = self.answered.unwrap_or(0);
         while answered < self.commands.len() && !heard.is_empty() {
             let (line, used) = match self.lines.find(heard) {
-                Found::Line(line, used) => (line.to_vec(), used),
-                Found::Part => break,
-                Found::TooLong => (heard.to_vec(), heard.len()),
+                Scan::Line(line, used) => (line.to_vec(), used),
+                Scan::Part => break,
+                Scan::TooLong => (heard.to_vec(), heard.len()),
             };
             self.lines.clear();
             heard = &heard[used..];
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn password_and_database_are_said_on_each_connection() {
+    fn password_and_database_are_reported_on_each_connection() {
         let path = std::env::temp_dir().join(format!("sojourn-resp-auth-{}", std::process::id()));
         std::fs::write(&path, "open sesame\n").unwrap();
         let auth = format!("password:file:{}", path.display());

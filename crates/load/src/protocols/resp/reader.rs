@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::LINE_MAX;
 use crate::protocols::content::Content;
 use crate::protocols::key_value::{MULTIGET, SET, nth_key};
-use crate::protocols::line::{Found, Lines, number};
+use crate::protocols::line::{Lines, Scan, number};
 use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{Asked, Decoder, GET, Outcome, Step};
 
@@ -101,9 +101,9 @@ impl Reader {
     /// Reads `*count`; bytes used, and the outcome if the reply ended with this line.
     fn begin_several(&mut self, bytes: &[u8]) -> (usize, Option<Outcome>) {
         let (line, taken) = match self.lines.find(bytes) {
-            Found::Line(line, taken) => (line, taken),
-            Found::Part => return (bytes.len(), None),
-            Found::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
+            Scan::Line(line, taken) => (line, taken),
+            Scan::Part => return (bytes.len(), None),
+            Scan::TooLong => return (bytes.len(), Some(Outcome::Garbled)),
         };
         let outcome = match line {
             [b'*', count @ ..] if number(count) == Some(self.keys_per_multiget) => {
@@ -124,9 +124,9 @@ impl Reader {
         let mut used = 0;
         if self.body.is_none() {
             let (line, taken) = match self.lines.find(bytes) {
-                Found::Line(line, taken) => (line, taken),
-                Found::Part => return Step::more(bytes.len()),
-                Found::TooLong => return Step::end(bytes.len(), Outcome::Garbled, 0),
+                Scan::Line(line, taken) => (line, taken),
+                Scan::Part => return Step::more(bytes.len()),
+                Scan::TooLong => return Step::end(bytes.len(), Outcome::Garbled, 0),
             };
             used = taken;
             let ended = match (asked.op, line) {

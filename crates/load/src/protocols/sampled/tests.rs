@@ -23,7 +23,7 @@ fn of_many_replies_an_even_sample_is_checked_in_memory_that_does_not_grow() {
     assert_eq!(looked.failed["expect_regex"], looked.checked / 2);
     assert_eq!(looked.example, "\"bad\"");
     let shelf = sampled.shelf.lock().unwrap();
-    assert_eq!(shelf.kept.len() + shelf.free.len(), KEPT_MAX + READING);
+    assert_eq!(shelf.retained.len() + shelf.free.len(), STORED_MAX + READING);
 }
 
 /// Paths of a log are asked for in turn, so the item is the request's number modulo theirs.
@@ -60,7 +60,7 @@ fn bodies_are_held_against_a_digest_and_a_regular_expression() {
 }
 
 #[test]
-fn a_body_too_long_to_keep_is_told_and_not_checked() {
+fn a_body_too_long_to_keep_is_reported_and_not_checked() {
     let sampled = expecting("x");
     let long = "x".repeat(BODY_MAX / 2 + 1);
     let mut body = sampled.begin(0).unwrap();

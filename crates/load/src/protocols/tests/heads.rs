@@ -120,9 +120,9 @@ fn a_status_that_is_no_success_is_counted_by_its_number() {
 /// RFC 9110, 15.2.2: what follows is spoken in another protocol, and no other reply comes.
 #[test]
 fn a_change_of_protocols_that_was_not_asked_for_is_a_reply_that_failed() {
-    let (reply, said) = read("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
+    let (reply, text) = read("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
     let wanted = Some(Reply { outcome: Outcome::Status, body_bytes: 0, last: true });
-    assert_eq!((reply, said), (wanted, vec!["HTTP 101".to_string()]));
+    assert_eq!((reply, text), (wanted, vec!["HTTP 101".to_string()]));
 }
 
 #[test]

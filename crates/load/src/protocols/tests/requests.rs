@@ -149,8 +149,8 @@ fn what_no_request_can_have_is_refused_by_name() {
         let mut job = Job { target: "http://h/".into(), ..Job::default() };
         job.header = vec![text.into()];
         let fault = build(&job, &super::super::target("http://h/").unwrap()).err().unwrap();
-        let is_told = fault.what.contains("hunter2") && !text.starts_with("no");
-        assert!(fault.at == "header" && !is_told, "{text}: {fault}");
+        let is_reported = fault.what.contains("hunter2") && !text.starts_with("no");
+        assert!(fault.at == "header" && !is_reported, "{text}: {fault}");
     }
     assert_eq!(at(&|job: &mut Job| job.method = "get".into()), Some("method".into()));
     assert_eq!(at(&|job: &mut Job| job.body = "x".into()), Some("method".into()), "GET");

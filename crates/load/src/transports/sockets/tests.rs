@@ -49,7 +49,7 @@ fn the_first_address_of_a_name_that_can_be_reached_is_used_for_all() {
 }
 
 #[test]
-fn where_no_address_can_be_reached_each_is_told() {
+fn where_no_address_can_be_reached_each_is_reported() {
     let (server, all) = half_there();
     drop(server);
     let fault = connect(&mut [all.clone()], false, &[], 1, &Greeting::default()).unwrap_err();

@@ -46,8 +46,8 @@ fn the_end_of_a_dropped_connection_does_not_end_the_next_one() {
         transport.close(0);
         reopen(transport.as_mut(), 0);
         transport.send(0, b"new");
-        let mut found = Found::of(1);
-        found.until(transport.as_mut(), |found| found.bytes[0] == b"new");
-        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+        let mut result = Received::of(1);
+        result.until(transport.as_mut(), |result| result.bytes[0] == b"new");
+        assert!(result.closed.is_empty(), "{}", entry.kind.name);
     }
 }

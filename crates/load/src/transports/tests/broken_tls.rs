@@ -47,9 +47,9 @@ fn the_end_of_a_dropped_connection_under_tls_does_not_end_the_next_one() {
         transport.close(0);
         until(transport, |transport| transport.reopen(0) == Reopen::Open);
         transport.send(0, b"new");
-        let mut found = Found::of(1);
-        found.until(transport, |found| found.bytes[0] == b"new");
-        assert!(found.closed.is_empty(), "{}", entry.kind.name);
+        let mut result = Received::of(1);
+        result.until(transport, |result| result.bytes[0] == b"new");
+        assert!(result.closed.is_empty(), "{}", entry.kind.name);
         assert_eq!(SHAKEN.load(SeqCst) - before, 2, "{}: one was ended", entry.kind.name);
     }
 }

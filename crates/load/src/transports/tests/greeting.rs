@@ -44,10 +44,10 @@ fn every_connection_is_greeted_before_its_first_request_also_one_opened_again() 
         let ends = Ends { sockets, connections: 1, greeting: hallo(), ..ends(address, 0, 64) };
         let mut transport = (entry.open)(ends).unwrap();
         for _ in 0..2 {
-            let mut found = Found::of(1);
+            let mut result = Received::of(1);
             transport.send(0, b"x");
-            found.until(transport.as_mut(), |found| !found.bytes[0].is_empty());
-            assert_eq!(found.bytes[0], b"x", "{}", entry.kind.name);
+            result.until(transport.as_mut(), |result| !result.bytes[0].is_empty());
+            assert_eq!(result.bytes[0], b"x", "{}", entry.kind.name);
             transport.close(0);
             reopen(transport.as_mut(), 0);
         }

@@ -30,16 +30,16 @@ impl Client {
             return Ok(Self::default());
         }
         if cert.is_empty() || key.is_empty() {
-            let (given, lacking) = if key.is_empty() { ("cert", "key") } else { ("key", "cert") };
-            let what = format!("{given} is given, and {lacking} is not");
+            let (input, lacking) = if key.is_empty() { ("cert", "key") } else { ("key", "cert") };
+            let what = format!("{input} is given, and {lacking} is not");
             return Err(Fault::usage(what, lacking, "give both: cert FILE and key FILE, in PEM"));
         }
         let chain = certificates(cert, "cert")?;
-        let found = PrivateKeyDer::from_pem_file(key).map_err(|error| {
+        let result = PrivateKeyDer::from_pem_file(key).map_err(|error| {
             let what = format!("{key} holds no private key that can be read: {error}");
             Fault::usage(what, "key", "name a file of a private key in PEM, without a password")
         })?;
-        let own = CertifiedKey::from_der(chain, found, provider).map_err(|error| {
+        let own = CertifiedKey::from_der(chain, result, provider).map_err(|error| {
             let what = format!("{cert} and {key} do not belong together: {error}");
             Fault::usage(what, "key", "name the private key of the first certificate in cert")
         })?;

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_certificate_is_told_in_words() {
+    fn what_is_wrong_with_a_certificate_is_reported_in_words() {
         let what = |error: CertificateError| {
             fault(Some(&Error::InvalidCertificate(error)), "h:443", &secure("https")).to_string()
         };

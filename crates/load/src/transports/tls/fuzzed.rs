@@ -9,7 +9,7 @@ use super::{RECORD, Seen};
 /// Messages after which a handshake is over in any case.
 const ROUNDS: usize = 8;
 
-/// Two ends in memory, and what the client was told.
+/// Two ends in memory, and what the client was reported.
 struct Ends {
     link: Link,
     server: ServerConnection,
@@ -54,8 +54,8 @@ impl Ends {
 
     /// Whether the client can go on after `wire`.
     fn take(&mut self, wire: &[u8]) -> bool {
-        let Self { link, plain, seen, told, .. } = self;
-        let mut tell = |bytes: &[u8]| told.extend_from_slice(bytes);
+        let Self { link, plain, seen, told: reported, .. } = self;
+        let mut tell = |bytes: &[u8]| reported.extend_from_slice(bytes);
         link.read(wire, plain, seen, false, &mut tell).is_ok()
     }
 }
@@ -69,9 +69,9 @@ pub fn records(bytes: &[u8]) {
     for (nth, &act) in acts.iter().enumerate() {
         let mut wire = match act {
             0..200 if !has_ended => {
-                let said = vec![act; usize::from(act) * usize::from(act)];
-                std::io::Write::write_all(&mut ends.server.writer(), &said).unwrap();
-                sent.extend_from_slice(&said);
+                let text = vec![act; usize::from(act) * usize::from(act)];
+                std::io::Write::write_all(&mut ends.server.writer(), &text).unwrap();
+                sent.extend_from_slice(&text);
                 ends.wire()
             }
             200..210 => {

@@ -10,10 +10,10 @@ pub(super) fn certificates(path: &str, at: &str) -> Result<Vec<CertificateDer<'s
         let what = format!("cannot read {path}: {error}");
         Fault::usage(what, at, "name a file of certificates in PEM")
     })?;
-    let found: Vec<_> = CertificateDer::pem_slice_iter(&bytes).filter_map(Result::ok).collect();
-    if found.is_empty() {
+    let result: Vec<_> = CertificateDer::pem_slice_iter(&bytes).filter_map(Result::ok).collect();
+    if result.is_empty() {
         let fix = "give a file of certificates in PEM: -----BEGIN CERTIFICATE-----";
         return Err(Fault::usage(format!("{path} holds no certificate"), at, fix));
     }
-    Ok(found)
+    Ok(result)
 }

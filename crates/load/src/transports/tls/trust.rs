@@ -93,7 +93,7 @@ fn refuse_wishes(job: &Job, target: &Target) -> Result<(), Fault> {
         ("cert", !job.cert.is_empty()),
         ("key", !job.key.is_empty()),
     ];
-    let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let Some((key, _)) = keys.into_iter().find(|(_, is_set)| *is_set) else { return Ok(()) };
     let what = format!("{} is not secured by TLS, and has no {key}", target.scheme.name);
     Err(Fault::usage(what, key, "leave it out, or use a target of https, h2, grpcs or rediss"))
 }
@@ -102,7 +102,7 @@ fn name(job: &Job, target: &Target) -> Result<ServerName<'static>, Fault> {
     let (text, at) = match job.server_name.as_str() {
         "" if target.is_unix() => ("localhost", "target"),
         "" => (target.host_without_zone(), "target"),
-        given => (given, "server_name"),
+        input => (input, "server_name"),
     };
     ServerName::try_from(text.to_string()).map_err(|_| {
         let what = format!("'{text}' is not a name that a certificate can have");
@@ -129,9 +129,9 @@ impl Trust {
         let is_own = !job.ca_file.is_empty();
         let (path, at) =
             if is_own { (job.ca_file.clone(), "ca_file") } else { (bundle()?, "target") };
-        let found = certificates(&path, at)?;
+        let result = certificates(&path, at)?;
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(found.iter().cloned());
+        roots.add_parsable_certificates(result.iter().cloned());
         let verifier =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
                 .build();
@@ -139,7 +139,7 @@ impl Trust {
             Fault::usage(format!("{path} names no issuer: {error}"), at, "give certificates in PEM")
         })?);
         if is_own {
-            this.named = found;
+            this.named = result;
         }
         Ok(this)
     }

@@ -43,7 +43,7 @@ fn run_of(requests: &[(u64, u64)], outages: Vec<Outage>) -> Measurement {
     }
 }
 
-/// One request each 10 ms that takes 1 ms; nobody looks from 1000 to 1100; then the ten that
+/// One request each 10 ms that takes 1 ms; no one looks from 1000 to 1100; then the ten that
 /// fell due are worked off, one each 5 ms, and two more come meanwhile.
 fn stopped() -> Measurement {
     let mut requests: Vec<(u64, u64)> = (1..200).map(|i| (i * 10, i * 10 + 1)).collect();
@@ -99,7 +99,7 @@ fn stalled(outages: &[Outage]) -> Measurement {
         let start_ns = idle_ns.max(sent_ns);
         let stall_ns = (100 * MS).saturating_sub(start_ns % (1000 * MS));
         idle_ns = start_ns + stall_ns + 30_000;
-        // A reply that comes while nobody looks is picked up when the client runs again.
+        // A reply that comes while no one looks is picked up when the client runs again.
         let seen = outages.partition_point(|outage| outage.end_ns() <= idle_ns);
         let seen = outages.get(seen).filter(|outage| outage.start_ns <= idle_ns);
         marks.sent_ns[i] = sent_ns;

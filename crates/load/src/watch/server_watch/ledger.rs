@@ -54,7 +54,7 @@ pub struct Stop {
 impl Stop {
     /// Whether it stands although threads of the service that the ledger does not follow ran for
     /// `ran_ns` about that time.
-    pub fn stands_beside(&self, ran_ns: u64, over_ns: u64) -> bool {
+    pub fn is_beside(&self, ran_ns: u64, over_ns: u64) -> bool {
         let foreign_ns = self.length_ns.saturating_sub(ran_ns);
         foreign_ns > over_ns && foreign_ns >= self.length_ns / 2
     }
@@ -152,7 +152,7 @@ impl Ledger {
         let end_ns = now_ns - (now_ns - last_ns) / 2; // somewhere between two ticks
         let start_ns = end_ns.saturating_sub(waited_ns);
         let stop = Stop { start_ns, length_ns: waited_ns, by: By::RunDelay };
-        if stop.stands_beside(own_ns, self.over_ns) {
+        if stop.is_beside(own_ns, self.over_ns) {
             self.found.push(stop);
         }
     }
@@ -253,10 +253,10 @@ mod tests {
     #[test]
     fn threads_that_are_not_followed_explain_a_stop_too() {
         let stop = Stop { start_ns: 0, length_ns: MS, by: By::RunDelay };
-        assert!(stop.stands_beside(MS / 2, OVER));
-        assert!(!stop.stands_beside(MS / 2 + 1, OVER), "more than half of it");
+        assert!(stop.is_beside(MS / 2, OVER));
+        assert!(!stop.is_beside(MS / 2 + 1, OVER), "more than half of it");
         let short = Stop { length_ns: OVER + 10, ..stop };
-        assert!(short.stands_beside(9, OVER) && !short.stands_beside(10, OVER));
+        assert!(short.is_beside(9, OVER) && !short.is_beside(10, OVER));
     }
 
     #[test]

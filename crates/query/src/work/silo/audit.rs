@@ -103,7 +103,7 @@ fn add(totals: &mut Totals, company: &Company, page: &Columns) {
 
 /// Conditions 2 to 6 of a district: its orders are those before the next, each with all its lines.
 fn of_orders(company: &Company, number: u64, page: &Columns, wrong: &mut Option<String>) {
-    let (kept, next) = (company.draw.scale.customers, page[book::NEXT]);
+    let (retained, next) = (company.draw.scale.customers, page[book::NEXT]);
     let (mut orders, mut lines, mut waiting) = (0, 0, 0);
     for entry in company.orders.range(range(number)) {
         let [_, carrier, count] = words::<ORDER>(entry.value());
@@ -111,7 +111,7 @@ fn of_orders(company: &Company, number: u64, page: &Columns, wrong: &mut Option<
             wrong,
             "an order's number",
             (entry.key() >> 8) & 0xff_ffff_ffff,
-            next - kept + orders,
+            next - retained + orders,
         );
         orders += 1;
         lines += count;
@@ -124,15 +124,15 @@ fn of_orders(company: &Company, number: u64, page: &Columns, wrong: &mut Option<
         );
         waiting += u64::from(is_waiting);
     }
-    agree(wrong, "orders up to the next one", orders, kept);
+    agree(wrong, "orders up to the next one", orders, retained);
     let all_waiting = company.waiting.range(range(number)).count() as u64;
     agree(wrong, "orders that wait", all_waiting, waiting);
     let gone = page[book::DELIVERED] + page[book::LAPSED];
-    let came = next - 1 - kept * 7 / 10;
+    let came = next - 1 - retained * 7 / 10;
     agree(wrong, "orders delivered or lapsed, and waiting", gone + waiting, came);
-    let found = company.lines.range(range(number));
+    let result = company.lines.range(range(number));
     let (mut count, mut delivered_early) = (0, 0);
-    for entry in found {
+    for entry in result {
         let line = words::<LINE>(entry.value());
         let is_waiting = company.waiting.contains(&(entry.key() & !0xff));
         delivered_early += u64::from((line[3] == 1) == is_waiting);
@@ -142,13 +142,14 @@ fn of_orders(company: &Company, number: u64, page: &Columns, wrong: &mut Option<
     agree(wrong, "lines delivered unlike their order", delivered_early, 0);
 }
 
-/// Conditions 8 and 9: as many payments as are kept, up to the last.
+/// Conditions 8 and 9: as many payments as are stored, up to the last.
 fn of_payments(company: &Company, number: u64, columns: &Columns, wrong: &mut Option<String>) {
-    let (kept, last) = (company.draw.scale.customers, columns[district::PAYMENTS]);
+    let (retained, last) = (company.draw.scale.customers, columns[district::PAYMENTS]);
     let all = company.payments.range(range(number));
-    let found =
-        all.zip(last + 1 - kept..).filter(|(entry, nth)| entry.key() >> 8 & 0xff_ffff_ffff == *nth);
-    agree(wrong, "payments up to the last one", found.count() as u64, kept);
+    let result = all
+        .zip(last + 1 - retained..)
+        .filter(|(entry, nth)| entry.key() >> 8 & 0xff_ffff_ffff == *nth);
+    agree(wrong, "payments up to the last one", result.count() as u64, retained);
 }
 
 fn sums<'a>(one: &mut Transaction<'a>, rows: &'a [Row]) -> Result<Columns, Trouble> {

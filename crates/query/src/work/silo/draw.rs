@@ -34,7 +34,7 @@ pub struct Scale {
     pub warehouses: u64,
     /// Items that each warehouse stocks.
     pub items: u64,
-    /// Customers of a district, and orders and payments of it that are kept.
+    /// Customers of a district, and orders and payments of it that are stored.
     pub customers: u64,
     /// Last names that there are.
     pub names: u64,

@@ -27,7 +27,7 @@ use sojourn_base::kind::{Kind, Param};
 
 use self::draw::{Asked, Draw, Scale};
 use self::tables::Company;
-use self::trade::{Told, act};
+use self::trade::{Digests, act};
 use self::transaction::{Transaction, Trouble};
 use super::{Desk, Work, WorkKind};
 use crate::args::Settings;
@@ -115,13 +115,13 @@ struct Clerk<'a> {
 }
 
 impl Clerk<'_> {
-    /// Tries until it is committed; what is missing when nobody else was at work is a fault.
-    fn commit(&mut self, asked: &Asked, told: &mut Told) -> Result<(), &'static str> {
+    /// Tries until it is committed; what is missing when no one else was at work is a fault.
+    fn commit(&mut self, asked: &Asked, reported: &mut Digests) -> Result<(), &'static str> {
         for tries in 0u32.. {
-            let mut said = *told;
-            match act(&self.silo.company, &mut self.one, asked, &mut said) {
+            let mut text = *reported;
+            match act(&self.silo.company, &mut self.one, asked, &mut text) {
                 Ok(()) => {
-                    *told = said;
+                    *reported = text;
                     return Ok(());
                 }
                 Err(Trouble::Missing(what)) if self.one.is_valid() => return Err(what),
@@ -140,14 +140,14 @@ impl Clerk<'_> {
 
 impl Desk for Clerk<'_> {
     fn answer(&mut self, query: u64, reply: &mut String) {
-        let (batch, mut told) = (self.silo.batch, Told::default());
+        let (batch, mut reported) = (self.silo.batch, Digests::default());
         for nth in query * batch..(query + 1) * batch {
             let asked = self.silo.company.draw.asked(nth);
-            if self.commit(&asked, &mut told).is_err() {
+            if self.commit(&asked, &mut reported).is_err() {
                 return; // an answer of nothing is none
             }
         }
-        let Told { fixed, seen } = told;
+        let Digests { fixed, seen } = reported;
         let _ = writeln!(
             reply,
             "query {query:>10} batch {batch:>6} fixed {fixed:016x} seen {seen:016x}"

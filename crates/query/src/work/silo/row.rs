@@ -41,7 +41,7 @@ impl Row {
         self.is_at(version).then_some((version, columns))
     }
 
-    /// Whether nobody has written it since, or is about to.
+    /// Whether no one has written it since, or is about to.
     pub fn is_at(&self, version: u64) -> bool {
         self.version.load(Relaxed) == version
     }

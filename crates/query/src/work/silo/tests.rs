@@ -17,18 +17,18 @@ fn answer(silo: &Silo, query: u64) -> String {
 }
 
 fn state(silo: &Silo) -> String {
-    let said = silo.check().unwrap();
-    format!("{} {}", said["state"].as_str().unwrap(), said["wrong"])
+    let text = silo.check().unwrap();
+    format!("{} {}", text["state"].as_str().unwrap(), text["wrong"])
 }
 
 #[test]
 fn the_same_queries_in_the_same_order_have_the_same_answers() {
     let (one, other) = (silo(2, 1000), silo(2, 1000));
     let all: Vec<String> = (0..200).map(|query| answer(&one, query)).collect();
-    assert!((0..200).zip(&all).all(|(query, said)| &answer(&other, query) == said));
+    assert!((0..200).zip(&all).all(|(query, text)| &answer(&other, query) == text));
     assert_eq!(state(&one), "holds null");
     let (first, again) = (&all[7], answer(&one, 7));
-    let fixed = |said: &str| said.split(" seen ").next().unwrap().to_owned();
+    let fixed = |text: &str| text.split(" seen ").next().unwrap().to_owned();
     assert_eq!(fixed(first), fixed(&again));
     assert_ne!(*first, again, "it has seen what came in between");
 }
@@ -43,9 +43,9 @@ fn the_tables_stay_as_large_as_they_were() {
     let before = sizes(&silo);
     (0..1000).for_each(|query| assert!(!answer(&silo, query).is_empty()));
     assert_eq!(sizes(&silo), before);
-    let said = silo.check().unwrap();
-    assert_eq!(said["state"], "holds");
-    assert!(said["lapsed"].as_u64() > Some(0), "the backlog has reached the oldest: {said}");
+    let text = silo.check().unwrap();
+    assert_eq!(text["state"], "holds");
+    assert!(text["lapsed"].as_u64() > Some(0), "the backlog has reached the oldest: {text}");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn whoever_else_is_at_work_the_books_agree_and_what_is_fixed_stays() {
     const EACH: u64 = 400;
     let work = silo(2, 1000);
     let alone = silo(2, 1000);
-    let fixed = |said: String| said.split(" seen ").next().unwrap().to_owned();
+    let fixed = |text: String| text.split(" seen ").next().unwrap().to_owned();
     let wanted: Vec<String> = (0..EACH).map(|query| fixed(answer(&alone, query))).collect();
     thread::scope(|scope| {
         for nth in 0..4 {
@@ -112,7 +112,7 @@ fn set(row: &row::Row, column: usize) {
 }
 
 #[test]
-fn what_is_missing_while_nobody_is_at_work_has_no_answer() {
+fn what_is_missing_while_no_one_is_at_work_has_no_answer() {
     let silo = silo(1, 1000);
     let all: Vec<u64> = silo.company.lines.iter().map(|entry| *entry.key()).collect();
     for key in &all {

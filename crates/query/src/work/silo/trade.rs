@@ -19,16 +19,16 @@ const WHOLE: u64 = 10_000;
 /// Most orders of a customer's range.
 const ORDERS: u64 = u32::MAX as u64;
 
-/// What transactions said, folded into two numbers.
+/// What transactions reported, folded into two numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Digests {
     /// What follows from the inputs and from what never changes: customers, prices, taxes, totals.
     pub fixed: u64,
     /// What follows from all that was committed before: numbers, balances, quantities.
     pub seen: u64,
 }
 
-impl Told {
+impl Digests {
     fn fixed<const N: usize>(&mut self, words: [u64; N]) {
         self.fixed = words.into_iter().fold(self.fixed, |sum, word| mix(sum ^ word));
     }
@@ -43,20 +43,22 @@ pub fn act<'a>(
     company: &'a Company,
     one: &mut Transaction<'a>,
     asked: &Asked,
-    told: &mut Told,
+    reported: &mut Digests,
 ) -> Result<(), Trouble> {
     one.begin();
     match *asked {
         Asked::NewOrder { district, customer, lines, count } => {
             let order = Order { district, customer, lines: &lines[..count] };
-            order.place(company, one, told)
+            order.place(company, one, reported)
         }
         Asked::Payment { district, home, who, cents } => {
-            pay(company, one, (district, home, who, cents), told)
+            pay(company, one, (district, home, who, cents), reported)
         }
-        Asked::Status { home, who } => status(company, one, home, who, told),
-        Asked::Delivery { warehouse, carrier } => deliver(company, one, warehouse, carrier, told),
-        Asked::Level { district, threshold } => level(company, one, district, threshold, told),
+        Asked::Status { home, who } => status(company, one, home, who, reported),
+        Asked::Delivery { warehouse, carrier } => {
+            deliver(company, one, warehouse, carrier, reported)
+        }
+        Asked::Level { district, threshold } => level(company, one, district, threshold, reported),
     }
 }
 
@@ -75,33 +77,33 @@ impl Order<'_> {
         &self,
         company: &'a Company,
         one: &mut Transaction<'a>,
-        told: &mut Told,
+        reported: &mut Digests,
     ) -> Result<(), Trouble> {
-        let (home, kept) = (self.district / DISTRICTS, company.draw.scale.customers);
-        let place = self.district * kept + self.customer;
-        told.fixed([1, place]);
+        let (home, retained) = (self.district / DISTRICTS, company.draw.scale.customers);
+        let place = self.district * retained + self.customer;
+        reported.fixed([1, place]);
         let buyer = there(company.customer(place), "a customer")?;
         let discount = one.look(buyer)?[customer::DISCOUNT];
         let book = one.read(&company.books[self.district as usize])?;
         let number = one.at(book)[book::NEXT];
-        told.seen([number]);
+        reported.seen([number]);
         let (mut sum, mut quantity, mut made) = (0, 0, [[0; LINE]; LINES_MAX]);
         for (line, into) in self.lines.iter().zip(&mut made) {
             let Some(item) = company.item(line.item) else {
-                told.fixed([0]); // the order is void, and nothing of it remains
+                reported.fixed([0]); // the order is void, and nothing of it remains
                 return one.is_valid().then_some(()).ok_or(Trouble::Conflict);
             };
             let cents = one.look(item)?[0] * line.quantity;
             let left = sell(company, one, line, home)?;
-            told.seen([left]);
+            reported.seen([left]);
             sum += cents;
             quantity += line.quantity;
             *into = [line.item, line.quantity, cents, 0, line.supply];
         }
         let tax = tax(company, one, self.district)?;
-        told.fixed([sum * (WHOLE - discount) * (WHOLE + tax) / (WHOLE * WHOLE)]);
+        reported.fixed([sum * (WHOLE - discount) * (WHOLE + tax) / (WHOLE * WHOLE)]);
         let count = self.lines.len() as u64;
-        let is_waiting = company.waiting.contains(&in_range(self.district, number - kept));
+        let is_waiting = company.waiting.contains(&in_range(self.district, number - retained));
         let page = one.write(book);
         page[book::NEXT] += 1;
         page[book::QUANTITY] += quantity;
@@ -112,7 +114,7 @@ impl Order<'_> {
                 company.lines.insert(in_range(self.district, number) + nth, cells(*line));
             }
             company.add(self.district, number, self.customer, [place, 0, count]);
-            company.take(self.district, number - kept);
+            company.take(self.district, number - retained);
         })
     }
 }
@@ -147,10 +149,10 @@ fn pay<'a>(
     company: &'a Company,
     one: &mut Transaction<'a>,
     (number, home, who, cents): (u64, u64, Who, u64),
-    told: &mut Told,
+    reported: &mut Digests,
 ) -> Result<(), Trouble> {
     let place = there(company.find(home, who), "a customer of that name")?;
-    told.fixed([2, place, cents]);
+    reported.fixed([2, place, cents]);
     let house = one.read(&company.warehouses[(number / DISTRICTS) as usize])?;
     let own = one.read(&company.districts[number as usize])?;
     let payer = one.read(there(company.customer(place), "a customer")?)?;
@@ -167,7 +169,7 @@ fn pay<'a>(
         columns[customer::NOTES] = mix(columns[customer::NOTES] ^ number ^ cents);
     }
     let (balance, notes) = (columns[customer::BALANCE], columns[customer::NOTES]);
-    told.seen([one.at(house)[warehouse::PAID], one.at(own)[district::PAID], balance, notes]);
+    reported.seen([one.at(house)[warehouse::PAID], one.at(own)[district::PAID], balance, notes]);
     let oldest = payment - company.draw.scale.customers;
     one.commit(|| {
         company.payments.insert(in_range(number, payment), cells([place, cents]));
@@ -180,26 +182,26 @@ fn status<'a>(
     one: &mut Transaction<'a>,
     home: u64,
     who: Who,
-    told: &mut Told,
+    reported: &mut Digests,
 ) -> Result<(), Trouble> {
     let place = there(company.find(home, who), "a customer of that name")?;
-    told.fixed([3, place]);
+    reported.fixed([3, place]);
     one.look(&company.books[home as usize])?;
     let asks = one.look(there(company.customer(place), "a customer")?)?;
-    told.seen([asks[customer::BALANCE]]);
+    reported.seen([asks[customer::BALANCE]]);
     let number = place % company.draw.scale.customers;
     let range = of_customer(home, number, 0)..=of_customer(home, number, ORDERS);
     let last = company.by_customer.range(range).next_back();
     let order = last.map_or(0, |entry| entry.value() & ORDERS);
-    told.seen([order]); // 0: none of the orders that are kept is this customer's
+    reported.seen([order]); // 0: none of the orders that are kept is this customer's
     if order > 0 {
         let key = in_range(home, order);
         let entry = there(company.orders.get(&key), "a customer's last order")?;
         let [_, carrier, count] = words::<ORDER>(entry.value());
-        told.seen([carrier]);
+        reported.seen([carrier]);
         for line in 0..count {
             let line = there(company.lines.get(&(key + line)), "a line of an order")?;
-            told.seen(words::<LINE>(line.value()));
+            reported.seen(words::<LINE>(line.value()));
         }
     }
     one.commit(|| ())
@@ -210,14 +212,14 @@ fn deliver<'a>(
     one: &mut Transaction<'a>,
     house: u64,
     carrier: u64,
-    told: &mut Told,
+    reported: &mut Digests,
 ) -> Result<(), Trouble> {
-    told.fixed([4, house, carrier]);
+    reported.fixed([4, house, carrier]);
     let mut found = [None; DISTRICTS as usize];
     for (number, found) in (house * DISTRICTS..).zip(&mut found) {
         let book = one.read(&company.books[number as usize])?;
         let Some(first) = company.waiting.range(range(number)).next() else {
-            told.seen([0]);
+            reported.seen([0]);
             continue;
         };
         let key = *first.value();
@@ -228,7 +230,7 @@ fn deliver<'a>(
             let line = there(company.lines.get(&(key + line)), "a line of an order")?;
             cents += words::<LINE>(line.value())[2];
         }
-        told.seen([key, cents]);
+        reported.seen([key, cents]);
         let page = one.write(book);
         page[book::DELIVERED] += 1;
         page[book::CENTS] += cents;
@@ -256,9 +258,9 @@ fn level<'a>(
     one: &mut Transaction<'a>,
     number: u64,
     threshold: u64,
-    told: &mut Told,
+    reported: &mut Digests,
 ) -> Result<(), Trouble> {
-    told.fixed([5, number, threshold]);
+    reported.fixed([5, number, threshold]);
     let next = one.look(&company.books[number as usize])?[book::NEXT];
     let recent = in_range(number, next.saturating_sub(RECENT))..in_range(number, next);
     let mut items: Vec<u64> =
@@ -270,7 +272,7 @@ fn level<'a>(
         let row = there(company.stock(number / DISTRICTS, item), "an item's stock")?;
         low += u64::from(one.look(row)?[stock::QUANTITY] < threshold);
     }
-    told.seen([next, low]);
+    reported.seen([next, low]);
     one.commit(|| ())
 }
 

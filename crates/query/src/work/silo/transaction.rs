@@ -2,7 +2,7 @@
 //!
 //! Why what is committed is serialisable: all rows that a transaction writes are locked before the
 //! fence in `commit`, and every row that it read is found at the version it was read at, and
-//! unlocked, after it. So at the moment of the fence nobody else had written, or was about to write
+//! unlocked, after it. So at the moment of the fence no one else had written, or was about to write
 //! after having got past its own fence, anything of what this one has seen; and what it writes is
 //! hidden by its locks until all of it is there. Transactions take place in the order of fences.
 //!
@@ -26,7 +26,7 @@ use super::row::{Columns, Row};
 pub enum Trouble {
     /// Another one was quicker: begin again.
     Conflict,
-    /// What must be there is not; with nobody else at work, the data are broken.
+    /// What must be there is not; with no one else at work, the data are broken.
     Missing(&'static str),
 }
 
@@ -157,11 +157,11 @@ mod tests {
                         while done < ROUNDS / 20 {
                             one.begin();
                             let step = (|| {
-                                let (mine, count) = (one.read(&rows[nth])?, one.read(&rows[2])?);
+                                let (own, count) = (one.read(&rows[nth])?, one.read(&rows[2])?);
                                 let other = one.look(&rows[1 - nth])?[0];
                                 // The two differ by less than two, whoever comes first.
-                                if one.at(mine)[0] <= other {
-                                    one.write(mine)[0] += 1;
+                                if one.at(own)[0] <= other {
+                                    one.write(own)[0] += 1;
                                 }
                                 one.write(count)[0] += 1;
                                 one.commit(|| ())
@@ -185,11 +185,11 @@ mod tests {
     /// Says whether it saw both taken.
     fn sit<'a>(one: &mut Transaction<'a>, rows: &'a [Row], nth: usize) -> Result<bool, Trouble> {
         one.begin();
-        let mine = one.read(&rows[nth])?;
+        let own = one.read(&rows[nth])?;
         let other = one.look(&rows[1 - nth])?[0];
         thread::yield_now(); // so that the two overlap, also on one CPU
-        let had = one.at(mine)[0];
-        one.write(mine)[0] = u64::from(had + other == 0);
+        let had = one.at(own)[0];
+        one.write(own)[0] = u64::from(had + other == 0);
         one.commit(|| ())?;
         Ok(had + other == 2)
     }

@@ -35,14 +35,14 @@ fn same_bits_on_any_number_of_threads() {
 /// One level of 5: the p95 is the largest of five independent sojourn times of an M/M/12.
 #[test]
 fn the_root_waits_for_the_slowest() {
-    let found = run(&Job { tree: leaves(5), ..small() }, 2).unwrap();
+    let result = run(&Job { tree: leaves(5), ..small() }, 2).unwrap();
     let queue = MmN::new(0.7 * 12.0 / 10_900.0, 10_900.0, 12).unwrap();
     let known = max_of(5, 0.95, |q| queue.sojourn_quantile(q));
-    let got = found.root_ns.p95.unwrap() as f64;
+    let got = result.root_ns.p95.unwrap() as f64;
     assert!((got / known - 1.0).abs() < 0.02, "{got} {known}");
-    let mean = found.server_ns.mean.unwrap();
+    let mean = result.server_ns.mean.unwrap();
     assert!((mean / queue.mean_sojourn() - 1.0).abs() < 0.02, "{mean}");
-    assert_eq!(found.verdict, Verdict::Holds, "{:?}", found.reasons);
+    assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
 }
 
 /// What was 26 to 69 % too low with `holds`: 12 cores at .95 and .98, one core at .9. Erlang C within
@@ -52,13 +52,13 @@ fn high_loads_are_erlangs() {
     for (cores, load) in [(12, 0.95), (12, 0.98), (1, 0.9), (1, 0.98)] {
         let platforms = vec![Platform { cores, ..Platform::default() }];
         let job = Job { platforms, load_by_hour: vec![load], tree: leaves(1), ..small() };
-        let found = run(&job, 2).unwrap();
+        let result = run(&job, 2).unwrap();
         let queue = MmN::new(load * f64::from(cores) / 10_900.0, 10_900.0, cores).unwrap();
-        let (mean, p99) = (found.server_ns.mean.unwrap(), found.server_ns.p99.unwrap() as f64);
+        let (mean, p99) = (result.server_ns.mean.unwrap(), result.server_ns.p99.unwrap() as f64);
         let known = queue.sojourn_quantile(0.99);
         assert!((mean / queue.mean_sojourn() - 1.0).abs() < 0.03, "{cores} at {load}: mean {mean}");
         assert!((p99 / known - 1.0).abs() < 0.03, "{cores} at {load}: p99 {p99} {known}");
-        assert_eq!(found.verdict, Verdict::Holds, "{:?}", found.reasons);
+        assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
     }
 }
 
@@ -74,20 +74,20 @@ fn a_warm_up_that_is_too_short_is_unknown() {
 
 #[test]
 fn too_few_roots_are_unknown() {
-    let found = run(&Job { roots: 2000, ..small() }, 2).unwrap();
-    assert_eq!(found.verdict, Verdict::Unknown);
-    assert!(found.reasons[0].starts_with("root times are known to ±"), "{:?}", found.reasons);
-    assert!(found.reasons[0].contains("times the roots"));
-    assert_eq!(found.reasons.len(), 1, "the servers' own times are known: {:?}", found.reasons);
+    let result = run(&Job { roots: 2000, ..small() }, 2).unwrap();
+    assert_eq!(result.verdict, Verdict::Unknown);
+    assert!(result.reasons[0].starts_with("root times are known to ±"), "{:?}", result.reasons);
+    assert!(result.reasons[0].contains("times the roots"));
+    assert_eq!(result.reasons.len(), 1, "the servers' own times are known: {:?}", result.reasons);
 }
 
 /// Five times too wide: 25 times as many, as intervals narrow with the root.
 #[test]
 fn what_is_imprecise_says_how_much_more_is_needed() {
-    let said = imprecise("root", "roots", 3, 5.0 * HALF_WIDTH_MAX);
+    let text = imprecise("root", "roots", 3, 5.0 * HALF_WIDTH_MAX);
     let [got, most] = [5.0, 1.0].map(|times: f64| times * HALF_WIDTH_MAX * 100.0);
-    assert!(said.contains(&format!("±{got:.1} % (95 %) in hour 3, at most ±{most} %")), "{said}");
-    assert!(said.ends_with("ask for 25 times the roots"), "{said}");
+    assert!(text.contains(&format!("±{got:.1} % (95 %) in hour 3, at most ±{most} %")), "{text}");
+    assert!(text.ends_with("ask for 25 times the roots"), "{text}");
     assert!(imprecise("root", "roots", 3, f64::INFINITY).ends_with("ask for more roots"));
 }
 
@@ -95,8 +95,8 @@ fn what_is_imprecise_says_how_much_more_is_needed() {
 #[test]
 fn service_without_a_variance_is_unknown() {
     let service = "pareto:0,10,0.6".into();
-    let found = run(&Job { service, load_by_hour: vec![0.3], servers: 20, ..small() }, 2).unwrap();
-    assert!(found.reasons[0].starts_with("cold"), "{:?}", found.reasons);
+    let result = run(&Job { service, load_by_hour: vec![0.3], servers: 20, ..small() }, 2).unwrap();
+    assert!(result.reasons[0].starts_with("cold"), "{:?}", result.reasons);
 }
 
 #[test]
@@ -129,18 +129,18 @@ fn platforms_and_hours_are_means_over_servers() {
         placement: "below:0.5".into(),
         ..small()
     };
-    let found = run(&job, 2).unwrap();
-    assert_eq!((found.platforms[0].servers, found.platforms[1].servers), (300, 300));
-    for (platform, cores) in found.platforms.iter().zip([6.0, 24.0]) {
+    let result = run(&job, 2).unwrap();
+    assert_eq!((result.platforms[0].servers, result.platforms[1].servers), (300, 300));
+    for (platform, cores) in result.platforms.iter().zip([6.0, 24.0]) {
         assert!((platform.capacity_rps / (cores / 10.9e-6) - 1.0).abs() < 1e-9);
         assert!((platform.service_load - 0.4).abs() < 1e-9);
         // Beside neighbours all the time in the first hour, at .6 alone in the second.
         assert!((platform.utilisation - 0.8).abs() < 1e-9);
         assert!((platform.neighbour_throughput - 0.61 / 2.0).abs() < 1e-9);
     }
-    let shares: Vec<f64> = found.hours.iter().map(|hour| hour.neighbour_share).collect();
+    let shares: Vec<f64> = result.hours.iter().map(|hour| hour.neighbour_share).collect();
     assert_eq!(shares, [1.0, 0.0]);
-    assert_eq!(found.root_ns.count, 80_000);
+    assert_eq!(result.root_ns.count, 80_000);
 }
 
 #[test]
@@ -155,13 +155,13 @@ fn throughput_between_points_is_on_the_line() {
 #[test]
 fn more_than_a_server_can_do_is_unknown() {
     let over = Job { placement: "all".into(), neighbour_slowdown: 1.5, ..small() };
-    let found = run(&over, 2).unwrap();
-    assert_eq!((found.verdict, found.hours[0].unstable_share), (Verdict::Unknown, 1.0));
-    assert!(found.reasons[0].starts_with("unstable: in the worst hour 100.00 %"));
+    let result = run(&over, 2).unwrap();
+    assert_eq!((result.verdict, result.hours[0].unstable_share), (Verdict::Unknown, 1.0));
+    assert!(result.reasons[0].starts_with("unstable: in the worst hour 100.00 %"));
     let some = Job { imbalance_cv: 0.2, load_by_hour: vec![0.1, 0.9], ..small() };
-    let found = run(&some, 2).unwrap();
-    let share = found.hours[1].unstable_share;
-    assert_eq!(found.hours[0].unstable_share, 0.0);
+    let result = run(&some, 2).unwrap();
+    let share = result.hours[1].unstable_share;
+    assert_eq!(result.hours[0].unstable_share, 0.0);
     // ln 1/.9 = .105; sigma .198, mean −.0196: 26.4 % of a normal lie above; five sigma of 600.
     assert!((share - 0.264).abs() < 0.09, "{share}");
 }

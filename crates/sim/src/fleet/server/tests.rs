@@ -8,13 +8,13 @@ const SERVERS: usize = 400;
 /// All kept times of 400 servers, sorted.
 fn times(service: &str, cores: u32, load: f64) -> Vec<f64> {
     let service = Service::parse(service, "us").unwrap();
-    let kept = kept(64, SERVERS);
-    let plan = Plan::new(load, service.scv(), SERVERS, kept, 0);
+    let retained = kept(64, SERVERS);
+    let plan = Plan::new(load, service.scv(), SERVERS, retained, 0);
     let server = Server { service: &service, slowdown: 2.0, cores, load };
     let mut all = Vec::new();
     for index in 0..SERVERS {
         let mut rng = stream(7, "steady", index as u64);
-        all.extend(server.sojourns(kept, &plan, &mut rng).into_iter().map(f64::from));
+        all.extend(server.sojourns(retained, &plan, &mut rng).into_iter().map(f64::from));
     }
     all.sort_unstable_by(f64::total_cmp);
     all
@@ -38,11 +38,11 @@ fn near(got: f64, known: f64, allowed: f64, what: &str) {
 fn exponential_service_is_in_its_steady_state_at_any_load() {
     for cores in [1, 12] {
         for load in [0.5, 0.9, 0.95, 0.98] {
-            let found = times("exponential:10", cores, load);
+            let result = times("exponential:10", cores, load);
             let queue = MmN::new(load * f64::from(cores) / 20e3, 20e3, cores).unwrap();
             let what = format!("{cores} cores at {load}");
-            near(mean(&found), queue.mean_sojourn(), 0.01, &what);
-            near(p99(&found), queue.sojourn_quantile(0.99), 0.02, &what);
+            near(mean(&result), queue.mean_sojourn(), 0.01, &what);
+            near(p99(&result), queue.sojourn_quantile(0.99), 0.02, &what);
         }
     }
 }
@@ -52,21 +52,21 @@ fn exponential_service_is_in_its_steady_state_at_any_load() {
 #[test]
 fn other_service_reaches_its_steady_state() {
     for load in [0.5, 0.9, 0.95] {
-        let found = times("fixed:10", 1, load);
+        let result = times("fixed:10", 1, load);
         let queue = Md1::new(load / 20e3, 20e3).unwrap();
         let what = format!("M/D/1 at {load}");
-        near(mean(&found), 20e3 * (1.0 + load / (2.0 * (1.0 - load))), 0.03, &what);
-        near(p99(&found), queue.sojourn_quantile(0.99), 0.04, &what);
+        near(mean(&result), 20e3 * (1.0 + load / (2.0 * (1.0 - load))), 0.03, &what);
+        near(p99(&result), queue.sojourn_quantile(0.99), 0.04, &what);
     }
 }
 
 /// A simulation of exponential service, named so that it is not drawn: gamma with a cv of 1.
 #[test]
 fn many_cores_reach_it_too() {
-    let found = times("gamma:10,0.999999", 12, 0.95);
+    let result = times("gamma:10,0.999999", 12, 0.95);
     let queue = MmN::new(0.95 * 12.0 / 20e3, 20e3, 12).unwrap();
-    near(mean(&found), queue.mean_sojourn(), 0.03, "mean");
-    near(p99(&found), queue.sojourn_quantile(0.99), 0.04, "p99");
+    near(mean(&result), queue.mean_sojourn(), 0.03, "mean");
+    near(p99(&result), queue.sojourn_quantile(0.99), 0.04, "p99");
 }
 
 /// The start alone, before any warm-up, is nearly right: a cold one is 50 % too low on the mean.
@@ -76,9 +76,9 @@ fn the_start_is_near_the_steady_state() {
     let server = Server { service: &service, slowdown: 1.0, cores: 4, load: 0.9 };
     let plan = Plan { warmup: 0, stride: 1, is_warm: false };
     let first = |index| f64::from(server.sojourns(1, &plan, &mut stream(3, "start", index))[0]);
-    let found: Vec<f64> = (0..40_000).map(first).collect();
+    let result: Vec<f64> = (0..40_000).map(first).collect();
     let known = MmN::new(0.36e-3, 10e3, 4).unwrap().mean_sojourn();
-    near(mean(&found), known, 0.08, "the very first request");
+    near(mean(&result), known, 0.08, "the very first request");
 }
 
 /// Without a steady state the queue grows from an empty start: the last waits longest.
@@ -87,11 +87,11 @@ fn an_overloaded_server_starts_empty_and_grows() {
     let service = Service::parse("fixed:10", "us").unwrap();
     let server = Server { service: &service, slowdown: 1.0, cores: 1, load: 2.0 };
     let plan = Plan::new(2.0, 0.0, 1, 100, 0);
-    let found = server.sojourns(100, &plan, &mut stream(3, "over", 0));
-    assert_eq!(found.len(), 100);
+    let result = server.sojourns(100, &plan, &mut stream(3, "over", 0));
+    assert_eq!(result.len(), 100);
     // 200 before it, at twice the speed: about 100 services wait.
-    assert!((found[0] / 1e6 - 1.0).abs() < 0.25, "{}", found[0]);
-    assert!(found[99] > found[0] + 250e3);
+    assert!((result[0] / 1e6 - 1.0).abs() < 0.25, "{}", result[0]);
+    assert!(result[99] > result[0] + 250e3);
     let exponential = Service::parse("exponential:10", "us").unwrap();
     let server = Server { service: &exponential, ..server };
     assert!(
@@ -105,9 +105,9 @@ fn an_overloaded_server_starts_empty_and_grows() {
 fn a_stride_leaves_out_and_changes_nothing_else() {
     let service = Service::parse("fixed:10", "us").unwrap();
     let server = Server { service: &service, slowdown: 1.0, cores: 2, load: 0.9 };
-    let run = |warmup, stride, kept| {
+    let run = |warmup, stride, retained| {
         let plan = Plan { warmup, stride, is_warm: true };
-        server.sojourns(kept, &plan, &mut stream(3, "stride", 0))
+        server.sojourns(retained, &plan, &mut stream(3, "stride", 0))
     };
     let all = run(0, 1, 31);
     let some = run(6, 5, 5);

@@ -13,9 +13,9 @@ fn closed_forms_lie_within_the_runs_own_intervals() {
     let mut all = Vec::new();
     for rho in [0.5, 0.7, 0.8, 0.9, 0.95] {
         for (service, servers) in [("exponential:1", 1), ("fixed:1", 1), ("exponential:1", 4)] {
-            let found = run(&job(rho, service, servers)).unwrap();
-            assert_eq!(found.verdict, Verdict::Holds, "{:?}", found.reasons);
-            all.extend(found.agreement.into_iter().filter(|a| !a.quantity.starts_with("p999")));
+            let result = run(&job(rho, service, servers)).unwrap();
+            assert_eq!(result.verdict, Verdict::Holds, "{:?}", result.reasons);
+            all.extend(result.agreement.into_iter().filter(|a| !a.quantity.starts_with("p999")));
         }
     }
     let far = |a: &&Agreement| {
@@ -34,10 +34,10 @@ fn closed_forms_lie_within_the_runs_own_intervals() {
 #[test]
 fn intervals_hold_the_closed_form_as_often_as_they_say() {
     let run = |seed| run(&Job { seed, requests: "400k".into(), ..job(0.8, "exponential:1", 1) });
-    let found: Vec<QueueResult> = (1..=50).map(|seed| run(seed).unwrap()).collect();
+    let result: Vec<QueueResult> = (1..=50).map(|seed| run(seed).unwrap()).collect();
     for quantity in ["mean", "p50", "p95", "p99"] {
         let all: Vec<&Agreement> =
-            found.iter().flat_map(|r| &r.agreement).filter(|a| a.quantity == quantity).collect();
+            result.iter().flat_map(|r| &r.agreement).filter(|a| a.quantity == quantity).collect();
         assert_eq!(all.len(), 50, "{quantity}");
         let hits = all.iter().filter(|a| a.is_within).count();
         assert!((43..=50).contains(&hits), "{quantity}: {hits} of 50");
@@ -49,7 +49,7 @@ fn intervals_hold_the_closed_form_as_often_as_they_say() {
         assert!((0.74..1.26).contains(&width), "{quantity}: {width} of the width");
     }
     let few = |r: &QueueResult| r.intervals.unknown.iter().any(|why| why.starts_with("p999"));
-    assert!(found.iter().all(|r| few(r) && r.intervals.p999.is_none()), "some 16 cycles carry it");
+    assert!(result.iter().all(|r| few(r) && r.intervals.p999.is_none()), "some 16 cycles carry it");
 }
 
 /// Lognormal-like service with a variance of 10 means²: the mean hangs on services not yet seen.
@@ -72,11 +72,11 @@ fn service_times_that_vary_too_much_are_doubted() {
 /// M/E₂/4 (gamma with c² = ½) at .8: Kimura's wait within 1 % and the run's own interval.
 #[test]
 fn kimura_is_what_is_simulated() {
-    let found = run(&job(0.8, "gamma:1,0.70710678", 4)).unwrap();
+    let result = run(&job(0.8, "gamma:1,0.70710678", 4)).unwrap();
     let of = |name: &str| {
-        found.closed.iter().find(|c| c.model.contains(name)).unwrap().mean.unwrap() - 1e9
+        result.closed.iter().find(|c| c.model.contains(name)).unwrap().mean.unwrap() - 1e9
     };
-    let mean = found.intervals.mean.unwrap();
+    let mean = result.intervals.mean.unwrap();
     let (wait, half) = (mean.mid - 1e9, mean.hi - mean.mid);
     assert!((wait - of("Kimura")).abs() < 0.01 * wait + half, "{wait} {}", of("Kimura"));
     assert!((wait - of("Lee-Longton")).abs() < 0.03 * wait + half, "{wait}");
@@ -110,9 +110,9 @@ fn every_discipline_serves_all_and_adds_nothing_when_idle() {
         let rate = "0.0001".into();
         let requests = "10k".into();
         let job = Job { discipline, rate, requests, servers: 4, ..Job::default() };
-        let found = run(&job).unwrap();
-        assert_eq!(found.requests, 10_000, "{example}");
-        let mean = found.sojourn_ns.mean.unwrap();
+        let result = run(&job).unwrap();
+        assert_eq!(result.requests, 10_000, "{example}");
+        let mean = result.sojourn_ns.mean.unwrap();
         assert!((mean / 1e9 - 1.0).abs() < 0.05, "five sigma: {example} {mean}");
     }
 }
@@ -120,8 +120,8 @@ fn every_discipline_serves_all_and_adds_nothing_when_idle() {
 #[test]
 fn sharing_is_insensitive_to_the_service_distribution() {
     for service in ["fixed:1", "exponential:1"] {
-        let found = run(&Job { discipline: "ps".into(), ..job(0.8, service, 1) }).unwrap();
-        let mean = found.intervals.mean.unwrap();
+        let result = run(&Job { discipline: "ps".into(), ..job(0.8, service, 1) }).unwrap();
+        let mean = result.intervals.mean.unwrap();
         assert!((mean.mid / 5e9 - 1.0).abs() < 0.03, "{service}: {mean:?}");
     }
 }
@@ -138,20 +138,20 @@ fn an_event_loop_without_cost_is_first_come_first_served() {
 /// Placed connections cost a lot: 4 single queues at ρ = .8 against one queue for 4 (L16).
 #[test]
 fn placed_connections_are_single_queues() {
-    let found = run(&Job { discipline: "placed:64".into(), ..job(0.8, "exponential:1", 4) });
-    let found = found.unwrap();
-    assert_eq!(found.closed[0].model, "M/M/1");
-    assert!(found.agreement.iter().filter(|a| a.is_within).count() * 2 > found.agreement.len());
+    let result = run(&Job { discipline: "placed:64".into(), ..job(0.8, "exponential:1", 4) });
+    let result = result.unwrap();
+    assert_eq!(result.closed[0].model, "M/M/1");
+    assert!(result.agreement.iter().filter(|a| a.is_within).count() * 2 > result.agreement.len());
 }
 
-/// Whole ns, to the nearest one: 2.6 is 3 and 2.4 is 2, where nobody waits.
+/// Whole ns, to the nearest one: 2.6 is 3 and 2.4 is 2, where no one waits.
 #[test]
 fn times_are_kept_to_the_nearest_ns() {
     for (ns, whole) in [(2.6, 3), (2.4, 2)] {
         let service = format!("fixed:{}", ns / 1000.0);
         let asked = Job { rate: "1000".into(), unit: "us".into(), ..job(0.5, &service, 1) };
-        let found = run(&Job { requests: "100k".into(), ..asked }).unwrap();
-        assert_eq!(found.sojourn_ns.p50, Some(whole), "{ns}");
+        let result = run(&Job { requests: "100k".into(), ..asked }).unwrap();
+        assert_eq!(result.sojourn_ns.p50, Some(whole), "{ns}");
     }
 }
 
@@ -160,15 +160,15 @@ fn times_are_kept_to_the_nearest_ns() {
 fn connections_on_one_worker_are_one_queue() {
     let of = |discipline: &str| {
         let asked = Job { discipline: discipline.into(), ..job(0.9, "exponential:1", 1) };
-        let found = run(&asked).unwrap();
-        (found.sojourn_ns, found.intervals, found.regenerative, found.reasons)
+        let result = run(&asked).unwrap();
+        (result.sojourn_ns, result.intervals, result.regenerative, result.reasons)
     };
     assert_eq!(of("placed:64"), of("fcfs"));
 }
 
-/// A formula stands beside a queue only if it is that queue's.
+/// A formula is beside a queue only if it is that queue's.
 #[test]
-fn no_formula_stands_beside_what_it_does_not_describe() {
+fn no_formula_is_beside_what_it_does_not_describe() {
     let formulas = |discipline: &str, arrivals: &str| {
         let (discipline, arrivals) = (discipline.into(), arrivals.into());
         let asked = Job { arrivals, discipline, ..job(0.5, "exponential:1", 2) };
@@ -187,9 +187,9 @@ fn no_formula_stands_beside_what_it_does_not_describe() {
 #[test]
 fn the_waits_of_an_event_loop_and_service_are_the_whole() {
     let asked = Job { discipline: "epoll:1,0,0".into(), ..job(0.8, "fixed:1", 1) };
-    let found = run(&asked).unwrap();
-    let waits = found.epoll_ns_mean.unwrap() + found.dispatch_ns_mean.unwrap();
-    assert!((waits + 1e9 - found.sojourn_ns.mean.unwrap()).abs() < 1e6);
+    let result = run(&asked).unwrap();
+    let waits = result.epoll_ns_mean.unwrap() + result.dispatch_ns_mean.unwrap();
+    assert!((waits + 1e9 - result.sojourn_ns.mean.unwrap()).abs() < 1e6);
 }
 
 /// One worker's event loop without cost is one queue too, also in its cycles, after the clock was set back.
@@ -197,8 +197,8 @@ fn the_waits_of_an_event_loop_and_service_are_the_whole() {
 fn the_cycles_of_an_event_loop_are_those_of_its_queue() {
     let of = |discipline: &str| {
         let asked = Job { discipline: discipline.into(), ..job(0.9, "exponential:1", 1) };
-        let found = run(&Job { requests: "200k".into(), ..asked }).unwrap();
-        (found.regenerative.unwrap(), found.reasons)
+        let result = run(&Job { requests: "200k".into(), ..asked }).unwrap();
+        (result.regenerative.unwrap(), result.reasons)
     };
     let ((epoll, doubts), (fcfs, same)) = (of("epoll:1,0,0"), of("fcfs"));
     assert_eq!((epoll.cycles, doubts), (fcfs.cycles, same));
@@ -209,16 +209,16 @@ fn the_cycles_of_an_event_loop_are_those_of_its_queue() {
 #[test]
 fn load_and_warm_up_are_what_was_asked_for() {
     let asked = Job { requests: "20k".into(), ..job(0.5, "exponential:1", 2) };
-    let found = run(&asked).unwrap();
-    assert_eq!((found.utilisation, found.offered_rps, found.requests), (0.5, 1.0, 20_000));
+    let result = run(&asked).unwrap();
+    assert_eq!((result.utilisation, result.offered_rps, result.requests), (0.5, 1.0, 20_000));
     let with = |warmup: &str| run(&Job { warmup: warmup.into(), ..asked.clone() }).unwrap();
-    assert_eq!(with("2k").sojourn_ns, found.sojourn_ns);
-    assert_ne!(with("1999").sojourn_ns, found.sojourn_ns);
-    assert_eq!((found.epoll_ns_mean, found.dispatch_ns_mean), (None, None));
+    assert_eq!(with("2k").sojourn_ns, result.sojourn_ns);
+    assert_ne!(with("1999").sojourn_ns, result.sojourn_ns);
+    assert_eq!((result.epoll_ns_mean, result.dispatch_ns_mean), (None, None));
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused_and_what_was_cut_is_said() {
+fn what_cannot_be_simulated_is_refused_and_what_was_cut_is_reported() {
     let base = Job { requests: "1k".into(), ..job(0.5, "fixed:1", 1) };
     let fault = |change: &dyn Fn(&mut Job)| {
         let mut job = base.clone();
@@ -233,8 +233,8 @@ fn what_cannot_be_simulated_is_refused_and_what_was_cut_is_said() {
     assert!(full.unwrap_err().fix.starts_with("offer less than 8.000000 requests/s"));
     let slow = |s: &str| {
         let (service, rate) = (format!("fixed:{s}"), "0.0001".into());
-        let found = run(&Job { service, rate, arrivals: "fixed".into(), ..base.clone() }).unwrap();
-        found.reasons.iter().any(|why| why.contains("above 1 h were cut"))
+        let result = run(&Job { service, rate, arrivals: "fixed".into(), ..base.clone() }).unwrap();
+        result.reasons.iter().any(|why| why.contains("above 1 h were cut"))
     };
     assert!(slow("3601") && slow("3600") && !slow("3590"));
 }

@@ -10,15 +10,15 @@ fn a_switch_costs_what_it_should_and_delays_what_is_behind() {
     for c in [0.0, 5.0 * US] {
         let mut job = job("fifo", vec![each(), each()], vec![]);
         job.switch = format!("{c}ns");
-        let found = run(&job).unwrap();
-        let mean = |i: usize| found.services[i].sojourn_ns.mean.unwrap();
+        let result = run(&job).unwrap();
+        let mean = |i: usize| result.services[i].sojourn_ns.mean.unwrap();
         let (first, second) = (mean(0), mean(1)); // ties are broken by place
         assert!((first - (c + 10.0 * US)).abs() < 2.0, "{first}");
         assert!((second - (2.0 * c + 20.0 * US)).abs() < 2.0, "{second}");
-        assert!((found.switches_rps[0] / 2000.0 - 1.0).abs() < 1e-3, "{}", found.switches_rps[0]);
+        assert!((result.switches_rps[0] / 2000.0 - 1.0).abs() < 1e-3, "{}", result.switches_rps[0]);
         let used = 2000.0 * (c + 10.0 * US) / 1e9;
-        assert!((found.busy_ratio[0] - used).abs() < 1e-6, "{}", found.busy_ratio[0]);
-        assert!((found.services[0].cpu_share - used / 2.0).abs() < 1e-6, "half each");
+        assert!((result.busy_ratio[0] - used).abs() < 1e-6, "{}", result.busy_ratio[0]);
+        assert!((result.services[0].cpu_share - used / 2.0).abs() < 1e-6, "half each");
     }
 }
 
@@ -26,10 +26,10 @@ fn a_switch_costs_what_it_should_and_delays_what_is_behind() {
 #[test]
 fn a_task_alone_does_not_switch() {
     let only = ServiceJob { arrivals: "fixed".into(), ..service("1k", "fixed:10") };
-    let found = run(&Job { switch: "5us".into(), ..job("fifo", vec![only], vec![]) }).unwrap();
-    assert_eq!(found.services[0].sojourn_ns.max, found.services[0].sojourn_ns.p50);
-    assert!((found.services[0].sojourn_ns.mean.unwrap() - 10.0 * US).abs() < 2.0);
-    assert!(found.switches_rps[0] < 1.0);
+    let result = run(&Job { switch: "5us".into(), ..job("fifo", vec![only], vec![]) }).unwrap();
+    assert_eq!(result.services[0].sojourn_ns.max, result.services[0].sojourn_ns.p50);
+    assert!((result.services[0].sojourn_ns.mean.unwrap() - 10.0 * US).abs() < 2.0);
+    assert!(result.switches_rps[0] < 1.0);
 }
 
 /// One request at a time: softIRQ 4 µs, wake-up 3 and loop 2, service 10, nothing else.
@@ -42,8 +42,8 @@ fn a_lone_request_goes_through_its_stages() {
         softirq: "fixed:4".into(),
         ..service("1k", "fixed:10")
     };
-    let found = run(&job("fifo", vec![only], vec![])).unwrap();
-    let service = &found.services[0];
+    let result = run(&job("fifo", vec![only], vec![])).unwrap();
+    let service = &result.services[0];
     for (got, want) in [
         (service.softirq_ns_mean, 4.0),
         (service.epoll_ns_mean, 5.0),
@@ -54,23 +54,23 @@ fn a_lone_request_goes_through_its_stages() {
     }
     assert_eq!((service.offered_rps, service.achieved_rps), (1000.0, 1000.0));
     assert!((service.cpu_share - 0.015).abs() < 1e-5, "{}", service.cpu_share);
-    assert!((found.softirq_ratio[0] - 0.004).abs() < 1e-6);
+    assert!((result.softirq_ratio[0] - 0.004).abs() < 1e-6);
     // 4,999 requests until 5 s: it arrives, softIRQ ends, the loop ends, service ends.
-    assert_eq!(found.events, 4 * 4999);
-    assert!((found.busy_ratio[0] - 0.019).abs() < 1e-5, "{}", found.busy_ratio[0]);
+    assert_eq!(result.events, 4 * 4999);
+    assert!((result.busy_ratio[0] - 0.019).abs() < 1e-5, "{}", result.busy_ratio[0]);
 }
 
 #[test]
 fn neighbours_progress_is_what_they_got_over_what_they_want() {
-    let found =
+    let result =
         run(&job("cfs", vec![service("1", "fixed:1")], vec![spin("a", 1024), spin("b", 3072)]));
-    let progress: Vec<f64> = found.unwrap().neighbours.iter().map(|n| n.progress).collect();
+    let progress: Vec<f64> = result.unwrap().neighbours.iter().map(|n| n.progress).collect();
     assert!((progress[0] - 0.25).abs() < 0.01 && (progress[1] - 0.75).abs() < 0.01);
     let wave = NeighbourJob { cpus: vec![0, 1], ..NeighbourJob::default() };
     let job = Job { cpus: 2, ..job("cfs", vec![service("1", "fixed:1")], vec![wave]) };
-    let found = run(&job).unwrap();
-    assert!((found.neighbours[0].cpu_share - 0.25).abs() < 0.005, "an eighth of each of two");
-    assert!((found.neighbours[0].progress - 1.0).abs() < 0.02);
+    let result = run(&job).unwrap();
+    assert!((result.neighbours[0].cpu_share - 0.25).abs() < 0.005, "an eighth of each of two");
+    assert!((result.neighbours[0].progress - 1.0).abs() < 0.02);
 }
 
 /// Three connections on two workers: CPU 0 carries two thirds of the load, and softIRQ all of its own.
@@ -99,13 +99,13 @@ fn overload_is_found_by_connection_and_cpu() {
 fn requests_beyond_the_most_in_flight_are_lost() {
     let mut job = job("fifo", vec![service("50k", "exponential:10")], vec![]);
     job.in_flight_max = 1;
-    let found = run(&job).unwrap();
+    let result = run(&job).unwrap();
     let share =
-        found.services[0].sojourn_ns.lost as f64 / found.services[0].sojourn_ns.count as f64;
+        result.services[0].sojourn_ns.lost as f64 / result.services[0].sojourn_ns.count as f64;
     assert!((share - 1.0 / 3.0).abs() < 0.01, "{share}");
-    assert_eq!(found.verdict, Verdict::Unknown);
-    assert!(found.reasons[0].contains("count as infinite"), "{:?}", found.reasons);
-    assert!((found.services[0].achieved_rps / 33_333.0 - 1.0).abs() < 0.02);
+    assert_eq!(result.verdict, Verdict::Unknown);
+    assert!(result.reasons[0].contains("count as infinite"), "{:?}", result.reasons);
+    assert!((result.services[0].achieved_rps / 33_333.0 - 1.0).abs() < 0.02);
 }
 
 #[test]
@@ -132,13 +132,13 @@ fn more_mistakes_are_named() {
 }
 
 #[test]
-fn a_sibling_that_is_idle_slows_nobody_down() {
+fn a_sibling_that_is_idle_slows_no_one_down() {
     let mut job =
         job("fifo", vec![ServiceJob { cpus: vec![1], ..service("10k", "fixed:30") }], vec![]);
     (job.cpus, job.smt_slowdown) = (3, 1.5);
-    let found = run(&job).unwrap();
-    assert!((found.busy_ratio[1] - 0.3).abs() < 0.01, "{:?}", found.busy_ratio);
-    assert_eq!((found.busy_ratio[0], found.busy_ratio[2]), (0.0, 0.0));
+    let result = run(&job).unwrap();
+    assert!((result.busy_ratio[1] - 0.3).abs() < 0.01, "{:?}", result.busy_ratio);
+    assert_eq!((result.busy_ratio[0], result.busy_ratio[2]), (0.0, 0.0));
     // The last CPU of an odd number has no sibling.
     job.services[0].cpus = vec![2];
     assert!((run(&job).unwrap().busy_ratio[2] - 0.3).abs() < 0.01);

@@ -13,14 +13,14 @@ fn connections_are_dealt_to_workers_and_cpus_in_turn() {
         cpus: vec![0, 1],
         ..service("50k", "fixed:10")
     };
-    let found = run(&Job { cpus: 4, ..job("fifo", vec![only.clone()], vec![]) }).unwrap();
-    for (busy, wanted) in found.busy_ratio.iter().zip([0.3, 0.2, 0.12, 0.08]) {
-        assert!((busy - wanted).abs() < 0.005, "{:?}", found.busy_ratio);
+    let result = run(&Job { cpus: 4, ..job("fifo", vec![only.clone()], vec![]) }).unwrap();
+    for (busy, wanted) in result.busy_ratio.iter().zip([0.3, 0.2, 0.12, 0.08]) {
+        assert!((busy - wanted).abs() < 0.005, "{:?}", result.busy_ratio);
     }
     let four = ServiceJob { workers: 4, connections: 0, ..only };
-    let found = run(&Job { cpus: 4, ..job("fifo", vec![four], vec![]) }).unwrap();
-    for (busy, wanted) in found.busy_ratio.iter().zip([0.25, 0.25, 0.1, 0.1]) {
-        assert!((busy - wanted).abs() < 0.005, "{:?}", found.busy_ratio);
+    let result = run(&Job { cpus: 4, ..job("fifo", vec![four], vec![]) }).unwrap();
+    for (busy, wanted) in result.busy_ratio.iter().zip([0.25, 0.25, 0.1, 0.1]) {
+        assert!((busy - wanted).abs() < 0.005, "{:?}", result.busy_ratio);
     }
 }
 
@@ -35,10 +35,13 @@ fn the_end_is_waited_for_by_a_fifth_of_the_run() {
         };
         let (warmup, duration) = ("0.5s".into(), "0.5s".into());
         let job = Job { duration, warmup, ..job("fifo", vec![only], vec![]) };
-        let found = run(&job).unwrap();
-        assert_eq!(found.services[0].offered_rps, 2.0, "one in half a second");
-        assert_eq!(found.services[0].achieved_rps, 0.0, "not within the measured part");
-        (found.services[0].sojourn_ns.lost, found.reasons.iter().any(|why| why.contains("1 of 1")))
+        let result = run(&job).unwrap();
+        assert_eq!(result.services[0].offered_rps, 2.0, "one in half a second");
+        assert_eq!(result.services[0].achieved_rps, 0.0, "not within the measured part");
+        (
+            result.services[0].sojourn_ns.lost,
+            result.reasons.iter().any(|why| why.contains("1 of 1")),
+        )
     };
     assert_eq!(at_end(295.0), (0, false));
     assert_eq!(at_end(305.0), (1, true));
@@ -46,17 +49,17 @@ fn the_end_is_waited_for_by_a_fifth_of_the_run() {
 
 /// What began in the warm-up and ends in the measured part was achieved there, and is in no quantile.
 #[test]
-fn warm_up_and_measured_part_are_told_apart() {
+fn warm_up_and_measured_part_are_distinguished() {
     let only =
         ServiceJob { arrivals: "fixed".into(), unit: "ms".into(), ..service("10", "fixed:60") };
     let (warmup, duration) = ("0.95s".into(), "1s".into());
-    let found = run(&Job { duration, warmup, ..job("fifo", vec![only], vec![]) }).unwrap();
+    let result = run(&Job { duration, warmup, ..job("fifo", vec![only], vec![]) }).unwrap();
     // Arrivals at 0.1 s, 0.2 s, …: of those from 1.0 to 1.9 the last is done at 1.96, that of 0.9 at 0.96.
-    let service = &found.services[0];
+    let service = &result.services[0];
     assert_eq!((service.offered_rps, service.achieved_rps), (10.0, 10.0));
     assert_eq!((service.sojourn_ns.count, service.sojourn_ns.lost), (10, 0));
     assert!((service.cpu_share - 0.6).abs() < 1e-9, "10 ms of the first, 50 of the last");
-    assert!((found.busy_ratio[0] - 0.6).abs() < 1e-9);
+    assert!((result.busy_ratio[0] - 0.6).abs() < 1e-9);
 }
 
 #[test]

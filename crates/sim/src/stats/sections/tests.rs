@@ -35,8 +35,8 @@ fn intervals_cover_the_truth_as_often_as_they_say_and_no_more() {
     let log = |x: f64| 1e6 * x.ln();
     let truth = [1e6, log(2.0), log(20.0), log(100.0)];
     for seed in 0..200 {
-        let found = exponentials(seed, 20_000).intervals;
-        let intervals = [found.mean, found.p50, found.p95, found.p99];
+        let result = exponentials(seed, 20_000).intervals;
+        let intervals = [result.mean, result.p50, result.p95, result.p99];
         for (hits, (interval, truth)) in covered.iter_mut().zip(intervals.into_iter().zip(truth)) {
             *hits += u32::from(interval.unwrap().contains(truth));
         }
@@ -52,9 +52,9 @@ fn intervals_cover_the_truth_as_often_as_they_say_and_no_more() {
 #[test]
 fn intervals_are_as_wide_as_theory_says() {
     let (runs, requests) = (40, 20_000_u64);
-    let found: Vec<Intervals> = (0..runs).map(|s| exponentials(s, requests).intervals).collect();
+    let result: Vec<Intervals> = (0..runs).map(|s| exponentials(s, requests).intervals).collect();
     let mean_half = |of: fn(&Intervals) -> Option<Interval>| {
-        found.iter().map(|i| of(i).map(|i| (i.hi - i.lo) / 2.0).unwrap()).sum::<f64>()
+        result.iter().map(|i| of(i).map(|i| (i.hi - i.lo) / 2.0).unwrap()).sum::<f64>()
             / f64::from(runs as u32)
     };
     let root = (requests as f64).sqrt();
@@ -70,10 +70,10 @@ fn intervals_are_as_wide_as_theory_says() {
 
 #[test]
 fn the_middle_of_an_interval_is_the_value_of_all_requests() {
-    let found = exponentials(1, 20_000);
-    let (mean, p95) = (found.intervals.mean.unwrap(), found.intervals.p95.unwrap());
-    assert_eq!(Some(mean.mid), found.span.mean);
-    assert!((p95.mid / found.span.p95.unwrap() as f64 - 1.0).abs() < 2e-3, "two bins");
+    let result = exponentials(1, 20_000);
+    let (mean, p95) = (result.intervals.mean.unwrap(), result.intervals.p95.unwrap());
+    assert_eq!(Some(mean.mid), result.span.mean);
+    assert!((p95.mid / result.span.p95.unwrap() as f64 - 1.0).abs() < 2e-3, "two bins");
     assert!(p95.lo < p95.mid && p95.hi - p95.mid > p95.mid - p95.lo, "further up than down");
 }
 
@@ -107,9 +107,9 @@ fn lost_requests_leave_every_number_without_an_interval() {
         sections.add(0, ns);
     });
     sections.add_lost();
-    let found = sections.finish().intervals;
-    assert!(found.mean.is_none() && found.p50.is_none());
-    assert!(found.unknown[0].contains("lost"));
+    let result = sections.finish().intervals;
+    assert!(result.mean.is_none() && result.p50.is_none());
+    assert!(result.unknown[0].contains("lost"));
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn correlation_of_neighbours_is_the_textbooks() {
 fn a_drift_through_the_run_is_doubted() {
     let mut sections = Sections::new(32_000);
     (0..32_000).for_each(|ns| sections.add(0, ns));
-    let found = sections.finish();
-    assert!(found.lag_1 > 0.8 && found.doubts[0].contains("not independent"));
+    let result = sections.finish();
+    assert!(result.lag_1 > 0.8 && result.doubts[0].contains("not independent"));
     assert!(exponentials(2, 32_000).doubts.is_empty());
 }
 
@@ -144,8 +144,8 @@ fn a_drift_through_the_run_is_doubted() {
 fn half_a_width_is_student_s() {
     assert!((half_width(2.0, &[1.0, 3.0]) - T_95).abs() < 1e-12);
     assert!((half_width(5.0, &[1.0, 3.0]) - T_95 * 10_f64.sqrt()).abs() < 1e-9);
-    let found = around(7.0, 2.0);
-    assert_eq!((found.lo, found.mid, found.hi), (5.0, 7.0, 9.0));
+    let result = around(7.0, 2.0);
+    assert_eq!((result.lo, result.mid, result.hi), (5.0, 7.0, 9.0));
 }
 
 /// Half as many again as are needed: what is asked for then suffices.

@@ -4,7 +4,7 @@ use super::*;
 
 /// Short tasks of the kernel make the slowest of fast requests; that is no culprit.
 #[test]
-fn a_quiet_run_names_nobody() {
+fn a_quiet_run_names_no_one() {
     let slow = |at_ns, seen: &mut Seen| {
         seen.offs.push(preempted(at_ns, 60 * US));
         seen.runs.push(run("kworker/0:1", "", at_ns, 60 * US));
@@ -18,7 +18,7 @@ fn a_quiet_run_names_nobody() {
 
 /// All that is slow is the service's own.
 #[test]
-fn queuing_and_work_are_told_and_not_named() {
+fn queuing_and_work_are_reported_and_not_named() {
     let slow = |at_ns, _: &mut Seen| request(at_ns, &[("application", MS), ("batch_wait", 9 * MS)]);
     let blame = Scene::new(slow, nothing).blame();
     assert_eq!(named(&blame), [""; 0]);
@@ -105,7 +105,7 @@ fn a_small_share_is_not_to_blame() {
 
 /// The slowest are hardly slower than the others: there is no tail to explain.
 #[test]
-fn where_there_is_no_tail_nobody_is_to_blame() {
+fn where_there_is_no_tail_no_one_is_to_blame() {
     let slow = |at_ns, seen: &mut Seen| {
         seen.offs.push(preempted(at_ns, 500 * US));
         seen.runs.push(run("xz", "", at_ns, 500 * US));
@@ -121,7 +121,7 @@ fn where_there_is_no_tail_nobody_is_to_blame() {
 }
 
 #[test]
-fn whoever_lost_events_or_requests_names_nobody() {
+fn whoever_lost_events_or_requests_names_no_one() {
     let mut scene = Scene::new(behind_xz, nothing);
     scene.seen.losses.lost = 11;
     let blame = scene.blame();

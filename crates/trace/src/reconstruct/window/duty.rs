@@ -174,7 +174,7 @@ impl Duty {
         let measured = jackknife(&self.turns, lost_of_all);
         Cost {
             asked: self.asked,
-            measured: measured.map(|found| found.value),
+            measured: measured.map(|result| result.value),
             interval: measured.map(Estimate::interval),
             while_attached: self.price(),
             is_assumed: (self.turns.len() as f64) < ASSUMED_WINDOWS,

@@ -69,7 +69,7 @@ pub fn quantile(
         while from < to {
             let middle = usize::midpoint(from, to);
             match may_be(middle) {
-                Some(found) if !is_low_enough(found) => from = middle + 1,
+                Some(result) if !is_low_enough(result) => from = middle + 1,
                 _ => to = middle,
             }
         }

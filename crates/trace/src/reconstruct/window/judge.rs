@@ -71,16 +71,16 @@ mod tests {
     }
 
     #[test]
-    fn each_lack_is_said_with_a_remedy() {
+    fn each_lack_is_reported_with_a_remedy() {
         assert_eq!(doubt(5, 1000, Some(2.0), 1), [""; 0]);
-        for (found, word) in [
+        for (result, word) in [
             (doubt(4, 1000, Some(2.0), 0), "in 4 windows"),
             (doubt(5, 999, Some(2.0), 0), "999 requests"),
             (doubt(5, 1000, None, 0), "no upper bound"),
             (doubt(5, 1000, Some(2.0), 2), "2 of 1002"),
         ] {
-            assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].contains(word) && found[0].contains("--all"), "{found:?}");
+            assert_eq!(result.len(), 1, "{result:?}");
+            assert!(result[0].contains(word) && result[0].contains("--all"), "{result:?}");
         }
     }
 

@@ -52,14 +52,14 @@ pub fn slowing(
     tail: &[CauseShare],
 ) -> Slowing {
     // Noise may say that hooks make a service faster.
-    let ratio = cpu_ratio.map(|found| found.value.max(1.0));
+    let ratio = cpu_ratio.map(|result| result.value.max(1.0));
     let wait_ratio = ratio.and_then(|ratio| {
         let longer = || ratio * ratio * (1.0 - busy / ratio) / (1.0 - busy);
         if ratio <= 1.0 { Some(1.0) } else { (busy <= BUSY_MAX).then(longer) }
     });
     let longer = |causes: &[CauseShare]| longer(causes, ratio?, wait_ratio);
     Slowing {
-        cpu_ratio: cpu_ratio.map(|found| found.value),
+        cpu_ratio: cpu_ratio.map(|result| result.value),
         interval: cpu_ratio.map(Estimate::interval),
         busy,
         wait_ratio,

@@ -8,7 +8,7 @@
 //! a known ratio ([`crate::reconstruct::window::slowing`]). Mean and quantiles with the tracer, over those
 //! without, follow from these three parts and from the totals that windows saw.
 //!
-//! Where the tracer has a CPU for itself, nobody waits for it, and this is too much.
+//! Where the tracer has a CPU for itself, no one waits for it, and this is too much.
 
 use std::collections::BTreeMap;
 
@@ -58,15 +58,15 @@ impl TailCost {
         let names = ["mean", "p99", "p99.9"];
         let all = names.iter().zip(ratios).zip(self.most);
         let above = all.filter(|((_, ratio), most)| ratio.is_some_and(|ratio| ratio > *most));
-        let said: Vec<String> = above
+        let text: Vec<String> = above
             .map(|((name, ratio), most)| {
                 format!("{name} ×{:.2}, more than ×{most:.2}", ratio.unwrap_or(most))
             })
             .collect();
-        (!said.is_empty()).then(|| {
+        (!text.is_empty()).then(|| {
             format!(
                 "users notice this trace, by estimate: {}; give a lower --cost or a longer --duration",
-                said.join("; ")
+                text.join("; ")
             )
         })
     }

@@ -73,15 +73,19 @@ impl Log {
         for record in records {
             let call =
                 calls.get(&record.bytes_out).unwrap_or_else(|| panic!("no request: {record:?}"));
-            let told = || format!("{record:?}\n{call:?}");
-            assert_eq!(record.bytes_in, 32, "{}", told());
-            assert!(seen.insert(record.bytes_out), "twice: {}", told());
+            let reported = || format!("{record:?}\n{call:?}");
+            assert_eq!(record.bytes_in, 32, "{}", reported());
+            assert!(seen.insert(record.bytes_out), "twice: {}", reported());
             let end_ns = record.start_ns + record.total_ns;
-            assert!(record.start_ns + CLOCKS_NS >= call.before_ns, "began before: {}", told());
-            assert!(end_ns <= call.done_ns.saturating_add(CLOCKS_NS), "ended after: {}", told());
+            assert!(record.start_ns + CLOCKS_NS >= call.before_ns, "began before: {}", reported());
+            assert!(
+                end_ns <= call.done_ns.saturating_add(CLOCKS_NS),
+                "ended after: {}",
+                reported()
+            );
             let stage = |name: &str| record.stage_ns[index(name)];
             let app_ns = u64::from(call.app_us) * 1000;
-            assert!(stage("wait_sleep") >= app_ns * 95 / 100, "{}", told());
+            assert!(stage("wait_sleep") >= app_ns * 95 / 100, "{}", reported());
             late += usize::from(record.start_ns > call.sent_ns + SENT_NS);
         }
         late

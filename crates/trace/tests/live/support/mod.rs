@@ -33,7 +33,7 @@ static ONE: Mutex<()> = Mutex::new(());
 pub const ALLOW_SKIP: &str = "SOJOURN_ALLOW_SKIP";
 
 /// The right to trace, alone: tests would slow each other down. `None`: this machine cannot, and it
-/// has been said why, past the test runner, which hides what passing tests print.
+/// has been reported why, past the test runner, which hides what passing tests print.
 ///
 /// # Panics
 /// As root: there a test that is left out would look like one that passed.

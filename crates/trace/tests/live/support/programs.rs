@@ -17,7 +17,7 @@ fn number(fdinfo: &str) -> Option<u32> {
     fdinfo.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
 }
 
-/// Those of `numbers` that are in the kernel; it frees them some time after nobody holds them.
+/// Those of `numbers` that are in the kernel; it frees them some time after no one holds them.
 pub fn loaded(numbers: &BTreeSet<u32>) -> BTreeSet<u32> {
     ProgInfoIter::default().map(|info| info.id).filter(|id| numbers.contains(id)).collect()
 }

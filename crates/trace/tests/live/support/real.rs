@@ -136,11 +136,11 @@ fn installed(kind: Kind) -> Option<PathBuf> {
         Kind::Redis => "redis-server",
     };
     let path = env::var("PATH").unwrap_or_default() + ":/usr/sbin:/usr/local/sbin";
-    let found = env::split_paths(&path).map(|folder| folder.join(name)).find(|it| it.exists());
-    if found.is_none() {
+    let result = env::split_paths(&path).map(|folder| folder.join(name)).find(|it| it.exists());
+    if result.is_none() {
         say("skipped", &format!("{name} is not installed"));
     }
-    found
+    result
 }
 
 fn words(kind: Kind, port: u16, folder: &Path) -> Vec<String> {

@@ -138,8 +138,8 @@ fn times_that_go_back_are_a_defect_and_rounding_is_none() {
     let (warmup_ns, measured_ns) = (0, 1_000_000);
     let timetable = Timetable { warmup_ns, measured_ns, rate: Rate::Constant(1e9), sessions: None };
     let due = |gaps: &[f64]| {
-        let given = Box::new(Given(gaps.to_vec()));
-        let mut due = DueTimes::new(given, (1, "gaps"), &timetable, (0, 1), 1.0);
+        let input = Box::new(Given(gaps.to_vec()));
+        let mut due = DueTimes::new(input, (1, "gaps"), &timetable, (0, 1), 1.0);
         let mut all = Vec::new();
         while let Some(ns) = due.next_ns()? {
             all.push(ns);

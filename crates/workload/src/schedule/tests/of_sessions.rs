@@ -21,16 +21,16 @@ fn each_session_asks_for_one_film_in_its_order_at_its_times() {
     let last = all.iter().map(|one| one.session).max().unwrap();
     let mut whole = 0;
     for session in 0..=last {
-        let mine: Vec<&InSession> = all.iter().filter(|one| one.session == session).collect();
-        let Some(first) = mine.first() else { continue };
-        for (one, nth) in mine.iter().zip(first.nth..) {
+        let own: Vec<&InSession> = all.iter().filter(|one| one.session == session).collect();
+        let Some(first) = own.first() else { continue };
+        for (one, nth) in own.iter().zip(first.nth..) {
             let (at, item) = (one.planned.intended_ns, one.planned.item);
             let apart = sessions.offset_ns(nth) - sessions.offset_ns(first.nth);
             assert_eq!((one.nth, at - first.planned.intended_ns), (nth, apart));
             assert_eq!(item - first.planned.item, nth - first.nth);
             assert_eq!(sessions.nth(item), nth);
         }
-        whole += u32::from(mine.len() == 6);
+        whole += u32::from(own.len() == 6);
     }
     assert!(whole > 500, "{whole}");
 }

@@ -17,7 +17,11 @@ from sojourn.questions.isolation_cost.mechanisms import (
     restart,
     threads,
 )
-from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism, MechanismKind
+from sojourn.questions.isolation_cost.mechanisms.mechanism import (
+    Mechanism,
+    MechanismInputs,
+    MechanismKind,
+)
 
 #: Every mechanism, in reading order.
 KINDS: Mapping[str, MechanismKind] = table(
@@ -43,4 +47,4 @@ KINDS: Mapping[str, MechanismKind] = table(
     restart.VM,
 )
 
-__all__ = ["KINDS", "Given", "Mechanism", "MechanismKind"]
+__all__ = ["KINDS", "Mechanism", "MechanismInputs", "MechanismKind"]

@@ -7,8 +7,8 @@ from sojourn.knobs import Asked, Lack, htb
 from sojourn.knobs.egress import NAME, TOLERANCE, Egress, bps_of
 from sojourn.knobs.htb import Bucket
 from sojourn.questions.isolation_cost.mechanisms.mechanism import (
-    Given,
     Mechanism,
+    MechanismInputs,
     MechanismKind,
     taken,
 )
@@ -23,8 +23,8 @@ class Rate(Mechanism):
     one = "an HTB class changed by netlink, its socket opened and closed as the knob does"
     knob = NAME
 
-    def __init__(self, given: Given) -> None:
-        knob = knobs.kind(NAME).build(given.on)
+    def __init__(self, inputs: MechanismInputs) -> None:
+        knob = knobs.kind(NAME).build(inputs.on)
         assert isinstance(knob, Egress)  # noqa: S101  # it is that kind
         self._turned = knob
         self._bps = bps_of(LEVELS[0]), bps_of(LEVELS[1])
@@ -44,18 +44,18 @@ class Rate(Mechanism):
 
     def amiss(self, which: int) -> str:
         """Ask the kernel for the rate."""
-        found, wanted = htb.rate(self._bucket), self._bps[which]
-        return "" if abs(found - wanted) <= TOLERANCE * wanted else f"the kernel says {found} B/s"
+        result, wanted = htb.rate(self._bucket), self._bps[which]
+        return "" if abs(result - wanted) <= TOLERANCE * wanted else f"the kernel says {result} B/s"
 
     def put_back(self) -> None:
         """Remove the bucket; the link has what it had."""
         self._turned.restore()
 
 
-def lacks(given: Given) -> Lack | None:
+def lacks(inputs: MechanismInputs) -> Lack | None:
     """What the knob lacks here, if anything."""
-    asked = Asked(level=LEVELS[0], tree=given.on.tree, place=given.place)
-    return taken(given, NAME) or knobs.kind(NAME).lacks(asked)
+    asked = Asked(level=LEVELS[0], tree=inputs.on.tree, place=inputs.place)
+    return taken(inputs, NAME) or knobs.kind(NAME).lacks(asked)
 
 
 KIND = MechanismKind(name=NAME, about="rate at which it may send", lacks=lacks, build=Rate)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism, MechanismKind
+from sojourn.questions.isolation_cost.mechanisms.mechanism import (
+    Mechanism,
+    MechanismInputs,
+    MechanismKind,
+)
 
 
 class Empty(Mechanism):
@@ -26,9 +30,9 @@ class Empty(Mechanism):
         """Nothing was changed, so nothing is left."""
 
 
-def build(given: Given) -> Empty:
+def build(inputs: MechanismInputs) -> Empty:
     """It needs nothing of the machine."""
-    del given
+    del inputs
     return Empty()
 
 

@@ -14,40 +14,40 @@ from sojourn.knobs import Asked, Lack, cstates, settings
 from sojourn.knobs.machine import Machine
 from sojourn.knobs.settings import Setting
 from sojourn.questions.isolation_cost.mechanisms.mechanism import (
-    Given,
     Mechanism,
+    MechanismInputs,
     MechanismKind,
     taken,
 )
 from sojourn.questions.isolation_cost.mechanisms.settled import Settled
 from sojourn.questions.isolation_cost.mechanisms.threads import TWO_CPUS
 
-Levels: TypeAlias = Callable[[Given], tuple[str, str] | Lack]
+Levels: TypeAlias = Callable[[MechanismInputs], tuple[str, str] | Lack]
 
 
 class Files(Settled):
     """What a knob of the whole machine writes: `wanted` of `knobs.machine`."""
 
-    def __init__(self, given: Given, name: str, levels: tuple[str, str]) -> None:
-        super().__init__(given, levels)
-        knob = knobs.kind(name).build(given.on)
+    def __init__(self, inputs: MechanismInputs, name: str, levels: tuple[str, str]) -> None:
+        super().__init__(inputs, levels)
+        knob = knobs.kind(name).build(inputs.on)
         assert isinstance(knob, Machine)  # noqa: S101  # only such kinds are asked
         self._knob, self.knob = knob, name
 
-    def found(self, level: str) -> Sequence[Setting]:
+    def current(self, level: str) -> Sequence[Setting]:
         """All files that the level writes and that are there."""
         rows = ((path, self._knob.kind(path), text) for path, text in self._knob.wanted(level))
         every = (
             Setting(kind=kind, what=path, path=path, old="", new=text) for path, kind, text in rows
         )
-        found = ((s, settings.read(s, self._on.tree)) for s in every)
+        results = ((s, settings.read(s, self._on.tree)) for s in every)
         return [
-            Setting.from_json({**s.as_json(), "old": old}) for s, old in found if old is not None
+            Setting.from_json({**s.as_json(), "old": old}) for s, old in results if old is not None
         ]
 
-    def kept(self, both: tuple[Setting, Setting]) -> bool:
+    def takes_part(self, both: tuple[Setting, Setting]) -> bool:
         """Its levels differ, and the file takes what it says already, where some need not."""
-        return super().kept(both) and (not self._knob.spares or self._takes(both[0]))
+        return super().takes_part(both) and (not self._knob.spares or self._takes(both[0]))
 
     def _takes(self, setting: Setting) -> bool:
         try:
@@ -94,8 +94,8 @@ class Latency(Mechanism):
     one = f"a write to {cstates.DEVICE}, which is held open"
     knob = "cstates"
 
-    def __init__(self, given: Given) -> None:
-        self._file = given.on.tree.path(cstates.DEVICE)
+    def __init__(self, inputs: MechanismInputs) -> None:
+        self._file = inputs.on.tree.path(cstates.DEVICE)
         self._held = -1
         self._data = struct.pack("=i", 100), struct.pack("=i", 0)
 
@@ -110,9 +110,9 @@ class Latency(Mechanism):
 
     def amiss(self, which: int) -> str:
         """What all who ask get together: no more than this level."""
-        said = struct.unpack("=i", os.pread(self._held, 4, 0))[0]
+        text = struct.unpack("=i", os.pread(self._held, 4, 0))[0]
         wanted = struct.unpack("=i", self._data[which])[0]
-        return "" if said <= wanted else f"the kernel says {said} us"
+        return "" if text <= wanted else f"the kernel says {text} us"
 
     def put_back(self) -> None:
         """Let the file go, and the wish with it."""
@@ -121,62 +121,65 @@ class Latency(Mechanism):
             self._held = -1
 
 
-def _lacks(given: Given, name: str, levels: Levels) -> Lack | None:
-    if lack := taken(given, name):
+def _lacks(inputs: MechanismInputs, name: str, levels: Levels) -> Lack | None:
+    if lack := taken(inputs, name):
         return lack
-    both = levels(given)
+    both = levels(inputs)
     if isinstance(both, Lack):
         return both
-    asked = (Asked(level=level, tree=given.on.tree, place=given.place) for level in both)
+    asked = (Asked(level=level, tree=inputs.on.tree, place=inputs.place) for level in both)
     lack = next(filter(None, map(knobs.kind(name).lacks, asked)), None)
-    if lack is None and given.on.tree.is_live and os.geteuid() != 0:
-        return Lack(missing="the right to write the kernel's files", mend="run as root (sudo)")
+    if lack is None and inputs.on.tree.is_live and os.geteuid() != 0:
+        return Lack(missing="the right to write the kernel's files", fix="run as root (sudo)")
     return lack
 
 
 def _files(name: str, about: str, levels: Levels) -> MechanismKind:
-    def build(given: Given) -> Files:
-        both = levels(given)
-        assert not isinstance(both, Lack)  # noqa: S101  # `lacks` has said so
-        return Files(given, name, both)
+    def build(inputs: MechanismInputs) -> Files:
+        both = levels(inputs)
+        assert not isinstance(both, Lack)  # noqa: S101  # `lacks` has reported so
+        return Files(inputs, name, both)
 
     return MechanismKind(
-        name=name, about=about, lacks=lambda given: _lacks(given, name, levels), build=build
+        name=name,
+        about=about,
+        lacks=lambda the_inputs: _lacks(the_inputs, name, levels),
+        build=build,
     )
 
 
-def _rps(given: Given) -> tuple[str, str]:
-    return "none", cpu_text(given.usable)
+def _rps(inputs: MechanismInputs) -> tuple[str, str]:
+    return "none", cpu_text(inputs.usable)
 
 
-def _irq(given: Given) -> tuple[str, str] | Lack:
-    every = given.usable
+def _irq(inputs: MechanismInputs) -> tuple[str, str] | Lack:
+    every = inputs.usable
     return (cpu_text(every), cpu_text(every[:1])) if len(every) > 1 else TWO_CPUS
 
 
-def _cstates(given: Given) -> tuple[str, str]:
-    is_deaf = given.on.tree.text(cstates.GOVERNOR) in cstates.DEAF
+def _cstates(inputs: MechanismInputs) -> tuple[str, str]:
+    is_deaf = inputs.on.tree.text(cstates.GOVERNOR) in cstates.DEAF
     return Latency.levels if is_deaf else (cstates.ALL, "0us")
 
 
-def _thp(given: Given) -> tuple[str, str]:
-    del given
+def _thp(inputs: MechanismInputs) -> tuple[str, str]:
+    del inputs
     return "madvise", "never"
 
 
-def _frequency(given: Given) -> tuple[str, str] | Lack:
-    folder = f"{CPU_DIR}/cpu{given.usable[0]}/cpufreq"
-    if not given.on.tree.exists(folder):
-        return Lack(missing="cpufreq", mend="bare metal: hypervisors keep it for themselves")
-    names = (given.on.tree.text(f"{folder}/scaling_available_governors") or "").split()
+def _frequency(inputs: MechanismInputs) -> tuple[str, str] | Lack:
+    folder = f"{CPU_DIR}/cpu{inputs.usable[0]}/cpufreq"
+    if not inputs.on.tree.exists(folder):
+        return Lack(missing="cpufreq", fix="bare metal: hypervisors keep it for themselves")
+    names = (inputs.on.tree.text(f"{folder}/scaling_available_governors") or "").split()
     if len(names) < 2:  # to change between
-        return Lack(missing="a second frequency governor", mend="modprobe cpufreq_powersave")
+        return Lack(missing="a second frequency governor", fix="modprobe cpufreq_powersave")
     return f"governor:{names[0]}", f"governor:{names[1]}"
 
 
-def _idle(given: Given) -> Mechanism:
-    both = _cstates(given)
-    return Latency(given) if both == Latency.levels else Files(given, "cstates", both)
+def _idle(inputs: MechanismInputs) -> Mechanism:
+    both = _cstates(inputs)
+    return Latency(inputs) if both == Latency.levels else Files(inputs, "cstates", both)
 
 
 IRQ = _files("irq", "CPUs of every movable interrupt", _irq)
@@ -186,6 +189,6 @@ THP = _files("thp", "transparent huge pages", _thp)
 CSTATES = MechanismKind(
     name="cstates",
     about="idle states of every CPU",
-    lacks=lambda given: _lacks(given, "cstates", _cstates),
+    lacks=lambda inputs: _lacks(inputs, "cstates", _cstates),
     build=_idle,
 )

@@ -15,8 +15,8 @@ from sojourn.knobs.groups import Group
 from sojourn.knobs.limit import Limit
 from sojourn.knobs.resctrl import Resource
 from sojourn.questions.isolation_cost.mechanisms.mechanism import (
-    Given,
     Mechanism,
+    MechanismInputs,
     MechanismKind,
     taken,
 )
@@ -29,8 +29,8 @@ Write = tuple[str, str]  # file, text
 class Limited(Mechanism):
     """A limit of the service's group, by a knob that is a `Limit`."""
 
-    def __init__(self, given: Given, name: str, levels: tuple[str, str]) -> None:
-        knob = knobs.kind(name).build(given.on)
+    def __init__(self, inputs: MechanismInputs, name: str, levels: tuple[str, str]) -> None:
+        knob = knobs.kind(name).build(inputs.on)
         assert isinstance(knob, Limit)  # noqa: S101  # only such kinds are asked
         self._turned, self.knob, self.levels = knob, name, levels
         self._writes: tuple[Sequence[Write], Sequence[Write]] = ((), ())
@@ -59,10 +59,10 @@ class Limited(Mechanism):
 
     def amiss(self, which: int) -> str:
         """Read the limit back from the group."""
-        found = self._turned.found(self._group)
-        if found == self._turned.value(self.levels[which]):
+        result = self._turned.read_back(self._group)
+        if result == self._turned.value(self.levels[which]):
             return ""
-        return f"the kernel says {self._turned.level(found)}"
+        return f"the kernel says {self._turned.level(result)}"
 
     def put_back(self) -> None:
         """Leave the group, which goes with its last user."""
@@ -72,8 +72,8 @@ class Limited(Mechanism):
 class CpusetGroup(Mechanism):
     """The CPUs of the service's group of the controller cpuset; no knob of the lab uses it."""
 
-    def __init__(self, given: Given, levels: tuple[str, str]) -> None:
-        self._on, self.levels = given.on, levels
+    def __init__(self, inputs: MechanismInputs, levels: tuple[str, str]) -> None:
+        self._on, self.levels = inputs.on, levels
         self._group: Group | None = None
 
     def prepare(self) -> None:
@@ -89,8 +89,8 @@ class CpusetGroup(Mechanism):
 
     def amiss(self, which: int) -> str:
         """Read them back from the group."""
-        said = self._group.text("cpuset.cpus") if self._group else ""
-        return "" if cpu_list(said) == cpu_list(self.levels[which]) else f"the kernel says {said}"
+        text = self._group.text("cpuset.cpus") if self._group else ""
+        return "" if cpu_list(text) == cpu_list(self.levels[which]) else f"the kernel says {text}"
 
     def put_back(self) -> None:
         """Leave the group, which goes."""
@@ -102,23 +102,23 @@ class CpusetGroup(Mechanism):
 class Schemata(Mechanism):
     """Lines of the service's resctrl group, by a knob that is a `Resource`."""
 
-    def __init__(self, given: Given, name: str, levels: tuple[str, str]) -> None:
-        knob = knobs.kind(name).build(given.on)
+    def __init__(self, inputs: MechanismInputs, name: str, levels: tuple[str, str]) -> None:
+        knob = knobs.kind(name).build(inputs.on)
         assert isinstance(knob, Resource)  # noqa: S101  # only such kinds are asked
-        self._turned, self._on, self.knob, self.levels = knob, given.on, name, levels
+        self._turned, self._on, self.knob, self.levels = knob, inputs.on, name, levels
         self._lines: list[list[str]] = []
-        self._said: list[str] = []
+        self._texts: list[str] = []
 
     def prepare(self) -> None:
         """Put all threads into a group, which is noted, and see what each level writes there."""
-        self._lines, self._said = [], []
+        self._lines, self._texts = [], []
         for level in (self.levels[1], self.levels[0], self.levels[0]):
             self._turned.apply(level)
-            found = resctrl.schemata(self._on.tree, self._folder)
-            names = [name for name in self._turned.resources if name in found]
-            self._lines.insert(0, [_line(name, found[name]) for name in names])
-            self._said.insert(0, self._turned.read())
-        self._lines, self._said = self._lines[1:], self._said[1:]
+            result = resctrl.schemata(self._on.tree, self._folder)
+            names = [name for name in self._turned.resources if name in result]
+            self._lines.insert(0, [_line(name, result[name]) for name in names])
+            self._texts.insert(0, self._turned.read())
+        self._lines, self._texts = self._lines[1:], self._texts[1:]
         self.one = f"{len(self._lines[0])} write to schemata of a resctrl group"
 
     @property
@@ -132,8 +132,8 @@ class Schemata(Mechanism):
 
     def amiss(self, which: int) -> str:
         """Read the line back from the kernel."""
-        said = self._turned.read()
-        return "" if said == self._said[which] else f"the kernel says {said}"
+        text = self._turned.read()
+        return "" if text == self._texts[which] else f"the kernel says {text}"
 
     def put_back(self) -> None:
         """Leave the group, which goes with its last user."""
@@ -147,31 +147,34 @@ def _line(name: str, domains: dict[str, str]) -> str:
 def _kind(
     name: str,
     about: str,
-    levels: Callable[[Given], tuple[str, str]],
+    levels: Callable[[MechanismInputs], tuple[str, str]],
     form: type[Limited | Schemata],
 ) -> MechanismKind:
-    def lacks(given: Given) -> Lack | None:
-        if lack := taken(given, name):
+    def lacks(inputs: MechanismInputs) -> Lack | None:
+        if lack := taken(inputs, name):
             return lack
         asked = (
-            Asked(level=level, tree=given.on.tree, place=given.place) for level in levels(given)
+            Asked(level=level, tree=inputs.on.tree, place=inputs.place) for level in levels(inputs)
         )
         return next(filter(None, map(knobs.kind(name).lacks, asked)), None)
 
     return MechanismKind(
-        name=name, about=about, lacks=lacks, build=lambda given: form(given, name, levels(given))
+        name=name,
+        about=about,
+        lacks=lacks,
+        build=lambda the_inputs: form(the_inputs, name, levels(the_inputs)),
     )
 
 
-def _quota(given: Given) -> tuple[str, str]:
-    """More than there are CPUs, so that nobody is held up."""
-    whole = 100 * len(given.usable)
+def _quota(inputs: MechanismInputs) -> tuple[str, str]:
+    """More than there are CPUs, so that no one is held up."""
+    whole = 100 * len(inputs.usable)
     return f"{whole}%", f"{2 * whole}%"
 
 
-def _memory(given: Given) -> tuple[str, str]:
+def _memory(inputs: MechanismInputs) -> tuple[str, str]:
     """All of the machine's memory, so that nothing is pushed out."""
-    mib = _total_kib(given.on.tree) // 1024
+    mib = _total_kib(inputs.on.tree) // 1024
     return f"{mib}MiB", f"{2 * mib}MiB"
 
 
@@ -179,23 +182,23 @@ def _total_kib(tree: Tree) -> int:
     return int(tree.table("/proc/meminfo").get("MemTotal", "1048576 kB").split()[0])
 
 
-def _ways(given: Given) -> tuple[str, str]:
-    whole = max(2, llc_ways.whole(given.on.tree).bit_count())
+def _ways(inputs: MechanismInputs) -> tuple[str, str]:
+    whole = max(2, llc_ways.whole(inputs.on.tree).bit_count())
     return str(whole), str(whole - 1)
 
 
-def _cpuset_lacks(given: Given) -> Lack | None:
-    if lack := taken(given, "cpuset"):
+def _cpuset_lacks(inputs: MechanismInputs) -> Lack | None:
+    if lack := taken(inputs, "cpuset"):
         return lack
-    asked = Asked(level="", tree=given.on.tree, place=given.place)
-    return groups.lacking(asked, "cpuset") or (None if levels_of(given) else TWO_CPUS)
+    asked = Asked(level="", tree=inputs.on.tree, place=inputs.place)
+    return groups.lacking(asked, "cpuset") or (None if levels_of(inputs) else TWO_CPUS)
 
 
 CPUSET_GROUP = MechanismKind(
     name="cpuset_cgroup",
     about="CPUs of the service's control group",
     lacks=_cpuset_lacks,
-    build=lambda given: CpusetGroup(given, levels_of(given) or ("", "")),
+    build=lambda inputs: CpusetGroup(inputs, levels_of(inputs) or ("", "")),
 )
 CPU_QUOTA = _kind("cpu_quota", "CPU time in every period", _quota, Limited)
 CPU_WEIGHT = _kind("cpu_weight", "share of a CPU among others", lambda _: ("100", "200"), Limited)

@@ -6,7 +6,7 @@
 `kill -9` in whatever state it is then, and leaves level 0 in force. `act` is what is timed: the
 calls to the kernel that the lab's knob makes at run time, and nothing else; no listing of threads,
 no journal, no reading back. Levels differ, so that each application really changes something, and
-neither holds the service back, so that what is felt is the change and not a cap.
+neither holds the service back, so that what is measured is the change and not a cap.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sojourn.knobs import Lack, Turned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class MechanismInputs:
     """What a mechanism is built from.
 
     Attributes:
@@ -91,12 +91,12 @@ class MechanismKind:
     name: str
     about: str
     is_restart: bool = False
-    lacks: Callable[[Given], Lack | None]
-    build: Callable[[Given], Mechanism]
+    lacks: Callable[[MechanismInputs], Lack | None]
+    build: Callable[[MechanismInputs], Mechanism]
 
 
-def taken(given: Given, knob: str) -> Lack | None:
+def taken(inputs: MechanismInputs, knob: str) -> Lack | None:
     """A knob that the study sets itself is left as it is."""
-    if knob not in given.set_already:
+    if knob not in inputs.set_already:
         return None
-    return Lack(missing="freedom to turn it: the study sets it", mend=f"leave out knobs.{knob}")
+    return Lack(missing="freedom to turn it: the study sets it", fix=f"leave out knobs.{knob}")

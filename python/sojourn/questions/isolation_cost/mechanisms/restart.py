@@ -16,7 +16,11 @@ from sojourn.host.abilities import abilities
 from sojourn.knobs import Lack
 from sojourn.places import Launch, Place
 from sojourn.places.process import Process
-from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism, MechanismKind
+from sojourn.questions.isolation_cost.mechanisms.mechanism import (
+    Mechanism,
+    MechanismInputs,
+    MechanismKind,
+)
 
 SLEEP = "sleep"
 LOG = "restart.log"
@@ -28,8 +32,8 @@ class Restart(Mechanism):
 
     levels = ("one", "the next")
 
-    def __init__(self, name: str, given: Given) -> None:
-        self._name, self._given = name, given
+    def __init__(self, name: str, inputs: MechanismInputs) -> None:
+        self._name, self._inputs = name, inputs
         self._place: Place | None = None
         self._task: Process | None = None
         self._pids = (0, 0)
@@ -38,7 +42,7 @@ class Restart(Mechanism):
     def prepare(self) -> None:
         """Make the place, and start the first."""
         self._place = places.build(self._name)
-        self._place.enter(self._given.on.book)
+        self._place.enter(self._inputs.on.book)
         self._start()
 
     def _start(self) -> None:
@@ -47,10 +51,10 @@ class Restart(Mechanism):
             Launch(
                 f"restarted {self._name}",
                 (programs.find(SLEEP, fix="apt install coreutils"), "infinity"),
-                cwd=self._given.folder,
-                ledger=self._given.on.book,
-                log=self._given.folder / LOG,
-                cpus=self._given.cpus,
+                cwd=self._inputs.folder,
+                ledger=self._inputs.on.book,
+                log=self._inputs.folder / LOG,
+                cpus=self._inputs.cpus,
             )
         )
         until = time.monotonic() + self._place.start_s_max
@@ -86,17 +90,17 @@ class Restart(Mechanism):
                 self._place = None
 
 
-def lacks(name: str, given: Given) -> Lack | None:
+def lacks(name: str, inputs: MechanismInputs) -> Lack | None:
     """The place, and what it needs of the machine."""
     if name not in places.KINDS:
-        return Lack(missing=f"the place {name} in this lab", mend="update sojourn")
+        return Lack(missing=f"the place {name} in this lab", fix="update sojourn")
     kind = places.kind(name)
-    for ability in abilities(given.facts):
+    for ability in abilities(inputs.facts):
         if ability.name in kind.abilities and not ability.can:
-            return Lack(missing=ability.missing, mend=ability.mend)
+            return Lack(missing=ability.missing, fix=ability.mend)
     for program, package in kind.programs.items():
         if programs.maybe(program) is None:
-            return Lack(missing=f"program {program}", mend=f"apt install {package}")
+            return Lack(missing=f"program {program}", fix=f"apt install {package}")
     return None
 
 

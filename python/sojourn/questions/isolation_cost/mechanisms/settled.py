@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sojourn.knobs import settings
 from sojourn.knobs.settings import Setting
-from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism
+from sojourn.questions.isolation_cost.mechanisms.mechanism import Mechanism, MechanismInputs
 
 NAMED_MAX = 3
 
@@ -19,15 +19,15 @@ NAMED_MAX = 3
 class Settled(Mechanism):
     """Settings that change between two levels."""
 
-    def __init__(self, given: Given, levels: tuple[str, str]) -> None:
+    def __init__(self, inputs: MechanismInputs, levels: tuple[str, str]) -> None:
         self.levels = levels
-        self._on = given.on
+        self._on = inputs.on
         self._of: tuple[list[Setting], list[Setting]] = ([], [])
         self._calls: tuple[list[Callable[[], None]], list[Callable[[], None]]] = ([], [])
         self._entry = 0
 
     @abstractmethod
-    def found(self, level: str) -> Sequence[Setting]:
+    def current(self, level: str) -> Sequence[Setting]:
         """What a level sets, with what each is now, in an order that both levels have."""
 
     @abstractmethod
@@ -38,14 +38,14 @@ class Settled(Mechanism):
     def counted(self, count: int) -> str:
         """What one application is, of so many settings."""
 
-    def kept(self, both: tuple[Setting, Setting]) -> bool:
+    def takes_part(self, both: tuple[Setting, Setting]) -> bool:
         """Whether a setting takes part: its levels differ."""
         return both[0].new != both[1].new
 
     def prepare(self) -> None:
         """Note both levels of all settings, then set the first."""
-        low, high = (self.found(level) for level in self.levels)
-        pairs = [pair for pair in zip(low, high, strict=True) if self.kept(pair)]
+        low, high = (self.current(level) for level in self.levels)
+        pairs = [pair for pair in zip(low, high, strict=True) if self.takes_part(pair)]
         if not pairs:
             raise OSError(0, "there is nothing that these levels would change")
         self._of = [a for a, _ in pairs], [b for _, b in pairs]

@@ -11,22 +11,26 @@ from sojourn.knobs import Asked, Lack, attr, policy, settings
 from sojourn.knobs.settings import AFFINITY, POLICY, Setting
 from sojourn.places import proc
 from sojourn.places.task import Task
-from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, MechanismKind, taken
+from sojourn.questions.isolation_cost.mechanisms.mechanism import (
+    MechanismInputs,
+    MechanismKind,
+    taken,
+)
 from sojourn.questions.isolation_cost.mechanisms.settled import Settled
 
-TWO_CPUS = Lack(missing="a second CPU", mend="a machine with two CPUs")
+TWO_CPUS = Lack(missing="a second CPU", fix="a machine with two CPUs")
 OTHER, BATCH = "other", "batch"  # neither takes a right nor orders anybody behind
 
 
 class Threads(Settled):
     """One setting of each thread of the service: `kind` is AFFINITY or POLICY."""
 
-    def __init__(self, given: Given, levels: tuple[str, str], kind: str) -> None:
-        super().__init__(given, levels)
+    def __init__(self, inputs: MechanismInputs, levels: tuple[str, str], kind: str) -> None:
+        super().__init__(inputs, levels)
         self._kind = kind
         self.knob = "cpuset" if kind == AFFINITY else "policy"
 
-    def found(self, level: str) -> Sequence[Setting]:
+    def current(self, level: str) -> Sequence[Setting]:
         """Of every thread, in the order of their numbers."""
         return [s for task in proc.tasks(self._on.leader) if (s := self._of_task(task, level))]
 
@@ -60,22 +64,22 @@ class Threads(Settled):
         return f"{name} on {count} thread{'s' * (count > 1)}"
 
 
-def levels_of(given: Given) -> tuple[str, str] | None:
+def levels_of(inputs: MechanismInputs) -> tuple[str, str] | None:
     """The CPUs that the service has, and others; None: there is only one."""
-    every = given.usable
-    home = tuple(sorted(os.sched_getaffinity(given.on.leader)))
+    every = inputs.usable
+    home = tuple(sorted(os.sched_getaffinity(inputs.on.leader)))
     if len(every) < 2:  # to change between
         return None
     return cpu_text(home), cpu_text(every if {*home} != {*every} else every[:1])
 
 
-def _affinity_lacks(given: Given) -> Lack | None:
-    return taken(given, "cpuset") or (None if levels_of(given) else TWO_CPUS)
+def _affinity_lacks(inputs: MechanismInputs) -> Lack | None:
+    return taken(inputs, "cpuset") or (None if levels_of(inputs) else TWO_CPUS)
 
 
-def _policy_lacks(given: Given) -> Lack | None:
-    asked = (Asked(level=level, tree=given.on.tree) for level in (OTHER, BATCH))
-    return taken(given, "policy") or next(
+def _policy_lacks(inputs: MechanismInputs) -> Lack | None:
+    asked = (Asked(level=level, tree=inputs.on.tree) for level in (OTHER, BATCH))
+    return taken(inputs, "policy") or next(
         filter(None, map(knobs.kind("policy").lacks, asked)), None
     )
 
@@ -84,11 +88,11 @@ CPUSET = MechanismKind(
     name="cpuset",
     about="CPUs of every thread, by affinity",
     lacks=_affinity_lacks,
-    build=lambda given: Threads(given, levels_of(given) or ("", ""), AFFINITY),
+    build=lambda inputs: Threads(inputs, levels_of(inputs) or ("", ""), AFFINITY),
 )
 POLICIES = MechanismKind(
     name="policy",
     about="scheduling policy of every thread",
     lacks=_policy_lacks,
-    build=lambda given: Threads(given, (OTHER, BATCH), POLICY),
+    build=lambda inputs: Threads(inputs, (OTHER, BATCH), POLICY),
 )

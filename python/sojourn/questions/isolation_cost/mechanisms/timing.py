@@ -22,7 +22,11 @@ from typing import Any
 
 from sojourn import knobs
 from sojourn.errors import Fault
-from sojourn.questions.isolation_cost.mechanisms.mechanism import Given, Mechanism, MechanismKind
+from sojourn.questions.isolation_cost.mechanisms.mechanism import (
+    Mechanism,
+    MechanismInputs,
+    MechanismKind,
+)
 
 BLOCKS = 4
 SETTLE_S = 0.1  # after a mechanism was prepared, under load
@@ -63,7 +67,7 @@ class Timed:
     checks: int = 0
 
     def as_json(self) -> Mapping[str, Any]:
-        """As it stands in `isolation_cost.json`."""
+        """As it is written in `isolation_cost.json`."""
         return {
             "name": self.kind.name,
             "about": self.kind.about,
@@ -116,24 +120,28 @@ def checked(mechanism: Mechanism, into: Timed, which: int) -> None:
         into.amiss.append(why)
 
 
-def looked(kinds: Mapping[str, MechanismKind], given: Given) -> list[Timed]:
+def looked(kinds: Mapping[str, MechanismKind], inputs: MechanismInputs) -> list[Timed]:
     """All of them in order, with what this machine lacks for each; nothing is applied."""
-    found = []
+    timings = []
     for kind in kinds.values():
-        lack = kind.lacks(given)
-        missing, mend = (lack.missing, lack.mend) if lack else ("", "")
-        found.append(Timed(kind, missing=missing, mend=mend))
-    return found
+        lack = kind.lacks(inputs)
+        missing, fix = (lack.missing, lack.fix) if lack else ("", "")
+        timings.append(Timed(kind, missing=missing, mend=fix))
+    return timings
 
 
 def without_load(
-    every: Sequence[Timed], given: Given, count_of: Mapping[bool, int], seed: int, stop: Stop
+    every: Sequence[Timed],
+    inputs: MechanismInputs,
+    count_of: Mapping[bool, int],
+    seed: int,
+    stop: Stop,
 ) -> None:
     """Blocks of each mechanism that is there, in an order drawn by lot.
 
     Args:
         every: as `looked` gave them; times go there.
-        given: the service and the machine.
+        inputs: the service and the machine.
         count_of: applications by whether they are restarts.
         seed: of the order.
         stop: asked before each application.
@@ -146,24 +154,24 @@ def without_load(
             whole = count_of[one.kind.is_restart]
             count = whole * (block + 1) // BLOCKS - whole * block // BLOCKS
             if count and not stop():
-                _block(one, given, count, stop)
+                _block(one, inputs, count, stop)
     for one in every:
         if not one.missing and not one.failed and not stop():
-            _by_lab(one, given, max(LAB_LEAST, round(LAB_SHARE * count_of[False])), stop)
+            _by_lab(one, inputs, max(LAB_LEAST, round(LAB_SHARE * count_of[False])), stop)
 
 
-def _block(into: Timed, given: Given, count: int, stop: Stop) -> None:
+def _block(into: Timed, inputs: MechanismInputs, count: int, stop: Stop) -> None:
     def act(mechanism: Mechanism) -> None:
         which = _warmed(mechanism, into)
         which = apply(mechanism, into, which, count, stop)
         checked(mechanism, into, 1 - which)
 
-    _with(into, given, act)
+    _with(into, inputs, act)
 
 
 def under_load(
     every: Sequence[Timed],
-    given: Given,
+    inputs: MechanismInputs,
     count_of: Mapping[bool, int],
     *,
     length_s: float,
@@ -174,7 +182,7 @@ def under_load(
 
     Args:
         every: as `looked` gave them; times go there.
-        given: the service and the machine.
+        inputs: the service and the machine.
         count_of: applications by whether they are restarts.
         length_s: of the load that is left, s.
         seed: of the order.
@@ -189,7 +197,7 @@ def under_load(
         share_s = (began + length_s - time.monotonic()) / (len(left) - turn)
         count = count_of[one.kind.is_restart]
         if share_s > 0 and not stop():
-            _with(one, given, _Turn(one, count, share_s, lot, stop).act)
+            _with(one, inputs, _Turn(one, count, share_s, lot, stop).act)
         if not one.ns and not one.failed:
             one.failed = "the load ended before it was applied"
 
@@ -242,10 +250,10 @@ def _warmed(mechanism: Mechanism, into: Timed) -> int:
     return 1
 
 
-def _with(into: Timed, given: Given, act: Callable[[Mechanism], None]) -> None:
+def _with(into: Timed, inputs: MechanismInputs, act: Callable[[Mechanism], None]) -> None:
     """Prepare it, do something with it, and put it back whatever happens."""
     try:
-        mechanism = into.kind.build(given)
+        mechanism = into.kind.build(inputs)
         try:
             mechanism.prepare()
             act(mechanism)
@@ -255,12 +263,12 @@ def _with(into: Timed, given: Given, act: Callable[[Mechanism], None]) -> None:
         into.failed = _why(error)
 
 
-def _by_lab(into: Timed, given: Given, count: int, stop: Stop) -> None:
+def _by_lab(into: Timed, inputs: MechanismInputs, count: int, stop: Stop) -> None:
     """The same change by the lab's knob: what a manager that turns it at run time waits for."""
-    name = into.kind.build(given).knob
+    name = into.kind.build(inputs).knob
     if not name:
         return
-    knob = knobs.kind(name).build(given.on)
+    knob = knobs.kind(name).build(inputs.on)
     try:
         knob.apply(into.levels[0])
         end = time.monotonic() + LAB_S_MAX
@@ -271,7 +279,7 @@ def _by_lab(into: Timed, given: Given, count: int, stop: Stop) -> None:
             knob.apply(into.levels[(number + 1) % 2])
             into.lab_ns.append(time.monotonic_ns() - began)
     except (Fault, OSError):
-        into.lab_ns.clear()  # it is told beside, never instead
+        into.lab_ns.clear()  # it is reported beside, never instead
     finally:
         with suppress(Fault, OSError):
             knob.restore()
@@ -285,6 +293,6 @@ def _why(error: Exception) -> str:
 def _used_ns() -> tuple[int, int]:
     """CPU time of this process, and of its children that have ended, ns."""
     both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    found = (resource.getrusage(who) for who in both)
-    own, children = (round(1e9 * (used.ru_utime + used.ru_stime)) for used in found)
+    results = (resource.getrusage(who) for who in both)
+    own, children = (round(1e9 * (used.ru_utime + used.ru_stime)) for used in results)
     return own, children

@@ -4,6 +4,6 @@
 CPU. What they came to is judged later, by `properties`.
 """
 
-from sojourn.questions.scheduler_bakeoff.property.measure import Given, measured
+from sojourn.questions.scheduler_bakeoff.property.measure import MeasureInputs, measured
 
-__all__ = ["Given", "measured"]
+__all__ = ["MeasureInputs", "measured"]

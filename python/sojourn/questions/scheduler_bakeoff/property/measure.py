@@ -36,7 +36,7 @@ _TIME = re.compile(r"\d+(\.\d+)?(us|ms)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class MeasureInputs:
     """What is measured, and where.
 
     Attributes:
@@ -54,93 +54,93 @@ class Given:
     cpu: int
 
 
-def measured(given: Given) -> dict[str, Any]:
+def measured(inputs: MeasureInputs) -> dict[str, Any]:
     """All three, as they stand in `properties.json`; what the machine refused is told in place."""
     table: dict[str, Any] = {
-        "labels": list(given.labels),
-        "levels": {label: dict(of) for label, of in given.levels.items()},
-        "cpu": given.cpu,
+        "labels": list(inputs.labels),
+        "levels": {label: dict(of) for label, of in inputs.levels.items()},
+        "cpu": inputs.cpu,
         "window_s": WINDOW_S,
     }
     for name, find in (("share", _share), ("sleeps", _sleeps), ("wake", _wake)):
         try:
-            table[name] = find(given)
+            table[name] = find(inputs)
         except (Fault, OSError) as error:
             table[name] = {"refused": getattr(error, "what", "") or str(error)}
     return table
 
 
-def _share(given: Given) -> dict[str, Any]:
+def _share(inputs: MeasureInputs) -> dict[str, Any]:
     """Both want all of the CPU."""
-    first, second = given.labels
+    first, second = inputs.labels
     with (
         StandIn(HOG, WINDOWS, WINDOW_S) as one,
         StandIn(HOG, WINDOWS, WINDOW_S) as other,
-        _on(one, first, given) as mine,
-        _on(other, second, given) as theirs,
+        _on(one, first, inputs) as own,
+        _on(other, second, inputs) as the_others,
     ):
         asked = shares_asked(
-            (given.levels[first], given.levels[second]), (budget_of(mine), budget_of(theirs))
+            (inputs.levels[first], inputs.levels[second]), (budget_of(own), budget_of(the_others))
         )
-        before = cpu_ticks(TREE, given.cpu)
+        before = cpu_ticks(TREE, inputs.cpu)
         began = time.monotonic() + LEAD_S
         one.go(began)
         other.go(began)
         used = [probe.hear(HEAR_S).get("used_s", []) for probe in (one, other)]
-        after = cpu_ticks(TREE, given.cpu)
+        after = cpu_ticks(TREE, inputs.cpu)
     others, steal = _others(before, after, sum(map(sum, used)))
     shares = [[round(s / WINDOW_S, 5) for s in each] for each in used]
     return {"got": shares, "asked": asked, "others": others, "steal": steal}
 
 
-def _sleeps(given: Given) -> dict[str, Any]:
+def _sleeps(inputs: MeasureInputs) -> dict[str, Any]:
     """The first has all it was granted, and sleeps."""
-    first, second = given.labels
+    first, second = inputs.labels
     with (
         StandIn(HOG, WINDOWS, WINDOW_S) as one,
         StandIn(HOG, WINDOWS, WINDOW_S) as other,
-        _on(one, first, given),
-        _on(other, second, given),
+        _on(one, first, inputs),
+        _on(other, second, inputs),
     ):
-        before = cpu_ticks(TREE, given.cpu)
+        before = cpu_ticks(TREE, inputs.cpu)
         other.go(time.monotonic() + LEAD_S)
         used = other.hear(HEAR_S).get("used_s", [])
-        after = cpu_ticks(TREE, given.cpu)
+        after = cpu_ticks(TREE, inputs.cpu)
     others, steal = _others(before, after, sum(used))
     return {"got": [round(s / WINDOW_S, 5) for s in used], "others": others, "steal": steal}
 
 
-def _wake(given: Given) -> dict[str, Any]:
+def _wake(inputs: MeasureInputs) -> dict[str, Any]:
     """One that wakes up beside a hog, under two values of the parameter."""
-    first, second = given.labels
-    level = given.levels[first].get(LEVEL, OTHER)
-    values, hog = variants(level, given.levels[second].get(LEVEL, OTHER))
-    found = []
+    first, second = inputs.labels
+    level = inputs.levels[first].get(LEVEL, OTHER)
+    values, hog = variants(level, inputs.levels[second].get(LEVEL, OTHER))
+    results = []
     for value in values:
-        levels = {**given.levels[first], LEVEL: value}
-        against = {**given.levels[second], LEVEL: hog}
+        levels = {**inputs.levels[first], LEVEL: value}
+        against = {**inputs.levels[second], LEVEL: hog}
         count = round(WAKES * GAP_S / WINDOW_S) + 1
         with (
             StandIn(WAKER, WAKES, GAP_S) as waker,
             StandIn(HOG, count, WINDOW_S) as other,
-            _on(waker, first, given, levels),
-            _on(other, second, given, against),
+            _on(waker, first, inputs, levels),
+            _on(other, second, inputs, against),
         ):
             began = time.monotonic() + LEAD_S
             other.go(began)
             waker.go(began)
             late = waker.hear(HEAR_S).get("late_s", [])
-            found.append({"level": value, "late_ns": [max(0, round(s * 1e9)) for s in late]})
-    return {"hog": hog, "runs": found, "is_coupled": level.startswith("nice")}
+            results.append({"level": value, "late_ns": [max(0, round(s * 1e9)) for s in late]})
+    return {"hog": hog, "runs": results, "is_coupled": level.startswith("nice")}
 
 
 def _on(
-    probe: StandIn, label: str, given: Given, levels: Mapping[str, str] | None = None
+    probe: StandIn, label: str, inputs: MeasureInputs, levels: Mapping[str, str] | None = None
 ) -> AbstractContextManager[Mapping[str, Knob]]:
     """Put a stand-in on the CPU, under a service's levels or others."""
-    probe.on({given.cpu})
-    of = given.levels[label] if levels is None else levels
-    return under(probe, label, of, given.on, given.offered)
+    probe.on({inputs.cpu})
+    of = inputs.levels[label] if levels is None else levels
+    return under(probe, label, of, inputs.on, inputs.offered)
 
 
 def variants(level: str, beside: str) -> tuple[tuple[str, ...], str]:
@@ -174,7 +174,7 @@ def budget_of(knobs: Mapping[str, Knob]) -> float | None:
     knob = knobs.get(rt_quota.NAME)
     if not isinstance(knob, rt_quota.RtQuota) or knob.group is None:
         return None
-    runtime, period = knob.found(knob.group)
+    runtime, period = knob.read_back(knob.group)
     return runtime / period if runtime else None
 
 
@@ -190,16 +190,16 @@ def shares_asked(
     """
     each = [policy.meant(_level(of)) for of in levels]
     weights = [_weight(wanted, of) for wanted, of in zip(each, levels, strict=True)]
-    found: list[float | None] = []
+    values: list[float | None] = []
     for wanted, budget, weight in zip(each, budgets, weights, strict=True):
         if wanted.policy in (FIFO, RR):
-            found.append(budget)
+            values.append(budget)
         elif wanted.period:
-            found.append(wanted.runtime / wanted.period)
+            values.append(wanted.runtime / wanted.period)
         else:
             known = [w for w in weights if w is not None]
-            found.append(weight / sum(known) if weight is not None and len(known) == 2 else None)
-    return found
+            values.append(weight / sum(known) if weight is not None and len(known) == 2 else None)
+    return values
 
 
 def _level(levels: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""A process that stands in for a service: a small program under the levels of its knobs."""
+"""A process that replaces a service: a small program under the levels of its knobs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def under(
 
     Args:
         probe: that waits.
-        label: of the service that it stands in for.
+        label: of the service that it replaces.
         levels: of knobs, by name; those that order no threads are left out.
         on: what the service's own knobs are on, for the book and the machine.
         offered: what each service would be offered, for levels that follow from it.
@@ -68,10 +68,10 @@ def under(
     """
     # Under a name of its own: a scheduler of ours keeps whom it serves by label.
     turned = replace(on, label=f"{label}-stand-in", leader=probe.pid, shared={})
-    given = {name: levels[name] for name in knobs.KINDS if name in ORDERING and name in levels}
+    inputs = {name: levels[name] for name in knobs.KINDS if name in ORDERING and name in levels}
     with contextlib.ExitStack() as stack:
         built: dict[str, Knob] = {}
-        for name, level in given.items():
+        for name, level in inputs.items():
             knob = knobs.kind(name).build(turned)
             stack.callback(knob.restore)
             knob.apply(level)

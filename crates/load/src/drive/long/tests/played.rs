@@ -41,7 +41,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// What the loop does until `now_ns`: sends, picks up, tells what is finished.
+    /// What the loop does until `now_ns`: sends, picks up, says what is finished.
     fn play(&mut self, now_ns: u64) {
         let marks = &self.from.marks;
         let drawn = self.border.drawn().0.min(marks.sent_ns.len());

@@ -100,8 +100,8 @@ fn two_samples_are_made_of_alternate_blocks() {
         Windows::from(vec![crate::watch::outage::Outage { start_ns: 130 * MS, length_ns: MS }]);
     let gaps = |moments: &[u64], most| {
         let moments: Vec<u64> = moments.iter().map(|ms| ms * MS).collect();
-        let found = view(&run, &steady, &out).gaps(&moments, most);
-        found.into_iter().map(|gap| (gap * 1e6).round() / 1e6).collect::<Vec<_>>()
+        let result = view(&run, &steady, &out).gaps(&moments, most);
+        result.into_iter().map(|gap| (gap * 1e6).round() / 1e6).collect::<Vec<_>>()
     };
     assert_eq!(gaps(&[110, 104, 100], 9), [4.0, 6.0], "in order of time");
     assert_eq!(gaps(&[100, 104, 110, 111], 2), [4.0, 6.0]);
@@ -139,8 +139,11 @@ fn counts_are_of_windows_of_equal_load_outside_excluded_time() {
         start_ns: 1100 * MS,
         length_ns: 1000 * MS,
     }]);
-    let kept = view(&run, &timetable, &windows).counts(100.0, intended);
-    assert!((49..=50).contains(&kept.len()) && kept.iter().all(|count| count.abs_diff(100) <= 1));
+    let retained = view(&run, &timetable, &windows).counts(100.0, intended);
+    assert!(
+        (49..=50).contains(&retained.len())
+            && retained.iter().all(|count| count.abs_diff(100) <= 1)
+    );
 }
 
 fn issue(run: &Measurement) -> Issue {
@@ -149,7 +152,7 @@ fn issue(run: &Measurement) -> Issue {
     let mut all = Tally::default();
     for request in run.measured_requests(0, measured) {
         all.add_all(&request, 0);
-        all.add_kept(&request, 0);
+        all.add_counted(&request, 0);
     }
     Issue::of(run, &timetable, &Windows::default(), &all, measured).unwrap()
 }

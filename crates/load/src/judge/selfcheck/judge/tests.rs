@@ -104,7 +104,7 @@ fn a_bound_that_is_missed_by_more_than_the_greatest_lag_is_violated_whatever_was
 }
 
 #[test]
-fn a_lag_that_is_most_of_what_was_measured_is_said_and_one_beyond_epsilon_is_unknown() {
+fn a_lag_that_is_most_of_what_was_measured_is_reported_and_one_beyond_epsilon_is_unknown() {
     let result = summarise(&fake::run(fake::job(), 40_000, 1_000)).unwrap();
     assert_eq!((result.verdict, result.lateness_ns), (Verdict::Holds, result.pick_up_ns.p99));
     assert!(result.lateness[0].starts_with("send lag"), "{:?}", result.lateness);
@@ -123,7 +123,7 @@ fn other_failed_checks_are_not_forgiven_beside_lateness() {
     assert!(result.reasons.iter().any(|text| text.starts_with("outage log")));
 }
 
-/// A tenth of the time stopped, in one piece: p99 is told, and so much too high at most.
+/// A tenth of the time stopped, in one piece: p99 is reported, and so much too high at most.
 fn stopped(bound_ns: u64, share: f64) -> RunResult {
     let (q, bound) = (if bound_ns > 0 { 0.99 } else { 0.0 }, format!("{bound_ns}ns"));
     let bound = if bound_ns > 0 { bound } else { String::new() };
@@ -157,7 +157,7 @@ fn a_bound_within_the_allowance_cannot_be_told_and_one_below_it_is_missed() {
 }
 
 #[test]
-fn where_most_was_excluded_only_a_bound_that_holds_is_told() {
+fn where_most_was_excluded_only_a_bound_that_holds_is_reported() {
     let p99_ns = stopped(0, 0.0).sojourn_ns.p99.unwrap();
     assert_eq!(stopped(0, 0.6).verdict, Verdict::Unknown);
     assert_eq!(stopped(2 * p99_ns, 0.6).verdict, Verdict::Holds);

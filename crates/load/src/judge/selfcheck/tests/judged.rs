@@ -31,7 +31,7 @@ fn a_quantile_beyond_bound_and_lag_violates() {
 }
 
 #[test]
-fn lateness_is_said_once() {
+fn lateness_is_reported_once() {
     assert_eq!(judged(|_| ()).notes, Vec::<String>::new());
     let lag = judged(lagging(None));
     assert_eq!((lag.verdict, lag.lateness.len(), lag.lateness_ns), (Verdict::Holds, 1, Some(101)));
@@ -106,14 +106,18 @@ fn notes_are_what_happened_and_nothing_else() {
     assert!(broke.ends_with("3 replies were garbled and 4 requests lost with them"), "{broke}");
     let newest = only(&|it| it.talk.newest_first_ns = Some(1_500_000_000));
     assert!(newest.starts_with("the server ends idle connections: from 1.50 s after"), "{newest}");
-    let given_up = |replaced| {
+    let abandoned = |replaced| {
         only(&|it| {
             (it.checks.timed_out, it.checks.replaced_connections) = (5, replaced);
             it.job.timeout = "1s".into();
         })
     };
-    assert!(given_up(0).contains("no reply came within 1 s (timeout); warm-up"), "{}", given_up(0));
-    assert!(given_up(2).contains("(timeout), and 2 connections replaced for it;"));
+    assert!(
+        abandoned(0).contains("no reply came within 1 s (timeout); warm-up"),
+        "{}",
+        abandoned(0)
+    );
+    assert!(abandoned(2).contains("(timeout), and 2 connections replaced for it;"));
     assert!(only(&|it| it.out_of_ports = 6).starts_with("6 times no local port was left"));
     assert_eq!(only(&|it| (it.out_of_ports, it.was_lost) = (6, true)), "", "a reason already");
     let idle = |find_max, share| {

@@ -58,7 +58,7 @@ fn a_server_that_goes_away_in_anger_is_counted_with_its_error() {
 }
 
 #[test]
-fn what_is_received_is_told_before_the_window_is_used_up() {
+fn what_is_received_is_reported_before_the_window_is_used_up() {
     let window = |job: &mut Job| drop(job.option.insert("window".into(), "1000".into()));
     let mut talk = Talk::of(set_up("h2c://h/", window).as_ref(), 1);
     assert_eq!(talk.sent_beside().len(), 1, "the window of all is never less than 65 535");

@@ -77,8 +77,8 @@ fn a_body_that_waits_for_its_window_goes_on_when_it_opens() {
     talk.hear(&Frames::open().bytes);
     talk.sent_beside();
     assert_eq!(talk.hear(&early.bytes).len(), 1);
-    let [(given_up, _)] = &talk.sent_beside()[..] else { panic!("the rest is not sent") };
-    assert_eq!((given_up.kind, given_up.stream), (RST_STREAM, 1));
+    let [(abandoned, _)] = &talk.sent_beside()[..] else { panic!("the rest is not sent") };
+    assert_eq!((abandoned.kind, abandoned.stream), (RST_STREAM, 1));
 }
 
 #[test]

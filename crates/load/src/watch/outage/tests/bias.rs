@@ -68,7 +68,7 @@ impl Stops {
         }
         let mut rng = stream(seed, "stops", 0);
         let mean_gap_ms = self.mean_ms() * (1.0 - share) / share;
-        let (mut found, mut at_ns) = (Vec::new(), 0);
+        let (mut result, mut at_ns) = (Vec::new(), 0);
         while at_ns < (SECONDS + 1) * 1000 * MS {
             // Clustered: drawn at the rate of the dense tenth of the time, and thinned elsewhere.
             let often = if matches!(self, Self::Clustered) { 9.0 } else { 1.0 };
@@ -79,10 +79,10 @@ impl Stops {
                 continue;
             }
             let length_ns = self.length_ns(open_unit(&mut rng));
-            found.push(Outage { start_ns: at_ns, length_ns });
+            result.push(Outage { start_ns: at_ns, length_ns });
             at_ns += length_ns;
         }
-        found
+        result
     }
 }
 
@@ -150,11 +150,11 @@ fn what_is_kept_is_the_truth_or_above_it_by_no_more_than_the_allowance() {
         (Law::Constant, 0.8, Stops::Short, 0.02),
         (Law::Vacations, 0.5, Stops::Usual, 0.05),
     ] {
-        let found = bias(law, load, kind, share, 1, &truth(law, load, 1));
-        let Outages { share_excluded, allowance, .. } = found.outages;
-        let what = format!("{law:?} {load} {kind:?} {share}: {found:?}");
+        let result = bias(law, load, kind, share, 1, &truth(law, load, 1));
+        let Outages { share_excluded, allowance, .. } = result.outages;
+        let what = format!("{law:?} {load} {kind:?} {share}: {result:?}");
         assert!(share_excluded > share && share_excluded <= 0.5, "{what}");
-        assert!(found.p99 > 0.95 && found.p99 < 1.03 * allowance, "{what}");
+        assert!(result.p99 > 0.95 && result.p99 < 1.03 * allowance, "{what}");
     }
 }
 

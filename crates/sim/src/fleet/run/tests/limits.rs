@@ -1,4 +1,4 @@
-//! Where each limit lies, and what is said of hours that are beyond one.
+//! Where each limit lies, and what is reported about hours that are beyond one.
 
 use super::*;
 
@@ -21,8 +21,8 @@ fn a_job_may_go_to_its_limits_and_no_further() {
     for (slowdown, cv, is_right) in
         [(1.0, 0.0, true), (100.0, 2.0, true), (100.1, 0.0, false), (1.0, -0.1, false)]
     {
-        let found = at(&|job| (job.neighbour_slowdown, job.imbalance_cv) = (slowdown, cv));
-        assert_eq!(found.is_ok(), is_right, "{slowdown} {cv}");
+        let result = at(&|job| (job.neighbour_slowdown, job.imbalance_cv) = (slowdown, cv));
+        assert_eq!(result.is_ok(), is_right, "{slowdown} {cv}");
     }
     let table = |table: &[[f64; 2]]| at(&|job| job.neighbour_throughput = table.to_vec()).is_ok();
     assert!(table(&[[0.0, 0.0], [0.1, 1.0]]) && !table(&[[0.1, 0.5], [0.1, 0.4]]));
@@ -35,32 +35,33 @@ fn a_job_may_go_to_its_limits_and_no_further() {
 fn reasons_name_the_worst_hour_beyond_each_limit() {
     let job = Job { servers: 2, roots: 10, load_by_hour: vec![0.1, 0.2, 0.3], ..Job::default() };
     let fleet = Fleet::new(&job).unwrap();
-    let said = |change: &dyn Fn(&mut HourFound, f64)| {
-        let mut hours: Vec<HourFound> = (0..3).map(|hour| fleet.hour(hour, 1)).collect();
-        for (found, part) in hours.iter_mut().zip([0.5, 1.0, 1.0]) {
-            (found.cold_share, found.hour.unstable_share) = (0.0, 0.0);
-            (found.server_half_width, found.root_half_width) = (0.0, 0.0);
-            change(found, part);
+    let text = |change: &dyn Fn(&mut HourResult, f64)| {
+        let mut hours: Vec<HourResult> = (0..3).map(|hour| fleet.hour(hour, 1)).collect();
+        for (result, part) in hours.iter_mut().zip([0.5, 1.0, 1.0]) {
+            (result.cold_share, result.hour.unstable_share) = (0.0, 0.0);
+            (result.server_half_width, result.root_half_width) = (0.0, 0.0);
+            change(result, part);
         }
         reasons(&hours)
     };
     let server =
-        |times: f64| said(&|it, part| it.server_half_width = times * part * HALF_WIDTH_MAX);
-    let root = |times: f64| said(&|it, part| it.root_half_width = times * part * HALF_WIDTH_MAX);
-    assert_eq!((server(1.0), root(1.0), said(&|_, _| ())), (vec![], vec![], vec![]));
-    for (found, whose, knob) in [(server(1.5), "server", "samples"), (root(1.5), "root", "roots")] {
-        let [said] = &found[..] else { panic!("{found:?}") };
-        assert!(said.starts_with(&format!("{whose} times are known to ±4.5 % (95 %) in hour 1")));
-        assert!(said.ends_with(&format!("ask for 3 times the {knob}")), "{said}");
+        |times: f64| text(&|it, part| it.server_half_width = times * part * HALF_WIDTH_MAX);
+    let root = |times: f64| text(&|it, part| it.root_half_width = times * part * HALF_WIDTH_MAX);
+    assert_eq!((server(1.0), root(1.0), text(&|_, _| ())), (vec![], vec![], vec![]));
+    for (result, owner, knob) in [(server(1.5), "server", "samples"), (root(1.5), "root", "roots")]
+    {
+        let [text] = &result[..] else { panic!("{result:?}") };
+        assert!(text.starts_with(&format!("{owner} times are known to ±4.5 % (95 %) in hour 1")));
+        assert!(text.ends_with(&format!("ask for 3 times the {knob}")), "{text}");
     }
-    let cold = said(&|it, part| it.cold_share = part / 4.0);
+    let cold = text(&|it, part| it.cold_share = part / 4.0);
     assert!(cold.len() == 1 && cold[0].starts_with("cold: in hour 1 25.00 % of"), "{cold:?}");
     assert!(cold[0].ends_with("less than this load of 0.2"), "{cold:?}");
-    let unstable = said(&|it, part| it.hour.unstable_share = part / 4.0);
+    let unstable = text(&|it, part| it.hour.unstable_share = part / 4.0);
     assert!(unstable.len() == 1 && unstable[0].contains("worst hour 25.00 %"), "{unstable:?}");
 }
 
-/// Twice the speed at a tenth of the load: nobody waits, and half the service time is left.
+/// Twice the speed at a tenth of the load: no one waits, and half the service time is left.
 #[test]
 fn a_faster_platform_serves_in_less_time() {
     let platforms = vec![Platform { speed: 2.0, ..Platform::default() }];
@@ -75,9 +76,9 @@ fn an_unstable_server_is_not_cold_too() {
     for service in ["fixed:10", "exponential:10"] {
         let (placement, service) = ("all".into(), service.into());
         let job = Job { placement, service, neighbour_slowdown: 2.0, servers: 20, ..small() };
-        let found = run(&job, 2).unwrap();
-        assert!(found.reasons[0].starts_with("unstable"), "{:?}", found.reasons);
-        assert!(!found.reasons.iter().any(|why| why.starts_with("cold")), "{:?}", found.reasons);
-        assert!((found.hours[0].service_load - 0.7).abs() < 1e-12);
+        let result = run(&job, 2).unwrap();
+        assert!(result.reasons[0].starts_with("unstable"), "{:?}", result.reasons);
+        assert!(!result.reasons.iter().any(|why| why.starts_with("cold")), "{:?}", result.reasons);
+        assert!((result.hours[0].service_load - 0.7).abs() < 1e-12);
     }
 }

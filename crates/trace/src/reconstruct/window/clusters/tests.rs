@@ -47,7 +47,7 @@ fn intervals_hold_the_ratio_of_the_sums() {
 }
 
 #[test]
-fn thousands_of_windows_are_kept_in_bounded_memory_and_lose_nothing() {
+fn thousands_of_windows_are_stored_in_bounded_memory_and_lose_nothing() {
     let mut clusters = Clusters::default();
     let n = 5 * MOST as u64 + 3;
     (1..=n).for_each(|k| clusters.add(after(k)));
@@ -109,14 +109,14 @@ fn intervals_hold_the_truth_of_a_queue() {
         let (now, clusters) = queue(60, &mut rng);
         let p99_seen = bins::TOTAL.quantile(&now.totals, 0, 0.99).unwrap();
         let row = bins::row_of(p99_seen);
-        let found = clusters.accuracy(row);
-        let tail = found.stages[WORK].tail_share;
+        let result = clusters.accuracy(row);
+        let tail = result.stages[WORK].tail_share;
         stated += usize::from(tail.is_some());
         let all = [
-            (found.mean_ns, mean),
-            (found.p50_ns, mean * 2_f64.ln()),
-            (found.p99_ns, p99),
-            (found.stages[WORK].share, 1.0 - LOAD),
+            (result.mean_ns, mean),
+            (result.p50_ns, mean * 2_f64.ln()),
+            (result.p99_ns, p99),
+            (result.stages[WORK].share, 1.0 - LOAD),
             (tail, work_in_tail()),
         ];
         for (k, (interval, truth)) in all.into_iter().enumerate() {
@@ -194,8 +194,8 @@ mod stalls {
         let mut held = [0; 2];
         for _ in 0..250 {
             let clusters = trace(&loads, rare, &mut rng);
-            let found = clusters.accuracy(0);
-            let all = [(found.mean_ns, mean), (found.stages[WORK].share, share)];
+            let result = clusters.accuracy(0);
+            let all = [(result.mean_ns, mean), (result.stages[WORK].share, share)];
             for (count, (interval, truth)) in held.iter_mut().zip(all) {
                 let Interval { low, high } = interval.unwrap();
                 *count += usize::from(low <= truth && high.is_none_or(|high| truth <= high));

@@ -116,7 +116,7 @@ fn nothing_is_measured_where_nothing_is_done() {
 }
 
 #[test]
-fn hours_of_windows_are_kept_in_bounded_memory() {
+fn hours_of_windows_are_stored_in_bounded_memory() {
     let (duty, _) = Machine::new(0.1, 0.05).trace(0.1, 600.0, 1e6);
     assert!(duty.windows > MOST as f64 && duty.turns.len() < MOST, "{}", duty.windows);
 }

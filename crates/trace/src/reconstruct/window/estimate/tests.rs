@@ -11,9 +11,9 @@ fn of_a_mean_the_jackknife_is_the_closed_form() {
     let parts = values.map(|v| [v, 1.0]);
     let mean = values.iter().sum::<f64>() / 8.0;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 7.0;
-    let found = ratio(&parts).unwrap();
-    assert!((found.value - mean).abs() < 1e-12);
-    assert!((found.se - (variance / 8.0).sqrt()).abs() < 1e-12, "{found:?}");
+    let result = ratio(&parts).unwrap();
+    assert!((result.value - mean).abs() < 1e-12);
+    assert!((result.se - (variance / 8.0).sqrt()).abs() < 1e-12, "{result:?}");
 }
 
 #[test]

@@ -21,13 +21,13 @@ fn windows_that_do_not_differ_say_exactly_what_they_say() {
 fn of_many_like_windows_it_is_value_and_error() {
     let mut rng = rng::stream(5, "like windows", 0);
     let parts: Vec<[f64; 2]> = (0..400).map(|_| [5.0 + rng.random::<f64>(), 100.0]).collect();
-    let (found, known) = (ratio(&parts, usize::MAX).unwrap(), plain(&parts));
+    let (result, known) = (ratio(&parts, usize::MAX).unwrap(), plain(&parts));
     let width = |interval: Interval| interval.high.unwrap() - interval.low;
-    assert!((width(found) / width(known) - 1.0).abs() < 0.15, "{found:?} {known:?}");
+    assert!((width(result) / width(known) - 1.0).abs() < 0.15, "{result:?} {known:?}");
 }
 
 #[test]
-fn of_one_window_or_no_number_nothing_is_said() {
+fn of_one_window_or_no_number_nothing_is_reported() {
     assert_eq!(ratio(&[[1.0, 2.0]], usize::MAX), None);
     assert_eq!(ratio(&[[0.0, 0.0], [0.0, 0.0]], usize::MAX), None);
     assert_eq!(may_be(&[[0.0, 20.0], [0.0, 20.0]], 0.01), None);
@@ -86,7 +86,7 @@ fn a_mean_that_few_stalls_make_is_held() {
 }
 
 #[test]
-fn a_slow_drift_widens_and_misleads_nobody() {
+fn a_slow_drift_widens_and_misleads_no_one() {
     for windows in [12, 15, 30] {
         let [ours, _] = covered(windows, 0.0, 0.3);
         assert!(ours >= 390, "{windows}: {ours}");

@@ -60,11 +60,11 @@ fn what_steps_do_to_a_queue_is_foreseen() {
         };
         let cost = stalls.cost(&seen);
         let truths = [mean(&with) / mean(&without), at(&with, 0.99) / at(&without, 0.99)];
-        let said = [cost.mean_ratio.unwrap(), cost.p99_ratio.unwrap()];
-        for (truth, said) in truths.into_iter().zip(said) {
-            let is_near = (said - 1.0) / (truth - 1.0).max(0.05);
+        let text = [cost.mean_ratio.unwrap(), cost.p99_ratio.unwrap()];
+        for (truth, text) in truths.into_iter().zip(text) {
+            let is_near = (text - 1.0) / (truth - 1.0).max(0.05);
             assert!(
-                (0.6..1.5).contains(&is_near) || (said - truth).abs() < 0.05,
+                (0.6..1.5).contains(&is_near) || (text - truth).abs() < 0.05,
                 "{load} {step_us} {steps}: {truths:?} {cost:?}"
             );
         }
@@ -86,7 +86,7 @@ fn cost(step_us: u64, steps: u64, inside: f64, longer: (f64, f64)) -> TailCost {
     })
 }
 
-/// The same time in steps hurts nobody in small pieces, and the tail in large ones.
+/// The same time in steps hurts no one in small pieces, and the tail in large ones.
 #[test]
 fn small_steps_are_not_noticed_and_large_ones_are() {
     let (small, large) = (cost(10, 6000, 0.0, (1.0, 1.0)), cost(3000, 20, 0.0, (1.0, 1.0)));
@@ -122,12 +122,12 @@ fn a_quantile_with_too_few_requests_above_is_not_stated() {
             elapsed_ns: 1e9,
         })
     };
-    let said = |n| [few(n).p99_ratio.is_some(), few(n).p999_ratio.is_some()];
-    assert_eq!([said(999), said(1000), said(10_000)], [[false; 2], [true, false], [true; 2]]);
+    let text = |n| [few(n).p99_ratio.is_some(), few(n).p999_ratio.is_some()];
+    assert_eq!([text(999), text(1000), text(10_000)], [[false; 2], [true, false], [true; 2]]);
 }
 
 #[test]
-fn where_nothing_was_seen_nothing_is_said() {
+fn where_nothing_was_seen_nothing_is_reported() {
     let totals = vec![0; bins::TOTAL.count()];
     let seen = Seen {
         totals: &totals,

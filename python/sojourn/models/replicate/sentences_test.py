@@ -1,4 +1,4 @@
-"""What experiments tell of themselves: parameters, marks, and which result is drawn where."""
+"""What experiments report themselves: parameters, marks, and which result is drawn where."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _replicas() -> dict[str, Replica]:
 
 
 def test_marks_stand_where_the_papers_have_them(replicas: dict[str, Replica]) -> None:
-    marks = {name: [mark.x for mark in found.marks] for name, found in replicas.items()}
+    marks = {name: [mark.x for mark in result.marks] for name, result in replicas.items()}
     assert {name: at for name, at in marks.items() if at} == {
         "L14": [0.3],
         "L15": [0.5, 0.9],
@@ -73,13 +73,13 @@ def test_marks_stand_where_the_papers_have_them(replicas: dict[str, Replica]) ->
 def test_parameters_are_told_as_they_go_in(
     replicas: dict[str, Replica], name: str, words: str
 ) -> None:
-    told = "; ".join(parameter.value for parameter in replicas[name].parameters)
-    assert words in told
+    report = "; ".join(parameter.value for parameter in replicas[name].parameters)
+    assert words in report
 
 
 def test_the_papers_own_curves_are_marked_as_such(replicas: dict[str, Replica]) -> None:
     own = {
-        f"{name} {c.name}" for name, found in replicas.items() for c in found.curves if c.is_paper
+        f"{name} {c.name}" for name, result in replicas.items() for c in result.curves if c.is_paper
     }
     assert own == {
         "L29 mean, paper",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO
 
 
-def said(child: subprocess.Popen[str]) -> Iterator[str]:
+def output_lines(child: subprocess.Popen[str]) -> Iterator[str]:
     """What a program says, until it ends, which it must not."""
     stream: IO[str] = child.stdout or sys.exit("it has no output")
     yield from stream
@@ -41,8 +41,8 @@ def frames(lines: Iterator[str]) -> Iterator[float]:
 def megabytes(lines: Iterator[str]) -> Iterator[float]:
     r"""MB by the status reports of fio, each a whole JSON object that counts from its start.
 
-    >>> said = '{"jobs": [{"read": {"io_bytes": 0}, "write": {"io_bytes": %d}}]\n'
-    >>> list(megabytes(iter([said % 3_000_000, "}\n", said % 5_000_000, "}\n"])))
+    >>> output_lines = '{"jobs": [{"read": {"io_bytes": 0}, "write": {"io_bytes": %d}}]\n'
+    >>> list(megabytes(iter([output_lines % 3_000_000, "}\n", output_lines % 5_000_000, "}\n"])))
     [3.0, 2.0]
     """
     before, text = 0.0, ""
@@ -63,13 +63,13 @@ BYTES = {"B": 1.0, "K": 1024.0, "M": 1024.0**2, "G": 1024.0**3}
 def transferred(lines: Iterator[str]) -> Iterator[float]:
     """MB by the intervals of iperf3.
 
-    >>> said = "[  5]   0.00-0.50   sec  10.0 MBytes   168 Mbits/sec    0   639 KBytes"
-    >>> list(transferred(iter(["Connecting to host", said])))
+    >>> output_lines = "[  5]   0.00-0.50   sec  10.0 MBytes   168 Mbits/sec    0   639 KBytes"
+    >>> list(transferred(iter(["Connecting to host", output_lines])))
     [10.48576]
     """
     for line in lines:
-        if found := INTERVAL.search(line):
-            yield float(found[1]) * BYTES[found[2]] / 1e6
+        if match := INTERVAL.search(line):
+            yield float(match[1]) * BYTES[match[2]] / 1e6
 
 
 READERS: dict[str, Callable[[Iterator[str]], Iterator[float]]] = {
@@ -81,11 +81,11 @@ READERS: dict[str, Callable[[Iterator[str]], Iterator[float]]] = {
 OPERATIONS = re.compile(r"\]\s+[\w-]+\s+(\d+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+")
 
 
-def operations(said: str) -> float:
-    """Bogo operations by the metrics of stress-ng; none said: 0.
+def operations(text: str) -> float:
+    """Bogo operations by the metrics of stress-ng; none reported: 0.
 
     >>> operations("stress-ng: metrc: [70] cpu  1894  1.00  0.99  0.01  1893.7  1890")
     1894.0
     """
-    found = OPERATIONS.search(said)
-    return float(found[1]) if found else 0.0
+    match = OPERATIONS.search(text)
+    return float(match[1]) if match else 0.0

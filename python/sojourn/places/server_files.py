@@ -39,8 +39,8 @@ def opened(path: Path, flags: int, mode: int = 0o666) -> int:
     """
     with _folder(path) as folder:
         handle = os.open(path.name, flags | _FILE, mode, dir_fd=folder)
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+    result = os.fstat(handle)
+    if not stat.S_ISREG(result.st_mode) or result.st_nlink != 1:
         os.close(handle)
         raise OSError(errno.EMLINK, "not a plain file with one name", str(path))
     os.set_blocking(handle, True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
-from sojourn.places import process, theirs
+from sojourn.places import process, server_files
 
 PRECIOUS = "root:x:0:0"
 
@@ -58,28 +58,28 @@ def test_nothing_is_written_or_read_through_what_was_planted(
     plant(log, victim)
     assert process.last_words(log) == ""
     with pytest.raises(OSError, match=r"service\.log|work"):
-        theirs.keep(log, tmp_path / "copy")
+        server_files.keep(log, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     with pytest.raises(RunFault) as caught:
         start(log)
     assert str(log) in caught.value.at
     if plant is folder:
         with pytest.raises(NotADirectoryError):
-            theirs.write(log, "own")
+            server_files.write(log, "own")
         with contextlib.suppress(NotADirectoryError):
-            theirs.remove(log)
+            server_files.remove(log)
     else:
-        theirs.write(log, "own")
+        server_files.write(log, "own")
         assert log.read_text() == "own"
     assert victim.read_text() == PRECIOUS
 
 
 def start(log: Path) -> None:
-    process.start("x", ["/bin/true"], cwd=log.parent, ledger=Nobody(), log=log).stop()
+    process.start("x", ["/bin/true"], cwd=log.parent, ledger=UnreadLedger(), log=log).stop()
 
 
-class Nobody:
-    """A ledger that nobody reads."""
+class UnreadLedger:
+    """A ledger that no one reads."""
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
         return 0
@@ -90,13 +90,13 @@ class Nobody:
 
 def test_a_log_is_appended_to_and_an_empty_one_is_not_kept(log: Path, tmp_path: Path) -> None:
     start(log)
-    theirs.keep(log, tmp_path / "copy")
+    server_files.keep(log, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     for _ in range(2):
         words = ["/bin/echo", "again"]
-        process.start("x", words, cwd=log.parent, ledger=Nobody(), log=log).poll(20.0)
-    theirs.keep(log, tmp_path / "copy")
+        process.start("x", words, cwd=log.parent, ledger=UnreadLedger(), log=log).poll(20.0)
+    server_files.keep(log, tmp_path / "copy")
     assert (tmp_path / "copy").read_text() == "again\nagain\n"
-    theirs.remove(log)
-    theirs.remove(log)
+    server_files.remove(log)
+    server_files.remove(log)
     assert not log.exists()
