@@ -128,11 +128,13 @@ impl Ready {
         };
         say(out, &first)?;
         let shared = Arc::new(Shared::default());
-        let worker = start(made.worker, pace, &shared, stop)?;
         let end_ns = self.duration_ns.map_or(u64::MAX, |ns| start_ns + ns);
         let is_orphan = || rustix::process::getppid() != parent;
         let watch = Watch { unit: self.entry.unit, due, start_ns, end_ns, shared: &shared };
-        let seen = watch.seconds(stop, &is_orphan, out);
+        // Before the worker starts: what it does until this thread has its turn counts too.
+        let begin = Moment { at_ns: start_ns, ..watch.now() };
+        let worker = start(made.worker, pace, &shared, stop)?;
+        let seen = watch.seconds(begin, stop, &is_orphan, out);
         stop.store(true, Ordering::Relaxed);
         let ended = worker.join().map_err(|_| {
             Fault::failed("the antagonist failed", self.entry.kind.name, "report it with the job")
@@ -213,11 +215,11 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn seconds(
         &self,
+        begin: Moment,
         stop: &AtomicBool,
         is_orphan: &dyn Fn() -> bool,
         out: &mut dyn Write,
     ) -> Result<Second, Fault> {
-        let begin = Moment { at_ns: self.start_ns, ..self.now() };
         let mut before = begin;
         let is_ended =
             || stop.load(Ordering::Relaxed) || self.shared.is_over.load(Ordering::Relaxed);
