@@ -237,6 +237,10 @@ def test_the_thread_that_logs_a_cpu_has_budget_for_what_it_takes(book: MemoryBoo
         budget = folder / grouping.BUDGET
         if not budget.exists():
             pytest.skip("this kernel counts no real-time by control group")
+        others = [group / grouping.BUDGET for group in folder.parent.iterdir() if group != folder]
+        used = sum(int(other.read_text("ascii")) for other in others if other.exists())
+        if used + 24_000 > int((folder.parent / grouping.BUDGET).read_text("ascii")):
+            pytest.skip("other groups have the real-time of this machine")
         assert int(budget.read_text(encoding="ascii")) >= 24_000
     finally:
         beside.leave()
