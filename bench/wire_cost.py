@@ -57,7 +57,7 @@ COUNTED = (
 
 
 class Bound(Peer):
-    """A tool that has been reported about a server."""
+    """A tool that knows the address of a server."""
 
     def __init__(self, tool: Tool, at: Endpoint) -> None:
         self.tool, self.at = tool, at

@@ -58,7 +58,7 @@ def _no_folder() -> str:
 
 
 def _printed_version() -> bool:
-    """Scripts ask for it often: it is reported without loading the commands, which take 60 ms.
+    """Scripts ask for it often, so it is printed without loading the commands, which take 60 ms.
 
     False where it could not be written: the command line says so in its own words.
     """

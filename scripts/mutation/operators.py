@@ -58,7 +58,7 @@ class Mutant:
 
     @property
     def change(self) -> str:
-        """As it is reported, without the file."""
+        """As it is shown, without the file."""
         return f"{self.line}: {self.was} -> {self.becomes}"
 
 

@@ -42,7 +42,7 @@ impl CpuSet {
     /// Those of thread `tid` (0: the calling one); `None` if it has ended, or the kernel does not say.
     pub fn of(tid: i32) -> Option<Self> {
         let mut set = Self::new(&[]);
-        // SAFETY: the kernel fills at most the length that it is reported.
+        // SAFETY: the kernel fills at most the length that it is given.
         let failed =
             unsafe { libc::sched_getaffinity(tid, set.bytes(), set.0.as_mut_ptr().cast()) } != 0;
         (!failed).then_some(set)
@@ -69,7 +69,7 @@ impl CpuSet {
 
     /// Puts the calling thread on them.
     pub fn take(&self) -> std::io::Result<()> {
-        // SAFETY: the kernel reads at most the length that it is reported.
+        // SAFETY: the kernel reads at most the length that it is given.
         let failed =
             unsafe { libc::sched_setaffinity(0, self.bytes(), self.0.as_ptr().cast()) } != 0;
         if failed { Err(std::io::Error::last_os_error()) } else { Ok(()) }

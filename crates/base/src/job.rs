@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::Fault;
 use crate::kind::hint;
 
-/// Reads the job at `path`; `-` is stdin. `fix` says where its keys are reported.
+/// Reads the job at `path`; `-` is stdin. `fix` says where its keys are explained.
 pub fn read<T: DeserializeOwned>(path: &Path, fix: &str) -> Result<T, Fault> {
     let text = if path.as_os_str() == "-" {
         let mut text = String::new();

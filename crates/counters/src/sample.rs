@@ -20,7 +20,7 @@ const LINES: [&str; 3] = ["Name:", "voluntary_ctxt_switches:", "nonvoluntary_ctx
 pub struct Sample {
     /// When it began, ns of the monotonic clock.
     pub start_ns: u64,
-    /// The same as time since boot, by which the starts of processes are reported, ns.
+    /// The same as time since boot, in which the starts of processes are given, ns.
     pub boot_ns: u64,
     /// When it was whole, ns since 1970.
     pub unix_ns: u64,

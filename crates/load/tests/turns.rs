@@ -19,7 +19,7 @@ use sojourn_load::plan::resolve::resolve;
 
 /// How often it is looked again where the machine is busy with others.
 const ATTEMPTS: usize = 8;
-/// Share of the time that others take from a single generator; with more it cannot be reported.
+/// Share of the time that others take from a single generator; with more it cannot be known.
 const OTHERS_MAX: f64 = 0.05;
 
 fn on_one_cpu(server: &Server, wait: &str) -> Job {

@@ -27,7 +27,7 @@ pub enum Cache {
     Last,
 }
 
-/// Size in bytes of a cache as the folder `root` has it; None where it is not reported.
+/// Size in bytes of a cache as the folder `root` has it; None where it is not known.
 pub fn cache_bytes(root: &Path, cache: Cache) -> Option<u64> {
     let mut found: Vec<(u32, u64)> = Vec::new();
     for entry in fs::read_dir(root).ok()?.flatten() {

@@ -31,7 +31,7 @@ pub struct Terms {
     pub limit_ns: u64,
 }
 
-/// Everything that the kernel side is reported.
+/// Everything that the kernel side is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The first is that of everybody who is in no other.

@@ -28,7 +28,7 @@ pub use timetable::Timetable;
 /// Requests/s for which a closed-loop plan has requests enough.
 pub const CLOSED_RPS_MAX: f64 = 1e6;
 
-/// What plans are drawn from: all of a load that needs no protocol to be reported.
+/// What plans are drawn from: all of a load that can be stated without a protocol.
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// Length of the warm-up, ns: the measured part starts after it.

@@ -63,7 +63,7 @@ class Running(Protocol):
         """CPU time its living processes have used, ns."""
 
     def workers_cpu_ns(self) -> Mapping[int, int]:
-        """CPU time of each worker so far, ns, by thread; nothing where they cannot be reported."""
+        """CPU time of each worker so far, ns, by thread; nothing where they cannot be known."""
 
 
 class Stage(Protocol):

@@ -54,7 +54,7 @@ class Standing:
     Attributes:
         verdict: unknown unless it is probable enough on one side.
         chance: that it is met, 0 to 1; None: fewer than two blocks, or misses were not counted.
-        reason: why it is unknown; "" where it is reported, or nothing can be reported.
+        reason: why it is unknown; "" where it is known, or nothing can be.
     """
 
     verdict: Verdict

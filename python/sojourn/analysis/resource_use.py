@@ -154,7 +154,7 @@ def _uses(own: Sequence[Resources]) -> Iterable[Use]:
 
 
 def _pooled(own: Sequence[Resources]) -> tuple[list[str], list[Floats]]:
-    """Names of what was counted, and of each all samples that could be reported, ascending."""
+    """Names of what was counted, and of each all samples that are known, ascending."""
     names, whole = _together(own)
     whole.sort(axis=1)  # NaN last
     report = whole.shape[1] - np.isnan(whole).sum(axis=1)

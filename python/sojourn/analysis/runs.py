@@ -211,7 +211,7 @@ def added_ns(measured: Measured, q: float | None, value: float | None) -> float:
 
 
 def lag_ns(own: Mapping[float | None, float], q: float | None) -> float:
-    """The client's lag in one run at a quantile (None: the mean), ns; 0 where it is not reported.
+    """The client's lag in one run at a quantile (None: the mean), ns; 0 where it is not known.
 
     That of the next quantile that the generator wrote, else of the highest.
     """

@@ -32,7 +32,7 @@ def guarded(program: Callable[[], int | None]) -> int:
 
 
 def ended(error: BaseException) -> int:
-    """Tell what ended the program; returns the exit code."""
+    """Print what ended the program; returns the exit code."""
     code: int = Exit.FAILED
     match error:
         case typer.Exit():

@@ -13,7 +13,7 @@ from sojourn.drive.job import Job
 from sojourn.drive.work import Children, work
 
 SAY_S = 0.2  # of progress that a line tells, at least: pieces of work are shorter
-STEPS_MIN = 3  # pieces of work by which the pace alone is reported
+STEPS_MIN = 3  # pieces of work that suffice to know the pace alone
 ALONE_TIMES_MAX = 10  # as long may it take, on a busy machine
 BEHIND_S_MAX = 0.25  # what is further behind is given up, as by `sojourn-noise`
 

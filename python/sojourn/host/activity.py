@@ -30,7 +30,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """Shares are of all CPUs' time, 0 to 1; None: cannot be reported.
+    """Shares are of all CPUs' time, 0 to 1; None: not known.
 
     Attributes:
         steal_share_boot: since boot.

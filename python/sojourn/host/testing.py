@@ -1,6 +1,6 @@
 """Made-up machines for tests: a list of cores becomes the files that the kernel would show of them.
 
-A core is its CPUs, package and node, and what the kernel reports its speed. No file is a copy.
+A core is its CPUs, package and node, and what the kernel reports of its speed. No file is a copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Core:
 
     Attributes:
         cpus: its logical CPUs that are online.
-        speed: of `SPEEDS`, what the kernel reports them.
+        speed: of `SPEEDS`, what the kernel reports of them.
         words: lines of its CPUs in /proc/cpuinfo.
     """
 

@@ -24,7 +24,7 @@ LINE = "'http://mirror/p/web_1.deb' web_1.deb 1234 SHA256:{}\n"
 
 
 class Apt:
-    """apt and dpkg-deb: what they were reported, and what they answer."""
+    """apt and dpkg-deb: what they were asked, and what they answer."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Films: what ffmpeg is reported, and what is retained of what it made."""
+"""Films: what ffmpeg is asked, and what is stored of what it made."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def queries(passages: Sequence[str], count: int) -> tuple[str, ...]:
 
 
 class Ranking:
-    """Weights of all passages for queries whose terms were reported beforehand."""
+    """Weights of all passages for queries whose terms were given beforehand."""
 
     def __init__(self, passages: Sequence[str], terms: Sequence[str]) -> None:
         wanted = set(terms)

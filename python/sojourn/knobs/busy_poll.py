@@ -48,7 +48,7 @@ def files(level: str) -> tuple[tuple[str, str], ...]:
 
 
 def judge(level: str, new_us: int) -> Felt:
-    """Whether a new socket has the time; what it does cannot be in force on one host."""
+    """Whether a new socket has the time; what it does cannot be seen on one host."""
     if new_us * 1000 != units.parse_ns(level) // 1000 * 1000:
         return no_effect(f"a new socket has {new_us} us")
     return only_read("new sockets have it; over loopback and veth there is no queue to look into")

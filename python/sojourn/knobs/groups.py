@@ -58,7 +58,7 @@ class Hierarchy:
     controller: str
 
     def folder(self, tree: Tree, pid: int) -> str:
-        """The folder of the group that a process is in; "" if it cannot be reported."""
+        """The folder of the group that a process is in; "" if it cannot be known."""
         for line in tables.lines(tree.text(f"/proc/{pid}/cgroup") or ""):
             number, names, path = line.split(":", 2)
             if self.controller in names.split(",") if self.version == 1 else number == "0":

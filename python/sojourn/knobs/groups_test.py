@@ -218,7 +218,7 @@ def test_fake_v2_every_limit_is_written_read_back_and_taken_away(  # noqa: PLR09
     ]
     assert result == text
     assert "v2" in knob.by
-    assert knob.verify().verdict == "unknown"  # nothing can be in force on a fake
+    assert knob.verify().verdict == "unknown"  # no effect can be seen on a fake
     assert knob.verify().why.startswith("it reads back")
     Path(path).write_text("7")
     assert knob.verify().verdict == "violated"

@@ -25,7 +25,7 @@ class Felt:
     """Whether what was set is in force, by reading back and by measuring (M23).
 
     Attributes:
-        holds: None: it cannot be reported.
+        holds: None: it cannot be known.
         why: what was read back and measured, in words.
     """
 

@@ -121,7 +121,7 @@ def test_a_limit_that_writes_nothing_and_lies_about_it_is_caught(
     if effect.verdict == "violated":
         assert "the cap had no effect" in effect.why
     elif name == "memory_limit":
-        pytest.fail(effect.why)  # it needs no CPU time and no fast disk to be reported
+        pytest.fail(effect.why)  # it needs no CPU time and no fast disk to be seen
 
 
 def test_a_service_that_left_its_group_is_named(make: Make) -> None:

@@ -161,5 +161,5 @@ def unwritable(
 
 
 def only_read(text: str) -> Felt:
-    """What reads back and cannot be in force here."""
+    """What reads back, and has no effect that can be seen here."""
     return Felt(holds=None, why=f"it reads back; {text}")

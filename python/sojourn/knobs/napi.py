@@ -62,7 +62,7 @@ def _paths(tree: Tree) -> list[str]:
 
 
 def lacks(asked: Asked) -> Lack | None:
-    """A card, and a kernel that can and may be reported."""
+    """A card, and a kernel that has the setting and may be asked to change it."""
     if paths := _paths(asked.tree):
         return unwritable(asked, [(path, WORDS[asked.level]) for path in paths])
     return Lack(missing="a network card with threaded NAPI", fix="Linux 5.12 or later, and a card")

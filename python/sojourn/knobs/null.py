@@ -23,7 +23,7 @@ class Null(Knob):
         self._level = level
 
     def verify(self) -> Felt:
-        """Unknown: there is nothing that could be in force."""
+        """Unknown: there is nothing that could have an effect."""
         return Felt(holds=None, why="it changes nothing")
 
     def restore(self) -> None:

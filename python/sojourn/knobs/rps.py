@@ -77,7 +77,7 @@ def judge(wanted: Sequence[int], sender: int, taken: dict[int, int]) -> Felt:
     """Whether packets that were sent elsewhere were taken in by the CPUs that should.
 
     Not steered, all of them are taken in by the CPU that sent them: fewer there than were sent is
-    the proof that they were. With so much traffic of others beside them nothing can be reported.
+    the proof that they were. With so much traffic of others beside them nothing can be known.
 
     Args:
         wanted: CPUs.

@@ -40,7 +40,7 @@ RELEASED_S_MAX = 1.0  # a group that is gone counts until the kernel has let go 
 FLOOR = 0.005  # between two points: several that wait fit beside what is measured
 WINDOW_S = 0.5
 SLACK = 0.03  # of the window: what is charged a tick late
-TELLING = 0.85  # a share from which on nothing could be in force
+TELLING = 0.85  # a share from which on no effect could be seen
 TIME = r"\d+(\.\d+)?(us|ms|s)"
 
 #: Runtime and period, us.

@@ -36,7 +36,7 @@ SHARED = ("allowance", "credit")
 #: Of a class, as its job takes them.
 OWN = ("warp", "limit")
 WEIGHT_USUAL = 100
-#: What a public scheduler must be reported before it schedules.
+#: What a public scheduler must be given before it schedules.
 WORDS: Mapping[str, Sequence[str]] = {"scx_layered": ("--run-example",)}
 FORCE_S_MAX = 30.0  # all tasks of the machine are switched one by one
 LOOK_S = 0.02

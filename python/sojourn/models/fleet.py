@@ -40,7 +40,7 @@ class Fleet:
         tco_usd: shared fleet.
         tco_apart_usd: service alone, and a second cluster for the neighbours' work.
         gain: the second over the first, minus one; gain_lo, gain_hi: with the least and the most
-            that neighbours can have achieved at every load; None: that was not reported.
+            that neighbours can have achieved at every load; None: that was not given.
         verdict, reasons: the simulation's own.
         shared, apart: its full results.
     """

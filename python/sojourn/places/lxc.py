@@ -70,7 +70,7 @@ GROUPS = (("monitor", "monitor"), ("monitor.pivot", "pivot"), ("container", "pay
 
 
 def _entry(bind: Bind) -> str:
-    """A line as of fstab(5): where to is distinguished from the container's root."""
+    """A line as of fstab(5): where to is counted from the container's root."""
     path = str(bind.path)
     for sign in ("\\", " ", "\t"):
         path = path.replace(sign, f"\\{ord(sign):03o}")

@@ -38,7 +38,7 @@ ALONE = (
 
 
 class Nspawn(Contained):
-    """A container by systemd-nspawn; all that it is told is on its command line."""
+    """A container by systemd-nspawn; all that it is given is on its command line."""
 
     kind = NAME
     program: ClassVar[str] = "systemd-nspawn"

@@ -36,7 +36,7 @@ class Pinned:
 
 
 def one_each(workers: Workers, tasks: Sequence[Task], cpus: Sequence[int]) -> Pinned:
-    """Put each worker among `tasks` on a CPU; all stay where they are if not all are distinguished.
+    """Put each worker among `tasks` on a CPU; all stay where they are if not all are recognised.
 
     Raises:
         RunFault: the kernel refuses.

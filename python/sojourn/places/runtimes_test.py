@@ -1,4 +1,4 @@
-"""What the runtimes of containers are reported."""
+"""What the runtimes of containers are given."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from sojourn.disk import tables
 from sojourn.errors import HostFault
 
 UID = "SOJOURN_UID"
-#: What systemd gives to services without an account (`DynamicUser=`), and Debian to no one.
+#: What systemd gives to services without an account (`DynamicUser=`), and Debian to user nobody.
 FREE = range(61_184, 65_520)
 DYNAMIC = Path("/run/systemd/dynamic-uid")  # those that it has given
 OVERFLOW_UID = 65_534

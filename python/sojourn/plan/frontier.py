@@ -22,7 +22,7 @@ MISLED = 0.05
 
 
 def chances(weights: Floats) -> Floats:
-    """The probability that each cell meets the target, from what runs report each.
+    """The probability that each cell meets the target, from what runs report of each.
 
     Args:
         weights: (own loads, neighbour's loads), rising; the logarithm of how much likelier the

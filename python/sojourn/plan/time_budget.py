@@ -15,7 +15,7 @@ AROUND_S = 0.7  # starting the generator, drain, reading the result
 
 
 class TimeBudget(IntEnum):
-    """How a plan is with its time, in order."""
+    """How a plan uses its time, in order."""
 
     IN_TIME = 0
     LATE = 1  # the budget is spent: repeat and refine nothing
@@ -23,7 +23,7 @@ class TimeBudget(IntEnum):
 
 
 def after(spent_s: float, *, late_s: float, over_s: float) -> TimeBudget:
-    """How the time is after `spent_s`.
+    """How it uses its time after `spent_s`.
 
     >>> [after(spent_s, late_s=10, over_s=15).name for spent_s in (10, 11, 16)]
     ['IN_TIME', 'LATE', 'OVER']

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sojourn.findings.findings import Effect, Findings
 from sojourn.plan.points import Verdict
 
-EFFECTS = 3  # reported each service
+EFFECTS = 3  # reported of each service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

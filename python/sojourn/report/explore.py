@@ -188,7 +188,7 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
     """Median, least and greatest p99 of what is left, by load; the page puts in the rows.
 
     Of runs that are not believed only where no other is left, as hollow marks off the line. What is
-    infinite is put at the upper edge, of which the page is reported, and has an arrow there.
+    infinite is put at the upper edge, which the page knows, and has an arrow there.
     """
     sheet = Sheet()
     axis = time_axis([], dots=[row.p99_ns for row in points])

@@ -111,7 +111,7 @@ def ready(
 
 
 def strictest(study: Study) -> Target:
-    """The target that stops break first; where a bound is not known yet, 1 ms represents it."""
+    """The target that stops break first; where a bound is not known yet, 1 ms is taken."""
     targets = [_target(spec) for spec in _services(study)]
     return min(targets, key=lambda target: target.bound_ns / (1.0 - target.q))
 

@@ -326,7 +326,7 @@ class Turning(Manager):
 
 
 class Listening(Manager):
-    """Keeps what it is reported about the clients."""
+    """Stores what it hears of the clients."""
 
     name = "listening"
 

@@ -29,7 +29,7 @@ from sojourn.services.capabilities import Running, is_instrument, needs
 from sojourn.spec import ServiceSpec, Study
 
 NONE, PRIORITY, MOVE = "none", "priority", "move"
-NEARLY_FULL = 0.9  # share of the server's CPUs from which the kernel's limit is in force
+NEARLY_FULL = 0.9  # share of the server's CPUs from which the kernel's limit has an effect
 NAMED_MAX = 3
 TREE = Tree()
 

@@ -1,4 +1,4 @@
-"""One study at a time: who holds the machine, what a second one is reported, and planted files."""
+"""One study at a time: who holds the machine, what a second one learns, and planted files."""
 
 from __future__ import annotations
 

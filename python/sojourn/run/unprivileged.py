@@ -39,8 +39,8 @@ class Run:
     Attributes:
         user: None: as the lab.
         folder: where it is started; its own, if there is a user.
-        job: what it is reported; files that it writes are in `folder`.
-        result: path of its result, as it is reported.
+        job: what it is given; files that it writes are in `folder`.
+        result: path of its result, as it is given.
     """
 
     user: User | None

@@ -112,7 +112,7 @@ class Slowing(Table):
             it to tell.
         busy: share of the busiest worker in windows.
         mean_ratio, tail_ratio: how many times as long requests are, all of them and those at and
-            above p99; None: not to be reported, as where the busiest worker has no idle time.
+            above p99; None: not to be known, as where the busiest worker has no idle time.
         tail_ratio_max: the tracer doubts itself where `tail_ratio` is larger.
     """
 

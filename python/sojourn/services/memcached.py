@@ -227,7 +227,7 @@ class Memcached(Program, Describes, Versioned, Demands, Fills, Settles, Checks, 
         return all(one is not None and one.get("hash_is_expanding") == "0" for one in seen)
 
     def pinned(self, tasks: Sequence[Task]) -> tuple[int, ...]:
-        """Worker threads by name. Older versions name none: then it cannot be reported."""
+        """Worker threads by name. Older versions name none: then they cannot be recognised."""
         return tuple(sorted(task.tid for task in tasks if task.name == WORKER))
 
     def version(self) -> str:

@@ -61,7 +61,7 @@ def settle(
         kind: whose they are, for messages.
         params: that there are.
         inputs: by name.
-        cpus: of the server, of which relative numbers are reported.
+        cpus: of the server, on which relative numbers depend.
 
     Raises:
         SpecFault: an unknown name, a wrong type, or a value out of range.

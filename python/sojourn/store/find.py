@@ -136,7 +136,7 @@ def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _fact(manifest: Mapping[str, Any], part: str, key: str) -> object:
-    """One fact of an environment; None if it is not reported, or in no form of the lab's."""
+    """One fact of an environment; None if it is not there, or in no form of the lab's."""
     result = (manifest.get("environment") or {}).get(part)
     return result.get(key) if isinstance(result, Mapping) else None
 

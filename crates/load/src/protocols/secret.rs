@@ -1,7 +1,7 @@
 //! A secret that a job only names: it is read from a file or the environment, and never shown.
 //!
-//! A job is written into results, logs and process lists. What is where a place belongs may be the
-//! secret itself, written there by mistake: so no message repeats it.
+//! A job is written into results, logs and process lists. A user may by mistake have
+//! written the secret itself where the name of its place belongs, so no message repeats that text.
 
 use std::fmt::Display;
 

@@ -116,7 +116,7 @@ fn a_stall_is_reported_in_full_by_every_request_that_was_due_in_it() {
     }
 }
 
-/// What a job that must not run is reported.
+/// The message for a job that must not run.
 pub fn fault(job: Job) -> Fault {
     attempt(job).expect_err("it must fail")
 }

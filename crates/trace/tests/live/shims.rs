@@ -1,7 +1,7 @@
 //! Pauses put into real servers from outside: each is found in the request it was put into, in the
 //! right stage, and nowhere else.
 //!
-//! `shims/shim.c` is before the C library of memcached, NGINX and Redis, delays every 500th read or
+//! `shims/shim.c` is loaded before the C library of memcached, NGINX and Redis, delays every 500th read or
 //! write of a request, and writes down which one and when. So the truth is known of every request, not
 //! of a median. `SOJOURN_SHIM` names one that is compiled already, for a VM without a compiler: its
 //! requests take a hundred times as long, so pauses are longer, closer together and between fewer.

@@ -80,7 +80,7 @@ class Neighbour(Actor):
             footprint_bytes: memory that one of them takes; together they take a quarter at most of
                 what is free.
             speaks: it prints its progress, and has begun when it does (`progress`).
-            called: what it is to people; its kind if nothing is reported.
+            called: what it is to people; its kind if nothing is given.
             counts: its progress is what it is there for: a point without is unknown.
             tolerance: share of what it was asked for that may be missing before the point is
                 unknown.

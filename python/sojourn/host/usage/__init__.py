@@ -2,7 +2,7 @@
 
 members: which processes are the service
 moment:  every counter at one moment
-rates:   two moments → what was used in between, or why that cannot be reported
+rates:   two moments → what was used in between, or why that cannot be known
 recorded: files of /proc as `sojourn-counters` copied them while load ran
 limits:  how much of a resource the service can take here
 """

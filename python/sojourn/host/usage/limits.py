@@ -142,7 +142,7 @@ def _llc_share(tree: Tree, group: str) -> float:
 def _disk_limits(tree: Tree, pid: int) -> dict[str, float]:
     """Bytes a second that it may read and write, where each disk that is limited has one limit.
 
-    Of version 1 only reading can be reported: pages that it dirties are written by the kernel.
+    Of version 1 only reading can be known: pages that it dirties are written by the kernel.
     """
     numbers: dict[str, list[int]] = {"read": [], "write": []}
     for at in cgroups.folders(tree, "blkio", pid):

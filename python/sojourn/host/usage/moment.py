@@ -101,7 +101,7 @@ class Moment:
     """All counters.
 
     Attributes:
-        boot_s: time since boot, of the clock by which processes' starts are reported.
+        boot_s: time since boot, of the clock in which processes' starts are given.
         machine: of /proc/stat: name of a line ("cpu", "cpu0") → ticks by kind.
         processes: by number.
         threads: by (process, thread); None: too many to be read, or not told.

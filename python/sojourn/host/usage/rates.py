@@ -109,7 +109,7 @@ class _Work:
         return {key: sum(sums[nth] for nth in some) / whole for key, some in keys.items()}
 
     def service(self, cpus: int) -> dict[str, float | None]:
-        """What /proc reports whole processes, threads and children that ended included."""
+        """What /proc reports of whole processes, threads and children that ended included."""
         passed_s = self._seconds("processes", self.before.processes, self.after.processes)
         names = (
             "service_user_share",

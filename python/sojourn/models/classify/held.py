@@ -29,7 +29,7 @@ CPUS = {rules.CPU, rules.CPU_YES, rules.CPU_NO}
 
 
 class How(StrEnum):
-    """How an answer is to the truth."""
+    """How an answer compares with the truth."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -85,7 +85,7 @@ def held(record: Record, classes: Sequence[Class]) -> tuple[Held, ...]:
 
 
 def how(truth: str, report: str, one: Class) -> How:
-    """How an answer is to the truth.
+    """How an answer compares with the truth.
 
     Time that a CPU waits for memory is CPU time: who has no counters of memory bandwidth cannot
     tell the two apart, and is not wrong to say CPU.

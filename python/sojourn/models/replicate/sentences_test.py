@@ -1,4 +1,4 @@
-"""What experiments report themselves: parameters, marks, and which result is drawn where."""
+"""What experiments report of themselves: parameters, marks, and which result is drawn where."""
 
 from __future__ import annotations
 

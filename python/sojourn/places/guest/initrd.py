@@ -1,7 +1,7 @@
 """The root folder of a guest: a busybox, the service's program, what it needs, and its work.
 
     /init               the agent (agent.sh)
-    /sojourn/           what it is reported: settings, modules, how the service is started
+    /sojourn/           what it is given: settings, modules, how the service is started
     /bin/busybox        everything else that a shell needs
     the program, the libraries it is linked with, and its working folder, where they are here
 
@@ -149,7 +149,7 @@ def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
 
 
 def conf(job: Job) -> str:
-    """What the agent is reported, as lines of shell."""
+    """What the agent is given, as lines of shell."""
     words = {"ADDRESS": job.address, "WORK": str(job.cwd)}
     lines = [f"{name}={shlex.quote(value)}" for name, value in words.items()]
     report = "\n".join(f"{name}={value}" for name, value in job.settings.items())

@@ -116,7 +116,7 @@ def release() -> tuple[int, ...]:
 
 
 def last_words(console: Path, *, lines: int = 12) -> str:
-    """The end of a guest's console, without what terminals are reported; "" if it said nothing."""
+    """The end of a guest's console, without control sequences; "" if it is empty."""
     try:
         with console.open("rb") as file:  # the guest may have filled it
             file.seek(max(0, os.fstat(file.fileno()).st_size - CONSOLE_BYTES))

@@ -32,7 +32,7 @@ class Row:
     Attributes:
         name: as the study has it.
         word: `GUILTY`, `CLEARED` or `UNDECIDED`.
-        resource: through which it harms; "": nothing was shown, or it cannot be reported.
+        resource: through which it harms; "": nothing was shown, or it cannot be known.
         stop: all running against it stopped.
         alone: it alone running against no one; None where it is the only suspect.
         costs: of the service per request, ns, with it and without, of the telling comparison.

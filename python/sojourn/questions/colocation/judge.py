@@ -201,7 +201,7 @@ def who(text: str) -> tuple[str, str, str]:
 
 
 def _core_share(selected: Sequence[Kept]) -> float:
-    """Of CPUs that are apart, the service's share; a half where no one told."""
+    """Of CPUs that are apart, the service's share; a half where none was reported."""
     known = [one.core_share for one in selected if one.core_share < 1]
     return known[0] if known else 0.5
 

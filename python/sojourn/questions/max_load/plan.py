@@ -106,7 +106,7 @@ class MaxLoad(Question):
     def rehearsed(
         self, study: Study, point: Point, played: Sequence[Outcome], fresh_s: float
     ) -> Sequence[Point]:
-        """A probe represents all of its search: on real machines it takes the time that it may.
+        """A probe counts for all of its search: on real machines it takes the time that it may.
 
         Where they go would have to be asked of the model, which takes longer than all else here.
         """

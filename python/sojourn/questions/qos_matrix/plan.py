@@ -194,7 +194,7 @@ def _sure_chances(chances: Floats, weights: Floats, asked: asks.QosMatrix) -> Fl
 def _weights(
     label: str, target: Target, measured: Sequence[Measured], shape: tuple[int, ...]
 ) -> Floats:
-    """What the runs of one service report each pair."""
+    """What the runs of one service report of each pair."""
     runs = [(one.pair, evidence.trials([one.outcomes[label]], (PHASE,))) for one in measured]
     sizes = evidence.sizes(
         [trial for _, outcome in runs for trial in outcome], target.bound_ns / 1e9

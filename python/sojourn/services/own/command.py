@@ -196,7 +196,7 @@ def build(inputs: Mapping[str, Value], allowance: Allowance) -> Service:
     """Read the command, and refuse what could never run.
 
     Raises:
-        SpecFault: no command, no port in it, or threads that it is not reported about.
+        SpecFault: no command, no port in it, or threads that it does not know.
         HostFault: its program or folder is not there, or closed to the user it runs as.
     """
     got = settle(NAME, PARAMS, inputs, cpus=allowance.cpus)

@@ -19,7 +19,7 @@ from sojourn.places import foreign, serving
 from sojourn.services.clients.where import Where
 from sojourn.services.own import external
 
-#: Opens a socket, does what it is reported with it, and prints who is who; ends with its own input.
+#: Opens a socket, does what it is asked with it, and prints who is who; ends with its own input.
 PROGRAM = r"""
 import json, os, socket, subprocess, sys, time
 

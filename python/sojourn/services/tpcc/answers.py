@@ -13,7 +13,7 @@ ORDERS_OF, MIX_OF = 45, 88  # New-Order to Payment as 45 to 43: TPC-C, 5.2.3
 _NUMBER, _MONEY = r"(\d+)", r"(\d+\.\d\d)"
 ORDER = r"new-order (\d+) w (\d+) d (\d+) c (\d+) o \d+ lines (\d+) total (\d+\.\d\d)"
 PAYMENT = r"payment (\d+) w (\d+) d (\d+) cw (\d+) cd (\d+) c (\d+) amount (\d+\.\d\d)"
-#: What every reply must match, as the generator is reported.
+#: What every reply must match, as the generator is given it.
 REPLY = f"^({ORDER}|{PAYMENT})$".replace(_NUMBER, _NUMBER[1:-1]).replace(_MONEY, _MONEY[1:-1])
 
 

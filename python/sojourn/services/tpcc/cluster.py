@@ -52,7 +52,7 @@ def make(home: Home, work: Path, user: users.User | None, scale: Scale) -> None:
 def words(
     home: Home, work: Path, address: Address, *, connections: int, buffers_mb: int, is_synced: bool
 ) -> tuple[str, ...]:
-    """What a shell is reported: a fresh copy of the cluster on the disk, then PostgreSQL."""
+    """What a shell is given: a fresh copy of the cluster on the disk, then PostgreSQL."""
     reports = {
         "listen_addresses": address.host,
         "port": str(address.port),

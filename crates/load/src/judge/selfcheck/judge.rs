@@ -21,7 +21,7 @@
 //!
 //! What exclusion by the log of outages leaves is too high by a factor of `allowance` at most (METHOD
 //! M33). A quantile that is above the bound by more than that is above it: `violated`. One between the
-//! bound and that cannot be reported, and the result says that it is an upper bound.
+//! bound and that cannot be known, and the result says that it is an upper bound.
 //!
 //! Either way the quantiles themselves are upper bounds, and the result says so (`lateness`).
 //!

@@ -9,7 +9,7 @@ use super::{RECORD, Seen};
 /// Messages after which a handshake is over in any case.
 const ROUNDS: usize = 8;
 
-/// Two ends in memory, and what the client was reported.
+/// Two ends in memory, and what reached the client.
 struct Ends {
     link: Link,
     server: ServerConnection,
