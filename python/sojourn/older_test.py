@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sojourn import analysis, samples, store
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.plan import Phase, Point, codec, next_point, traced
 from sojourn.plan.setting import Level, Setting
 from sojourn.questions import PLANS, answers, readers

@@ -15,7 +15,7 @@ from sojourn import pipeline, spec, store
 from sojourn import run as runs
 from sojourn.cli.app import main
 from sojourn.errors import Exit, HostFault, RunFault
-from sojourn.findings.findings import MaxLoad
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.plan import Point, Verdict, failures
 from sojourn.samples import made
 from sojourn.testing import CAPACITY_RPS, Lab, installed, is_bug

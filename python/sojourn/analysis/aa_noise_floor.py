@@ -20,7 +20,7 @@ import scipy
 
 from sojourn import quantiles as table
 from sojourn.analysis.runs import Judged
-from sojourn.findings.findings import NoiseFloor
+from sojourn.findings.measurement_error import NoiseFloor
 from sojourn.half_width import student
 from sojourn.plan.setting import TWIN, Setting
 from sojourn.stats.interval import Interval

@@ -11,7 +11,7 @@ import pytest
 from sojourn.analysis import aa_noise_floor, runs, service
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.testing import measured, memcached, run_study, study_of
-from sojourn.findings.findings import NoiseFloor
+from sojourn.findings.measurement_error import NoiseFloor
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.testing_questions import answers

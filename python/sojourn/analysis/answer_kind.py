@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Optional
 
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.counted import Counted, count
-from sojourn.findings.findings import Findings, ServiceFinding, Settle
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
+from sojourn.findings.state import Settle
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.spec import ServiceSpec

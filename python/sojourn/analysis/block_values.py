@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sojourn.analysis.combinations import Part
-from sojourn.findings.findings import MaxLoad, Run, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.load_point import Run
 from sojourn.plan.make import GROWN_ENOUGH
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import Level, Setting, level_text

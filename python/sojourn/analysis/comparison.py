@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 import scipy
 
 from sojourn.analysis import aa_noise_floor
-from sojourn.findings.findings import Border, Findings, LoadPoint, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.findings.load_point import LoadPoint
 from sojourn.half_width import normal
 from sojourn.stats import holm
 from sojourn.stats.interval import Interval

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sojourn.analysis import trend
-from sojourn.findings.findings import Effect, FactorFinding, Trend
+from sojourn.findings.effects import Effect, FactorFinding, Trend
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method
 

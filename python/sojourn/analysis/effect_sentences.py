@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from sojourn.analysis import aa_noise_floor
-from sojourn.findings.findings import Effect, NoiseFloor
+from sojourn.findings.effects import Effect
+from sojourn.findings.measurement_error import NoiseFloor
 from sojourn.half_width import COVERAGE
 from sojourn.plan.setting import level_text
 from sojourn.stats import incomplete_blocks

@@ -15,7 +15,8 @@ from sojourn.analysis.combinations import Part
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE, Number, Saying
 from sojourn.analysis.trend import UNKNOWN
 from sojourn.findings import quantity
-from sojourn.findings.findings import Effect, FactorFinding, ServiceFinding, Trend
+from sojourn.findings.effects import Effect, FactorFinding, Trend
+from sojourn.findings.findings import ServiceFinding
 from sojourn.papers import factors as paper_factors
 from sojourn.places.place import EMULATED
 from sojourn.plan.points import Phase, Verdict

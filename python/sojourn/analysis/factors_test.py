@@ -12,7 +12,8 @@ from sojourn import analysis, spec
 from sojourn.analysis import counted
 from sojourn.analysis.study import _headlines
 from sojourn.analysis.testing import measured
-from sojourn.findings.findings import Effect, Findings
+from sojourn.findings.effects import Effect
+from sojourn.findings.findings import Findings
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Phase, Planner, Point, Verdict
 from sojourn.spec import Study

@@ -23,7 +23,8 @@ from sojourn.analysis.comparison import (
     load_name,
     values,
 )
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.half_width import student
 from sojourn.stats import change_points, restarts
 from sojourn.stats.interval import Interval

@@ -14,7 +14,8 @@ import numpy as np
 
 from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
-from sojourn.findings.findings import LoadPoint, Qos
+from sojourn.findings.findings import Qos
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.make import GROWN_ENOUGH
 from sojourn.plan.points import Verdict
 from sojourn.plan.posterior import Posterior

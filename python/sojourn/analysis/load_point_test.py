@@ -11,7 +11,8 @@ import pytest
 from sojourn.analysis import load_point, runs
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.testing import measured
-from sojourn.findings.findings import LoadPoint, Qos
+from sojourn.findings.findings import Qos
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan import Phase, Point, Verdict
 from sojourn.plan.posterior import Posterior
 from sojourn.stats.times import from_values

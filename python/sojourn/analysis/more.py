@@ -16,8 +16,10 @@ from itertools import chain
 from sojourn.analysis import counted, reasons
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE
-from sojourn.findings.findings import Effect, Findings, Settle
+from sojourn.findings.effects import Effect
+from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
+from sojourn.findings.state import Settle
 from sojourn.half_width import student
 from sojourn.plan import difference
 from sojourn.plan.points import Outcome, Phase

@@ -17,7 +17,8 @@ from statistics import median
 import numpy as np
 from scipy import stats
 
-from sojourn.findings.findings import Findings, LoadPoint, Run
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.stats import restarts, variance_components, visible_change
 from sojourn.stats.variance_components import Components
 

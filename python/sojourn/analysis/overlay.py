@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sojourn.findings.findings import Line, LoadPoint
+from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.stats import queueing
 from sojourn.text.numbers import percent, percentile
 from sojourn.units import show_ns

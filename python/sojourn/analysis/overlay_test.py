@@ -9,7 +9,7 @@ import pytest
 
 from sojourn.analysis import lqos, overlay
 from sojourn.findings.answer_test import HOLDS, estimate, load
-from sojourn.findings.findings import Line, LoadPoint
+from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.plan.axis import Target
 from sojourn.spec import Qos, QosRule, ServiceSpec
 from sojourn.stats import queueing

@@ -16,8 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from sojourn.analysis.combinations import Part
-from sojourn.findings.findings import FactorFinding, Kept, ServiceFinding
+from sojourn.findings.effects import FactorFinding
+from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.neighbour_pace import Kept
 from sojourn.half_width import normal, student
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import TWIN, level_text

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from sojourn import quantiles as table
 from sojourn.analysis import runs
 from sojourn.analysis.runs import Judged
-from sojourn.findings.findings import ProbeRow
+from sojourn.findings.measurement_error import ProbeRow
 from sojourn.stats import quantiles
 from sojourn.stats.interval import Estimate
 from sojourn.text.numbers import load_share

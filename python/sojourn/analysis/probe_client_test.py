@@ -9,8 +9,8 @@ import pytest
 
 from sojourn.analysis import probe_client, runs
 from sojourn.analysis.testing import measured
-from sojourn.findings.findings import ProbeRow
 from sojourn.findings.measured import Probe
+from sojourn.findings.measurement_error import ProbeRow
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
 from sojourn.stats.times import from_values

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from sojourn import quantiles as table
 from sojourn import spec
 from sojourn.analysis import run_stats
-from sojourn.findings.findings import Qos, Run
+from sojourn.findings.findings import Qos
+from sojourn.findings.load_point import Run
 from sojourn.findings.measured import Alone, Measured
 from sojourn.plan.decide import Decision, decide
 from sojourn.plan.points import Verdict

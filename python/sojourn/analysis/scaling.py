@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.analysis.effect_sentences import Number, Saying
-from sojourn.findings.findings import Effect, FactorFinding
+from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 from sojourn.stats.interval import Interval

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.analysis import scaling
 from sojourn.analysis.testing import memcached, study_of
-from sojourn.findings.findings import FactorFinding
+from sojourn.findings.effects import FactorFinding
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 from sojourn.stats.interval import Interval

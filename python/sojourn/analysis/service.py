@@ -21,7 +21,8 @@ from sojourn.analysis import (
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.runs import Judged
 from sojourn.findings import answer
-from sojourn.findings.findings import Line, LoadPoint, Qos, ServiceFinding
+from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.host import shared

@@ -14,7 +14,8 @@ from collections import Counter, defaultdict
 from sojourn.analysis import counted
 from sojourn.analysis.answer_kind import Answer, Answers, Rank
 from sojourn.analysis.counted import Counted
-from sojourn.findings.findings import Findings, State
+from sojourn.findings.findings import Findings
+from sojourn.findings.state import State
 
 
 def of(findings: Findings, answers: Answers) -> State:

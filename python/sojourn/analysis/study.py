@@ -10,9 +10,10 @@ from sojourn.analysis import factors, more, service, state
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
 from sojourn.findings import point_row
-from sojourn.findings.findings import Findings, ServiceFinding, State
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
+from sojourn.findings.state import State
 from sojourn.host.shared import KINDS_OF_CPU
 from sojourn.plan.left_out import ABANDONED, SKIPPED
 from sojourn.plan.points import worst

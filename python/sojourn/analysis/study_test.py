@@ -16,7 +16,8 @@ from sojourn.analysis.service import headline
 from sojourn.analysis.study import GROUPS, study, unlike_cpus
 from sojourn.analysis.testing import measured, memcached, run_study, study_of
 from sojourn.findings import answer
-from sojourn.findings.findings import Findings, LoadPoint
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.section import Section
 from sojourn.host import shared, unlike

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.findings.findings import Trend
+from sojourn.findings.effects import Trend
 from sojourn.half_width import COVERAGE
 from sojourn.stats import successive_differences
 from sojourn.stats.interval import Interval

@@ -12,7 +12,7 @@ from scipy import stats
 
 from sojourn.analysis import trend
 from sojourn.analysis.trend import Ladder
-from sojourn.findings.findings import Trend
+from sojourn.findings.effects import Trend
 from sojourn.plan.setting import Setting
 from sojourn.stats import ordered_levels
 

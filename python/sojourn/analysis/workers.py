@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.analysis.combinations import Part
-from sojourn.findings.findings import FactorFinding
+from sojourn.findings.effects import FactorFinding
 from sojourn.half_width import student
 from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import level_text

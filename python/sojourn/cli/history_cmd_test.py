@@ -17,7 +17,8 @@ from sojourn.cli import history_csv
 from sojourn.cli.app import main
 from sojourn.cli.history_records import differing
 from sojourn.errors import Exit
-from sojourn.findings.findings import Findings, Run
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import Run
 from sojourn.host import ci
 from sojourn.report import history as shown
 from sojourn.report import testing

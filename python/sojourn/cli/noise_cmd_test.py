@@ -14,7 +14,8 @@ from sojourn import pipeline, spec, store
 from sojourn.analysis import noise as parts
 from sojourn.cli.app import main
 from sojourn.errors import Exit
-from sojourn.findings.findings import Findings, Run
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import Run
 from sojourn.report import testing
 from sojourn.spec.sides import repeated, side_of
 

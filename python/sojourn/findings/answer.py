@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.findings.findings import Border, LoadPoint, MaxLoad, Qos, ServiceFinding
+from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
 from sojourn.stats.method import Method

@@ -8,15 +8,10 @@ from dataclasses import replace
 import pytest
 
 from sojourn.findings import answer
-from sojourn.findings.findings import (
-    Border,
-    LoadPoint,
-    MaxLoad,
-    Qos,
-    Scheduled,
-    ServiceFinding,
-    Settle,
-)
+from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
+from sojourn.findings.load_point import LoadPoint
+from sojourn.findings.state import Settle
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Estimate, Interval
 

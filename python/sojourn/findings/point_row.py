@@ -13,7 +13,7 @@ from sojourn.plan.setting import TWIN, Level
 from sojourn.spec import Study
 
 if TYPE_CHECKING:
-    from sojourn.findings.findings import Run
+    from sojourn.findings.load_point import Run
 
 AA = "twin"  # the second of two equal points of a sweep (M16): it is in no curve
 

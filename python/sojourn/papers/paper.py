@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.findings.answer import load_range
-from sojourn.findings.findings import LoadPoint, MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.load_point import LoadPoint
 from sojourn.stats.method import Method
 from sojourn.text.numbers import percent, percentile
 from sojourn.units import show_count, show_ns

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 
 from sojourn.findings.answer import load_range
-from sojourn.findings.findings import MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.resource_use import Side, use_text
 from sojourn.install import media_streaming as films
 from sojourn.spec import ServiceSpec

@@ -10,8 +10,9 @@ import pytest
 
 from sojourn import spec
 from sojourn.analysis import counted, more, state
-from sojourn.findings.findings import MaxLoad, Settle
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.state import Settle
 from sojourn.plan import difference
 from sojourn.plan.points import Phase
 from sojourn.plan.rehearse import imagine

@@ -9,9 +9,11 @@ import pytest
 from sojourn import analysis, spec
 from sojourn.analysis import counted, state
 from sojourn.analysis.counted import Counted, is_narrow
-from sojourn.findings.findings import Effect, FactorFinding, Findings, Settle, State, Trend
+from sojourn.findings.effects import Effect, FactorFinding, Trend
+from sojourn.findings.findings import Findings
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
+from sojourn.findings.state import Settle, State
 from sojourn.plan.points import Verdict
 from sojourn.questions import PLANS, answers
 from sojourn.questions.testing_state import blank, border, every, of_service

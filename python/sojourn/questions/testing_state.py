@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from sojourn import analysis, spec
-from sojourn.findings.findings import Border, Findings, LoadPoint, MaxLoad
+from sojourn.findings.findings import Findings
+from sojourn.findings.highest_load import Border, MaxLoad
+from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan.points import Verdict

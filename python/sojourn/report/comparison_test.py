@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sojourn.analysis.comparison import CPU, MAX_LOAD, Comparison, compare, differences
-from sojourn.findings.findings import Findings, LoadPoint, Run
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.report import comparison as shown
 from sojourn.report import testing
 from sojourn.stats.paired_ratio import Judgement, Limits

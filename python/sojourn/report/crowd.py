@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from sojourn.findings.findings import Effect, Findings
+from sojourn.findings.effects import Effect
+from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
 
 EFFECTS = 3  # reported of each service

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.findings.findings import Findings, Run, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.load_point import Run
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.setting import level_text
 from sojourn.report import show

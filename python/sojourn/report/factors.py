@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.findings.findings import Effect, FactorFinding
+from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.report import show
 
 FAR = 1e-3

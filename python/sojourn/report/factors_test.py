@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import replace
 
-from sojourn.findings.findings import Effect, FactorFinding, Findings
+from sojourn.findings.effects import Effect, FactorFinding
+from sojourn.findings.findings import Findings
 from sojourn.report import factors, headline, page, terminal, testing
 from sojourn.report.draw.figure import Figure
 from sojourn.report.figures import factors as figure

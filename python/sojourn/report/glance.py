@@ -7,7 +7,9 @@ import textwrap
 from collections.abc import Iterator
 
 from sojourn.analysis.service import NOT_RESTARTED
-from sojourn.findings.findings import LoadPoint, MaxLoad, Qos, ServiceFinding
+from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.report import parts, people, show
 from sojourn.report.draw.lookup import of_point, tail_q

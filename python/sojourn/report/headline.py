@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sojourn.findings.findings import Effect, Findings, Trend
+from sojourn.findings.effects import Effect, Trend
+from sojourn.findings.findings import Findings
 from sojourn.report import parts, tiles
 
 MOST = 59

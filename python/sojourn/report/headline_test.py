@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.findings.findings import Effect, FactorFinding, Findings, Trend
+from sojourn.findings.effects import Effect, FactorFinding, Trend
+from sojourn.findings.findings import Findings
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import headline, testing

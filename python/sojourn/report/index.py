@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from sojourn.findings import findings
-from sojourn.findings.findings import State
+from sojourn.findings import state
 from sojourn.report import page
 
 WAITING, MEASURING = "waiting", "measuring"
-ANSWERED, IN_PART, UNDECIDED = findings.ANSWERED, findings.IN_PART, findings.UNDECIDED
+ANSWERED, IN_PART, UNDECIDED = state.ANSWERED, state.IN_PART, state.UNDECIDED
 SKIPPED, FAILED = "skipped", "failed"
 #: What each state means, in the order of the page's summary.
 STATES = {
@@ -73,7 +72,8 @@ class Entry:
     def state_text(self) -> str:
         """Its state, with what is answered of it: `answered in part (47 of 49 cells)`."""
         if self.state in {ANSWERED, IN_PART, UNDECIDED}:
-            return State(done=self.done, of=self.of, unit=self.unit).text if self.of else self.state
+            answered = state.State(done=self.done, of=self.of, unit=self.unit)
+            return answered.text if self.of else self.state
         return self.state
 
     @property

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import vl_convert
 
-from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.point_row import PointRow
 from sojourn.report import explore, figures, library, page, page_test, testing, volume
 from sojourn.report.draw.figure import VEGA_LITE, Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.findings.findings import NoiseFloor, ProbeRow
+from sojourn.findings.measurement_error import NoiseFloor, ProbeRow
 from sojourn.report import show
 from sojourn.text.numbers import percent
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.findings.findings import LoadPoint
+from sojourn.findings.load_point import LoadPoint
 from sojourn.importers import estimates
 from sojourn.importers.series import Facts, Series
 from sojourn.report import show

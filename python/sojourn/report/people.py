@@ -10,7 +10,8 @@ from itertools import starmap
 
 from sojourn.analysis import reasons
 from sojourn.analysis.reasons import topic
-from sojourn.findings.findings import LoadPoint, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
 from sojourn.report import show

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sojourn.analysis.factors import SENTENCE_LOAD
-from sojourn.findings.findings import Effect, FactorFinding, Findings
+from sojourn.findings.effects import Effect, FactorFinding
+from sojourn.findings.findings import Findings
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.report import numbers
 from sojourn.report.labels import label

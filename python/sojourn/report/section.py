@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from sojourn.findings.findings import Findings, ServiceFinding, Settle
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.state import Settle
 from sojourn.report import people
 from sojourn.report.draw.figure import Kind
 from sojourn.report.draw.table import Table

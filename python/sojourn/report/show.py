@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from sojourn import units
-from sojourn.findings.findings import Border
+from sojourn.findings.highest_load import Border
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.text.numbers import load_share

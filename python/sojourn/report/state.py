@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sojourn import units
 from sojourn.analysis import state
-from sojourn.findings.findings import Findings, Settle
+from sojourn.findings.findings import Findings
+from sojourn.findings.state import Settle
 from sojourn.report import parts
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from sojourn.findings.findings import Border, Findings, MaxLoad, Scheduled, ServiceFinding, Settle
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
+from sojourn.findings.state import Settle
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from sojourn.findings.findings import Line, LoadPoint, Run
+from sojourn.findings.load_point import Line, LoadPoint, Run
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Estimate, Interval
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sojourn import units
-from sojourn.findings.findings import ServiceFinding, Settle
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.state import Settle
 from sojourn.plan.points import Verdict
 from sojourn.report import parts, show
 from sojourn.report.section import Bar, Number

@@ -18,7 +18,8 @@ import numpy as np
 from sojourn.analysis import resource_use, service
 from sojourn.analysis.answer_kind import Answers
 from sojourn.analysis.combinations import Part, parts
-from sojourn.findings.findings import MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.host.usage.resource import NAME
 from sojourn.models.classify.answer import Class

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from sojourn.findings.findings import Findings, LoadPoint
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.questions.beside import draw as draw_beside
 from sojourn.questions.beside.draw import ALONE, BESIDE

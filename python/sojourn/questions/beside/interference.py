@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sojourn.findings.findings import LoadPoint
+from sojourn.findings.load_point import LoadPoint
 from sojourn.half_width import student
 from sojourn.stats.interval import Estimate, Interval
 from sojourn.stats.method import Method

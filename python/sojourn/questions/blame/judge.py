@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from sojourn import units
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count
-from sojourn.findings.findings import Findings, ServiceFinding, Settle
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.section import Section
+from sojourn.findings.state import Settle
 from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from sojourn.findings.findings import ServiceFinding, Settle
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.state import Settle
 from sojourn.questions.blame import figure
 from sojourn.questions.blame.judge import Blames
 from sojourn.questions.blame.plan import NAME

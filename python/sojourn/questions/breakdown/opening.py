@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.questions.breakdown import show as stages
 from sojourn.questions.breakdown import stage_loads
 from sojourn.questions.breakdown.figure import PARTS

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sojourn.findings.answer_test import HOLDS, VIOLATED, load, memcached
-from sojourn.findings.findings import Line, LoadPoint, Qos, ServiceFinding
+from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.papers import paper
 from sojourn.papers import stages as paper_stages
 from sojourn.plan import Verdict

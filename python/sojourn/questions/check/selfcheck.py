@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import altair as alt
 
-from sojourn.findings.findings import Run, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.load_point import Run
 from sojourn.report import show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.figure import Figure, Kind, Sheet, Spec, finish

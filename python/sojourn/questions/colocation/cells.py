@@ -12,7 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.findings.findings import Kept, LoadPoint, Qos
+from sojourn.findings.findings import Qos
+from sojourn.findings.load_point import LoadPoint
+from sojourn.findings.neighbour_pace import Kept
 from sojourn.plan.points import Verdict
 from sojourn.stats.interval import Interval
 from sojourn.text.numbers import percent, percentile

@@ -15,8 +15,9 @@ from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.combinations import Part
 from sojourn.analysis.counted import Counted, count
 from sojourn.analysis.pace import is_held
-from sojourn.findings.findings import Findings, Kept, Qos, ServiceFinding
+from sojourn.findings.findings import Findings, Qos, ServiceFinding
 from sojourn.findings.measured import StudyData
+from sojourn.findings.neighbour_pace import Kept
 from sojourn.findings.section import Section
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from sojourn.findings.findings import Kept
+from sojourn.findings.neighbour_pace import Kept
 from sojourn.plan.points import Verdict
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.measured_table import _row

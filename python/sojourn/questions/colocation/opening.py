@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import Findings, Kept
+from sojourn.findings.findings import Findings
+from sojourn.findings.neighbour_pace import Kept
 from sojourn.plan.points import Verdict
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.judge import Colocation, Rule

@@ -11,9 +11,10 @@ import numpy as np
 
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count
-from sojourn.findings.findings import Findings, ServiceFinding, Settle
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
+from sojourn.findings.state import Settle
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.questions.compare import asks, plan

@@ -7,8 +7,10 @@ from dataclasses import replace
 from sojourn.analysis.answer_kind import Answer, Rank
 from sojourn.analysis.counted import Counted, count, is_narrow
 from sojourn.findings import answer
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding, Settle
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.measured import StudyData
+from sojourn.findings.state import Settle
 from sojourn.plan.next import Progress
 from sojourn.questions.max_load import worst
 from sojourn.spec import ServiceSpec

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from sojourn import units
 from sojourn.findings import answer
-from sojourn.findings.findings import Border, MaxLoad, Scheduled, ServiceFinding, Settle
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
+from sojourn.findings.state import Settle
 from sojourn.report import plot, show
 from sojourn.report.section import Bar, Number, Shown
 

@@ -12,8 +12,10 @@ import re
 from collections.abc import Sequence
 from statistics import median
 
-from sojourn.findings.findings import Border, MaxLoad, Qos, Scheduled, Settle
+from sojourn.findings.findings import Qos
+from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
 from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.state import Settle
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.next import Progress

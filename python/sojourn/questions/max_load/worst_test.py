@@ -9,8 +9,10 @@ from functools import cache
 import pytest
 
 from sojourn.analysis.served import QUEUES, Served
-from sojourn.findings.findings import Border, MaxLoad, Qos, Settle
+from sojourn.findings.findings import Qos
+from sojourn.findings.highest_load import Border, MaxLoad
 from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.state import Settle
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
 from sojourn.plan.points import Misses
 from sojourn.plan.rehearse import imagine

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sojourn.analysis.answer_kind import Answer, Rank
 from sojourn.analysis.counted import Counted, count
 from sojourn.findings import answer
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.measured import StudyData
 from sojourn.findings.section import Section
 from sojourn.plan.next import Progress

@@ -11,7 +11,9 @@ from sojourn.analysis import load_point, runs, service
 from sojourn.analysis.runs import Judged
 from sojourn.analysis.testing import measured, study_of
 from sojourn.findings.answer_test import HOLDS, UNKNOWN, VIOLATED, estimate, load, memcached
-from sojourn.findings.findings import Line, LoadPoint, MaxLoad, Qos
+from sojourn.findings.findings import Qos
+from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.load_point import Line, LoadPoint
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.section import Section
 from sojourn.plan import Phase, Point, Verdict

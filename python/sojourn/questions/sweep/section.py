@@ -7,7 +7,9 @@ import textwrap
 from collections.abc import Iterator
 
 from sojourn.findings import answer
-from sojourn.findings.findings import LoadPoint, MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.report import people, plot, show
 from sojourn.report.draw import known

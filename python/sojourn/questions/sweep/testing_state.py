@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.findings.findings import LoadPoint
+from sojourn.findings.load_point import LoadPoint
 from sojourn.findings.section import Section
 from sojourn.questions.testing_state import Made, made, of_service
 

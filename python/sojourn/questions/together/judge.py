@@ -24,7 +24,8 @@ from typing import TypeAlias
 from sojourn.analysis import qos_probability as targets
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count, is_narrow
-from sojourn.findings.findings import FactorFinding, Findings, ServiceFinding
+from sojourn.findings.effects import FactorFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.section import Section
 from sojourn.plan import axis, design

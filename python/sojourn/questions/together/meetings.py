@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sojourn.analysis.effect_sentences import Number, Saying
 from sojourn.analysis.factors import aliases
-from sojourn.findings.findings import Effect, FactorFinding
+from sojourn.findings.effects import Effect, FactorFinding
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import Level, Setting, level_text
 from sojourn.questions.together import plan

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from sojourn.findings.findings import FactorFinding, Findings
+from sojourn.findings.effects import FactorFinding
+from sojourn.findings.findings import Findings
 from sojourn.questions.together.judge import Together
 from sojourn.questions.together.meetings import Met
 from sojourn.report import factors, show

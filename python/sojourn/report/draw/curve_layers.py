@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.findings.findings import Line, MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
+from sojourn.findings.load_point import Line
 from sojourn.report import show
 from sojourn.report.draw import known_layers, marks
 from sojourn.report.draw.axes import TimeAxis, load_x

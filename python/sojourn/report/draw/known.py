@@ -14,7 +14,7 @@ from enum import StrEnum
 from statistics import median
 
 from sojourn.analysis import reasons
-from sojourn.findings.findings import LoadPoint, Run
+from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.report import show
 from sojourn.report.draw import limits
 from sojourn.report.draw.lookup import of_point, of_run

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sojourn.findings.findings import LoadPoint
+from sojourn.findings.load_point import LoadPoint
 from sojourn.report import testing, testing_points
 from sojourn.report.draw import known, known_layers
 from sojourn.report.draw.known import Sort

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sojourn.findings.findings import LoadPoint, Run
+from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.report.draw.lookup import of_point
 from sojourn.stats.interval import Estimate
 

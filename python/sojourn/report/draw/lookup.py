@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from sojourn.findings.findings import Line, LoadPoint, Run, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.load_point import Line, LoadPoint, Run
 from sojourn.report import show
 from sojourn.spec import MaxRps
 from sojourn.stats.interval import Estimate

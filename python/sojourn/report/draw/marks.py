@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import altair as alt
 
-from sojourn.findings.findings import LoadPoint, Run
+from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw.known import Known, Sort

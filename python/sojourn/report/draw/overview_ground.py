@@ -6,7 +6,8 @@ import math
 
 import altair as alt
 
-from sojourn.findings.findings import MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.report import show
 from sojourn.report.draw.marks import tooltip
 from sojourn.report.draw.overview_frame import Frame

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.findings.findings import Effect, FactorFinding, Findings, ServiceFinding
+from sojourn.findings.effects import Effect, FactorFinding
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.report import labels, show
 from sojourn.report.draw import antagonists as draw_antagonists

@@ -6,7 +6,8 @@ import math
 
 import altair as alt
 
-from sojourn.findings.findings import LoadPoint, Qos, ServiceFinding
+from sojourn.findings.findings import Qos, ServiceFinding
+from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.points import Verdict
 from sojourn.report import show
 from sojourn.report.draw import marks

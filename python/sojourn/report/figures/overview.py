@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.report import show, tiles, volume
 from sojourn.report.draw import known, overview_layers
 from sojourn.report.draw.figure import Figure, Kind

@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 
 from sojourn import units
-from sojourn.findings.findings import MaxLoad, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.axes import COUNT_LABEL

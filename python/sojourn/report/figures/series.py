@@ -6,7 +6,8 @@ import math
 
 import altair as alt
 
-from sojourn.findings.findings import Run, ServiceFinding
+from sojourn.findings.findings import ServiceFinding
+from sojourn.findings.load_point import Run
 from sojourn.report import show
 from sojourn.report.draw import marks, thin
 from sojourn.report.draw.axes import time_axis

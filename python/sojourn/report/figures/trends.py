@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from sojourn.findings.findings import FactorFinding, Findings, Trend
+from sojourn.findings.effects import FactorFinding, Trend
+from sojourn.findings.findings import Findings
 from sojourn.report import labels, show
 from sojourn.report.draw import marks
 from sojourn.report.draw.dots import axis

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import Effect, FactorFinding, Findings
+from sojourn.findings.effects import Effect, FactorFinding
+from sojourn.findings.findings import Findings
 from sojourn.report import labels, show
 from sojourn.report.draw.antagonists import WORSE
 from sojourn.report.figures.antagonists import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import Findings, MaxLoad, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.highest_load import MaxLoad
 from sojourn.findings.resource_use import Use
 from sojourn.host.usage.resource import SHARE
 from sojourn.papers.tailbench import OF

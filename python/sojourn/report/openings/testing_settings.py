@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sojourn.findings.findings import Effect, FactorFinding, Findings, ServiceFinding, Trend
+from sojourn.findings.effects import Effect, FactorFinding, Trend
+from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.report import testing, testing_use
 from sojourn.stats.interval import Interval
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.load_point import LoadPoint
 from sojourn.report import headline, openings, show, state
 from sojourn.report.writers.writer import Writer
 from sojourn.text.markdown import plain, row

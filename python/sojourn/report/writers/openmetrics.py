@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sojourn.findings.findings import Findings, LoadPoint, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.load_point import LoadPoint
 from sojourn.report import show
 from sojourn.report.writers.writer import Writer
 from sojourn.text import openmetrics
