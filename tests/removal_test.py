@@ -23,7 +23,7 @@ away = SimpleNamespace(**runpy.run_path(str(HERE / "removal" / "away.py")))
 NAMES: tuple[str, ...] = away.names()
 #: Where the core speaks of a question by its name, and why it may.
 MAY: Mapping[str, tuple[str, ...]] = {
-    "spec/models.py": ("sweep", "max_load"),  # what is asked of a service that does not say
+    "spec/service.py": ("sweep", "max_load"),  # what is asked of a service that does not say
     "spec/own.py": ("sweep", "max_load"),  # what `sojourn try` and `init` ask
     "spec/rates.py": ("sweep",),  # how a fault says what to write
     "plan/joint.py": ("sweep",),

@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, create_model
 
 from sojourn import handed
-from sojourn.spec.models import RunSpec, ServiceSpec, Study
+from sojourn.spec.models import Study
 from sojourn.spec.profiles import PROFILES
+from sojourn.spec.run import RunSpec
+from sojourn.spec.service import ServiceSpec
 
 Model = TypeVar("Model", bound=BaseModel)
 

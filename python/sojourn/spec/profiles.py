@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sojourn.spec.models import RunSpec, SearchSpec
+from sojourn.spec.run import RunSpec, SearchSpec
 
 _TENTHS = tuple(round(0.1 * n, 1) for n in range(1, 11))
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from sojourn import units
 
 if TYPE_CHECKING:
-    from sojourn.spec.models import ServiceSpec, Study
+    from sojourn.spec.models import Study
+    from sojourn.spec.service import ServiceSpec
 
 ASKED = "asked"  # max_rps: the highest of the rates
 AXES = ("no_drop", "qos")  # definitions of max RPS that are measured in any case

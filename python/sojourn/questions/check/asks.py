@@ -11,7 +11,7 @@ from sojourn import units
 from sojourn.spec import ServiceSpec
 from sojourn.spec.base import Model
 from sojourn.spec.form import Asks
-from sojourn.spec.models import Ratio
+from sojourn.spec.qos import Ratio
 
 
 class Check(Model):
