@@ -19,6 +19,7 @@ from sojourn.places import image
 from sojourn.places.guest import guest as guests
 from sojourn.places.guest.channel import Channel
 from sojourn.places.guest.testing import FakeQemu
+from sojourn.report.index import Entry
 from sojourn.run import left, turn
 from sojourn.run.restore import restore
 from sojourn.services.clients import http2, sql, talk
@@ -196,9 +197,7 @@ def test_what_a_guest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_campaign(tmp_path: Path) -> None:
-    entry = campaign.Entry(
-        study="a", question="?", state="answered", report="a/report.html", done=1, of=2
-    )
+    entry = Entry(study="a", question="?", state="answered", report="a/report.html", done=1, of=2)
     made = campaign.Campaign(
         folder=tmp_path, identity={"profile": "quick"}, command="x", started="y", entries=[entry]
     )
@@ -209,4 +208,4 @@ def test_a_campaign(tmp_path: Path) -> None:
         campaign.read(tmp_path).write()
 
     sound = (tmp_path / campaign.FILE).read_bytes()
-    fuzz("campaign", Target(json_like, sound, reads, ("campaign",)))
+    fuzz("campaign", Target(json_like, sound, reads, ("campaign.stored",)))
