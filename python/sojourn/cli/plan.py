@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sojourn.cli import all_studies, consent
+from sojourn.cli import all_plan, all_studies, consent
 from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import print_fault, say
 from sojourn.cli.options import (
@@ -59,7 +59,7 @@ def check(
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
-        all_studies.check(names, profile=profile, sets=sets or (), as_json=as_json)
+        all_plan.check(names, profile=profile, sets=sets or (), as_json=as_json)
         return
     try:
         asked = spec.load(
@@ -105,7 +105,7 @@ def plan(
 
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
-        all_studies.plan(names, profile=profile, sets=sets or (), results=results, as_json=as_json)
+        all_plan.plan(names, profile=profile, sets=sets or (), results=results, as_json=as_json)
         return
     asked = spec.load(
         study, profile=profile, overrides=sets or (), varied=vary or (), asks=PLANS.mistakes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import all_studies, answered, consent
+from sojourn.cli import all_run, all_studies, answered, consent
 from sojourn.cli.faults import say
 from sojourn.cli.options import (
     OUTPUT_PANEL,
@@ -117,7 +117,7 @@ def run(
         _refuse(exports)
         extras.require(extras.PAGES)
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
-        return all_studies.run(
+        return all_run.run(
             names,
             profile=profile,
             sets=sets,
