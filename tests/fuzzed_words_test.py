@@ -151,7 +151,12 @@ def test_a_servers_first_reply(monkeypatch: pytest.MonkeyPatch, scheme: str, sou
             bytes_like,
             sound,
             reads,
-            ("services.clients.talk", "services.clients.http2", "services.own.asked"),
+            (
+                "services.clients.talk",
+                "services.clients.http2",
+                "services.own.asked",
+                "services.own.first_replies",
+            ),
         ),
     )
 

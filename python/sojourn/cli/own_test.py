@@ -14,7 +14,7 @@ from sojourn import run, spec, testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit, RunFault
 from sojourn.plan import Point
-from sojourn.services.own import asked
+from sojourn.services.own import asked, proof
 from sojourn.spec import Study, own
 
 PAGE = b"hello"
@@ -171,7 +171,7 @@ def test_a_fault_names_no_file_that_is_gone(
 def test_a_service_of_seconds_is_given_time(
     lab: testing.Lab, web: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(asked, "UNSTRETCHED_S", 1e-6)  # as if these replies took long
+    monkeypatch.setattr(proof, "UNSTRETCHED_S", 1e-6)  # as if these replies took long
     main(["try", web, "--rates", "2k"])
     assert "for about 10 min" in capsys.readouterr().err
     assert {point.measure_s for point in lab.points} == {own.QUICK["measure_s"] * 20}  # type: ignore[operator]

@@ -27,7 +27,7 @@ NEEDED: dict[str, dict[str, services.Value]] = {  # what has no default
 }
 NO_KIND = {
     *("__init__", "asked", "capabilities", "kind", "memcached_memory", "nginx_settings", "params"),
-    *("queries", "scaling", "secret", "typed", "unpack", "words"),
+    *("first_replies", "proof", "queries", "scaling", "secret", "typed", "unpack", "words"),
     *("answers", "cluster", "company", "draws", "postgres", "shore_settings", "trade"),
 }
 

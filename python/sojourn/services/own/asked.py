@@ -1,4 +1,4 @@
-"""What is asked of a service of the user's own, and the proof that it is answered rightly.
+"""What is asked of a service of the user's own before any load, and in what order.
 
 Three requests are made before any load. They say whether it is there at all, what it speaks,
 whether it wants a password, and how long a right reply is. A reply of another length is not counted
@@ -8,7 +8,6 @@ as a success later: an empty page is answered fastest of all.
 from __future__ import annotations
 
 import http.client
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -16,24 +15,33 @@ from typing import Any, Self
 
 from sojourn.services.clients import talk
 from sojourn.services.clients.reach import UNREACHED, RefusedError, is_here, reach, unreached
-from sojourn.services.clients.where import GRPC, HTTP, HTTP2, PORTS, POSTGRES, SECURED, Where
+from sojourn.services.clients.where import GRPC, HTTP, HTTP2, POSTGRES, SECURED, Where
 from sojourn.services.kind import Json
+from sojourn.services.own.first_replies import (
+    REPLY_S,
+    check_status,
+    not_spoken,
+    of_grpc,
+    of_length,
+    of_memcache,
+    of_postgres,
+    span_text,
+    spoken_in,
+    text_of,
+)
+from sojourn.services.own.proof import UNSTRETCHED_S, Proof
 from sojourn.services.params import Param, Value
 from sojourn.units import NS_PER_S, show_ns
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
 TRIES = 3
-REPLY_S = talk.USUAL_S
-PATIENCE = 10.0  # of a request under load: so many times as long as a reply of a service at rest
 BOUNDS = 2.0  # of a first reply: so many times as long as the study's bound
-UNSTRETCHED_S = 0.3  # replies that take longer need points that last longer
-STRETCH_MAX = 20.0
 WANTS_PASSWORD = (b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")  # of RESP
 #: Keys of the generator's job that ask for something else than one GET of one path.
 OTHERWISE = ("paths", "paths_file", "method", "body", "body_file", "header", "auth", "allow_empty")
 KEYS = ("memcache", "memcache+udp", "resp")  # schemes that have items
 
-__all__ = ["PARAMS", "Asked", "Proof", "RefusedError", "is_here", "is_plain", "of"]
+__all__ = ["PARAMS", "Asked", "RefusedError", "is_here", "is_plain", "of"]
 
 PARAMS = (
     Param(
@@ -74,35 +82,6 @@ FIRST_WORDS: Mapping[str, tuple[bytes, tuple[bytes, ...]]] = {
     "memcache": (talk.VERSION, (b"VERSION ",)),
     POSTGRES: (talk.SSL_REQUEST, talk.SSL_REPLIES),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
-    """What the first replies showed.
-
-    Attributes:
-        bytes: length of a right reply; 0: any length is.
-        typical_s: how long a reply took, s: the middle one; 0: nothing that takes time was asked.
-        facts: for people.
-    """
-
-    bytes: int = 0
-    typical_s: float = 0.0
-    facts: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def reply_s(self) -> float:
-        """How long a request may take under load, s; 0: no longer than those of others."""
-        return PATIENCE * self.typical_s
-
-    @property
-    def stretch(self) -> float:
-        """How many times as long as usual a point must last for some replies to come in it.
-
-        >>> [Proof(typical_s=s).stretch for s in (0.01, 3.0, 100.0)]
-        [1.0, 10.0, 20.0]
-        """
-        return min(STRETCH_MAX, max(1.0, float(math.ceil(self.typical_s / UNSTRETCHED_S))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +158,10 @@ class Asked:
         reach(where)
         judge: Callable[[Where], Proof] | None = {
             **dict.fromkeys(HTTP, self._http),
-            **dict.fromkeys(GRPC, _grpc),
+            **dict.fromkeys(GRPC, of_grpc),
             "resp": self._resp,
-            "memcache": _memcache,
-            POSTGRES: _postgres,
+            "memcache": of_memcache,
+            POSTGRES: of_postgres,
         }.get(where.scheme)
         return judge(where) if judge else Proof()
 
@@ -207,10 +186,10 @@ class Asked:
         if self.expect_bytes > 0:
             if lengths != [self.expect_bytes]:
                 raise RefusedError(
-                    f"{where.url} answers with {_span(lengths)}, not {self.expect_bytes} bytes",
+                    f"{where.url} answers with {span_text(lengths)}, not {self.expect_bytes} bytes",
                     "look at what it serves, or correct expect_bytes",
                 )
-            return _exactly(self.expect_bytes, "as the study says")
+            return of_length(self.expect_bytes, "as the study says")
         if lengths == [0]:
             raise RefusedError(
                 f"{where.url} answers {replies[0].status} with an empty reply, "
@@ -218,8 +197,8 @@ class Asked:
                 "give a path that has a body; if empty is right, say so: expect_bytes = 0",
             )
         if len(lengths) == 1:
-            return _exactly(lengths[0], f"as the first {TRIES} had")
-        text = f"{_span(lengths)}: they differ, so any length counts"
+            return of_length(lengths[0], f"as the first {TRIES} had")
+        text = f"{span_text(lengths)}: they differ, so any length counts"
         return Proof(facts=(("replies", text),))
 
     def _resp(self, where: Where) -> Proof:
@@ -228,12 +207,12 @@ class Asked:
             if not self.is_plain:
                 return Proof(facts=(("password", "asked for, and given by the generator"),))
             raise RefusedError(
-                f"{where.url} needs a password: {_shown(heard)}",
+                f"{where.url} needs a password: {text_of(heard)}",
                 'say where it is in [services.load]: auth = "password:file:PATH" or '
                 '"password:env:NAME"; or measure one without requirepass, on a port of its own',
             )
         if not heard.startswith(b"+PONG"):
-            raise _other(where, f"PING is answered with {_shown(heard)}")
+            raise not_spoken(where, f"PING is answered with {text_of(heard)}")
         return Proof()
 
     def _reply(self, where: Where) -> talk.Got:
@@ -242,7 +221,7 @@ class Asked:
         except (http.client.HTTPException, OSError) as error:
             raise self._unanswered(where, error) from None
         if self.is_plain:
-            _judge(where, got)
+            check_status(where, got)
         return got
 
     def _unanswered(self, where: Where, error: Exception) -> RefusedError:
@@ -256,10 +235,10 @@ class Asked:
                 "give one: --cert FILE --key FILE, in a study's [services.load] cert and key",
             )
         if not isinstance(error, TimeoutError):
-            return _other(where, str(error) or type(error).__name__)
+            return not_spoken(where, str(error) or type(error).__name__)
         name, heard = talk.recognise(where)
-        if heard and name != _wanted(where):
-            return _other(where, "it gives no reply")
+        if heard and name != spoken_in(where):
+            return not_spoken(where, "it gives no reply")
         why = str(error)
         late = why if "does not end" in why else f"has not answered within {self.within_s:g} s"
         return RefusedError(
@@ -267,102 +246,6 @@ class Asked:
             'if it takes so long, say how long it may: --bound 30s, in a study bound = "30s"; '
             "else see the server's own log",
         )
-
-
-def _exactly(length: int, why: str) -> Proof:
-    return Proof(bytes=length, facts=(("replies", f"must have {length} bytes, {why}"),))
-
-
-def _span(lengths: list[int]) -> str:
-    return f"{lengths[0]} bytes" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]} bytes"
-
-
-def _judge(where: Where, got: talk.Got) -> None:
-    """Refuse a status that the generator would count as an error."""
-    at = where.url
-    if got.status in {401, 403, 407}:
-        wants = f" ({got.wants})" if got.wants else ""
-        raise RefusedError(
-            f"{at} needs credentials: status {got.status}{wants}",
-            "say who asks: --auth basic:env:NAME or bearer:file:PATH, in a study's [services.load] "
-            'auth = "basic:env:NAME" or header = ["NAME: VALUE"]; or serve this path without',
-        )
-    if 300 <= got.status < 400:
-        raise RefusedError(
-            f"{at} redirects: status {got.status} to {got.location or 'nowhere'}",
-            f"ask for {got.location} itself" if got.location else "ask for another path",
-        )
-    if not 200 <= got.status < 300:
-        raise RefusedError(
-            f"{at} answers with status {got.status}",
-            "give the path of a page that is there"
-            if got.status in {404, 410}
-            else "see the server's own log: it must answer one request before it gets many",
-        )
-
-
-def _grpc(where: Where) -> Proof:
-    """Whether it speaks what gRPC is carried by; only a right call says more, and that is load."""
-    try:
-        is_there = talk.greets_in_http2(where, REPLY_S)
-    except (http.client.HTTPException, OSError) as error:
-        raise _other(where, str(error) or type(error).__name__) from None
-    if not is_there:
-        raise _other(where, "it does not greet in HTTP/2")
-    return Proof(facts=(("calls", "status and message of each are checked by the generator"),))
-
-
-def _memcache(where: Where) -> Proof:
-    heard = talk.say(where, talk.VERSION)
-    if b"unauthenticated" in heard:
-        raise RefusedError(
-            f"{where.url} needs a password: {_shown(heard)}",
-            "the generator does not log in: measure one without -Y and -S, on a port of its own",
-        )
-    if not heard.startswith(b"VERSION "):
-        raise _other(where, f"version is answered with {_shown(heard)}")
-    version = heard.decode("ascii", "replace").removeprefix("VERSION ").strip()
-    return Proof(facts=(("version", version.partition(" ")[0] or "unknown"),))
-
-
-def _postgres(where: Where) -> Proof:
-    """Who may come in and what it answers is reported by the generator, which logs in."""
-    heard = talk.say(where, talk.SSL_REQUEST)
-    if heard not in talk.SSL_REPLIES:
-        raise _other(where, f"a first word is answered with {_shown(heard)}")
-    return Proof()
-
-
-def _wanted(where: Where) -> str:
-    """What a target is asked in, as `talk` names it."""
-    plain = {"http": talk.HTTP, **dict.fromkeys(HTTP2, "http2")}.get(where.scheme, where.scheme)
-    return talk.TLS if where.scheme in SECURED else plain
-
-
-def _other(where: Where, why: str) -> RefusedError:
-    """It is there, and does not speak what it should: say what it looks like."""
-    name, heard = talk.recognise(where)
-    is_new, wanted = where.scheme in HTTP2, _wanted(where)
-    asked = "HTTP/2 over TLS" if is_new and wanted == talk.TLS else talk.NAMES.get(wanted, wanted)
-    if not name:
-        text = f"begins with {_shown(heard)}" if heard else "is silence"
-        return RefusedError(
-            f"{where.authority} does not speak {asked}: {why}; what it says {text}",
-            "give the scheme of what it speaks: " + ", ".join(PORTS),
-        )
-    if name == wanted:
-        return RefusedError(
-            f"{where.url} {'was asked in' if is_new else 'speaks'} {asked}, but does not answer as "
-            f"it should: {why}",
-            "see the server's own log: it must answer one request before it gets many",
-        )
-    secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
-    scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
-    known = {"resp": "redis"}.get(scheme, scheme)  # as people type it
-    fix = f"try {where.speaking(known).url}" if scheme in PORTS else "give another port"
-    return RefusedError(
-        f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
-    )
 
 
 def of(got: Mapping[str, Value], load: Mapping[str, Any], *, is_preloaded: bool) -> Asked:
@@ -388,8 +271,3 @@ def is_plain(load: Mapping[str, Any]) -> bool:
     return not any(key in load for key in (*OTHERWISE, "option")) and not any(
         key.startswith("expect_") for key in load
     )
-
-
-def _shown(heard: bytes) -> str:
-    """The first bytes, fit for a terminal."""
-    return repr(heard[:40].decode("ascii", "backslashreplace")) if heard else "silence"

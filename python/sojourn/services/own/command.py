@@ -37,7 +37,8 @@ from sojourn.services.clients import queried, talk, where
 from sojourn.services.clients.where import HTTP, Where
 from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.own import asked, secret, typed
-from sojourn.services.own.asked import Asked, Proof, RefusedError
+from sojourn.services.own.asked import Asked, RefusedError
+from sojourn.services.own.proof import Proof
 from sojourn.services.own.secret import Variable
 from sojourn.services.own.typed import AT, PARAMS, SELF, TCP
 from sojourn.services.params import Value, settle

@@ -32,7 +32,8 @@ from sojourn.services.clients import talk, where
 from sojourn.services.clients.where import Where
 from sojourn.services.kind import RUNS_ON, Allowance, Endpoint, Service, ServiceKind
 from sojourn.services.own import asked
-from sojourn.services.own.asked import Asked, Proof, RefusedError
+from sojourn.services.own.asked import Asked, RefusedError
+from sojourn.services.own.proof import Proof
 from sojourn.services.params import Param, Value, settle
 
 NAME = "external"

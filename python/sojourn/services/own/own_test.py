@@ -14,8 +14,8 @@ from sojourn.places.task import Task
 from sojourn.services import Allowance
 from sojourn.services.capabilities import RunsAs
 from sojourn.services.own import asked
-from sojourn.services.own.asked import Proof
 from sojourn.services.own.command import Command
+from sojourn.services.own.proof import Proof
 from sojourn.services.redis import Redis
 
 ROOM = Allowance(cpus=4, memory_bytes=8 << 30, open_files=1 << 20)
