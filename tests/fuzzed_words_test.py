@@ -22,7 +22,7 @@ from sojourn.places.guest.testing import FakeQemu
 from sojourn.report.index import Entry
 from sojourn.run import left, turn
 from sojourn.run.restore import restore
-from sojourn.services.clients import http2, sql, talk
+from sojourn.services.clients import connect, http2, sql, talk
 from sojourn.services.clients.where import Where
 from sojourn.services.own import asked, secret
 
@@ -133,7 +133,7 @@ def test_a_servers_first_reply(monkeypatch: pytest.MonkeyPatch, scheme: str, sou
         return ours
 
     peers: list[socket.socket] = []
-    monkeypatch.setattr(talk, "connected", connected)
+    monkeypatch.setattr(connect, "connected", connected)
     monkeypatch.setattr(asked, "reach", lambda *_: None)
 
     def reads(data: bytes) -> None:
@@ -153,6 +153,8 @@ def test_a_servers_first_reply(monkeypatch: pytest.MonkeyPatch, scheme: str, sou
             reads,
             (
                 "services.clients.talk",
+                "services.clients.connect",
+                "services.clients.http_get",
                 "services.clients.http2",
                 "services.own.asked",
                 "services.own.first_replies",

@@ -22,7 +22,7 @@ from sojourn import programs, run
 from sojourn.errors import Exit, HostFault, RunFault
 from sojourn.places import Address, Place, ports, proc
 from sojourn.plan import Point
-from sojourn.services.clients import talk
+from sojourn.services.clients import http_get
 from sojourn.services.clients.where import Where
 from sojourn.services.tpcc import trade
 from sojourn.spec import Pin, Study
@@ -214,7 +214,7 @@ def test_nginx_serves_its_files_in_http2(
     assert (result["errors"], result["job"]["depth"]) == ({}, 16)
     assert result["replies"]["bytes_min"] == result["replies"]["bytes_max"] == 4096
     at = Where(scheme="h2c", host=served["host"], port=served["port"])
-    assert (talk.page(at, "/7.html", 5.0) or b"").startswith(b"7 7 7 7 ")
+    assert (http_get.page(at, "/7.html", 5.0) or b"").startswith(b"7 7 7 7 ")
 
 
 def test_a_server_on_the_cpus_that_a_knob_leaves_it_is_in_force_there(

@@ -31,7 +31,7 @@ from sojourn.services.capabilities import (
     Rows,
     Versioned,
 )
-from sojourn.services.clients import talk
+from sojourn.services.clients import http_get
 from sojourn.services.clients.where import Where
 from sojourn.services.kind import Allowance, Endpoint, Json, Program, Service, ServiceKind, Start
 from sojourn.services.nginx_settings import CONFIG, PARAMS
@@ -209,7 +209,7 @@ def _get_in_http2(address: Address, path: str, within_s: float) -> bytes | None:
     """The body of a page; None if it does not come."""
     at = Where(scheme="h2c", host=address.host, port=address.port)
     try:
-        return talk.page(at, path, within_s)
+        return http_get.page(at, path, within_s)
     except (OSError, HTTPException):
         return None
 

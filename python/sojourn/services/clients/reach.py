@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 
 from sojourn.places import ports
-from sojourn.services.clients import talk
+from sojourn.services.clients import connect
 from sojourn.services.clients.where import Where
 
 NAMED_MAX = 8
@@ -26,13 +26,13 @@ class RefusedError(Exception):
 def reach(where: Where) -> None:
     """Connect once; RefusedError says why that is not possible."""
     try:
-        talk.connected(where).close()
+        connect.connected(where).close()
     except socket.gaierror:
         what, fix = f"the name '{where.host}' has no address", "check the spelling"
         raise RefusedError(what, fix) from None
     except TimeoutError:
         raise RefusedError(
-            f"{where.authority} does not take a connection within {talk.CONNECT_S:g} s",
+            f"{where.authority} does not take a connection within {connect.CONNECT_S:g} s",
             "does a firewall stand before it? Is it the right machine?",
         ) from None
     except OSError as error:

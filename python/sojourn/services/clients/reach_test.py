@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from sojourn.services.clients import reach, talk, where
+from sojourn.services.clients import connect, reach, where
 from sojourn.services.clients.where import Where
 from sojourn.services.own.asked import Asked, RefusedError
 
@@ -64,7 +64,7 @@ def test_why_no_connection_was_made_is_reported_with_its_own_fix(
     def refuse(*_: object) -> socket.socket:
         raise failing(number)
 
-    monkeypatch.setattr(talk, "connected", refuse)
+    monkeypatch.setattr(connect, "connected", refuse)
     with pytest.raises(RefusedError, match=what) as caught:
         Asked().prove(at("http://127.0.0.1:1/"))
     assert fix in caught.value.fix
@@ -90,7 +90,7 @@ def test_of_several_addresses_the_most_telling_error_is_reported(
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     with pytest.raises(ConnectionRefusedError):
-        talk.connected(at("http://two:1/"), 1.0)
+        connect.connected(at("http://two:1/"), 1.0)
     del errors[0]
     with pytest.raises(TimeoutError):
-        talk.connected(at("http://two:1/"), 1.0)
+        connect.connected(at("http://two:1/"), 1.0)

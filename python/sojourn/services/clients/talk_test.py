@@ -18,7 +18,7 @@ import pytest
 from sojourn.errors import HostFault, SpecFault
 from sojourn.places import foreign, ports
 from sojourn.services import Allowance
-from sojourn.services.clients import http2, talk, where
+from sojourn.services.clients import connect, http2, http_get, talk, where
 from sojourn.services.clients.where import Where
 from sojourn.services.own import asked, external
 from sojourn.services.own.asked import Asked, RefusedError
@@ -307,7 +307,7 @@ def test_a_machine_without_a_local_port_says_so(monkeypatch: pytest.MonkeyPatch)
     def connected(at: Where, within_s: float = 1.0) -> socket.socket:
         raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
 
-    monkeypatch.setattr(talk, "connected", connected)
+    monkeypatch.setattr(connect, "connected", connected)
     with pytest.raises(RefusedError, match="no local port is left") as caught:
         Asked().prove(Where(scheme="http", host=ports.HOST, port=80))
     assert "ip_local_port_range" in caught.value.fix
@@ -333,9 +333,9 @@ def test_pages_in_http2_are_as_long_as_their_data(serve: Callable[..., Where]) -
     at = serve(web2, "h2c")
     proof = Asked().prove(at)
     assert (proof.bytes, Asked().job("h2c", proof)) == (5, {"expect_bytes": 5})
-    assert talk.page(at, "/", 1.0) == b"hello"
+    assert http_get.page(at, "/", 1.0) == b"hello"
     assert Asked().answers(at, 1.0)
-    assert talk.page(serve(refused2, "h2c"), "/", 1.0) is None
+    assert http_get.page(serve(refused2, "h2c"), "/", 1.0) is None
     calls = Asked().prove(serve(web2, "grpc"))
     assert (calls.bytes, Asked().job("grpc", calls)) == (0, {})
     made = external.build({"target": at.authority}, ROOM)  # no one says what it speaks
@@ -419,7 +419,7 @@ def test_interim_replies_are_passed_over(serve: Serve, statuses: tuple[int, ...]
     assert Asked().prove(at).bytes == 5
     assert Asked().answers(at, 1.0)
     closed = serve(lambda _: early + b"HTTP/1.1 200 OK\r\n\r\nhello")  # ends with the connection
-    assert talk.get(closed, "/", 1.0).body_bytes == 5
+    assert http_get.get(closed, "/", 1.0).body_bytes == 5
 
 
 def test_a_change_of_protocol_is_no_interim_reply(serve: Serve) -> None:
@@ -431,9 +431,9 @@ def test_a_change_of_protocol_is_no_interim_reply(serve: Serve) -> None:
 def test_heads_without_an_end_are_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, part: bytes
 ) -> None:
-    monkeypatch.setattr(talk, "WHOLE_S", 0.0)
+    monkeypatch.setattr(http_get, "WHOLE_S", 0.0)
     with pytest.raises((TimeoutError, http.client.HTTPException)):
-        talk.get(serve(lambda _: part * 50_000), "/", 5.0)
+        http_get.get(serve(lambda _: part * 50_000), "/", 5.0)
 
 
 def test_a_slow_service_is_waited_for_as_long_as_its_bound_says(
@@ -461,12 +461,12 @@ def test_a_slow_service_is_waited_for_as_long_as_its_bound_says(
 def test_a_reply_without_an_end_is_not_waited_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(talk, "WHOLE_S", 0.0)
+    monkeypatch.setattr(http_get, "WHOLE_S", 0.0)
     events = b"HTTP/1.1 200 OK\r\n\r\n" + b"data: tick\n\n" * 100_000
     with pytest.raises(TimeoutError, match="does not end"):
-        talk.get(serve(lambda _: events), "/", 5.0)
-    monkeypatch.setattr(talk, "WHOLE_S", 30.0)
-    assert talk.get(serve(lambda _: events), "/", 5.0).body_bytes == 1_200_000
+        http_get.get(serve(lambda _: events), "/", 5.0)
+    monkeypatch.setattr(http_get, "WHOLE_S", 30.0)
+    assert http_get.get(serve(lambda _: events), "/", 5.0).body_bytes == 1_200_000
 
 
 @pytest.mark.parametrize("flags", [http2.PADDED, http2.PADDED | http2.PRIORITY, http2.PRIORITY])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Self
 
-from sojourn.services.clients import talk
+from sojourn.services.clients import connect, http_get, talk
 from sojourn.services.clients.reach import UNREACHED, RefusedError, is_here, reach, unreached
 from sojourn.services.clients.where import GRPC, HTTP, HTTP2, POSTGRES, SECURED, Where
 from sojourn.services.kind import Json
@@ -130,7 +130,7 @@ class Asked:
         where = replace(where, identity=self.identity)
         try:
             if where.scheme in HTTP:
-                got = talk.get(where, where.path, within_s)
+                got = http_get.get(where, where.path, within_s)
                 return got.status < 500 and (not self.is_plain or 200 <= got.status < 300)
             if where.scheme in GRPC:
                 return talk.greets_in_http2(where, within_s)
@@ -140,7 +140,7 @@ class Asked:
                 return talk.say(where, words, within_s).startswith((*replies, *locked))
             if where.scheme == "memcache+udp":
                 return True  # the generator alone tells
-            talk.connected(where, within_s).close()
+            connect.connected(where, within_s).close()
         except (OSError, http.client.HTTPException):
             return False
         return True
@@ -173,7 +173,7 @@ class Asked:
         proof = self._judged(where, replies)
         return replace(proof, typical_s=typical_s, facts=(*proof.facts, *facts))
 
-    def _judged(self, where: Where, replies: Sequence[talk.Got]) -> Proof:
+    def _judged(self, where: Where, replies: Sequence[http_get.Got]) -> Proof:
         """What the lengths of the first replies say; RefusedError where they are not right."""
         if not self.is_plain:
             spoken = "HTTP/2" if where.scheme in HTTP2 else "HTTP/1"
@@ -215,9 +215,9 @@ class Asked:
             raise not_spoken(where, f"PING is answered with {text_of(heard)}")
         return Proof()
 
-    def _reply(self, where: Where) -> talk.Got:
+    def _reply(self, where: Where) -> http_get.Got:
         try:
-            got = talk.get(where, where.path, self.within_s)
+            got = http_get.get(where, where.path, self.within_s)
         except (http.client.HTTPException, OSError) as error:
             raise self._unanswered(where, error) from None
         if self.is_plain:

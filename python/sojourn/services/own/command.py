@@ -33,7 +33,7 @@ from sojourn.services.capabilities import (
     RunsAs,
     Slow,
 )
-from sojourn.services.clients import queried, talk, where
+from sojourn.services.clients import connect, http_get, queried, where
 from sojourn.services.clients.where import HTTP, Where
 from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.own import asked, secret, typed
@@ -144,8 +144,8 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
             return self.asked.answers(at, within_s)
         try:
             if self.ready_path != TCP:
-                return 200 <= talk.get(at, self.ready_path, within_s).status < 300
-            talk.connected(at, within_s).close()
+                return 200 <= http_get.get(at, self.ready_path, within_s).status < 300
+            connect.connected(at, within_s).close()
         except (OSError, http.client.HTTPException):
             return False
         return True

@@ -28,7 +28,7 @@ from sojourn.services.capabilities import (
     Running,
     Slow,
 )
-from sojourn.services.clients import talk, where
+from sojourn.services.clients import connect, talk, where
 from sojourn.services.clients.where import Where
 from sojourn.services.kind import RUNS_ON, Allowance, Endpoint, Service, ServiceKind
 from sojourn.services.own import asked
@@ -172,7 +172,7 @@ def processes_at(at: Where, pid: int, group: str) -> Foreign | None:
     if not asked.is_here(at):
         return None
     try:
-        return foreign.listening(at.port, at.socket, lambda: talk.connected(at))
+        return foreign.listening(at.port, at.socket, lambda: connect.connected(at))
     except serving.AmbiguousError as several:
         raise AmbiguousFault(
             f"several processes hold the socket of {at.authority}, and which of them serves cannot "

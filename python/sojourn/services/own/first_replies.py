@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import http.client
 
-from sojourn.services.clients import talk
+from sojourn.services.clients import http_get, talk
 from sojourn.services.clients.reach import RefusedError
 from sojourn.services.clients.where import HTTP2, PORTS, SECURED, Where
 from sojourn.services.own.proof import Proof
 
-REPLY_S = talk.USUAL_S
+REPLY_S = http_get.USUAL_S
 
 
 def of_length(length: int, why: str) -> Proof:
@@ -22,7 +22,7 @@ def span_text(lengths: list[int]) -> str:
     return f"{lengths[0]} bytes" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]} bytes"
 
 
-def check_status(where: Where, got: talk.Got) -> None:
+def check_status(where: Where, got: http_get.Got) -> None:
     """Refuse a status that the generator would count as an error."""
     at = where.url
     if got.status in {401, 403, 407}:
