@@ -23,8 +23,9 @@ from sojourn.actors.clients import Job, logs, numbered, probing, turns
 from sojourn.actors.clients.probing import Probe
 from sojourn.errors import Fault
 from sojourn.places.process import Ledger
-from sojourn.run import generator
-from sojourn.run.generator import Files, Watcher
+from sojourn.run import generator, generator_job
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import Files
 from sojourn.run.gone import without_files_of
 
 PROBE = "probe"
@@ -135,9 +136,9 @@ def _at_one_instant(
 
 def prepared_s(jobs: tuple[Job, ...]) -> float:
     """How long processes take to be ready, s, on a machine that is not busy: all in turn."""
-    requests = sum(generator.requests(job) for job in jobs)
+    requests = sum(generator_job.requests(job) for job in jobs)
     connections = sum(int(job.get("connections", 0)) for job in jobs)
-    own_s = requests / generator.PLAN_RPS_MIN + connections / CONNECTIONS_PER_S
+    own_s = requests / generator_job.PLAN_RPS_MIN + connections / CONNECTIONS_PER_S
     return own_s + PER_CLIENT_S * len(jobs)
 
 

@@ -29,7 +29,8 @@ from sojourn.plan import Phase, Point
 from sojourn.run import clients, grouping, waits
 from sojourn.run.clients import Load
 from sojourn.run.clocks import Clocks
-from sojourn.run.generator import Files, Watcher
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import Files
 from sojourn.run.grouping import Companions
 from sojourn.run.live import RunningService
 from sojourn.run.scene import Scene

@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn.errors import RunFault
 from sojourn.run import generator
-from sojourn.run.generator import Files
+from sojourn.run.generator_job import Files
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
 from sojourn.run.waits import TIMEOUT_S_MIN

@@ -18,9 +18,10 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import RunFault, SpecFault
-from sojourn.run import clients, generator, generator_output
+from sojourn.run import clients, generator, generator_job, generator_output
 from sojourn.run.clients import Load
-from sojourn.run.generator import Files, Watcher, length_s_max
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import Files, length_s_max
 
 JOB = {"target": "null:", "rate": "1000", "duration": "1s", "warmup": "0s", "drain": "0s"}
 Fake = Callable[[str], None]
@@ -133,7 +134,7 @@ if os.fork() == 0:
     run(tmp_path, seen)
     assert seen.lines == [{"done_rps": 7}]
     assert (tmp_path / "load.log").stat().st_size <= generator_output.WORDS_BYTES
-    assert time.monotonic() - began < generator.SLACK_S
+    assert time.monotonic() - began < generator_job.SLACK_S
 
 
 class Often(Seen):
@@ -258,7 +259,7 @@ def test_an_interrupt_ends_the_generator_cleanly(fake: Fake, tmp_path: Path) -> 
 def test_a_generator_that_hangs_is_ended_at_its_deadline(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(generator, "SLACK_S", 0.2)
+    monkeypatch.setattr(generator_job, "SLACK_S", 0.2)
     monkeypatch.setattr(generator, "END_S_MAX", 0.1)
     fake("signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1)")
     with pytest.raises(RunFault, match="did not end within"):

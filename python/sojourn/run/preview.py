@@ -14,7 +14,7 @@ from sojourn.places import Address, ports
 from sojourn.plan import design, next_point
 from sojourn.plan.left_out import SKIPPED, LeftOut
 from sojourn.plan.setting import Setting
-from sojourn.run import consent, generator
+from sojourn.run import consent, generator_job
 from sojourn.run.execute import job
 from sojourn.run.live import RunningService
 from sojourn.run.session import settle
@@ -149,7 +149,7 @@ def _check(
     except SpecFault as fault:
         raise SpecFault(fault.what, at=f"services.{spec.label}.{fault.at}", fix=fault.fix) from None
     if not str(inputs["target"]).startswith("://"):  # no one has asked yet what it speaks
-        generator.check(parts[0], at=f"services.{spec.label}.load")
+        generator_job.check(parts[0], at=f"services.{spec.label}.load")
 
 
 def _check_files(spec: ServiceSpec) -> None:

@@ -17,7 +17,7 @@ from sojourn import programs
 from sojourn.places import users
 from sojourn.places.users import User
 from sojourn.run import generator, unprivileged
-from sojourn.run.generator import Files
+from sojourn.run.generator_job import Files
 from sojourn.run.generator_test import JOB, Notes
 
 PYTHON = next(

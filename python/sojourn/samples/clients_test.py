@@ -14,7 +14,8 @@ import pytest
 from sojourn import programs
 from sojourn.errors import RunFault
 from sojourn.run import clients
-from sojourn.run.generator import Files, Watcher
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import Files
 from sojourn.samples import intervals, load_result, raw_sojourn_ns
 
 
