@@ -101,7 +101,7 @@ def looked(path: Path, name: str) -> Callable[[bytes], None]:
 
 #: Files of a record: how each is damaged, and where it is read.
 RECORD = {
-    "study.toml": (bytes_like, ("spec.load",)),
+    "study.toml": (bytes_like, ("spec.load", "spec.text", "spec.by_profile")),
     "manifest.json": (json_like, ("store.find", "store.record", "samples.contract")),
     "left_out.json": (json_like, ("store.record",)),
     "answer.json": (json_like, ("store.record",)),

@@ -11,7 +11,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.questions import PLANS
-from sojourn.spec.load import STUDIES
+from sojourn.spec.studies import STUDIES
 
 ALL = spec.names()
 

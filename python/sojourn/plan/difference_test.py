@@ -17,7 +17,7 @@ from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.spec import Study
-from sojourn.spec.load import STUDIES
+from sojourn.spec.studies import STUDIES
 from sojourn.testing_questions import PLANS
 
 SCATTER = 0.3
