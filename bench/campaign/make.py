@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sojourn import plan, spec, store
 from sojourn.questions import PLANS
-from sojourn.record.load import summarise
+from sojourn.record.summarised import summarise
 from sojourn.store import files
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -24,7 +24,8 @@ from sojourn.findings.measured import StudyData
 from sojourn.host import ci, culprits
 from sojourn.models.classify.section import with_classes
 from sojourn.plan import Outcome, Point, Verdict, design, failures, left_out
-from sojourn.record.load import study_data, summarise
+from sojourn.record.load import study_data
+from sojourn.record.summarised import summarise
 from sojourn.spec import Study
 from sojourn.store import files
 

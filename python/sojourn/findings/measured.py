@@ -1,6 +1,6 @@
 """What analysis is given: a study and what each of its points measured, as arrays.
 
-Nothing here touches a file: `record.load.given` builds it from a record, a test by hand.
+Nothing here touches a file: `record.load` builds it from a record, a test by hand.
 """
 
 from __future__ import annotations

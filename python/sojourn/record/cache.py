@@ -31,7 +31,7 @@ NAME, FORM = "summary.json", "sojourn.summary/3"
 # fmt: off
 _METHODS = (  # what a summary rests on, the run's files aside: how they are read, and what follows
     "analysis/run_stats.py", "findings/measured.py", "stats/independence.py", "stats/steady.py",
-    "stats/times.py", "record/load.py", "record/cache.py",
+    "stats/times.py", "record/point.py", "record/summarised.py", "record/cache.py",
     "samples/contract.py", "samples/histogram.py", "samples/intervals.py", "samples/lateness.py",
     "samples/raw.py", "samples/resources.py", "host/usage/resource.py",
 )

@@ -18,8 +18,10 @@ from sojourn.findings.findings import Qos
 from sojourn.findings.measured import StudyData
 from sojourn.plan.next import next_point
 from sojourn.record import cache as summary
-from sojourn.record import load as stored
+from sojourn.record import summarised
 from sojourn.record.load import study_data
+from sojourn.record.point import measured_of
+from sojourn.record.summarised import summary_of
 from sojourn.samples import made
 from sojourn.testing_questions import PLANS, answers, readers
 
@@ -52,7 +54,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         seen.append(at)
         return samples.intervals(at)
 
-    monkeypatch.setattr("sojourn.record.load.intervals", counted)
+    monkeypatch.setattr("sojourn.record.point.intervals", counted)
     return seen
 
 
@@ -74,9 +76,9 @@ def test_a_summary_says_what_the_slices_say(path: Path) -> None:
     record = store.read(path)
     for outcome in record.outcomes()[1:]:
         folder = record.folder_of(outcome)
-        own = stored._measured(folder, outcome)
+        own = measured_of(folder, outcome)
         for target in (None, Qos(q=0.99, bound_ns=3e5, rule="given")):
-            retained = stored._known(folder, outcome, quantiles.ALL)
+            retained = summary_of(folder, outcome, quantiles.ALL)
             assert retained.seconds == ()
             alone, judged = runs.judge(own, target), runs.judge(retained, target)
             assert (judged.run, judged.decision) == (alone.run, alone.decision)
@@ -130,7 +132,7 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(
 def test_many_points_are_summarised_by_all_cpus(
     path: Path, logs: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "TOGETHER", 2)
+    monkeypatch.setattr(summarised, "TOGETHER", 2)
     findings = study(read(path), answers())
     assert logs == []  # of this process
     assert study(read(path), answers()) == findings
@@ -142,7 +144,7 @@ def test_many_points_are_summarised_by_all_cpus(
     [
         "run_stats.py",
         "times.py",
-        "load.py",
+        "point.py",
         "intervals.py",
         "raw.py",
         "contract.py",

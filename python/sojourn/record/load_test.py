@@ -18,7 +18,9 @@ from sojourn.findings.findings import Findings
 from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
 from sojourn.record import load as stored
-from sojourn.record.load import _measured, study_data
+from sojourn.record import point
+from sojourn.record.load import study_data
+from sojourn.record.point import HOUR_NS, _second, measured_of
 from sojourn.samples.histogram import Histogram
 from sojourn.testing_questions import PLANS, answers, readers
 
@@ -132,7 +134,7 @@ def test_a_point_that_failed_may_have_left_anything(tmp_path: Path) -> None:
     last = text.outcomes()[-1]
     (text.folder_of(last) / "load.json").write_text("{")
     failed = replace(last, requests=0, reasons=("the server died",))
-    assert _measured(text.folder_of(last), failed).sojourn.n == 0
+    assert measured_of(text.folder_of(last), failed).sojourn.n == 0
 
 
 def outcome(phase: Phase = Phase.SWEEP, requests: int = 100) -> Outcome:
@@ -172,20 +174,20 @@ def test_requests_that_failed_stand_in_the_log_as_an_hour_and_are_lost() -> None
         count=np.array([5, 3, 2]),
     )
     interval = SimpleNamespace(sojourn=histogram, start_s=7.0, length_s=2.0, tag="")
-    second = stored._second(interval)  # type: ignore[arg-type]
+    second = _second(interval)  # type: ignore[arg-type]
     assert (second.at_s, second.achieved_rps) == (7.0, 4.0)
     assert (second.sojourn.finite, second.sojourn.lost) == (8, 2)
     assert second.sojourn.hi_ns.tolist() == [12.0, 3.5999e12]
     empty = SimpleNamespace(**{**vars(interval), "length_s": 0.0})
-    assert stored._second(empty).achieved_rps == 0.0  # type: ignore[arg-type]
+    assert _second(empty).achieved_rps == 0.0  # type: ignore[arg-type]
 
 
 def test_the_last_bin_below_an_hour_is_no_failure_and_one_that_reaches_it_is() -> None:
-    at = stored.HOUR_NS
+    at = HOUR_NS
     histogram = Histogram(
         lo_ns=np.array([1.0, 2.0]), hi_ns=np.array([at - 1, at]), count=np.array([1, 4])
     )
-    second = stored._second(SimpleNamespace(sojourn=histogram, start_s=0, length_s=1))  # type: ignore[arg-type]
+    second = _second(SimpleNamespace(sojourn=histogram, start_s=0, length_s=1))  # type: ignore[arg-type]
     assert (at, second.sojourn.finite, second.sojourn.lost) == (3.6e12, 1, 4)
 
 
@@ -210,20 +212,20 @@ def test_the_share_of_raw_times_is_theirs_over_all_requests(
 ) -> None:
     write(tmp_path, lost=10)
     values: list[np.ndarray[tuple[int], np.dtype[np.float64]] | None] = [None]
-    monkeypatch.setattr(stored, "raw_sojourn_ns", lambda _path: values[0])
+    monkeypatch.setattr(point, "raw_sojourn_ns", lambda _path: values[0])
     one = Histogram(lo_ns=np.ones(1), hi_ns=np.ones(1), count=np.ones(1, np.int64))
     second = {"start_s": 0.0, "length_s": 1.0, "sojourn": one}
     log = [SimpleNamespace(tag=tag, **second) for tag in ("", "warm")]
-    monkeypatch.setattr(stored, "intervals", lambda _path: log)
-    measured = _measured(tmp_path, outcome())
+    monkeypatch.setattr(point, "intervals", lambda _path: log)
+    measured = measured_of(tmp_path, outcome())
     assert (measured.raw_share, measured.raw_sojourn_ns, len(measured.seconds)) == (1.0, None, 1)
     assert (measured.sojourn.finite, measured.sojourn.lost) == (40, 10)
     for n, share in ((10, 0.2), (50, 1.0), (80, 1.0), (0, 0.02)):
         values[0] = np.ones(n)
-        assert _measured(tmp_path, outcome()).raw_share == share
-    assert _measured(tmp_path, outcome(requests=0)).sojourn.n == 0
-    assert _measured(tmp_path, outcome(Phase.PEAK)).sojourn.n == 0
-    assert _measured(tmp_path, outcome(Phase.CHECK)).sojourn.n == 50
+        assert measured_of(tmp_path, outcome()).raw_share == share
+    assert measured_of(tmp_path, outcome(requests=0)).sojourn.n == 0
+    assert measured_of(tmp_path, outcome(Phase.PEAK)).sojourn.n == 0
+    assert measured_of(tmp_path, outcome(Phase.CHECK)).sojourn.n == 50
 
 
 def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None:
@@ -231,13 +233,13 @@ def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None
     write(tmp_path)
     host = tmp_path / "host.json"
     host.write_text(json.dumps({"server_cpu_s": 3.0, "length_s": 2.0}))
-    measured = _measured(tmp_path, outcome(Phase.TRACE))
+    measured = measured_of(tmp_path, outcome(Phase.TRACE))
     assert measured.cpu_ns_per_request == 3e9 / 80
     assert [name for name, _ in measured.wire_ns] == ["mean", "p50", "p95", "p99"]
     assert measured.traced is None
     host.write_text(json.dumps({"server_cpu_s": 3.0}))
-    assert _measured(tmp_path, outcome(Phase.TRACE)).cpu_ns_per_request is None
-    assert _measured(tmp_path, outcome(Phase.TRACE, requests=0)).wire_ns == ()
+    assert measured_of(tmp_path, outcome(Phase.TRACE)).cpu_ns_per_request is None
+    assert measured_of(tmp_path, outcome(Phase.TRACE, requests=0)).wire_ns == ()
 
 
 def test_who_ran_for_long_without_the_shield_is_a_culprit(tmp_path: Path) -> None:
@@ -252,7 +254,7 @@ def test_who_ran_for_long_without_the_shield_is_a_culprit(tmp_path: Path) -> Non
         for task, often in (("short", 0.0), ("seldom", 1.0), ("often", 5.0))
     ]
     (tmp_path / "host.json").write_text(json.dumps({"culprits": seen}))
-    measured = _measured(tmp_path, outcome(Phase.SCHEDULED))
+    measured = measured_of(tmp_path, outcome(Phase.SCHEDULED))
     assert (measured.culprits, measured.sojourn.n) == (("often", "seldom"), 0)
 
 
