@@ -9,8 +9,9 @@ from sojourn.findings.findings import Findings
 from sojourn.findings.load_point import LoadPoint
 from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.questions.beside import draw as draw_beside
+from sojourn.questions.beside.costs import Beside, BesideSection
 from sojourn.questions.beside.draw import ALONE, BESIDE
-from sojourn.questions.beside.judge import Beside, BesideSection, share_words
+from sojourn.questions.beside.words import share_words
 from sojourn.report import labels, show
 from sojourn.report.draw.figure import Figure, Kind
 from sojourn.report.draw.lookup import of_point

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
+from sojourn.questions.beside.costs import Beside, BesideSection
 from sojourn.questions.beside.figure import PACE, TAIL, broken, name_of
 from sojourn.questions.beside.interference import Number, Row
-from sojourn.questions.beside.judge import SENTENCE_LOAD, Beside, BesideSection
+from sojourn.questions.beside.words import SENTENCE_LOAD
 from sojourn.report import labels, plot, show
 from sojourn.report.draw.table import Table
 from sojourn.report.openings.opening import Opening, Opens, an, capital, fitting, listed, short

@@ -7,14 +7,8 @@ from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings
 from sojourn.questions.beside import figure
-from sojourn.questions.beside.judge import (
-    Beside,
-    BesideSection,
-    break_words,
-    share_words,
-    tail_ns,
-    time_words,
-)
+from sojourn.questions.beside.costs import Beside, BesideSection
+from sojourn.questions.beside.words import break_words, share_words, tail_ns, time_words
 from sojourn.report import people, show
 from sojourn.report.draw.table import Table
 from sojourn.report.section import GAP, Shown

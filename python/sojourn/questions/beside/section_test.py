@@ -19,8 +19,9 @@ from sojourn.plan.points import Phase, Point, Verdict
 from sojourn.plan.setting import NEIGHBOUR, Setting
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.beside import interference
+from sojourn.questions.beside.costs import BesideSection
 from sojourn.questions.beside.interference import Break, Number, Row
-from sojourn.questions.beside.judge import BesideSection, _pace_by_load
+from sojourn.questions.beside.judge import _pace_by_load
 from sojourn.report import text
 from sojourn.samples.pace import Pace
 from sojourn.stats.interval import Interval

@@ -27,8 +27,10 @@ from sojourn import disk, programs, units
 from sojourn.errors import Fault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.models.simulator import Simulator
+from sojourn.questions.beside.costs import Beside, BesideSection, Simulated
 from sojourn.questions.beside.interference import DEPARTS
-from sojourn.questions.beside.judge import NAME, Beside, BesideSection, Simulated, break_words
+from sojourn.questions.beside.judge import NAME
+from sojourn.questions.beside.words import break_words
 from sojourn.spec import words
 from sojourn.store import files
 

@@ -12,8 +12,8 @@ import pytest
 from sojourn import programs
 from sojourn.models.simulator import Command, Job, Result, Simulator
 from sojourn.questions.beside import simulated_order
+from sojourn.questions.beside.costs import Beside
 from sojourn.questions.beside.interference import Break
-from sojourn.questions.beside.judge import Beside
 from sojourn.questions.beside.simulated_order import Asked
 
 ASKED = Asked(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sojourn.questions.beside import judge as beside
+from sojourn.questions.beside import costs as beside
 from sojourn.questions.beside.interference import Break, Number, Row
 from sojourn.questions.testing_state import NARROW, WIDE, Made, made, of_study
 from sojourn.stats.interval import Interval

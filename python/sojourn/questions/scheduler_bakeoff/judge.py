@@ -19,7 +19,8 @@ from sojourn.plan import design
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.plan.setting import Level, Setting
-from sojourn.questions.beside.judge import others_words, shares_of
+from sojourn.questions.beside.judge import shares_of
+from sojourn.questions.beside.words import others_words
 from sojourn.questions.qos_matrix import asks as matrix_asks
 from sojourn.questions.qos_matrix import judge as qos_matrix
 from sojourn.questions.qos_matrix import plan as plan_matrix
