@@ -9,14 +9,16 @@ reported.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from statistics import median
 
 import numpy as np
 
 from sojourn.analysis.load_point import SURE
+from sojourn.analysis.resource_sentence import HIGHEST, HOLDS, VIOLATED, critical_uses, use_sentence
+from sojourn.analysis.sample_box import box, five_numbers
 from sojourn.findings.measured import Measured
-from sojourn.findings.resource_use import Box, LoadUse, ResourceUse, Side, Use, use_text
+from sojourn.findings.resource_use import LoadUse, ResourceUse, Side, Use
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.posterior import Posterior
@@ -24,7 +26,6 @@ from sojourn.plan.setting import TWIN
 from sojourn.samples.resources import Resources
 from sojourn.stats.method import Method
 from sojourn.stats.times import Floats
-from sojourn.units import show_count
 
 METHOD = Method(
     name="resources",
@@ -35,17 +36,6 @@ METHOD = Method(
 
 PHASES = (Phase.SWEEP, Phase.SEARCH, Phase.CONFIRM)
 NEAR = 0.05  # loads so near the one that gives a side its name are pooled with it
-WHISKER = 1.5  # of the box
-OUTLIERS_MAX = 20
-CRITICAL, HALF, STOLEN = 0.8, 0.5, 0.02
-HOLDS, VIOLATED, HIGHEST = "holds", "violated", "highest"
-_WHERE = {
-    HOLDS: "At the highest load within QoS",
-    VIOLATED: "At the first load that misses QoS",
-    HIGHEST: "At the highest load",
-}
-_JUDGED = tuple(name for name, one in BY_NAME.items() if not one.is_part)
-_OF_CPUS = {"server_busy_share", "machine_busy_share"}  # follow from the service's and the client's
 
 
 def find(
@@ -63,7 +53,7 @@ def find(
     if not selected:
         return None
     sides = tuple(_sides(runs, posterior))
-    critical = _critical(sides)
+    critical = critical_uses(sides)
     counted = {name for own in selected for name in own.names}
     events: Counter[str] = Counter()
     for own in selected:
@@ -71,7 +61,7 @@ def find(
     shares = [own.probe_share for own in selected if own.probe_share == own.probe_share]
     missing = {n: why for own in selected for n, why in own.not_counted.items() if n not in counted}
     return ResourceUse(
-        sentence=_sentence(service, sides, critical, missing),
+        sentence=use_sentence(service, sides, critical, missing),
         critical=tuple(use.title for use in critical),
         sides=sides,
         loads=tuple(_loads(runs)),
@@ -176,31 +166,6 @@ def _together(own: Sequence[Resources]) -> tuple[Sequence[str], Floats]:
     return names, whole
 
 
-def box(values: Floats) -> Box:
-    """A box plot of samples, which are ascending and at least one.
-
-    >>> box(np.array([1.0, 2.0, 3.0, 4.0, 100.0])).outliers
-    (100.0,)
-    """
-    least, q1, middle, q3, greatest = _five(values)
-    reach = WHISKER * (q3 - q1)
-    is_in = (values >= q1 - reach) & (values <= q3 + reach)
-    inside, beyond = values[is_in], values[~is_in]
-    if len(beyond) > OUTLIERS_MAX:
-        beyond = np.concatenate([beyond[: OUTLIERS_MAX // 2], beyond[-OUTLIERS_MAX // 2 :]])
-    return Box(
-        n=len(values),
-        least=_short(least),
-        lo=_short(inside[0]),
-        q1=_short(q1),
-        median=_short(middle),
-        q3=_short(q3),
-        hi=_short(inside[-1]),
-        greatest=_short(greatest),
-        outliers=tuple(map(_short, beyond)),
-    )
-
-
 def _loads(runs: Sequence[Measured]) -> Iterable[LoadUse]:
     """Quartiles at each load of the sweep."""
     at: dict[float, list[Measured]] = defaultdict(list)
@@ -215,148 +180,7 @@ def _loads(runs: Sequence[Measured]) -> Iterable[LoadUse]:
             offered_rps=float(np.mean([run.outcome.offered_rps for run in at[fraction]])),
             runs=len(own),
             uses=tuple(
-                (name, len(values), *_five_numbers(values))
+                (name, len(values), *five_numbers(values))
                 for name, values in zip(*_pooled(own), strict=True)
             ),
         )
-
-
-def _five(values: Floats) -> tuple[float, float, float, float, float]:
-    """Least, quartiles and greatest of ascending values, interpolated as `np.quantile` does."""
-    q1, middle, q3 = (_quantile(values, q) for q in (0.25, 0.5, 0.75))
-    return float(values[0]), q1, middle, q3, float(values[-1])
-
-
-def _five_numbers(values: Floats) -> tuple[float, float, float, float, float]:
-    least, q1, middle, q3, greatest = map(_short, _five(values))
-    return least, q1, middle, q3, greatest
-
-
-def _quantile(values: Floats, q: float) -> float:
-    """Of ascending values; ten times as fast as numpy's own, of a few."""
-    low, rest = divmod((len(values) - 1) * q, 1)
-    at = float(values[int(low)])
-    return at + rest * (float(values[int(low) + 1]) - at) if rest else at
-
-
-def _short(value: float) -> float:
-    """The digits that samples have."""
-    return float(f"{value:.6g}")
-
-
-def _critical(sides: Sequence[Side]) -> list[Use]:
-    """What is used up where the target is missed first, or else at the highest load that holds.
-
-    The CPUs of service and machine as a whole are named only where the service's own is not: then
-    it is somebody else who uses them up.
-    """
-    selected = [use for use in _at_crossing(sides) if _share(use, use.box.q1) >= CRITICAL]
-    own = [use for use in selected if use.name not in _OF_CPUS]
-    return own or selected
-
-
-def _at_crossing(sides: Sequence[Side]) -> list[Use]:
-    """Resources of known capacity on the side where they are short."""
-    by_name = {side.what: side for side in sides}
-    side = by_name.get(VIOLATED) or by_name.get(HOLDS)  # without a target nothing is short
-    return [] if side is None else [u for u in side.uses if u.capacity and not u.is_part]
-
-
-def _share(use: Use, value: float) -> float:
-    return value / use.capacity if use.capacity else 0.0
-
-
-def _sentence(
-    service: str, sides: Sequence[Side], critical: Sequence[Use], missing: Mapping[str, str]
-) -> str:
-    """The use at the highest load that holds, what is critical, and what is not known."""
-    if not sides:
-        return ""
-    side = sides[0]
-    texts = [f"{_WHERE[side.what]} ({_load(side)}) {_uses_cpu(service, side)}"]
-    texts += [_short_of(sides, critical)] if len(sides) > 1 or critical else []
-    texts.append(_others(side, critical))
-    texts.append(_unknown(side, missing))
-    return " ".join(filter(None, texts))
-
-
-def _load(side: Side) -> str:
-    share = "" if side.fraction is None else f", {100 * side.fraction:.4g} %"
-    rps = side.hi_rps if side.what != VIOLATED else side.lo_rps
-    sure = side.chance is None or not 1 - SURE < side.chance < SURE
-    doubt = "" if sure else f"; it holds with probability {side.chance:.2f}"
-    return f"{show_count(rps)} requests/s{share}{doubt}"
-
-
-def _uses_cpu(service: str, side: Side) -> str:
-    cpu, wait = side.use("service_cpu_share"), side.use("runq_delay_share")
-    parts = []
-    if cpu is not None:
-        parts.append(f"uses {use_text(cpu)} of its CPUs")
-    if wait is not None:
-        parts.append(f"its threads wait {use_text(wait)} for a CPU")
-    stolen = side.use("server_steal_share")
-    if stolen is not None and stolen.box.median >= STOLEN:
-        parts.append(f"the hypervisor takes {use_text(stolen)} of its CPUs")
-    if not parts:
-        return f"what {service} uses is not known."
-    return f"{service} {'; '.join(parts)}."
-
-
-def _short_of(sides: Sequence[Side], critical: Sequence[Use]) -> str:
-    where = sides[-1]
-    at = "there" if where.what == HOLDS else f"at the first load that misses it ({_load(where)})"
-    if where is sides[0]:
-        at = "there"
-    if critical:
-        named = " and ".join(f"{_called(use)}, {use_text(use)}" for use in critical)
-        return f"Critical {at}: {named}."
-    known = [_called(use) for use in _at_crossing(sides) if use.name not in _OF_CPUS]
-    if not known:
-        return ""
-    return (
-        f"What is critical is unknown: {at} none of {_listed(known)} is used to"
-        f" {100 * CRITICAL:.0f} % by three quarters of the samples."
-    )
-
-
-def _others(side: Side, critical: Sequence[Use]) -> str:
-    """The resources above half of what the service can take, or that there are none."""
-    named = {use.name for use in critical} | {"service_cpu_share"} | _OF_CPUS
-    rest = [use for use in side.uses if use.capacity and not use.is_part and use.name not in named]
-    above = [use for use in rest if _share(use, use.box.q3) > HALF]
-    if above:
-        listed = _listed([f"{_called(use)} ({use_text(use)})" for use in above])
-        return f"Above half of what it can take here: {listed}."
-    if not rest:
-        return ""
-    return f"No more than half of what it can take here: {_listed([_called(u) for u in rest])}."
-
-
-def _unknown(side: Side, missing: Mapping[str, str]) -> str:
-    """What nothing is reported about: resources of unknown capacity, and those not counted."""
-    groups = {"network": False, "disk": False, "memory bandwidth": False}
-    for use in side.uses:
-        for name in groups:
-            if use.title.startswith(name) and not use.capacity:
-                groups[name] = True
-    open_ = [name for name, is_open in groups.items() if is_open]
-    lacking = [BY_NAME[name].title for name in missing if name in _JUDGED]
-    texts = []
-    if open_:
-        texts.append(f"how much {_listed(open_, last='or')} it can take here is not known")
-    if lacking:
-        verb = "is" if len(lacking) == 1 else "are"
-        texts.append(f"{_listed(lacking)} {verb} not counted here")
-    text = "; ".join(texts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _called(use: Use) -> str:
-    return f"its {use.title}" if use.name == "thread_cpu_share_max" else use.title
-
-
-def _listed(names: Sequence[str], last: str = "and") -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn.analysis import resource_use
+from sojourn.analysis import resource_use, sample_box
 from sojourn.errors import StoreFault
 from sojourn.findings.measured import Measured
 from sojourn.findings.resource_use import ResourceUse
@@ -108,9 +108,9 @@ def test_quartiles_by_load_are_those_of_numpy() -> None:
 
 
 def test_whiskers_end_at_samples_and_others_are_outliers() -> None:
-    box = resource_use.box(np.array([0.0, 10.0, 11.0, 12.0, 13.0, 14.0, 99.0]))
+    box = sample_box.box(np.array([0.0, 10.0, 11.0, 12.0, 13.0, 14.0, 99.0]))
     assert (box.lo, box.hi, box.outliers) == (10.0, 14.0, (0.0, 99.0))
-    alone = resource_use.box(np.array([3.0]))
+    alone = sample_box.box(np.array([3.0]))
     assert (alone.lo, alone.q1, alone.median, alone.hi, alone.outliers) == (3, 3, 3, 3, ())
 
 

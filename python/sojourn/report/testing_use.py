@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sojourn.analysis.resource_use import box
+from sojourn.analysis.sample_box import box
 from sojourn.findings.resource_use import LoadUse, ResourceUse, Side, Use
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.stats.times import Floats

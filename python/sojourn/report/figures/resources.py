@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import altair as alt
 import numpy as np
 
-from sojourn.analysis.resource_use import box
+from sojourn.analysis.sample_box import box
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.resource_use import Box, ResourceUse, Side, Use, amount, use_text
 from sojourn.host.usage.resource import BY_NAME, BYTES, BYTES_PER_S, SHARE
