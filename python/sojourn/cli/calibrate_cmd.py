@@ -17,7 +17,7 @@ from sojourn.errors import SpecFault
 from sojourn.units import parse_count, show_count, show_ns
 
 if TYPE_CHECKING:
-    from sojourn.models.calibrate import Calibration, Prediction
+    from sojourn.models.calibration import Calibration, Prediction
 
 
 def calibrate(
@@ -75,8 +75,8 @@ def calibrate(
       sojourn calibrate folder --quiet 0.33           if the CPU's speed varies
     """
     from sojourn.models import record_loads
-    from sojourn.models.calibrate import Setup
     from sojourn.models.calibrate import calibrate as fit
+    from sojourn.models.calibration import Setup
     from sojourn.models.points import read_points
     from sojourn.models.simulator import Simulator
 

@@ -31,127 +31,21 @@ whose range is wide are named as not identified.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from sojourn.errors import SpecFault
+from sojourn.models.calibration import Calibration, Costs, Prediction, Setup
 from sojourn.models.cpu_line import POINTS_MIN, cpu_line, line_ranges
+from sojourn.models.epoll_model import STABLE, EpollModel
 from sojourn.models.identify import EQUAL, Misfit, Range, profile
-from sojourn.models.points import QUANTITIES, Measured, shape_of
+from sojourn.models.points import QUANTITIES, Measured
 from sojourn.models.simulator import Simulator
 
-STABLE = 0.995
 MISS = 3.0  # what an unstable point costs the fit: a factor of e³
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
-    """One number of one load.
-
-    Attributes:
-        rate_rps, share: load, and over the peak, or the highest measured one if that is unknown.
-        quantity: mean, p50, …
-        measured_ns, predicted_ns: the second None where the model is unstable there.
-        lo_ns, hi_ns: least and most of the runs that were put together; None for one run.
-        error: predicted over measured, minus one.
-        is_fitted: whether the fit saw this point.
-    """
-
-    rate_rps: float
-    share: float
-    quantity: str
-    measured_ns: float
-    lo_ns: float | None
-    hi_ns: float | None
-    predicted_ns: float | None
-    error: float | None
-    is_fitted: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """What the fit came to.
-
-    Attributes:
-        parameters: by name, µs or a ratio.
-        ranges: of each, the values that fit equally.
-        predictions: every number of every point, in order of load.
-        quantities: those that are judged.
-        bound: largest relative error that held-out predictions may have.
-        verdict: holds, violated (a held-out number is off by more), unknown (nothing held out).
-        worst_held_out: its largest absolute error; infinite if the model is unstable there.
-        capacity_rps: load at which the fitted service is full.
-        axis: what 100 % of the loads is.
-        notes: what to know before believing it.
-    """
-
-    label: str
-    parameters: Mapping[str, float]
-    ranges: tuple[Range, ...]
-    predictions: tuple[Prediction, ...]
-    quantities: tuple[str, ...]
-    bound: float
-    verdict: str
-    worst_held_out: float | None
-    capacity_rps: float
-    axis: str
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What is known of the service, and what is asked of the fit.
-
-    Attributes:
-        workers, connections: of the service and of the load.
-        peak_rps: closed-loop peak, if it was measured: then it is the capacity.
-        fit_up_to: points up to this share of the peak (else of the highest load) are fitted.
-        bound: largest relative error of a held-out prediction.
-        quantities: what is fitted and judged.
-        requests, steps: per simulation, and simulations' rounds of the fit.
-    """
-
-    workers: int = 1
-    connections: int = 64
-    peak_rps: float | None = None
-    fit_up_to: float = 0.67
-    bound: float = 0.30
-    quantities: tuple[str, ...] = ("p50", "p95")
-    requests: int = 100_000
-    steps: int = 60
-
-    def __post_init__(self) -> None:
-        wrong = (
-            (self.workers < 1 or self.connections < 1, "workers", "give 1 or more"),
-            (not 0 < self.fit_up_to <= 1, "fit_up_to", "give a share above 0, at most 1"),
-            (not self.bound > 0, "bound", "give a relative error above 0, such as 0.3"),
-            (not set(self.quantities) <= set(QUANTITIES), "quantities", ", ".join(QUANTITIES)),
-            (not self.quantities, "quantities", ", ".join(QUANTITIES)),
-            (self.peak_rps is not None and not self.peak_rps > 0, "peak_rps", "give requests/s"),
-        )
-        for is_wrong, name, fix in wrong:
-            if is_wrong:
-                raise SpecFault(f"{name} is {getattr(self, name)}", at=name, fix=fix)
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The parameters: µs, and the service time's coefficient of variation."""
-
-    service_us: float
-    wake_us: float
-    halt_us: float
-    cv: float
-
-    @property
-    def setup_us(self) -> float:
-        """What a request pays that finds its worker asleep."""
-        return self.wake_us + self.halt_us
 
 
 def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) -> Calibration:
@@ -171,7 +65,7 @@ def calibrate(simulator: Simulator, points: Sequence[Measured], setup: Setup) ->
             fix="measure more loads, or raise --fit-up-to",
         )
     line = cpu_line(fitted, setup.workers, setup.peak_rps)
-    model = _Model(simulator, setup, fitted[0])
+    model = EpollModel(simulator, setup, fitted[0])
     misfit = _misfit(model, fitted, line)
     logs = _fit(misfit, _start(setup, fitted, line), setup.steps)
     best = _costs(np.exp(logs), line)
@@ -207,55 +101,9 @@ def _axis(setup: Setup) -> str:
     return "the highest load" if setup.peak_rps is None else "the closed-loop peak"
 
 
-class _Model:
-    """Simulated times at a load, for any costs; outside is what the lowest load leaves over."""
-
-    def __init__(self, simulator: Simulator, setup: Setup, lowest: Measured) -> None:
-        self.setup = setup
-        self._simulator = simulator
-        self._lowest = lowest
-
-    def times(self, points: Sequence[Measured], costs: Costs) -> list[dict[str, float] | None]:
-        """Times by quantity, ns, at every point; None where the model has no steady state."""
-        rates = [self._lowest.rate_rps, *(point.rate_rps for point in points)]
-        most = self.setup.workers / costs.service_us * 1e6 * STABLE
-        stable = [rate < most for rate in rates]
-        jobs = [self._job(rate, costs) for rate, ok in zip(rates, stable, strict=True) if ok]
-        spans = iter(self._simulator.runs("queue", jobs))
-        queues = [shape_of(next(spans)["sojourn_ns"]["hdr"]) if ok else None for ok in stable]
-        if queues[0] is None:
-            return [None] * len(points)
-        outside = self._outside(queues[0])
-        return [None if queue is None else _sum(outside, queue) for queue in queues[1:]]
-
-    def _job(self, rate: float, costs: Costs) -> dict[str, Any]:
-        return {
-            "rate": repr(rate),
-            "unit": "us",
-            "servers": self.setup.workers,
-            "service": f"gamma:{costs.service_us:.6f},{max(costs.cv, 0.02):.4f}",
-            "requests": str(self.setup.requests),
-            "discipline": f"epoll:{self.setup.connections},0us,{costs.setup_us:.4f}us",
-        }
-
-    def _outside(self, queue: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The lowest load's times less the median of what the model says of it."""
-        typical = float(np.median(queue))
-        if self._lowest.shape:
-            return np.maximum(np.array(self._lowest.shape) - typical, 0.0)
-        known = self._lowest.p50 or self._lowest.mean or typical
-        return np.array([max(known - typical, 0.0)])
-
-
-def _sum(outside: NDArray[np.float64], queue: NDArray[np.float64]) -> dict[str, float]:
-    """Quantiles of the sum of two independent times."""
-    both = np.add.outer(outside, queue).ravel()
-    result = np.quantile(both, (0.5, 0.95, 0.99))
-    times = [float(both.mean()), *(float(value) for value in result)]
-    return dict(zip(QUANTITIES, times, strict=True))
-
-
-def _misfit(model: _Model, points: Sequence[Measured], line: tuple[float, float] | None) -> Misfit:
+def _misfit(
+    model: EpollModel, points: Sequence[Measured], line: tuple[float, float] | None
+) -> Misfit:
     def misfit(logs: NDArray[np.float64]) -> float:
         costs = _costs(np.exp(logs), line)
         total = 0.0
@@ -323,7 +171,7 @@ def _simplex(start: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _predict(
-    model: _Model, points: Sequence[Measured], top: float, costs: Costs
+    model: EpollModel, points: Sequence[Measured], top: float, costs: Costs
 ) -> list[Prediction]:
     predictions: list[Prediction] = []
     for point, times in zip(points, model.times(points, costs), strict=True):

@@ -9,17 +9,9 @@ from hdrh.histogram import HdrHistogram
 
 from sojourn import programs
 from sojourn.errors import SpecFault
-from sojourn.models.calibrate import (
-    Costs,
-    Setup,
-    _costs,
-    _misfit,
-    _notes,
-    _simplex,
-    _start,
-    calibrate,
-)
-from sojourn.models.calibrate import _Model as Model
+from sojourn.models.calibrate import _costs, _misfit, _notes, _simplex, _start, calibrate
+from sojourn.models.calibration import Costs, Setup
+from sojourn.models.epoll_model import EpollModel as Model
 from sojourn.models.points import QUANTITIES, Measured
 from sojourn.models.simulator import Command, Result, Simulator
 
