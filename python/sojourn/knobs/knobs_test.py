@@ -22,7 +22,7 @@ from sojourn.places import proc
 # fmt: off
 NO_KIND = {
     "__init__", "attr", "grouped", "groups", "htb", "knob", "known", "limit", "machine", "ordered",
-    "priority", "probe", "resctrl", "scheduler", "settings", "testing",
+    "policy_level", "priority", "probe", "resctrl", "scheduler", "settings", "testing",
 }
 # fmt: on
 SERVER = """

@@ -25,15 +25,14 @@ How it is measured is in `ordered`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 
-from sojourn import units
 from sojourn.errors import HostFault
 from sojourn.knobs import attr, grouped, ordered, scheduler, settings
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.knob import Asked, Felt, Knob, KnobKind, Lack, Offered, Turned
 from sojourn.knobs.ordered import GROUPED
+from sojourn.knobs.policy_level import RATE, label, level_text, meant, rank
 from sojourn.knobs.probe import BURN, Probe
 from sojourn.knobs.scheduler import Scheduler
 from sojourn.knobs.settings import AUTOGROUP, POLICY, Setting
@@ -41,18 +40,8 @@ from sojourn.places import proc
 
 NAME = "policy"
 PASSES_MAX = 20  # a server that starts threads faster than they are listed is not finished starting
-WORDS = {
-    "other": attr.OTHER,
-    "batch": attr.BATCH,
-    "idle": attr.IDLE,
-    "fifo": attr.FIFO,
-    "rr": attr.RR,
-    "deadline": attr.DEADLINE,
-}
 NAMED_MAX = 3
 TIME = r"\d+(\.\d+)?(us|ms)"
-RATE = "rate"  # in place of a priority
-LOWEST = 1  # real-time priority
 
 
 class Policy(Knob):
@@ -244,52 +233,6 @@ class Policy(Knob):
                 yield Setting.from_json({**usual.as_json(), **owner})
 
 
-def meant(level: str) -> Attr:
-    """The attributes that a level gives a thread.
-
-    >>> meant("deadline:2ms/10ms")
-    Attr(policy=6, flags=0, nice=0, priority=0, runtime=2000000, deadline=10000000, period=10000000)
-    """
-    word, _, value = level.partition(":")
-    if word == "nice":
-        return Attr(attr.OTHER, nice=int(value))
-    if word == "slice":
-        return Attr(attr.OTHER, runtime=units.parse_ns(value))
-    if word == "deadline":
-        runtime, period = map(units.parse_ns, value.split("/"))
-        return Attr(attr.DEADLINE, runtime=runtime, deadline=period, period=period)
-    if value == RATE:
-        return Attr(WORDS[word], priority=LOWEST)  # until it is known who else is there
-    return Attr(WORDS[word], priority=int(value or 0))
-
-
-def rank(label: str, offered: Mapping[str, Offered]) -> int:
-    """The rate-monotonic real-time priority of a service: the slowest has the lowest.
-
-    >>> of = {"a": Offered(load=0.1, rps=9e3), "b": Offered(load=0.5, rps=500)}
-    >>> rank("a", of), rank("b", of), rank("a", {"a": of["a"]})
-    (2, 1, 1)
-    """
-    own = offered[label].service_rps
-    return LOWEST + sum(one.service_rps < own for one in offered.values())
-
-
-def level_text(result: Attr) -> str:
-    """Attributes as a level.
-
-    >>> level_text(meant("rr:3")), level_text(meant("nice:-5")), level_text(meant("slice:3ms"))
-    ('rr:3', 'nice:-5', 'slice:3000us')
-    """
-    word = next(word for word, policy in WORDS.items() if policy == result.policy)
-    if result.policy == attr.DEADLINE:
-        return f"{word}:{result.runtime // 1000}us/{result.period // 1000}us"
-    if result.policy in (attr.FIFO, attr.RR):
-        return f"{word}:{result.priority}"
-    if result.policy == attr.OTHER and result.nice:
-        return f"nice:{result.nice}"
-    return f"slice:{result.runtime // 1000}us" if result.runtime else word
-
-
 def _read_attr(tid: int) -> Attr | None:
     try:
         return attr.get(tid)
@@ -321,41 +264,6 @@ def _bound(wanted: Attr) -> Lack | None:
         fix = "a CPU set of its own for the service (cpuset.cpus.partition), made by hand"
         return Lack(missing=f"a deadline for threads that are bound to a CPU ({why})", fix=fix)
     return None
-
-
-_LABELS = {
-    "other": "kernel default",
-    "batch": "SCHED_BATCH",
-    "idle": "SCHED_IDLE",
-    "fifo:rate": "FIFO by rate",
-    "rr:rate": "round robin by rate",
-}
-_NAMES = {"fifo": "FIFO", "rr": "round robin", "nice": "nice", "deadline": "deadline", "bvt": "BVT"}
-
-
-def label(level: str) -> str:
-    """A level in a few words.
-
-    >>> label("nice:-20"), label("fifo:1"), label("slice:0.1ms"), label("deadline:1ms/4ms")
-    ('nice −20', 'FIFO', '0.1 ms slices', 'deadline 1 ms in 4 ms')
-    >>> label("other"), label("fifo:rate"), label("rr:7"), label("bvt,warp=5ms"), label("scx_lavd")
-    ('kernel default', 'FIFO by rate', 'round robin 7', 'BVT, warp 5 ms', 'scx_lavd')
-    """
-    name, _, value = level.partition(":")
-    if level in _LABELS:
-        return _LABELS[level]
-    if name == "slice":
-        return f"{_spaced(value)} slices"
-    if name == "deadline":
-        return f"deadline {_spaced(value).replace('/', ' in ')}"
-    if level.startswith("bvt"):
-        return _spaced(level.replace("bvt", "BVT").replace("=", " ").replace(",", ", "))
-    amount = "" if name in {"fifo", "rr"} and value == str(LOWEST) else value.replace("-", "−")
-    return f"{_NAMES.get(name, level)} {amount}".strip()
-
-
-def _spaced(amount: str) -> str:
-    return re.sub(r"(\d)(us|ms|s)\b", r"\1 \2", amount).replace("us", "µs")
 
 
 KIND = KnobKind(

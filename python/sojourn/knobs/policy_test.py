@@ -22,11 +22,13 @@ from sojourn.knobs import (
     cpu_weight,
     ordered,
     policy,
+    policy_level,
     settings,
 )
 from sojourn.knobs.attr import Attr
 from sojourn.knobs.groups_test import alive
-from sojourn.knobs.policy import Policy, meant
+from sojourn.knobs.policy import Policy
+from sojourn.knobs.policy_level import meant
 from sojourn.knobs.probe import Probe
 from sojourn.knobs.settings import Setting
 from sojourn.knobs.testing import MemoryBook, put
@@ -74,11 +76,11 @@ def test_every_thread_gets_it_and_has_its_own_back(
     before = attrs(server.pid)
     assert len(before) == 2
     knob.apply(level)
-    assert policy.meant(knob.read()) == policy.meant(level)
-    assert attrs(server.pid) == [policy.meant(level).text] * 2
+    assert policy_level.meant(knob.read()) == policy_level.meant(level)
+    assert attrs(server.pid) == [policy_level.meant(level).text] * 2
     if level.startswith(("fifo", "rr")):
         assert {os.sched_getscheduler(t.tid) for t in proc.tasks(server.pid)} == {
-            policy.meant(level).policy
+            policy_level.meant(level).policy
         }
     ((_, facts),) = book.open.values()
     noted = [one for one in facts["settings"] if one["kind"] == settings.POLICY]
@@ -150,13 +152,13 @@ def test_a_policy_is_measured_by_burners_and_one_that_does_nothing_is_caught(
     level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cpu = min(os.sched_getaffinity(0))
-    effect = ordered.effect(policy.meant(level), cpu)
+    effect = ordered.effect(policy_level.meant(level), cpu)
     # Where the kernel groups by session, idle has no effect beyond it, and that is reported.
     is_mended = level == "idle" and "autogroup" in effect.why
     assert effect.verdict in {"holds", "unknown"} or is_mended, effect.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
     monkeypatch.setattr(ordered, "GROUPED", "/proc/none")  # nor is anything given to the session
-    effect = ordered.effect(policy.meant(level), cpu)
+    effect = ordered.effect(policy_level.meant(level), cpu)
     assert effect.verdict in {"violated", "unknown"}, effect.why
 
 
@@ -166,12 +168,12 @@ def test_a_deadline_is_in_force_and_one_that_does_nothing_is_caught(
 ) -> None:
     home = os.sched_getaffinity(0)
     try:
-        effect = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
+        effect = ordered.effect(policy_level.meant("deadline:2ms/20ms"), min(home))
     except OSError as error:
         pytest.skip(f"no deadline can be had here: {error.strerror}")
     assert effect.verdict in {"holds", "unknown"}, effect.why
     monkeypatch.setattr(attr, "put", lambda tid, wanted: None)
-    effect = ordered.effect(policy.meant("deadline:2ms/20ms"), min(home))
+    effect = ordered.effect(policy_level.meant("deadline:2ms/20ms"), min(home))
     assert effect.verdict in {"violated", "unknown"}, effect.why
 
 
@@ -182,7 +184,7 @@ def test_a_deadline_is_in_force_and_one_that_does_nothing_is_caught(
 def test_a_deadline_is_measured_only_where_there_was_more_to_be_had(
     share: float, free: float, verdict: str
 ) -> None:
-    effect = ordered.judge_deadline(policy.meant("deadline:2ms/20ms"), share, free)
+    effect = ordered.judge_deadline(policy_level.meant("deadline:2ms/20ms"), share, free)
     assert effect.verdict == verdict
     assert ("not measured: one without it" in effect.why) == (verdict == "unknown")
 
@@ -202,7 +204,7 @@ def test_a_policy_is_measured_from_one_session_to_another(
 
     monkeypatch.setattr(cpu_weight, "both", both)
     cpu = min(os.sched_getaffinity(0))
-    effect = ordered.effect(policy.meant("idle"), cpu, Tree(tmp_path))
+    effect = ordered.effect(policy_level.meant("idle"), cpu, Tree(tmp_path))
     assert [len(result) for result in sessions] == [3]
     assert effect.verdict == "violated"
     assert ("other sessions do not feel it" in effect.why) is is_grouped
@@ -210,7 +212,7 @@ def test_a_policy_is_measured_from_one_session_to_another(
 
 @pytest.mark.parametrize("level", ["batch", "slice:3ms", "other"])
 def test_what_changes_no_share_is_not_reported_as_in_force(level: str) -> None:
-    assert ordered.effect(policy.meant(level), 0).verdict == "unknown"
+    assert ordered.effect(policy_level.meant(level), 0).verdict == "unknown"
 
 
 def test_a_deadline_for_bound_threads_is_refused_with_its_fix(
@@ -242,13 +244,13 @@ def test_a_deadline_for_bound_threads_is_refused_with_its_fix(
     ],
 )
 def test_what_is_reported_is_a_level_that_means_the_same(level: str) -> None:
-    again = policy.level_text(policy.meant(level))
+    again = policy_level.level_text(policy_level.meant(level))
     assert re.fullmatch(KINDS["policy"].pattern, again)
-    assert policy.meant(again) == policy.meant(level)
+    assert policy_level.meant(again) == policy_level.meant(level)
 
 
 def test_attributes_survive_the_journal() -> None:
-    one = policy.meant("deadline:2ms/10ms")
+    one = policy_level.meant("deadline:2ms/10ms")
     assert Attr.of(one.text) == one
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sojourn import knobs
 from sojourn.host.tree import cpu_list, cpu_text
-from sojourn.knobs import Asked, Lack, attr, policy, settings
+from sojourn.knobs import Asked, Lack, attr, policy_level, settings
 from sojourn.knobs.settings import AFFINITY, POLICY, Setting
 from sojourn.places import proc
 from sojourn.places.task import Task
@@ -36,7 +36,9 @@ class Threads(Settled):
 
     def _of_task(self, task: Task, level: str) -> Setting | None:
         ticks = settings.start_ticks(self._on.tree, task.pid, task.tid)
-        new = cpu_text(cpu_list(level)) if self._kind == AFFINITY else policy.meant(level).text
+        new = (
+            cpu_text(cpu_list(level)) if self._kind == AFFINITY else policy_level.meant(level).text
+        )
         asked = Setting(
             kind=self._kind,
             what=f"{task.name} ({task.tid}) of {self._on.label}",

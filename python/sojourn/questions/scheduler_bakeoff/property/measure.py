@@ -19,7 +19,7 @@ from typing import Any
 from sojourn.errors import Fault
 from sojourn.host.activity import STEAL, TICKS_PER_S, cpu_ticks
 from sojourn.host.tree import Tree
-from sojourn.knobs import Knob, Offered, Turned, ordered, policy, rt_quota
+from sojourn.knobs import Knob, Offered, Turned, ordered, policy_level, rt_quota
 from sojourn.knobs.attr import FIFO, RR, Attr
 from sojourn.questions.scheduler_bakeoff.property.stand_in import HOG, WAKER, StandIn, under
 
@@ -159,7 +159,7 @@ def variants(level: str, beside: str) -> tuple[tuple[str, ...], str]:
             f"{word}:{HOG_PRIORITY - 1}",
             f"{word}:{HOG_PRIORITY + 1}",
         ), f"{word}:{HOG_PRIORITY}"
-    hog = beside.replace(f":{policy.RATE}", f":{policy.LOWEST}")
+    hog = beside.replace(f":{policy_level.RATE}", f":{policy_level.LOWEST}")
     if word == "nice":
         return (USUAL_NICE, level), hog
     if word == "slice":
@@ -188,7 +188,7 @@ def shares_asked(
     >>> shares_asked(({"policy": "fifo:2"}, {"policy": "fifo:1"}), (0.45, None))
     [0.45, None]
     """
-    each = [policy.meant(_level(of)) for of in levels]
+    each = [policy_level.meant(_level(of)) for of in levels]
     weights = [_weight(wanted, of) for wanted, of in zip(each, levels, strict=True)]
     values: list[float | None] = []
     for wanted, budget, weight in zip(each, budgets, weights, strict=True):
@@ -205,7 +205,7 @@ def shares_asked(
 def _level(levels: Mapping[str, str]) -> str:
     """The policy, as far as this kernel's own classes know it; a scheduler of ours is fair."""
     level = levels.get(LEVEL, OTHER)
-    return level if level.partition(":")[0] in {*policy.WORDS, "nice", "slice"} else OTHER
+    return level if level.partition(":")[0] in {*policy_level.WORDS, "nice", "slice"} else OTHER
 
 
 def _weight(wanted: Attr, levels: Mapping[str, str]) -> float | None:
