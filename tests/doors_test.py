@@ -24,7 +24,7 @@ WRITERS = {
     "questions/isolation_cost/mechanisms/files.py": "files of the kernel",
     "cli/faults.py": "a traceback, by mkstemp; and /dev/null",
     "cli/named_file.py": "files for CI and pages, under the names that the user gave",
-    "cli/own.py": "the study that `init` makes, under the name that the user gave",
+    "cli/init_cmd.py": "the study that `init` makes, under the name that the user gave",
     "report/library.py": "the package's own script, when a release is made",
     "install/answers.py": "the lab's own cache",
     "install/cpp.py": "the lab's own cache",

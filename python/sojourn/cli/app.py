@@ -16,6 +16,7 @@ from sojourn.cli import (
     compare_cmd,
     gate_cmd,
     history_cmd,
+    init_cmd,
     install_cmd,
     kinds,
     lowered,
@@ -25,12 +26,12 @@ from sojourn.cli import (
     models_cmd,
     noise_cmd,
     open_cmd,
-    own,
     plan,
     records,
     rm,
     run,
     sql,
+    try_cmd,
 )
 from sojourn.cli.faults import guarded
 from sojourn.cli.plain import put
@@ -98,8 +99,8 @@ def _top(
 ) -> None: ...
 
 
-app.command("try", rich_help_panel=_BEFORE)(own.try_)
-app.command(rich_help_panel=_BEFORE)(own.init)
+app.command("try", rich_help_panel=_BEFORE)(try_cmd.try_)
+app.command(rich_help_panel=_BEFORE)(init_cmd.init)
 app.command(rich_help_panel=_BEFORE)(machine.doctor)
 app.command(rich_help_panel=_BEFORE)(noise_cmd.noise)
 app.command(rich_help_panel=_BEFORE)(kinds.kinds)

@@ -1,18 +1,15 @@
-"""`sojourn try` and `sojourn init`: the user's own service, first."""
+"""`sojourn try`: half a minute of load on the user's own service, and one number."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sojourn.cli import credentials
-from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, AsJson
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.plain import put, put_json
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from sojourn.services.own.external import External
     from sojourn.spec import Study
 
-FIRST_S = 15.0  # how long a bound `init` takes for possible: it is not told one
 _LOAD, _SERVICE = "Load", "Service"
 _EXITS = {"holds": Exit.OK, "violated": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
 
@@ -33,14 +29,6 @@ Target = Annotated[
         metavar="TARGET",
         show_default=False,
         help="A URL, host:port or the path of a unix socket.",
-    ),
-]
-MaybeTarget = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[TARGET]",
-        show_default=False,
-        help="A running service: a URL, host:port or the path of a unix socket.",
     ),
 ]
 Bound = Annotated[
@@ -241,118 +229,3 @@ def _is_here(service: External) -> bool:
     from sojourn.services.own import asked
 
     return asked.is_here(service.where)
-
-
-Command = Annotated[
-    str,
-    typer.Option(
-        "--command",
-        metavar="ARGV",
-        show_default=False,
-        help="Command that starts the service. Write {port} for its port. Sojourn starts and stops "
-        "it.",
-    ),
-]
-Out = Annotated[
-    str,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        show_default="a name from the target",
-        help="The file to write. -: stdout.",
-    ),
-]
-Over = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-
-
-def init(
-    target: MaybeTarget = None,
-    command: Command = "",
-    insecure: credentials.Insecure = False,
-    ca_file: credentials.CaFile = "",
-    cert: credentials.Cert = "",
-    key: credentials.Key = "",
-    auth: credentials.Auth = "",
-    out: Out = "",
-    force: Over = False,
-) -> None:
-    """Write a study file about your own service, with comments on every important key.
-
-    A target gets three test requests, so that the file fits it. A command is not started.
-
-    \b
-    Examples:
-      sojourn init http://localhost:8080/
-      sojourn init --command "python3 app.py --port {port}" -o app.toml
-    """
-    from sojourn.services.own.asked import KEYS
-    from sojourn.spec import own
-
-    if bool(target) == bool(command):
-        raise SpecFault(
-            "init wants a service: one that runs, or a command that starts it",
-            at="sojourn init",
-            fix="give http://localhost:8080/, or --command 'python3 app.py --port {port}'",
-        )
-    facts: tuple[tuple[str, str], ...] = ()
-    has_items, stretch = False, 1.0
-    inputs = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
-    name = own.name_of(Path(shlex.split(command)[0]).name if command else target or "")
-    if out and out != "-":
-        name = own.name_of(Path(out).stem)
-    if target:
-        service = _asked(target, inputs)
-        facts, target, stretch = _facts(service), service.where.url, service.proof.stretch
-        has_items = service.where.scheme in KEYS
-    else:
-        _check_command(command)
-    text = own.written(
-        name=name,
-        target=target or "",
-        command=command,
-        has_items=has_items,
-        facts=facts,
-        stretch=stretch,
-        load={key: json.dumps(value) for key, value in inputs.items()},
-    )
-    if out == "-":
-        put(text, has_end=False)
-        return
-    path = Path(out or f"{name}.toml")
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        fix = "give another name with -o, or --force"
-        raise SpecFault(f"{path} is there already", at=str(path), fix=fix) from None
-    except OSError as error:
-        fix = "give another file with -o, or - for stdout"
-        raise SpecFault(f"it cannot be written: {error.strerror}", at=str(path), fix=fix) from None
-    put(str(path))
-    say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
-
-
-def _asked(target: str, inputs: Mapping[str, str | bool]) -> External:
-    """A service that was asked three times, with what was given for it."""
-    from sojourn.services.kind import Allowance
-    from sojourn.services.own import external
-
-    allowance = Allowance(cpus=1, memory_bytes=0)
-    return external.build({"target": target}, allowance).adapted(inputs, FIRST_S)
-
-
-def _facts(service: External) -> tuple[tuple[str, str], ...]:
-    """What it reported when it was asked, and where its processes are."""
-    from sojourn.services.kind import RUNS_ON
-
-    seen = service.process()
-    its = [("processes", f"the first is {seen.pid}")] if seen else []
-    return (*(row for row in service.setup() if row[0] not in {RUNS_ON, "target"}), *its)
-
-
-def _check_command(command: str) -> None:
-    from sojourn.services.kind import Allowance
-    from sojourn.services.own import command as commands
-
-    commands.build({"argv": command}, Allowance(cpus=1, memory_bytes=1 << 30))
