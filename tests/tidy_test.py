@@ -73,7 +73,6 @@ LONG_FUNCTIONS: dict[str, int] = {
     "crates/load/src/drive/run.rs::set_up": 73,
     "crates/load/src/judge/selfcheck/mod.rs::gather": 87,
     "crates/load/src/judge/summary.rs::summarise": 78,
-    "crates/load/src/plan/resolve.rs::resolve": 87,
     "crates/sim/src/fleet/job.rs::check": 84,
     "crates/trace/src/program.rs::result": 81,
 }
