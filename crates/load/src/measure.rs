@@ -9,7 +9,7 @@ use sojourn_base::Fault;
 use crate::drive::measurement::Measurement;
 use crate::drive::preload;
 use crate::drive::progress::Progress;
-use crate::drive::run;
+use crate::drive::{ready, run};
 use crate::judge::result::RunResult;
 use crate::judge::summary;
 use crate::plan::resolve::Resolved;
@@ -31,11 +31,11 @@ pub fn measure(
     stop: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Judged, Fault> {
-    let protocol = run::check(resolved)?;
+    let protocol = ready::check(resolved)?;
     if resolved.job.preload {
         preload::preload(resolved, stop)?;
     }
-    let ready = run::prepare(resolved, protocol, stop)?;
+    let ready = ready::prepare(resolved, protocol, stop)?;
     let mut run = run::run(ready, progress)?;
     let was_interrupted = stop.load(Relaxed);
     let was_stopped =

@@ -13,7 +13,7 @@ use sojourn_base::{Exit, Fault, files, program};
 use crate::cli::{Args, ProgressForm};
 use crate::drive::measurement::Measurement;
 use crate::drive::progress::{Form, Progress};
-use crate::drive::run;
+use crate::drive::ready;
 use crate::job::Job;
 use crate::judge::result::{RunResult, Verdict};
 use crate::judge::selfcheck;
@@ -52,7 +52,7 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     let logs = [hlog, seconds, raw].into_iter().filter(|path| !path.is_empty());
     json.into_iter().chain(logs.map(Path::new)).try_for_each(files::check_writable)?;
     if args.output.check {
-        return run::check(&resolved).map(|_| Exit::Ok);
+        return ready::check(&resolved).map(|_| Exit::Ok);
     }
     let every = Duration::from_nanos(args.output.progress_every);
     let bound_ns = resolved.qos.map(|qos| qos.bound_ns);

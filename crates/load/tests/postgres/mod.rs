@@ -37,8 +37,8 @@ fn password(folder: &Folder, text: &str) -> String {
 /// Why a job's connections cannot be opened.
 fn refused(job: Job) -> Fault {
     let resolved = resolve(job).unwrap();
-    let protocol = sojourn_load::drive::run::check(&resolved).unwrap();
-    sojourn_load::drive::run::prepare(&resolved, protocol, &Arc::default()).err().unwrap()
+    let protocol = sojourn_load::drive::ready::check(&resolved).unwrap();
+    sojourn_load::drive::ready::prepare(&resolved, protocol, &Arc::default()).err().unwrap()
 }
 
 #[test]

@@ -288,8 +288,8 @@ fn a_real_redis_lets_in_who_has_the_password_and_keeps_databases_apart() {
     assert!(fault.what.contains("-NOAUTH") && fault.fix.contains("--auth"), "{fault}");
     std::fs::write(&secret, "wrong\n").unwrap();
     let fault = resolve(Job { auth, ..job(target(""), "epoll") }).and_then(|resolved| {
-        let protocol = sojourn_load::drive::run::check(&resolved)?;
-        sojourn_load::drive::run::prepare(&resolved, protocol, &Arc::default()).map(|_| ())
+        let protocol = sojourn_load::drive::ready::check(&resolved)?;
+        sojourn_load::drive::ready::prepare(&resolved, protocol, &Arc::default()).map(|_| ())
     });
     let fault = fault.unwrap_err();
     assert!(fault.what.contains("WRONGPASS") && fault.fix.contains("--auth"), "{fault}");
@@ -324,7 +324,7 @@ fn parts_of_a_target_that_a_protocol_has_no_use_for_are_refused() {
     }
     for target in ["null:abc", "null://h", "redis://h/x", "resp://h:1/2?db=3"] {
         let refused = resolve(job(target.into(), "auto"))
-            .and_then(|resolved| sojourn_load::drive::run::check(&resolved).map(|_| ()));
+            .and_then(|resolved| sojourn_load::drive::ready::check(&resolved).map(|_| ()));
         assert_eq!(refused.unwrap_err().exit, 2, "{target}");
     }
     for target in ["memcache://h:1", "memcache://h:1/", "echo://h/", "redis://h/0", "null:"] {

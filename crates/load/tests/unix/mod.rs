@@ -28,8 +28,9 @@ fn a_socket_that_is_not_there_is_reported() {
     let folder = Folder::new();
     let target = format!("resp://unix:{}", folder.0.join("none").display());
     let resolved = sojourn_load::plan::resolve::resolve(job(target, "epoll")).unwrap();
-    let protocol = sojourn_load::drive::run::check(&resolved).unwrap();
-    let ready = sojourn_load::drive::run::prepare(&resolved, protocol, &std::sync::Arc::default());
+    let protocol = sojourn_load::drive::ready::check(&resolved).unwrap();
+    let ready =
+        sojourn_load::drive::ready::prepare(&resolved, protocol, &std::sync::Arc::default());
     let fault = ready.err().unwrap();
     assert!(fault.what.contains("unix:/") && fault.fix.contains("ss -lx"), "{fault}");
 }

@@ -1,0 +1,189 @@
+//! One thread of a run: set up before the start, for which all wait together, then run to the end.
+
+use std::path::Path;
+use std::sync::{Arc, Barrier, mpsc};
+
+use socket2::Socket;
+use sojourn_base::{Fault, cpus};
+use sojourn_workload::plan::Plan;
+
+use crate::drive::long::{Border, Geometry, Lanes};
+use crate::drive::ready::on_sockets;
+use crate::drive::turns::Turns;
+use crate::drive::{self, Drive, Live, Setup, Times};
+use crate::job::address::Address;
+use crate::job::shards::Shards;
+use crate::plan::marks::{self, Marks, ThreadMeasurement};
+use crate::plan::resolve::{Resolved, Wait};
+use crate::protocols::Protocol;
+use crate::transports::{Ends, greeted, tls};
+use crate::watch::cpu;
+
+/// Where all threads wait for the time at which the warm-up starts.
+pub(super) struct Together {
+    barrier: Barrier,
+    start_ns: std::sync::Mutex<Option<u64>>,
+}
+
+impl Together {
+    pub(super) fn new(threads: usize) -> Self {
+        Self { barrier: Barrier::new(threads + 1), start_ns: std::sync::Mutex::new(None) }
+    }
+
+    pub(super) fn start(&self, start_ns: Option<u64>) {
+        *self.start_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = start_ns;
+        self.barrier.wait();
+    }
+
+    /// The start, or `None` if there will be no run.
+    fn wait(&self) -> Option<u64> {
+        self.barrier.wait();
+        *self.start_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// What one thread is given.
+pub(super) struct Part {
+    nth: usize,
+    plan: Plan,
+    ring: Option<(Geometry, Arc<Border>)>,
+    probe: Option<Plan>,
+    sockets: Vec<Socket>,
+    protocol: Arc<dyn Protocol>,
+    live: Arc<Live>,
+}
+
+impl Part {
+    /// What each thread is given: the probe goes to the first.
+    pub(super) fn each(
+        threads: Vec<(Plan, Vec<Socket>)>,
+        live: Vec<Arc<Live>>,
+        ring: Option<Geometry>,
+        mut probe: Option<Plan>,
+        protocol: &Arc<dyn Protocol>,
+    ) -> Vec<Self> {
+        let threads = threads.into_iter().zip(live).enumerate();
+        threads
+            .map(|(nth, ((plan, sockets), live))| {
+                let ring = ring.map(|ring| (ring, Arc::new(Border::default())));
+                let (protocol, probe) = (Arc::clone(protocol), probe.take());
+                Self { nth, plan, ring, probe, sockets, protocol, live }
+            })
+            .collect()
+    }
+}
+
+/// Sets a thread up, says so, waits for the start and runs to the end; `None`: there is no run.
+pub(super) fn run_thread(
+    part: Part,
+    resolved: &Resolved,
+    together: &Together,
+    drives: &mpsc::Sender<Result<(usize, Option<Lanes>), Fault>>,
+) -> Option<ThreadMeasurement> {
+    let (nth, ring) = (part.nth, part.ring.clone());
+    let prepared = set_up(part, resolved).map(Drive::new);
+    let ready = prepared.as_ref().map_err(Clone::clone).map(|drive| {
+        let lanes = ring.map(|(ring, border)| {
+            // SAFETY: `Ring` touches what the border gives to the keeper, and no more.
+            let (plan, marks) = unsafe { drive.ring() };
+            Lanes { ring, border, plan, marks }
+        });
+        (nth, lanes)
+    });
+    drives.send(ready).ok()?;
+    let start_ns = together.wait()?;
+    let drive = prepared.ok()?;
+    if resolved.job.find_max {
+        return Some(drive::run_closed(drive, start_ns));
+    }
+    Some(drive::run_open(drive, start_ns))
+}
+
+/// Where the first sockets lead, which is where a lost connection is opened again. The path of a unix
+/// socket is the target's: the kernel only knows what the server has bound.
+fn servers(resolved: &Resolved, first: &[Socket]) -> Result<Vec<Address>, Fault> {
+    if resolved.target.is_unix() {
+        return Ok(resolved.target.addresses()?.into_iter().flatten().collect());
+    }
+    let peer = |one: &Socket| one.peer_addr().ok()?.as_socket().map(Address::Ip);
+    Ok(first.iter().filter_map(peer).collect())
+}
+
+/// Takes the thread's place on its CPU; its place among the clients of that CPU, if it takes turns.
+fn take_place(nth: usize, resolved: &Resolved) -> Result<Option<Turns>, Fault> {
+    if !resolved.cpus.is_empty() {
+        cpu::pin(resolved.cpus[nth % resolved.cpus.len()])?;
+    }
+    if !resolved.wait.is_busy() {
+        cpu::wake_exactly();
+    }
+    if resolved.wait != Wait::Spin {
+        cpus::take_short_turns(0);
+    }
+    match resolved.job.turns.as_str() {
+        "" => Ok(None),
+        path => Turns::open(Path::new(path), resolved.cpus[nth % resolved.cpus.len()]).map(Some),
+    }
+}
+
+fn set_up(part: Part, resolved: &Resolved) -> Result<Setup, Fault> {
+    let Part { nth, plan, ring, probe, sockets, protocol, live } = part;
+    let turns = take_place(nth, resolved)?;
+    let connections = resolved.connections_of(nth as u32);
+    let datagrams = resolved.target.is_datagram();
+    let shards = Shards::new(resolved.target.servers(), resolved.job.items);
+    let addresses = servers(resolved, &sockets[..sockets.len().min(shards.count() as usize)])?;
+    let is_known = addresses.len() == shards.count() as usize;
+    let ends = Ends {
+        addresses: if is_known { addresses } else { vec![Address::Ip(([127, 0, 0, 1], 0).into())] },
+        sources: resolved.sources.clone(),
+        sockets,
+        connections: connections + u32::from(probe.is_some()),
+        datagrams,
+        request_bytes_max: protocol.request_bytes_max(),
+        depth: resolved.job.depth,
+        says_more: protocol.interleaves(),
+        greeting: on_sockets(resolved, protocol.as_ref()),
+    };
+    let count = ends.connections;
+    let mut transport = match &resolved.secure {
+        Some(secure) => {
+            let place = resolved.target.place();
+            let secured = tls::open(resolved.transport, ends, secure, &place)?;
+            greeted::open(secured, count, protocol.hello(), &place)?
+        }
+        None => (resolved.transport.open)(ends)?,
+    };
+    let mut decoders = Vec::new();
+    if protocol.interleaves() {
+        decoders = (0..count).map(|_| protocol.decoder()).collect();
+        drive::streams::open(transport.as_mut(), &mut decoders, &resolved.target)?;
+    }
+    let plan = ring.as_ref().map_or(plan, |(ring, _)| marks::room_for_plan(ring.capacity));
+    Ok(Setup {
+        marks: Marks::for_requests(plan.intended_ns.len()),
+        plan,
+        ring,
+        probe,
+        transport,
+        protocol,
+        decoders,
+        shards,
+        connections,
+        depth: resolved.job.depth,
+        times: Times {
+            start_ns: 0,
+            measured_ns: resolved.warmup_ns,
+            end_ns: resolved.load_ns(),
+            drain_ns: resolved.drain_ns,
+        },
+        wait: resolved.wait,
+        turns,
+        doze_ns: resolved.doze_ns,
+        timeout_ns: resolved.timeout_ns,
+        datagrams,
+        outage_over_ns: resolved.outage_over_ns,
+        is_apart: resolved.is_apart(),
+        live,
+    })
+}

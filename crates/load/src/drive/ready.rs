@@ -1,0 +1,98 @@
+//! What precedes a run: it is refused, or its plans are drawn and its sockets opened.
+//!
+//! What can be refused is refused before a socket is opened.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use socket2::Socket;
+use sojourn_base::Fault;
+use sojourn_workload::arrivals;
+use sojourn_workload::plan::Plan;
+
+use crate::drive::Live;
+use crate::drive::long::{self, Geometry};
+use crate::job::address::Address;
+use crate::plan::resolve::Resolved;
+use crate::plan::schedule;
+use crate::protocols::{self, Protocol};
+use crate::transports::hello::Greeting;
+use crate::transports::sockets;
+
+/// A run that is ready: everything drawn, allocated and connected.
+pub struct Ready {
+    pub(super) resolved: Resolved,
+    pub(super) protocol: Arc<dyn Protocol>,
+    pub(super) threads: Vec<(Plan, Vec<Socket>)>,
+    /// What the probe client sends; the first thread does it.
+    pub(super) probe: Option<Plan>,
+    /// The ring of each thread in a long run, whose plans are drawn later.
+    pub(super) ring: Option<Geometry>,
+    /// Where connections lead, as [`Measurement`] has it.
+    pub(super) addresses: Vec<String>,
+    /// Counts of each thread, for whoever shows progress.
+    pub live: Vec<Arc<Live>>,
+}
+
+/// The protocol of a run, once all is refused that can be before a socket is opened: sizes, arrivals,
+/// popularity. It is built once: files that it reads may be pipes.
+pub fn check(resolved: &Resolved) -> Result<Arc<dyn Protocol>, Fault> {
+    let job = &resolved.job;
+    let protocol = protocols::build(job, &resolved.target)?;
+    let timetable = schedule::timetable(job)?;
+    long::check_length(job, &timetable)?;
+    arrivals::parse(&job.arrivals, timetable.arrivals_rps())?;
+    schedule::workload(job)?.choice()?;
+    Ok(protocol)
+}
+
+/// Draws the plans and opens the sockets; `protocol`: that of `check`.
+pub fn prepare(
+    resolved: &Resolved,
+    protocol: Arc<dyn Protocol>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Ready, Fault> {
+    let ring = long::geometry(&resolved.job, &schedule::timetable(&resolved.job)?);
+    let plans = (0..resolved.job.threads)
+        .map(|thread| match ring {
+            Some(_) => Ok(Plan::default()),
+            None => schedule::draw(&resolved.job, thread),
+        })
+        .collect::<Result<Vec<Plan>, Fault>>()?;
+    let probes = resolved.job.probe_rate > 0.0;
+    let probe = probes.then(|| schedule::draw_probe(&resolved.job)).transpose()?;
+    let mut servers = match resolved.transport.kind.name {
+        "null" => Vec::new(),
+        _ => resolved.target.addresses()?,
+    };
+    let threads = plans
+        .into_iter()
+        .zip(0..)
+        .map(|(plan, thread)| {
+            let probes = u32::from(thread == 0 && probe.is_some());
+            let count = resolved.connections_of(thread) + probes;
+            let hello = on_sockets(resolved, protocol.as_ref());
+            Ok((plan, connect(resolved, &mut servers, count, &hello)?))
+        })
+        .collect::<Result<Vec<_>, Fault>>()?;
+    let live = threads.iter().map(|_| Arc::new(Live::new(Arc::clone(stop)))).collect();
+    let addresses = servers.iter().flatten().map(Address::to_string).collect();
+    Ok(Ready { resolved: resolved.clone(), protocol, threads, probe, ring, addresses, live })
+}
+
+/// What is sent first on plain sockets: over TLS the greeting follows the handshake.
+pub(super) fn on_sockets(resolved: &Resolved, protocol: &dyn Protocol) -> Greeting {
+    if resolved.secure.is_some() { Greeting::default() } else { protocol.hello() }
+}
+
+fn connect(
+    resolved: &Resolved,
+    servers: &mut [Vec<Address>],
+    count: u32,
+    greeting: &Greeting,
+) -> Result<Vec<Socket>, Fault> {
+    if servers.is_empty() {
+        return Ok(Vec::new());
+    }
+    sockets::connect(servers, resolved.target.is_datagram(), &resolved.sources, count, greeting)
+}
