@@ -5,6 +5,7 @@
 //! of them, and no request waits while a connection has room. A server that ends idle connections can
 //! turn that order round ([`idle`]). Nothing allocates after `new`.
 
+mod flight;
 mod idle;
 mod room;
 
@@ -133,122 +134,6 @@ impl Connections {
         self.in_flight == 0 && self.overtaken.is_empty()
     }
 
-    /// How many requests on `connection` are older than the first that `is_wanted`.
-    pub(super) fn place(&self, connection: u32, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
-        let it = &self.each[connection as usize];
-        let slot = |nth| (connection * self.depth + wrap(it.head + nth, self.depth)) as usize;
-        (0..it.len).find(|&nth| is_wanted(self.slots[slot(nth)]))
-    }
-
-    /// Puts `request` in flight on `connection`, which has room.
-    #[inline]
-    pub fn push(&mut self, connection: u32, request: u32) {
-        let listed = self.is_listed(connection);
-        if listed {
-            self.unlist(connection);
-        }
-        let it = &mut self.each[connection as usize];
-        let slot = wrap(it.head + it.len, self.depth);
-        it.len += 1;
-        self.slots[(connection * self.depth + slot) as usize] = request;
-        self.in_flight += 1;
-        if self.is_listed(connection) {
-            self.list(connection);
-        } else if listed {
-            self.room_of(connection).with -= 1;
-        }
-    }
-
-    /// The oldest request in flight on `connection`.
-    #[inline]
-    pub fn oldest(&self, connection: u32) -> Option<u32> {
-        let it = &self.each[connection as usize];
-        (it.len > 0).then(|| self.slots[(connection * self.depth + it.head) as usize])
-    }
-
-    /// Takes the oldest request of `connection` out of flight at `now_ns`.
-    #[inline]
-    pub fn pop(&mut self, connection: u32, now_ns: u64) -> Option<u32> {
-        let request = self.take_oldest(connection, now_ns)?;
-        self.open.ended(request);
-        Some(request)
-    }
-
-    /// Takes `request` out of flight at `now_ns`.
-    #[inline]
-    pub(super) fn take(&mut self, connection: u32, request: u32, now_ns: u64) -> bool {
-        self.put_first(connection, request) && self.pop(connection, now_ns).is_some()
-    }
-
-    /// Takes `request`, which goes on elsewhere, off `connection` at `now_ns`: it has not ended.
-    pub(super) fn take_back(&mut self, connection: u32, request: u32, now_ns: u64) -> bool {
-        self.put_first(connection, request) && self.take_oldest(connection, now_ns).is_some()
-    }
-
-    /// Makes `request` the oldest in flight on `connection`; whether it is there.
-    #[inline]
-    fn put_first(&mut self, connection: u32, request: u32) -> bool {
-        let Some(place) = self.place(connection, |other| other == request) else { return false };
-        let (first, head) = (connection * self.depth, self.each[connection as usize].head);
-        let slot = |nth| (first + wrap(head + nth, self.depth)) as usize;
-        // Those before it keep their order: the oldest stays in front, where a time-out looks for it.
-        for nth in (0..place).rev() {
-            self.slots[slot(nth + 1)] = self.slots[slot(nth)];
-        }
-        self.slots[slot(0)] = request;
-        true
-    }
-
-    /// All requests in flight on `connection`, the oldest first.
-    pub(super) fn all(&self, connection: u32) -> impl Iterator<Item = u32> {
-        let it = &self.each[connection as usize];
-        let slot = move |nth| (connection * self.depth + wrap(it.head + nth, self.depth)) as usize;
-        (0..it.len).map(move |nth| self.slots[slot(nth)])
-    }
-
-    /// The newest request in flight on `connection`.
-    pub(super) fn newest(&self, connection: u32) -> Option<u32> {
-        let it = &self.each[connection as usize];
-        let last = it.len.checked_sub(1)?;
-        Some(self.slots[(connection * self.depth + wrap(it.head + last, self.depth)) as usize])
-    }
-
-    /// Gives the room of the oldest request of `connection` to others; a reply may still come.
-    pub(super) fn overtake(&mut self, connection: u32, now_ns: u64) {
-        if let Some(request) = self.take_oldest(connection, now_ns) {
-            self.overtaken.push((connection, request));
-        }
-    }
-
-    /// Takes one overtaken request that `is_wanted` out of flight.
-    pub(super) fn take_overtaken(&mut self, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
-        let at = self.overtaken.iter().position(|&(_, request)| is_wanted(request))?;
-        let (_, request) = self.overtaken.swap_remove(at);
-        self.open.ended(request);
-        Some(request)
-    }
-
-    #[inline]
-    fn take_oldest(&mut self, connection: u32, now_ns: u64) -> Option<u32> {
-        let request = self.oldest(connection)?;
-        let listed = self.is_listed(connection);
-        if listed {
-            self.unlist(connection);
-        }
-        let it = &mut self.each[connection as usize];
-        it.head = wrap(it.head + 1, self.depth);
-        it.len -= 1;
-        it.idle_ns = now_ns;
-        self.in_flight -= 1;
-        if self.is_listed(connection) {
-            if !listed {
-                self.gain_room(connection, now_ns);
-            }
-            self.list(connection);
-        }
-        Some(request)
-    }
-
     /// Counts by the segments of a ring from now on.
     pub(super) fn count_open(&mut self, open: Open) {
         self.open = open;
@@ -308,12 +193,6 @@ impl Connections {
         let ignored = self.datagrams || !self.each[connection as usize].open;
         if ignored { After::GoOn } else { After::Broken }
     }
-}
-
-/// `at` modulo `depth`, for `at` below twice `depth`.
-#[inline]
-fn wrap(at: u32, depth: u32) -> u32 {
-    if at >= depth { at - depth } else { at }
 }
 
 #[cfg(test)]
