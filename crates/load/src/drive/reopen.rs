@@ -4,14 +4,14 @@
 //! time-out of requests and begun anew, because requests wait for the connection. Each further attempt may take
 //! twice as long, so that a slow server is not asked for one handshake after another in vain.
 
+mod attempts;
+
+use attempts::{ATTEMPT_NS, Broken, PAUSE_NS, PAUSE_NS_MAX};
+
 use super::read::After;
 use super::{Connections, owing};
 use crate::transports::{Reopen, Transport};
 
-/// Wait before the second attempt in a row; doubles from attempt to attempt.
-const PAUSE_NS: u64 = 1_000_000;
-/// Longest wait between attempts.
-const PAUSE_NS_MAX: u64 = 1_000_000_000;
 /// A connection that held this long is tried again at once.
 const HELD_NS: u64 = 1_000_000_000;
 /// With no connection open for this long, the run ends.
@@ -24,43 +24,8 @@ const AT_ONCE_NS: u64 = 100_000_000;
 const REFUSAL_BYTES: usize = 200;
 /// A connection that is open for so long before a request is due idles.
 const IDLE_NS: u64 = 1_000_000;
-/// Shortest and longest time of one attempt to open a connection.
-const ATTEMPT_NS: (u64, u64) = (250_000_000, 10_000_000_000);
 /// Between two looks at a connection that is being opened.
 const LOOK_NS: u64 = 50_000;
-
-#[derive(Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools)] // each is a fact of its own
-struct Broken {
-    is_down: bool,
-    next_try_ns: u64,
-    pause_ns: u64,
-    /// When the attempt that goes on is given up; `None`: none goes on.
-    give_up_ns: Option<u64>,
-    /// Attempts given up since it was open last.
-    abandoned: u32,
-    opened_ns: u64,
-    has_served: bool,
-    /// It ended before at once, and has never answered a request as it should.
-    is_refused: bool,
-    /// The same of one on which something came in reply.
-    is_answered: bool,
-}
-
-impl Broken {
-    /// Whether the attempt to open it may go on, which takes `attempt_ns` if it is the first.
-    fn goes_on(&mut self, attempt_ns: u64, now_ns: u64) -> bool {
-        let within_ns = attempt_ns.saturating_mul(1 << self.abandoned.min(16)).min(ATTEMPT_NS.1);
-        now_ns < *self.give_up_ns.get_or_insert(now_ns + within_ns)
-    }
-
-    /// It is tried again, after a pause that doubles.
-    fn pause(&mut self, now_ns: u64) {
-        self.give_up_ns = None;
-        self.pause_ns = (self.pause_ns * 2).clamp(PAUSE_NS, PAUSE_NS_MAX);
-        self.next_try_ns = now_ns + self.pause_ns;
-    }
-}
 
 /// Which connections are down, and when each is tried again.
 pub(super) struct Reopener {
