@@ -3,14 +3,14 @@
 //! Requests go in batches on one blocking connection, a few ahead of the replies: this is
 //! not measured, only quick. Over TLS the greeting follows the handshake.
 
+mod stream;
+
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use rustls::{ClientConnection, StreamOwned};
-use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_workload::plan::Op;
 
@@ -24,7 +24,8 @@ use crate::protocols::server_notices::ServerNotices;
 use crate::protocols::{self, Asked, Decoder, GET, Protocol, Reply};
 use crate::transports::hello::Greeting;
 use crate::transports::sockets;
-use crate::transports::tls::Secure;
+
+use stream::{Stream, secured, unready};
 
 /// How long one batch may take.
 const BATCH_WITHIN: Duration = Duration::from_secs(5);
@@ -121,37 +122,6 @@ impl Items {
 struct Failed {
     count: u64,
     first: Option<(u32, Reply)>,
-}
-
-/// A connection that waits.
-enum Stream {
-    Plain(Socket),
-    Secured(Box<StreamOwned<ClientConnection, Socket>>),
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(socket) => socket.read(buffer),
-            Self::Secured(session) => session.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(socket) => socket.write(bytes),
-            Self::Secured(session) => session.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Plain(socket) => socket.flush(),
-            Self::Secured(session) => session.flush(),
-        }
-    }
 }
 
 struct Pipe<'a> {
@@ -276,28 +246,4 @@ impl<'a> Pipe<'a> {
         }
         Ok(())
     }
-}
-
-/// The same over TLS, greeted.
-fn secured(
-    socket: Socket,
-    secure: &Secure,
-    protocol: &dyn Protocol,
-    (target, address): (&Target, &Address),
-) -> Result<Stream, Fault> {
-    let session = secure.session().map_err(|error| unready(&io::Error::other(error), target))?;
-    let mut stream = StreamOwned::new(session, socket);
-    while stream.conn.is_handshaking() {
-        let shaken = stream.conn.complete_io(&mut stream.sock);
-        shaken.map_err(|error| unready(&error, target))?;
-    }
-    if let Some(mut talk) = protocol.hello().begin() {
-        talk.go_on(&mut stream).map_err(|error| sockets::not_greeted(&error, address))?;
-    }
-    Ok(Stream::Secured(Box::new(stream)))
-}
-
-fn unready(error: &io::Error, target: &Target) -> Fault {
-    let what = format!("the items could not be preloaded: {error}");
-    Fault::failed(what, target.place(), "see whether the server closes connections at once")
 }
