@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sojourn.findings.findings import Findings
 from sojourn.plan.setting import NEIGHBOUR
-from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.suspects import CLEARED, GUILTY, UNDECIDED, Row
 from sojourn.report import labels, numbers, show
 from sojourn.report.draw import dots

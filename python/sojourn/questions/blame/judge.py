@@ -5,78 +5,35 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sojourn import units
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import Measured, StudyData
-from sojourn.findings.section import Section
 from sojourn.findings.state import Settle
 from sojourn.plan import make
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
 from sojourn.questions.blame import asks, files, randomisation
 from sojourn.questions.blame.asks import Blame as Asked
+from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.files import Blamed, Window
 from sojourn.questions.blame.plan import LOOK, NAME, PHASE, State, states, suspects
-from sojourn.questions.blame.randomisation import Contrast
 from sojourn.questions.blame.suspects import (
-    CLEARED,
     GUILTY,
     UNDECIDED,
-    Row,
     by_block,
     judged,
     suspect_row,
     times_of,
 )
+from sojourn.questions.blame.words import sentence
 from sojourn.spec import ServiceSpec
-from sojourn.stats.interval import Interval
-from sojourn.text.numbers import percentile
 
 TRACED_MAX = 5  # lines of the tracer
 MORE = 4  # times as many blocks halve an interval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blames(Section):
-    """All suspects of one service.
-
-    Attributes:
-        q, bound_ns: the target; rate_rps: the load.
-        as_is_ns: the quantile with all suspects running; as_is: its interval over windows.
-        rest_ns: the same with all of them stopped; rest: its interval.
-        blocks: that the experiment rests on.
-        traced: (in words, share of the excess of the slowest, whether a culprit) of the tracer.
-        look_why: why the tracer did not look; "" if it did.
-        strangers: who else ran for long on the service's CPUs, and was not suspected.
-        settle: what would decide what is open; None: nothing is.
-    """
-
-    q: float = 0.99
-    bound_ns: float = 0.0
-    rate_rps: float = 0.0
-    as_is_ns: float | None = None
-    as_is: Interval | None = None
-    rest_ns: float | None = None
-    rest: Interval | None = None
-    blocks: int = 0
-    rows: tuple[Row, ...] = ()
-    traced: tuple[tuple[str, float, bool], ...] = ()
-    look_why: str = ""
-    strangers: tuple[str, ...] = ()
-    settle: Settle | None = None
-
-    @property
-    def misses(self) -> bool | None:
-        """Whether the target is missed as it is; None where that is not sure."""
-        if self.as_is is None:
-            return None
-        if self.as_is.lo > self.bound_ns:
-            return True
-        return False if self.as_is.hi <= self.bound_ns else None
 
 
 class BlameAnswer(Answer):
@@ -251,86 +208,6 @@ def _with_sentences(section: Blames, label: str, reasons: tuple[str, ...]) -> Bl
         verdict=verdict,
         reasons=tuple(more) if verdict is not Verdict.HOLDS else reasons,
     )
-
-
-def sentence(section: Blames, label: str) -> str:
-    """Who is to blame, who is cleared, and what is left: numbers with intervals."""
-    q, guilty = percentile(section.q), [r for r in section.rows if r.word == GUILTY]
-    guilty.sort(key=lambda row: -(row.comparison.ratio or 0.0))
-    target = f"{q} ≤ {units.show_ns(section.bound_ns)}"
-    verb = {True: "misses", False: "meets", None: "may miss"}[section.misses]
-    parts = [f"{label} {verb} {target}"]
-    if guilty and section.misses is not False:
-        parts[0] += f" because of {_harm(guilty[0], q)}"
-        parts += [f"and of {_harm(row, q)}" for row in guilty[1:]]
-    else:
-        at = f": {q} {_time(section.as_is_ns)}{_span(section.as_is)} as it is"
-        parts[0] += at
-        parts += [f"made longer by {_harm(row, q)}" for row in guilty]
-    for word in (CLEARED, UNDECIDED):
-        parts += [f"{r.name} {word} {_ratios(r)}" for r in section.rows if r.word == word]
-    text = f"{'; '.join(parts)}."
-    if section.misses is not False and section.rows and (section.rest_ns or 0) > section.bound_ns:
-        rest = f"{q} {_time(section.rest_ns)}{_span(section.rest)}"
-        text += f" With all suspects stopped it is still {rest}: the rest is not theirs."
-    if section.strangers and section.misses is not False:
-        named = ", ".join(section.strangers[:3])
-        text += f" Not suspected, but on its CPUs: {named}."
-    return text
-
-
-def _harm(row: Row, q: str) -> str:
-    report = row.comparison
-    where = f", on {row.resource}" if row.resource else ", on an unknown resource"
-    how = "stopped"
-    beside = "with it"
-    if row.is_hidden:
-        beside, how = "with it alone", "nobody"
-        hidden = f"; beside the others {_ratio(row.stop)}"
-        return (
-            f"{row.name}{where}: {q} {_time(report.with_ns)} {beside} and "
-            f"{_time(report.without_ns)} with {how} (ratio {_ratio(report)}{hidden})"
-        )
-    return (
-        f"{row.name}{where}: {q} {_time(report.with_ns)} {beside} and "
-        f"{_time(report.without_ns)} with it {how} (ratio {_ratio(report)})"
-    )
-
-
-def _ratios(row: Row) -> str:
-    """The ratio of stopping it; where it is not that which leaves it open, also by itself."""
-    both = f"({_ratio(row.stop)}"
-    if row.word == UNDECIDED and row.alone is not None:
-        both += f"; by itself {_ratio(row.alone)}"
-    return f"{both})"
-
-
-def _ratio(contrast: Contrast) -> str:
-    if contrast.ratio is None or contrast.interval is None:
-        return contrast.refused or "no ratio"
-    lo, hi = contrast.interval.lo, contrast.interval.hi
-    return f"{_digits(contrast.ratio)}, {_digits(lo)} to {_digits(hi)}"
-
-
-def _digits(value: float) -> str:
-    """Three digits around one, two elsewhere.
-
-    >>> _digits(1.024), _digits(23.4), _digits(0.934)
-    ('1.02', '23', '0.93')
-    """
-    return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
-
-
-def _time(ns: float | None) -> str:
-    if ns is None:
-        return "unknown"
-    return units.show_ns(ns) if ns != float("inf") else "beyond every request that ended"
-
-
-def _span(interval: Interval | None) -> str:
-    if interval is None:
-        return ""
-    return f" ({units.show_ns(interval.lo)} to {units.show_ns(interval.hi)})"
 
 
 KIND = BlameAnswer()

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
 from sojourn.questions.blame import figure
+from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.figure import Accused
-from sojourn.questions.blame.judge import Blames
 from sojourn.questions.blame.suspects import GUILTY, UNDECIDED
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, an, fitting, sentence

@@ -10,7 +10,7 @@ import altair as alt
 from sojourn.findings.findings import ServiceFinding
 from sojourn.findings.state import Settle
 from sojourn.questions.blame import figure
-from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.plan import NAME
 from sojourn.questions.blame.suspects import GUILTY, Row
 from sojourn.report import show

@@ -14,6 +14,7 @@ from sojourn.plan import Outcome, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
+from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.files import (
     Blamed,
     BlameFile,
@@ -23,7 +24,6 @@ from sojourn.questions.blame.files import (
     Window,
     WindowTable,
 )
-from sojourn.questions.blame.judge import Blames
 from sojourn.questions.blame.plan import PHASE, order
 from sojourn.questions.blame.suspects import CLEARED, CPU, GUILTY, UNDECIDED
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from sojourn.findings.findings import Findings
-from sojourn.questions.blame.judge import Blames
+from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.randomisation import Change, Contrast
 from sojourn.questions.blame.suspects import (
     CLEARED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.questions.blame import judge as blame
+from sojourn.questions.blame import blames as blame
 from sojourn.questions.blame.randomisation import Contrast
 from sojourn.questions.blame.suspects import Row
 from sojourn.questions.testing_state import Made, made, of_service

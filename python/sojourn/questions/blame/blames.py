@@ -1,0 +1,49 @@
+"""What is known of all suspects of one service: the values that are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.findings.section import Section
+from sojourn.findings.state import Settle
+from sojourn.questions.blame.suspects import Row
+from sojourn.stats.interval import Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blames(Section):
+    """All suspects of one service.
+
+    Attributes:
+        q, bound_ns: the target; rate_rps: the load.
+        as_is_ns: the quantile with all suspects running; as_is: its interval over windows.
+        rest_ns: the same with all of them stopped; rest: its interval.
+        blocks: that the experiment rests on.
+        traced: (in words, share of the excess of the slowest, whether a culprit) of the tracer.
+        look_why: why the tracer did not look; "" if it did.
+        strangers: who else ran for long on the service's CPUs, and was not suspected.
+        settle: what would decide what is open; None: nothing is.
+    """
+
+    q: float = 0.99
+    bound_ns: float = 0.0
+    rate_rps: float = 0.0
+    as_is_ns: float | None = None
+    as_is: Interval | None = None
+    rest_ns: float | None = None
+    rest: Interval | None = None
+    blocks: int = 0
+    rows: tuple[Row, ...] = ()
+    traced: tuple[tuple[str, float, bool], ...] = ()
+    look_why: str = ""
+    strangers: tuple[str, ...] = ()
+    settle: Settle | None = None
+
+    @property
+    def misses(self) -> bool | None:
+        """Whether the target is missed as it is; None where that is not sure."""
+        if self.as_is is None:
+            return None
+        if self.as_is.lo > self.bound_ns:
+            return True
+        return False if self.as_is.hi <= self.bound_ns else None
