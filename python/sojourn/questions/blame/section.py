@@ -12,7 +12,8 @@ from sojourn.findings.state import Settle
 from sojourn.questions.blame import figure
 from sojourn.questions.blame.blames import Blames
 from sojourn.questions.blame.plan import NAME
-from sojourn.questions.blame.suspects import GUILTY, Row
+from sojourn.questions.blame.suspects import GUILTY
+from sojourn.questions.blame.tables import ALONE, COLUMNS, STOPPED, _records, costs, rows
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
@@ -21,14 +22,6 @@ from sojourn.report.draw.table import Record, from_records
 from sojourn.report.section import Number, Shown
 from sojourn.stats.interval import Interval
 
-# fmt: off
-COLUMNS = (
-    "suspect", "verdict", "resource", "comparison", "with_ns", "with_lo_ns", "with_hi_ns",
-    "without_ns", "without_lo_ns", "without_hi_ns", "ratio", "lo", "hi", "p", "p_holm", "blocks",
-    "requests", "refused",
-)
-# fmt: on
-STOPPED, ALONE = "all run against it stopped", "it alone against none"
 RUNS, STOPS = "it runs", "it is stopped"
 AS_IS, REST = "as it is", "all of them stopped"
 ROW_PX = 46
@@ -42,71 +35,6 @@ KERNELS = (
     "rcu_",
     "migration",
 )
-
-
-def rows(blames: Blames) -> list[Record]:
-    """A record of each comparison of each suspect."""
-    return [record for row in blames.rows for record in _records(row)]
-
-
-def _records(row: Row) -> Iterator[Record]:
-    for what, one in ((STOPPED, row.stop), (ALONE, row.alone)):
-        if one is None:
-            continue
-        lo, hi = (one.interval.lo, one.interval.hi) if one.interval else (None, None)
-        report = f"{one.ratio:.3g} ({lo:.3g} to {hi:.3g})" if one.ratio and one.interval else ""
-        yield {
-            "suspect": row.name,
-            "verdict": row.word,
-            "resource": row.resource,
-            "comparison": what,
-            "ratio": one.ratio,
-            "lo": lo,
-            "hi": hi,
-            "p": one.p,
-            "p_holm": one.p_holm,
-            "blocks": one.blocks,
-            "requests": one.requests,
-            "refused": one.refused,
-            "with_ns": one.with_ns,
-            "without_ns": one.without_ns,
-            **_ends("with", one.with_interval),
-            **_ends("without", one.without_interval),
-            "with": show.time(one.with_ns),
-            "without": show.time(one.without_ns),
-            "with_sure": show.times(one.with_interval),
-            "without_sure": show.times(one.without_interval),
-            "said": report or one.refused,
-            "chance": "" if one.refused else f"{one.p_holm:.2g}",
-        }
-
-
-def _ends(name: str, interval: Interval | None) -> Record:
-    return {
-        f"{name}_lo_ns": interval.lo if interval else None,
-        f"{name}_hi_ns": interval.hi if interval else None,
-    }
-
-
-def costs(blames: Blames) -> list[Record]:
-    """What each suspect used, and what the service paid per request."""
-    return [
-        {
-            "suspect": row.name,
-            "cpu": show.share(row.cpu_share),
-            "still": show.share(row.still_share),
-            "disk": f"{show.count(row.disk_bytes_per_s)}B/s",
-            "traced": "–" if row.traced_share is None else show.share(row.traced_share),
-            **{cost.name: _cost(cost.more, cost.interval) for cost in row.costs},
-        }
-        for row in blames.rows
-    ]
-
-
-def _cost(more_ns: float, interval: Interval | None) -> str:
-    """A difference in time per request, with its interval: +3.1 µs (2.8 to 3.4)."""
-    ends = f" ({interval.lo / 1e3:.2g} to {interval.hi / 1e3:.2g})" if interval else ""
-    return f"{more_ns / 1e3:+.2g} µs{ends}"
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
