@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,83 +17,23 @@ from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.measured import StudyData
-from sojourn.findings.section import Section
 from sojourn.papers import matrices as paper_matrices
 from sojourn.plan import design
 from sojourn.plan.axis import Target
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Outcome, Verdict
-from sojourn.plan.setting import Level, Setting, level_text
+from sojourn.plan.setting import Setting, level_text
 from sojourn.questions.qos_matrix import asks, plan
+from sojourn.questions.qos_matrix.matrix import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
 from sojourn.questions.qos_matrix.plan import Pair, State
 from sojourn.spec import ServiceSpec, Study
 from sojourn.spec.keys import service_of
 from sojourn.spec.levels import names
 from sojourn.text.numbers import load_share
 
-BOTH, NONE, OPEN = "both", "neither", "open"
 USUAL = ("other", "none")  # levels of knobs that leave a service as the kernel has it
 RUNS_MIN = 2  # of a cell, before they are held against all others
 OWN_SURE = 0.9  # of a cell by its own runs alone, where nothing follows from others
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixCell:
-    """One pair of loads.
-
-    Attributes:
-        row, column: loads of both services, as shares of max RPS.
-        meets: "both", "NAME only", "neither" or "open".
-        chances: by service in the order of the matrix, that it meets its target; 0 to 1.
-        runs: measurements of this pair of which both runs were believed; lost: those that were not.
-        p_ns: by service, the median over these of its 99th percentile, ns; None: none was believed,
-            or it is infinite.
-    """
-
-    row: float
-    column: float
-    meets: str
-    chances: tuple[float, float]
-    runs: int
-    lost: int
-    p_ns: tuple[float | None, float | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
-    """The matrix under one combination of the study's factors.
-
-    Attributes:
-        services: labels; the first gives the rows.
-        targets: of both, in words.
-        under, levels: the levels, in words and as (factor, level) pairs; "" and () without factors.
-        cells: row by row.
-        measurements: that were made, believed or not; grid: what a full grid takes.
-        is_monotone: nothing speaks against it.
-        reasons: why something is open.
-    """
-
-    services: tuple[str, str]
-    targets: tuple[str, str]
-    under: str
-    cells: tuple[MatrixCell, ...]
-    measurements: int
-    grid: int
-    is_monotone: bool
-    reasons: tuple[str, ...] = ()
-    levels: tuple[tuple[str, Level], ...] = ()
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """How many cells are what."""
-        return Counter(cell.meets for cell in self.cells)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QosMatrix(Section):
-    """The matrices of a study, one under each combination of levels."""
-
-    matrices: tuple[Matrix, ...] = ()
 
 
 class MatrixAnswer(Answer):

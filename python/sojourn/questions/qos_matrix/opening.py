@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
-from sojourn.questions.qos_matrix.judge import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
+from sojourn.questions.qos_matrix.matrix import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
 from sojourn.questions.qos_matrix.section import DRAWN, drawn, keeps, name_of
 from sojourn.report import show
 from sojourn.report.draw.table import Table

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings
 from sojourn.papers import matrices as paper_matrices
-from sojourn.questions.qos_matrix.judge import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
+from sojourn.questions.qos_matrix.matrix import BOTH, NONE, OPEN, Matrix, MatrixCell, QosMatrix
 from sojourn.report import labels, show
 from sojourn.report.draw import matrix as draw_matrix
 from sojourn.report.draw.figure import Figure, Kind

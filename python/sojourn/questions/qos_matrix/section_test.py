@@ -12,7 +12,7 @@ from sojourn.analysis.testing import run_study
 from sojourn.findings.findings import Findings
 from sojourn.plan.points import Verdict
 from sojourn.questions import answers, parts
-from sojourn.questions.qos_matrix.judge import OPEN, QosMatrix
+from sojourn.questions.qos_matrix.matrix import OPEN, QosMatrix
 from sojourn.questions.qos_matrix.plan import PHASE
 from sojourn.questions.qos_matrix.plan_test import TEXT, Truth, World, below, sums
 from sojourn.report import headline, terminal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.questions.qos_matrix import judge as qos_matrix
+from sojourn.questions.qos_matrix import matrix as qos_matrix
 from sojourn.questions.testing_state import Made, made, of_study
 
 

@@ -24,7 +24,7 @@ from sojourn.questions.beside.words import others_words
 from sojourn.questions.qos_matrix import asks as matrix_asks
 from sojourn.questions.qos_matrix import judge as qos_matrix
 from sojourn.questions.qos_matrix import plan as plan_matrix
-from sojourn.questions.qos_matrix.judge import BOTH, OPEN, Matrix
+from sojourn.questions.qos_matrix.matrix import BOTH, OPEN, Matrix
 from sojourn.questions.scheduler_bakeoff import files, plan, properties
 from sojourn.questions.scheduler_bakeoff.files import Properties
 from sojourn.questions.scheduler_bakeoff.properties import ALL, UNDECIDED, Property

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from sojourn.findings.findings import Findings
 from sojourn.papers.schedulers import CONSERVES, NO, PREEMPTS, RESERVES, YES
-from sojourn.questions.qos_matrix.judge import Matrix, QosMatrix
+from sojourn.questions.qos_matrix.matrix import Matrix, QosMatrix
 from sojourn.questions.qos_matrix.opening import LEGEND
 from sojourn.questions.qos_matrix.section import DRAWN, drawn
 from sojourn.questions.scheduler_bakeoff.judge import Bakeoff, Candidate

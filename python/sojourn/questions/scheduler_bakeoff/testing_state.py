@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sojourn.questions.qos_matrix import judge as qos_matrix
+from sojourn.questions.qos_matrix import matrix as qos_matrix
 from sojourn.questions.qos_matrix.testing_state import matrix
 from sojourn.questions.scheduler_bakeoff import judge as scheduler_bakeoff
 from sojourn.questions.scheduler_bakeoff.properties import ALL, Property
