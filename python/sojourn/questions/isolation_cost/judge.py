@@ -19,48 +19,12 @@ from sojourn.questions.isolation_cost import costs, files
 from sojourn.questions.isolation_cost.costs import Cost, Felt
 from sojourn.questions.isolation_cost.files import Costs, CostTable
 from sojourn.questions.isolation_cost.plan import BUSY, HOSTS, IDLE, LOADED, NAME, share_of
+from sojourn.questions.isolation_cost.table_iv import COLUMNS, SOURCE, TABLE_IV, Paper
 from sojourn.spec import ServiceSpec
 from sojourn.stats.interval import Interval
 
 OTHERS_MAX = 0.05  # of all CPUs' time: an idle host has no more of others
 NAMED_MAX = 3
-SOURCE = "C19, Table IV"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
-    """One number of the paper's Table IV: the mean of 10,000 applications with its tools.
-
-    Attributes:
-        column: of the table.
-        machine: on which it was measured.
-        mean_ns: ns.
-    """
-
-    column: str
-    machine: str
-    mean_ns: float
-
-
-XEON, THUNDERX = "Intel Xeon E5-2699 v4", "Cavium ThunderX"
-#: Mechanism of the lab → what the paper has for its kind of isolation.
-# fmt: off
-COLUMNS: Mapping[str, str] = {
-    "cpuset": "CPU", "cpuset_cgroup": "CPU", "llc_ways": "Cache", "memory_limit": "Memory",
-    "egress": "Network", "restart_lxc": "Container Restart", "restart_runc": "Container Restart",
-    "restart_nspawn": "Container Restart",
-}
-# fmt: on
-TABLE_IV: tuple[Paper, ...] = tuple(
-    Paper(column=column, machine=machine, mean_ns=ms * 1e6)
-    for machine, each in (
-        (XEON, (6.5, 1.6, 6.9, 2.4, 970.0)),
-        (THUNDERX, (11.7, 2.0, 11.9, 3.5, 1550.0)),
-    )
-    for column, ms in zip(
-        ("CPU", "Cache", "Memory", "Network", "Container Restart"), each, strict=True
-    )
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

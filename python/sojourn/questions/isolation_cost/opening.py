@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from sojourn.findings.findings import Findings
 from sojourn.questions.isolation_cost import bars
 from sojourn.questions.isolation_cost.costs import Cost
-from sojourn.questions.isolation_cost.judge import COLUMNS, TABLE_IV, IsolationCosts, Row
+from sojourn.questions.isolation_cost.judge import IsolationCosts, Row
 from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, LOADED, NAME
+from sojourn.questions.isolation_cost.table_iv import COLUMNS, TABLE_IV
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
 

@@ -9,14 +9,9 @@ import altair as alt
 from sojourn.findings.findings import ServiceFinding
 from sojourn.questions.isolation_cost import bars
 from sojourn.questions.isolation_cost.costs import Cost
-from sojourn.questions.isolation_cost.judge import (
-    COLUMNS,
-    SENTENCE_ROWS,
-    TABLE_IV,
-    IsolationCosts,
-    Row,
-)
+from sojourn.questions.isolation_cost.judge import SENTENCE_ROWS, IsolationCosts, Row
 from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, NAME
+from sojourn.questions.isolation_cost.table_iv import COLUMNS, TABLE_IV
 from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish

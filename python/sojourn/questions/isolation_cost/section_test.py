@@ -17,8 +17,9 @@ from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.isolation_cost import plan
 from sojourn.questions.isolation_cost.files import Change, CostFile, Costs, CostTable
-from sojourn.questions.isolation_cost.judge import TABLE_IV, IsolationCosts
+from sojourn.questions.isolation_cost.judge import IsolationCosts
 from sojourn.questions.isolation_cost.section import cost_rows
+from sojourn.questions.isolation_cost.table_iv import TABLE_IV
 from sojourn.stats import quantile_regression
 
 
