@@ -18,8 +18,8 @@ from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.isolation_cost import plan
 from sojourn.questions.isolation_cost.files import Change, CostFile, Costs, CostTable
 from sojourn.questions.isolation_cost.judge import IsolationCosts
-from sojourn.questions.isolation_cost.section import cost_rows
 from sojourn.questions.isolation_cost.table_iv import TABLE_IV
+from sojourn.questions.isolation_cost.tables import cost_rows
 from sojourn.stats import quantile_regression
 
 
