@@ -24,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.models.colocation import MEAN, Beside, Table
+from sojourn.models.colocation import MEAN, Table
+from sojourn.models.colocation_row import Beside
 from sojourn.models.provision import Plan, Word, provision
 from sojourn.models.tco import Costs, gain, shared_gain
 

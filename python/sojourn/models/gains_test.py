@@ -8,7 +8,8 @@ import pytest
 
 from sojourn.errors import SpecFault
 from sojourn.models import gains, tco
-from sojourn.models.colocation import L28, L33, MEAN, Beside, Table
+from sojourn.models.colocation import L28, L33, MEAN, Table
+from sojourn.models.colocation_row import Beside
 from sojourn.models.fleet import CURVE, fed
 from sojourn.models.fleet_test import Platforms
 from sojourn.models.simulator import Command, Result

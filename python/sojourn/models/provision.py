@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sojourn.errors import SpecFault
-from sojourn.models.colocation import Beside, Table
+from sojourn.models.colocation import Table
+from sojourn.models.colocation_row import Beside
 
 Word = Literal["holds", "violated", "unknown"]
 

@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from sojourn.errors import SpecFault
-from sojourn.models.colocation import L28, L33, Beside, Table, load
+from sojourn.models.colocation import L28, L33, Table, load
+from sojourn.models.colocation_row import Beside
 from sojourn.models.provision import Plan, diurnal, provision
 
 

@@ -13,7 +13,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.findings.findings import Findings
-from sojourn.models.colocation import ALONE, MEAN, Beside, Table
+from sojourn.models.colocation import ALONE, MEAN, Table
+from sojourn.models.colocation_row import Beside
 from sojourn.questions.colocation.cells import SharedCell
 from sojourn.questions.colocation.judge import Colocation, Shared
 from sojourn.text.numbers import load_share
