@@ -9,29 +9,23 @@ the machine's mirror, which no one else sees.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import pwd
 import re
 import shlex
 import stat
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from sojourn import programs
 from sojourn.errors import HostFault
+from sojourn.install import apt_calls
 
-ASK_S_MAX = 120.0
 DOWNLOAD_S_MAX = 900.0
 UNPACK_S_MAX = 300.0
-ORIGIN = "Debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-DOWNLOADER = "_apt"
 SUMS = ("SHA256", "SHA512")  # that are held against what came
 OFFER = re.compile(r"^'[^']+' (?P<file>\S+) (?P<bytes>\d+) (?P<sum>\S*)", re.MULTILINE)
 
@@ -130,7 +124,7 @@ def brought(*packages: str) -> tuple[str, ...]:
     """
     apt = programs.find("apt-get", fix="fetching needs a Debian system with apt")
     words = ("install", "--print-uris", "-qq", "-y", *_WITHOUT_MORE, *packages)
-    done = _tried([apt, *words], Path("/"), ASK_S_MAX)
+    done = apt_calls.tried([apt, *words], Path("/"), apt_calls.ASK_S_MAX)
     if done.returncode != 0:
         text = " | ".join(done.stderr.strip().splitlines()[-3:])
         raise HostFault(
@@ -150,14 +144,16 @@ def unpack(offer: Offer, into: Path) -> None:
     """
     into.mkdir(parents=True, exist_ok=True)
     into, package = into.resolve(), offer.deb.package
-    with tempfile.TemporaryDirectory(prefix="deb-", dir=_downloaders()) as name:
+    with tempfile.TemporaryDirectory(prefix="deb-", dir=apt_calls.downloaders_folder()) as name:
         at = Path(name)
-        _give(at)
-        _run(["apt-get", *offer.options, "download", "-q", package], at, DOWNLOAD_S_MAX, package)
+        apt_calls.give(at)
+        apt_calls.run(
+            ["apt-get", *offer.options, "download", "-q", package], at, DOWNLOAD_S_MAX, package
+        )
         for file in at.glob("*.deb"):
             own = into / f".{package}.deb"
             _checked(file, own, offer)
-            _run(["dpkg-deb", "-x", own, "."], into, UNPACK_S_MAX, package)
+            apt_calls.run(["dpkg-deb", "-x", own, "."], into, UNPACK_S_MAX, package)
             own.unlink()
 
 
@@ -195,32 +191,6 @@ def _checked(file: Path, own: Path, offer: Offer) -> None:
             )
 
 
-@cache
-def _downloaders() -> str:
-    """A folder that apt's downloaders may enter, gone when the lab ends; they own what is in it."""
-    for base in (Path("/var/tmp"), Path("/tmp")):  # noqa: S108  # as a rule the lab's cache is closed
-        if base.is_dir() and os.access(base, os.W_OK) and _is_entered(base):
-            made = tempfile.TemporaryDirectory(prefix="sojourn-apt-", dir=base)
-            _FOLDERS.append(made)
-            Path(made.name).chmod(0o711)
-            return made.name
-    return tempfile.mkdtemp(prefix="sojourn-apt-")
-
-
-_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []  # removed when the interpreter ends
-
-
-def _is_entered(folder: Path) -> bool:
-    return all(part.stat().st_mode & 0o001 for part in (folder, *folder.parents))
-
-
-def _give(folder: Path) -> None:
-    """Make it that of apt's downloaders, where apt becomes them: as root."""
-    with contextlib.suppress(KeyError):  # there is no such user: apt stays who it is
-        if os.geteuid() == 0:
-            os.chown(folder, pwd.getpwnam(DOWNLOADER).pw_uid, -1)
-
-
 _WITHOUT_MORE = ("--no-install-recommends", "--no-remove")
 #: A program has the C library of the machine, whose linker loads it: another one would not fit.
 _NEVER = ("libc6", "libc-", "libgcc-s", "libstdc++", "gcc-")
@@ -230,8 +200,10 @@ def _asked(deb: Deb, options: Sequence[str]) -> Offer | None:
     argv: list[str | Path] = [
         programs.find("apt-get", fix="fetching needs a Debian system with apt")
     ]
-    done = _tried(
-        [*argv, *options, "download", "--print-uris", "-qq", deb.package], Path("/"), ASK_S_MAX
+    done = apt_calls.tried(
+        [*argv, *options, "download", "--print-uris", "-qq", deb.package],
+        Path("/"),
+        apt_calls.ASK_S_MAX,
     )
     match = OFFER.search(done.stdout) if done.returncode == 0 else None
     if match is None:
@@ -242,13 +214,15 @@ def _asked(deb: Deb, options: Sequence[str]) -> Offer | None:
 
 def _other_suite(deb: Deb) -> tuple[str, ...]:
     """Options of apt for a suite, with its index read."""
-    at = Path(tempfile.mkdtemp(prefix="index-", dir=_downloaders()))
+    at = Path(tempfile.mkdtemp(prefix="index-", dir=apt_calls.downloaders_folder()))
     at.chmod(0o711)
     for name in ("lists/partial", "cache/archives/partial"):
         (at / name).mkdir(parents=True, exist_ok=True)
-        _give(at / name)
+        apt_calls.give(at / name)
     signed = f"[signed-by={KEYRING}] " if Path(KEYRING).exists() else ""
-    (at / "sources.list").write_text(f"deb {signed}{mirror()} {deb.suite} main\n", encoding="ascii")
+    (at / "sources.list").write_text(
+        f"deb {signed}{apt_calls.mirror()} {deb.suite} main\n", encoding="ascii"
+    )
     options = {
         "Dir::Etc::SourceList": at / "sources.list",
         "Dir::Etc::SourceParts": "-",
@@ -256,62 +230,13 @@ def _other_suite(deb: Deb) -> tuple[str, ...]:
         "Dir::Cache": at / "cache",
     }
     words = tuple(word for name, path in options.items() for word in ("-o", f"{name}={path}"))
-    _run(["apt-get", *words, "update", "-q"], at, ASK_S_MAX, deb.suite)
+    apt_calls.run(["apt-get", *words, "update", "-q"], at, apt_calls.ASK_S_MAX, deb.suite)
     return words
 
 
 def depends(package: str) -> tuple[str, ...]:
     """The packages that one depends on, as apt knows it; () if it does not."""
-    stdout = _tried(["apt-cache", "depends", package], Path("/"), ASK_S_MAX).stdout
+    stdout = apt_calls.tried(
+        ["apt-cache", "depends", package], Path("/"), apt_calls.ASK_S_MAX
+    ).stdout
     return tuple(re.findall(r"^ *Depends: (\S+)$", stdout, re.MULTILINE))
-
-
-def mirror() -> str:
-    """Where this machine's own packages of the distribution come from.
-
-    Raises:
-        HostFault: it has no such source.
-    """
-    form = "$(ORIGIN)|$(LABEL)|$(REPO_URI)"
-    argv: list[str | Path] = ["apt-get", "indextargets", "--format", form, "Created-By: Packages"]
-    lines = _tried(argv, Path("/"), ASK_S_MAX).stdout.splitlines()
-    for origin, label, uri in (line.split("|") for line in lines if line.count("|") == 2):
-        if (origin, label) == (ORIGIN, ORIGIN):
-            return uri
-    raise HostFault(
-        "this machine has no source of Debian's packages",
-        at="apt-get indextargets",
-        fix="fetching needs a Debian system; run apt-get update first",
-    )
-
-
-def _run(argv: Sequence[str | Path], cwd: Path, within_s: float, what: str) -> None:
-    done = _tried(argv, cwd, within_s)
-    if done.returncode != 0:
-        last = " | ".join(done.stderr.strip().splitlines()[-3:])
-        raise HostFault(
-            f"{what} cannot be fetched: {last or f'exit status {done.returncode}'}",
-            at=shlex.join(map(str, argv)),
-            fix="see whether the mirror can be reached, and whether the disk has room",
-        )
-
-
-def _tried(
-    argv: Sequence[str | Path], cwd: Path, within_s: float
-) -> subprocess.CompletedProcess[str]:
-    """Run to the end; what hangs or is not there ends like what failed."""
-    try:
-        return subprocess.run(
-            argv,
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=within_s,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(argv, 124, "", f"no end after {within_s:.0f} s")
-    except OSError as error:
-        return subprocess.CompletedProcess(argv, 127, "", error.strerror or str(error))

@@ -15,7 +15,7 @@ import pytest
 
 from sojourn import install, programs
 from sojourn.errors import HostFault, SpecFault
-from sojourn.install import Part, debs, part, specjbb, vm
+from sojourn.install import Part, apt_calls, debs, part, specjbb, vm
 from sojourn.install.debs import Deb
 from sojourn.install.part import cache_folder
 
@@ -34,7 +34,7 @@ class Apt:
         self.came = b"deb"
         self.owners: list[int] = []
         self.depends = ""
-        monkeypatch.setattr(debs, "_tried", self._run)
+        monkeypatch.setattr(apt_calls, "tried", self._run)
         monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
 
     def _run(

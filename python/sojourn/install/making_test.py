@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sojourn.errors import HostFault
-from sojourn.install import Part, answers, cpp, debs, moses, offers, sentences, texts
+from sojourn.install import Part, answers, apt_calls, cpp, debs, moses, offers, sentences, texts
 from sojourn.install.debs import Deb
 from sojourn.install.ranking import Ranking, queries
 
@@ -170,7 +170,7 @@ def test_what_a_package_depends_on_comes_with_it_but_for_the_c_library(
         reports.append(list(map(str, argv)))
         return subprocess.CompletedProcess(argv, 100 if "bad" in argv else 0, text, "E: no\n")
 
-    monkeypatch.setattr(debs, "_tried", tried)
+    monkeypatch.setattr(apt_calls, "tried", tried)
     web = Deb(package="web", has_more=True)
     assert debs.others((web, Deb(package="web-dev"))) == (Deb(package="libmore1"),)
     assert "web-dev" not in reports[0]

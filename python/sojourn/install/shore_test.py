@@ -9,7 +9,7 @@ import pytest
 
 from sojourn import programs
 from sojourn.errors import HostFault
-from sojourn.install import debs, shore
+from sojourn.install import apt_calls, debs, shore
 
 BROUGHT = (
     "libllvm14",
@@ -42,14 +42,14 @@ def test_names_are_read_from_what_apt_would_download(monkeypatch: pytest.MonkeyP
     def tried(*_: object) -> object:
         return subprocess.CompletedProcess((), 0, text, "")
 
-    monkeypatch.setattr(debs, "_tried", tried)
+    monkeypatch.setattr(apt_calls, "tried", tried)
     monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
     assert debs.brought("postgresql") == ("postgresql-15", "libpq5")
 
     def broken(*_: object) -> object:
         return subprocess.CompletedProcess((), 100, "", "E: Unmet dependencies.\n")
 
-    monkeypatch.setattr(debs, "_tried", broken)
+    monkeypatch.setattr(apt_calls, "tried", broken)
     with pytest.raises(HostFault, match="Unmet dependencies"):
         debs.brought("postgresql")
 
