@@ -17,7 +17,7 @@ import pytest
 from sojourn import host, places, services
 from sojourn.errors import Fault
 from sojourn.host.abilities import abilities
-from sojourn.places import Launch, network, proc, process, remains, users
+from sojourn.places import Launch, network, proc, process_end, remains, users
 from sojourn.places.guest.guest import Guest
 from sojourn.places.pinning import Workers
 from sojourn.places.vm import Vm
@@ -97,8 +97,8 @@ class Life:
         end = time.monotonic() + ANSWER_S_MAX
         while not self.service.ready(self.address, 1.0):
             ended = made.poll(0.1)
-            assert ended is None, f"{ended} {process.last_words(self.log)}"
-            assert time.monotonic() < end, process.last_words(self.log)
+            assert ended is None, f"{ended} {process_end.last_words(self.log)}"
+            assert time.monotonic() < end, process_end.last_words(self.log)
         return made
 
     def end(self) -> None:

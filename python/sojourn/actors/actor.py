@@ -20,7 +20,8 @@ from sojourn.knobs import Knob, Offered, Turned
 from sojourn.places.foreign import Foreign
 from sojourn.places.ledger import Book
 from sojourn.places.proc import Stat
-from sojourn.places.process import Ended, Process
+from sojourn.places.process import Process
+from sojourn.places.process_end import Ended
 from sojourn.places.task import Task
 from sojourn.plan import Point
 from sojourn.spec import ServiceSpec

@@ -23,7 +23,7 @@ from sojourn import programs
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree
 from sojourn.knobs.knob import Asked, Felt, Lack, Turned
-from sojourn.places import proc, process
+from sojourn.places import proc, process, process_end
 from sojourn.places.process import Process
 
 FOLDER = "/sys/kernel/sched_ext"
@@ -116,7 +116,7 @@ class _Reign:
                 how = ended.text if ended else f"was not in force after {FORCE_S_MAX:.0f} s"
                 self.stop()
                 raise _refused(
-                    on, level, f"it {how}, saying: {process.last_words(log) or 'nothing'}"
+                    on, level, f"it {how}, saying: {process_end.last_words(log) or 'nothing'}"
                 )
 
     def again(self) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from sojourn import disk
 from sojourn.places import ports, proc, serving
 from sojourn.places.proc import Stat
-from sojourn.places.process import Ended
+from sojourn.places.process_end import Ended
 
 CGROUPS = (
     Path("/sys/fs/cgroup"),

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from sojourn.disk import tables
 from sojourn.errors import RunFault
-from sojourn.places import proc, process, starter
-from sojourn.places.process import Ended, Ledger, Process
+from sojourn.places import proc, process_end, starter
+from sojourn.places.process import Ledger, Process
+from sojourn.places.process_end import Ended
 
 INSIDE_S_MAX = 20.0  # for a runtime to make its container, on a machine that is very busy
 GONE_S_MAX = 8.0
@@ -69,7 +70,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
         if ended is not None:
             raise RunFault(
                 f"{outer.what} cannot be started in a container: its runtime {ended.text}",
-                at=process.last_words(log, lines=WORDS) or "it printed nothing",
+                at=process_end.last_words(log, lines=WORDS) or "it printed nothing",
                 fix="see service.log in the point's folder; `sojourn doctor` says what is missing",
             )
         for first in _firsts(outer.pid):
@@ -78,7 +79,7 @@ def await_first(outer: Process, log: Path) -> proc.Stat:
         time.sleep(0.002)
     raise RunFault(
         f"no container started for {outer.what} within {INSIDE_S_MAX:.0f} s",
-        at=process.last_words(log) or "its runtime printed nothing",
+        at=process_end.last_words(log) or "its runtime printed nothing",
         fix="try again on a machine that is less busy",
     )
 

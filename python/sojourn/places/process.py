@@ -16,19 +16,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Protocol
 
 from sojourn.errors import RunFault
 from sojourn.places import proc, server_files
+from sojourn.places.process_end import Ended, ended_by
 from sojourn.places.users import User
 
 WARDEN = Path(__file__).with_name("warden.py")
 START_S_MAX = 20.0  # for an interpreter and a fork on a machine that is very busy
 KILL_S_MAX = 8.0
-LAST_WORDS_BYTES = 2000
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 NO_MORE: Mapping[str, str] = MappingProxyType({})
 
@@ -41,41 +40,6 @@ class Ledger(Protocol):
 
     def undone(self, entry: int) -> None:
         """Note that nothing is left to be undone for an entry."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a program ended.
-
-    Attributes:
-        status: exit status; negative: the signal that killed it.
-        cpu_s: CPU time of it and the children it waited for, s.
-        is_clean: whether nothing of its session is left.
-        message: how it ended, where a status does not say it.
-    """
-
-    status: int
-    cpu_s: float
-    rss_kb_max: int
-    is_clean: bool
-    message: str = ""
-
-    @property
-    def text(self) -> str:
-        """How it ended, in words: its status or its signal."""
-        if self.message:
-            return self.message
-        if self.status >= 0:
-            return f"ended with exit status {self.status}"
-        return f"was killed by {signal_name(-self.status)}"
-
-
-def signal_name(number: int) -> str:
-    """A signal's name by its number: `SIGKILL` for 9."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class Process:
@@ -137,7 +101,7 @@ class Process:
         if self._ended is None:
             words = self._hear(within_s)
             if words is not None:
-                self._ended = _ended(words)
+                self._ended = ended_by(words)
                 self._reap()
         return self._ended
 
@@ -308,24 +272,3 @@ def environment() -> dict[str, str]:
     """
     selected = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return {"LANG": "C.UTF-8", "PATH": os.defpath, **selected}
-
-
-def _ended(words: Mapping[str, object]) -> Ended:
-    return Ended(
-        status=int(str(words["status"])),
-        cpu_s=float(str(words.get("cpu_s", 0.0))),
-        rss_kb_max=int(str(words.get("rss_kb_max", 0))),
-        is_clean=bool(words["is_clean"]),
-    )
-
-
-def last_words(log: Path, *, lines: int = 4) -> str:
-    """The end of a log, for an error message; "" if it is empty."""
-    try:
-        with os.fdopen(server_files.opened(log, os.O_RDONLY), "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - LAST_WORDS_BYTES))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
-    return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip())

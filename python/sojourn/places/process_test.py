@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
-from sojourn.places import proc, process, users
+from sojourn.places import proc, process, process_end, users
 from sojourn.places.process import Process
 
 GONE_S_MAX = 300.0
@@ -86,7 +86,7 @@ def test_exit_status_and_log_are_kept(
     ended = made.poll(GONE_S_MAX)
     assert ended is not None
     assert (ended.status, ended.text, ended.is_clean) == (7, "ended with exit status 7", True)
-    assert process.last_words(tmp_path / "log") == "out of memory"
+    assert process_end.last_words(tmp_path / "log") == "out of memory"
     assert notes.open == {}
 
 

@@ -14,7 +14,7 @@ from sojourn.places.contained import Contained, Job
 from sojourn.places.local import Local
 from sojourn.places.lxc import Lxc
 from sojourn.places.nspawn import Nspawn
-from sojourn.places.process import Ended
+from sojourn.places.process_end import Ended
 from sojourn.places.rootfs import Bind
 from sojourn.places.runc import Runc
 from sojourn.places.users import User

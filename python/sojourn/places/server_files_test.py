@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import RunFault
-from sojourn.places import process, server_files
+from sojourn.places import process, process_end, server_files
 
 PRECIOUS = "root:x:0:0"
 
@@ -56,7 +56,7 @@ def test_nothing_is_written_or_read_through_what_was_planted(
     plant: Callable[[Path, Path], None], log: Path, victim: Path, tmp_path: Path
 ) -> None:
     plant(log, victim)
-    assert process.last_words(log) == ""
+    assert process_end.last_words(log) == ""
     with pytest.raises(OSError, match=r"service\.log|work"):
         server_files.keep(log, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from sojourn import knobs
 from sojourn.errors import HostFault, RunFault
 from sojourn.knobs import Offered, Turned
-from sojourn.places import Address, Launch, proc, process
+from sojourn.places import Address, Launch, proc, process, process_end
 from sojourn.places.foreign import Foreign
 from sojourn.places.pinning import Workers
 from sojourn.run import fill, grouping, shielded, signals, work
@@ -211,7 +211,7 @@ def _is_ready(live: RunningService, start: Start) -> bool:
     raise RunFault(
         f"{live.label} did not answer within {within_s:.0f} s of its start",
         at=f"{live.address}: {' '.join(live.argv)}",
-        fix=f"its last words: {process.last_words(live.log) or 'none'}",
+        fix=f"its last words: {process_end.last_words(live.log) or 'none'}",
     )
 
 

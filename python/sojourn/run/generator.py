@@ -19,8 +19,9 @@ from typing import Any
 from sojourn import disk, programs
 from sojourn.errors import Exit, Fault, RunFault, SpecFault
 from sojourn.host.tree import cpu_list
-from sojourn.places import process
-from sojourn.places.process import Ended, Ledger, Process
+from sojourn.places import process, process_end
+from sojourn.places.process import Ledger, Process
+from sojourn.places.process_end import Ended
 from sojourn.run import environment, signals, unprivileged
 from sojourn.run.generator_job import (
     FAULT,
@@ -273,7 +274,7 @@ def _result(ended: Ended, files: Files) -> Mapping[str, Any]:
 
 def _fault(ended: Ended, files: Files) -> Fault:
     """What the generator says of its failure, in its own three parts."""
-    words = process.last_words(files.log, lines=50).replace(" | ", "\n")
+    words = process_end.last_words(files.log, lines=50).replace(" | ", "\n")
     match = FAULT.search(words)
     kind = SpecFault if ended.status == Exit.USAGE else RunFault
     if match and ended.status > 0:

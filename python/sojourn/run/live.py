@@ -11,7 +11,7 @@ from typing import Any
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Placement
 from sojourn.knobs import Knob, Offered, Turned
-from sojourn.places import Address, Place, proc, process, server_files
+from sojourn.places import Address, Place, proc, process_end, server_files
 from sojourn.places.foreign import Foreign
 from sojourn.places.local import Local
 from sojourn.places.proc import Stat
@@ -167,7 +167,7 @@ class RunningService:
         ended = self.process.poll() if self.process else None
         if ended is None:
             return None
-        words = process.last_words(self.log)
+        words = process_end.last_words(self.log)
         return RunFault(
             f"{self.label} {ended.text} {doing}" + (f", saying: {words}" if words else ""),
             at=f"{' '.join(self.argv)}",

@@ -25,7 +25,8 @@ from sojourn.host import Facts, Placement
 from sojourn.knobs import Knob
 from sojourn.places import process
 from sojourn.places.ledger import Book
-from sojourn.places.process import Ended, Process
+from sojourn.places.process import Process
+from sojourn.places.process_end import Ended
 from sojourn.plan import Point
 from sojourn.run import signals
 from sojourn.run.grouping import Companions

@@ -19,7 +19,8 @@ from sojourn.actors.neighbours import core, progress
 from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts
 from sojourn.places import proc
-from sojourn.places.process import Process, last_words
+from sojourn.places.process import Process
+from sojourn.places.process_end import last_words
 from sojourn.services.params import Param
 
 LOG = "neighbour{}-{}.log"

@@ -18,7 +18,8 @@ from sojourn.places import server_files
 from sojourn.places.guest import qemu
 from sojourn.places.guest.channel import Channel
 from sojourn.places.guest.qemu import CONSOLE
-from sojourn.places.process import Ended, Process
+from sojourn.places.process import Process
+from sojourn.places.process_end import Ended
 from sojourn.places.task import Task
 
 BOOT_S_MAX = 120.0  # translated, on two CPUs that others use as well

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from sojourn.install.part import Made
 from sojourn.install.vm import BUSYBOX, KERNEL, MODULES
-from sojourn.places.process import Ended, Process
+from sojourn.places.process import Process
+from sojourn.places.process_end import Ended
 
 ENDED = Ended(status=0, cpu_s=1.5, rss_kb_max=7, is_clean=True)
 

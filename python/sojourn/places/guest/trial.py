@@ -19,7 +19,7 @@ from sojourn import programs
 from sojourn.errors import RunFault
 from sojourn.install.part import Made
 from sojourn.install.vm import KERNEL, QEMU
-from sojourn.places import process
+from sojourn.places import process, process_end
 from sojourn.places.guest import initrd, qemu
 from sojourn.places.guest.qemu import KVM, TCG, Machine
 from sojourn.places.process import Ledger
@@ -93,7 +93,7 @@ def _tried(made: Made, at: Path, ledger: Ledger) -> Verdict:
     if UP in qemu.last_words(at / qemu.CONSOLE):
         return Verdict(KVM, "a guest has booted under it")
     how = ended.text if ended else f"printed nothing in {TRIAL_S_MAX:.0f} s"
-    text = SOURCE.sub("", process.last_words(at / "qemu.log", lines=1))
+    text = SOURCE.sub("", process_end.last_words(at / "qemu.log", lines=1))
     text = textwrap.shorten(text, MESSAGE_MAX, placeholder=" …")
     return Verdict(
         TCG, f"{DEVICE} is there, but a guest under it {how}" + (f": {text}" if text else "")
