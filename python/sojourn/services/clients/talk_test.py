@@ -6,56 +6,38 @@ import errno
 import http.client
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from sojourn.errors import HostFault, SpecFault
+from sojourn.errors import HostFault
 from sojourn.places import foreign, ports
 from sojourn.services import Allowance
-from sojourn.services.clients import connect, http2, http_get, talk, where
+from sojourn.services.clients import connect, http2, http_get, talk
+from sojourn.services.clients.testing_servers import (
+    OK,
+    Replies,
+    locked,
+    memcached,
+    redis,
+    refused2,
+    serving,
+    silence,
+    status,
+    tls,
+    web,
+    web2,
+)
 from sojourn.services.clients.where import Where
 from sojourn.services.own import asked, external
 from sojourn.services.own.asked import Asked, RefusedError
 
 ROOM = Allowance(cpus=1, memory_bytes=1 << 30)
-Replies = Callable[[bytes], bytes]
 Serve = Callable[[Replies], Where]
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
-
-
-@contextmanager
-def serving(replies: Replies, greeting: bytes, family: int, at: object) -> Iterator[socket.socket]:
-    """A server that greets, answers what it hears once, and hangs up."""
-    with socket.socket(socket.AddressFamily(family)) as server:
-        server.bind(at)  # type: ignore[arg-type]
-        server.listen()
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.settimeout(20)
-                    try:
-                        connection.sendall(greeting)
-                        if heard := connection.recv(65536):
-                            connection.sendall(replies(heard))
-                    except OSError:
-                        continue
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown(socket.SHUT_RDWR)
-    thread.join(20)
 
 
 @pytest.fixture(name="serve")
@@ -68,157 +50,6 @@ def _serve() -> Iterator[Callable[..., Where]]:
             return Where(scheme=scheme, host=ports.HOST, port=port)
 
         yield start
-
-
-def redis(heard: bytes) -> bytes:
-    return b"+PONG\r\n" if b"PING" in heard else b"-ERR unknown command\r\n"
-
-
-def locked(heard: bytes) -> bytes:
-    del heard
-    return b"-NOAUTH Authentication required.\r\n"
-
-
-def memcached(heard: bytes) -> bytes:
-    return b"VERSION 1.6.18\r\n" if heard.startswith(b"version") else b"ERROR\r\n"
-
-
-def web(heard: bytes) -> bytes:
-    return OK % (5, b"hello") if b"HTTP/1.1" in heard else b"HTTP/1.1 400 Bad Request\r\n\r\n"
-
-
-def web2(heard: bytes) -> bytes:
-    """A page of five bytes in HTTP/2, behind a 103; who speaks otherwise is told so in it."""
-    greeting = http2.frame(http2.SETTINGS, 0, 0, b"")
-    if http2.PREFACE not in heard:
-        return greeting + http2.frame(http2.GOAWAY, 0, 0, bytes(8))
-    headers, end = http2.HEADERS, http2.END_HEADERS
-    early = http2.frame(headers, end, 1, b"\x48\x03103")
-    head = http2.frame(headers, end | http2.PRIORITY, 1, bytes(5) + b"\x3f\x00\x88")
-    padded = http2.frame(http2.DATA, http2.PADDED, 1, b"\x02hell" + bytes(2))
-    return greeting + early + head + padded + http2.frame(http2.DATA, http2.END_STREAM, 1, b"o")
-
-
-def refused2(heard: bytes) -> bytes:
-    del heard
-    forbidden = http2.frame(http2.HEADERS, 5, 1, b"\x48\x83\x68\x0c\xff")  # 403 in NGINX's code
-    return http2.frame(http2.SETTINGS, 0, 0, b"") + forbidden
-
-
-def tls(heard: bytes) -> bytes:
-    del heard
-    return b"\x15\x03\x01\x00\x02\x02\x28"  # an alert: handshake failure
-
-
-def silence(heard: bytes) -> bytes:
-    del heard
-    return b""
-
-
-def status(line: str, *headers: str) -> Replies:
-    head = "\r\n".join([f"HTTP/1.1 {line}", "Content-Length: 0", *headers, "", ""])
-    return lambda _: head.encode()
-
-
-@pytest.mark.parametrize(
-    ("text", "url"),
-    [
-        ("http://localhost:8080", "http://localhost:8080/"),
-        ("https://h/a?b=c#d", "https://h:443/a?b=c"),
-        ("http://h/a,b?at=48.2,16.4,", "http://h:80/a,b?at=48.2,16.4,"),
-        ("http://h?x=a,b", "http://h:80/?x=a,b"),
-        ("http://h:/x", "http://h:80/x"),
-        ("http://h/ü/%C3%9F?a=b|c", "http://h:80/%C3%BC/%C3%9F?a=b|c"),
-        ("redis:6379", "://redis:6379"),
-        ("memcache://h:,g:2", "memcache://h:11211,g:2"),
-        ("http://bücher.example/", "http://xn--bcher-kva.example:80/"),
-        ("http://unix:/run/a,b:/c,d", "http://unix:/run/a,b:/c,d"),
-        ("redis://h", "resp://h:6379"),
-        ("memcache://h,g:2", "memcache://h:11211,g:2"),
-        ("http://[::1]:80/x", "http://[::1]:80/x"),
-        ("HTTP://h?x", "http://h:80/?x"),
-        ("h2c://h/a", "h2c://h:80/a"),
-        ("h2://h", "h2://h:443/"),
-        ("grpc://h/a.B/C", "grpc://h:50051/a.B/C"),
-        ("grpc://unix:/run/a:/a.B/C", "grpc://unix:/run/a:/a.B/C"),
-        ("http://unix:/run/a:/b#c", "http://unix:/run/a:/b"),
-        ("redis://h/2", "resp://h:6379/2"),
-        ("redis://h/", "resp://h:6379"),
-        ("memcache://h/foo?timeout=3", "memcache://h:11211/foo?timeout=3"),
-        ("http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]:80/"),
-    ],
-)
-def test_targets_are_read_as_people_type_them(text: str, url: str) -> None:
-    assert where.parse(text, at="t").url == url
-
-
-def test_a_socket_and_a_bare_port_say_no_protocol() -> None:
-    assert where.parse("unix:/run/a.sock", at="t") == Where(scheme="", socket=Path("/run/a.sock"))
-    assert where.parse("localhost:8080", at="t") == Where(scheme="", host="localhost", port=8080)
-    typed = where.parse("http://unix:/run/a.sock:/x", at="t")
-    assert (typed.scheme, typed.socket, typed.path) == ("http", Path("/run/a.sock"), "/x")
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "empty"),
-        ("http://a b/", "space"),
-        ("http://", "no host"),
-        ("http://:80/", "no host"),
-        ("localhost", "no port"),
-        ("http://h:0/", "'0' is not a port"),
-        ("http://h:99999/", "'99999' is not a port from"),
-        ("http://h:x/", "'x' is not a port"),
-        ("http://::1:80/", "brackets"),
-        ("http://me:secret@h/", "password"),
-        ("redis://:secret@h", "password"),
-        ("memcache://h,g:0", "'0' is not a port"),
-        ("http:h", "two slashes"),
-        ("HTTPS:/h/x", "two slashes"),
-        ("ws://h/", "no protocol is called 'ws'"),
-        ("rediss://h", "no protocol is called 'rediss'"),
-        ("memcache://h,", "no host"),
-        ("memcache://h,,g", "no host"),
-        ("memcache://h,/", "no host"),
-        ("postgres://me:secret@h/shop", "a password does not stand in it"),
-    ],
-)
-def test_what_is_no_target_is_refused_with_one_that_is(text: str, why: str) -> None:
-    with pytest.raises(SpecFault, match=why) as caught:
-        where.parse(text, at="here")
-    assert caught.value.at == "here"
-    assert caught.value.fix
-    assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("http://h/", "h"),
-        ("http://h:8080/", "h:8080"),
-        ("https://h/", "h"),
-        ("https://h:80/", "h:80"),
-        ("h2c://h/", "h"),
-        ("h2://h:443/", "h"),
-        ("http://[::1]/", "[::1]"),
-        ("http://[fe80::1%25eth0]:81/", "[fe80::1]:81"),
-        ("grpc://h/a.B/C", "h:50051"),
-        ("http://unix:/run/a:/b", "localhost"),
-    ],
-)
-def test_a_request_names_its_host_without_the_usual_port_and_zone(text: str, named: str) -> None:
-    assert where.parse(text, at="t").named == named
-
-
-def test_a_database_is_named_with_who_asks_and_a_password_is_not_shown() -> None:
-    local = where.parse("postgresql://me@unix:/run/.s.PGSQL.5432:/shop", at="")
-    assert local.url == "postgres://me@unix:/run/.s.PGSQL.5432:/shop"
-    assert where.parse("postgres://db/shop", at="").url == "postgres://db:5432/shop"
-    with pytest.raises(SpecFault) as caught:
-        where.parse("postgres://me:secret@h/shop", at="")
-    assert "secret" not in str(caught.value)
-    assert "password:file:PATH" in caught.value.fix
 
 
 @pytest.mark.parametrize(
