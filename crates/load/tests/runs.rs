@@ -3,13 +3,17 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot be set up must say where
 
+mod begins;
+mod breaking;
 mod http2;
 mod losses;
 mod mirror;
 mod postgres;
 mod replies;
+mod segments;
 mod server;
 mod sessions;
+mod several;
 mod stores;
 mod tls;
 mod unix;
@@ -18,14 +22,11 @@ mod usual;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use server::{Behaviour, Server, job};
-use sojourn_base::clock::{Clock, Monotonic};
 use sojourn_load::drive::progress::{Form, Progress};
 use sojourn_load::job::Job;
-use sojourn_load::job::shards::Shards;
 use sojourn_load::judge::result::Verdict;
 use sojourn_load::measure::{Judged, measure};
 use sojourn_load::plan::resolve::resolve;
@@ -113,254 +114,6 @@ fn at_depth_one_waiting_for_a_connection_is_inside_the_stopwatch() {
         for &request in &waited {
             assert!(thread.marks.free_ns[request] >= to_ns, "no connection was free before");
         }
-    }
-}
-
-#[test]
-fn a_server_that_closes_now_and_then_costs_those_requests_and_no_more() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::CloseAfter(50));
-        let got = run(Job { depth: 1, ..job(&server, transport) });
-        let thread = &got.run.threads[0];
-        let of = |outcome| thread.marks.outcome.iter().filter(|&&it| it == outcome).count();
-        assert!(thread.reconnects > 5, "{transport}: {} reconnects", thread.reconnects);
-        assert!(of(Outcome::Closed) <= thread.reconnects as usize + 8, "{transport}");
-        assert_eq!(of(Outcome::Closed) + of(Outcome::Hit), thread.plan.intended_ns.len());
-        assert!(!got.run.was_lost);
-    }
-}
-
-#[test]
-fn a_server_that_closes_after_each_reply_sets_the_pace_itself() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::CloseAfter(1));
-        let got = run(Job { find_max: true, depth: 1, ..job(&server, transport) });
-        let result = &got.result;
-        let broke = result.checks.broken_connections;
-        assert!(broke > 200, "{transport}: {broke}");
-        assert!(result.notes.iter().any(|note| note.contains("broke")), "{transport}");
-        assert_eq!(result.verdict, Verdict::Unknown);
-        assert!(result.reasons.iter().any(|why| why.contains("pace")), "{:?}", result.reasons);
-    }
-}
-
-#[test]
-fn a_server_that_dies_ends_the_run_with_what_was_measured() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::DieAfter(300));
-        let start = Instant::now();
-        let got = run(Job { duration: "30s".into(), ..job(&server, transport) });
-        assert!(start.elapsed() < Duration::from_secs(20), "{transport}: it gives up");
-        assert!(got.run.was_lost, "{transport}");
-        let thread = &got.run.threads[0];
-        let hits = thread.marks.outcome.iter().filter(|&&it| it == Outcome::Hit).count();
-        assert!((1..=300).contains(&hits), "{transport}: {hits}");
-        assert_eq!(got.result.verdict, Verdict::Unknown);
-        assert!(got.result.reasons[0].starts_with("server lost"), "{:?}", got.result.reasons);
-    }
-}
-
-#[test]
-fn garbage_is_counted_and_the_run_goes_on() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::GarbageEvery(40));
-        let got = run(Job { depth: 1, ..job(&server, transport) });
-        assert!(got.result.errors["garbled"] > 5, "{transport}: {:?}", got.result.errors);
-        let hits = got.result.requests - got.result.errors.values().sum::<u64>();
-        assert!(hits > got.result.requests / 2, "{transport}: {:?}", got.result.errors);
-    }
-}
-
-#[test]
-fn a_server_of_another_protocol_is_recognised_by_its_first_bytes() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::Good);
-        let target = format!("resp://127.0.0.1:{}", server.port());
-        let got = run(Job { target, drain: "200ms".into(), ..job(&server, transport) });
-        let reasons = &got.result.reasons;
-        assert!(reasons[0].starts_with("protocol: connected"), "{transport}: {reasons:?}");
-        assert!(reasons[0].contains("begins with \"ERROR"), "{transport}: {reasons:?}");
-    }
-}
-
-#[test]
-fn a_server_that_never_answers_costs_the_drain_and_no_more() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::Mute);
-        let start = Instant::now();
-        let job = Job { drain: "200ms".into(), depth: 1, ..job(&server, transport) };
-        let got = run(job);
-        assert!(start.elapsed() < Duration::from_secs(10), "{transport}");
-        let errors: u64 = got.result.errors.values().sum();
-        assert_eq!(errors, got.result.requests, "{transport}: {:?}", got.result.errors);
-        assert_eq!(got.result.sojourn_all_ns.p50, None, "never done is infinite");
-        assert!(got.result.reasons[0].contains("nothing came back"), "{:?}", got.result.reasons);
-        let advice = got.result.notes.iter().find(|note| note.contains("more connections"));
-        assert_eq!(advice, None, "{transport}: nor would it help");
-        // What was never sent for want of a connection is the server's doing, not a late client.
-        let (unsent, checks) = (got.result.errors["unsent"], &got.result.checks);
-        assert!(unsent > got.result.requests / 2, "{transport}: {unsent} unsent");
-        assert!(checks.waited_share >= unsent as f64 / got.result.requests as f64);
-        assert!(checks.pick_up_timely_ratio >= checks.waited_share, "{transport}: {checks:?}");
-    }
-}
-
-/// A server, an instant so many seconds from now, and two runs that begin then; `None` if it was too soon.
-fn begun_together(seconds: f64) -> Option<(Server, u64, [Judged; 2])> {
-    let server = Server::start(Behaviour::Good);
-    let start_at = Monotonic.now_ns() + (seconds * 1e9) as u64;
-    let both = [7, 8].map(|seed| {
-        let part = Job { start_at, seed, rate: "1k".into(), ..job(&server, "epoll") };
-        thread::spawn(move || {
-            let stop = Arc::new(AtomicBool::new(false));
-            measure(&resolve(part).unwrap(), &stop, &mut Progress::new(Form::Off))
-        })
-    });
-    let [one, other] = both.map(|it| it.join().unwrap()).map(|got| match got {
-        Ok(got) => Some(got),
-        Err(fault) if fault.at == "start_at" => None,
-        Err(fault) => panic!("{fault}"),
-    });
-    Some((server, start_at, [one?, other?]))
-}
-
-#[test]
-fn generators_that_are_given_one_instant_begin_at_it() {
-    // A machine that is busy with others may not have both ready by then: later, it has.
-    let seconds = [1.5, 5.0, 15.0];
-    let (server, start_at, both) = seconds.into_iter().find_map(begun_together).unwrap();
-    for got in &both {
-        assert_eq!((got.result.start_ns, got.result.job.start_at), (start_at, start_at));
-        assert!(got.result.errors.is_empty(), "{:?}", got.result.errors);
-    }
-    let first_ns = server.first_ns().unwrap();
-    assert!(first_ns >= start_at, "a request came {} ns before", start_at - first_ns);
-    assert_ne!(both[0].run.threads[0].plan.intended_ns, both[1].run.threads[0].plan.intended_ns);
-}
-
-#[test]
-fn a_run_that_is_not_ready_at_its_start_is_none() {
-    let server = Server::start(Behaviour::Good);
-    let mut resolved = resolve(job(&server, "epoll")).unwrap();
-    resolved.job.start_at = Monotonic.now_ns();
-    let stop = Arc::new(AtomicBool::new(false));
-    let fault = measure(&resolved, &stop, &mut Progress::new(Form::Off)).unwrap_err();
-    assert!(fault.at == "start_at" && fault.what.contains("after its start"), "{fault}");
-    assert_eq!(server.requests(), 0);
-}
-
-#[test]
-fn a_signal_ends_the_run_with_what_was_due_until_then() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::Good);
-        let stop = server.flag_after(600);
-        let start = Instant::now();
-        let got = run_until(Job { duration: "60s".into(), ..job(&server, transport) }, &stop);
-        assert!(start.elapsed() < Duration::from_secs(50), "{transport}");
-        assert!(got.was_interrupted);
-        let thread = &got.run.threads[0];
-        let stopped_ns = thread.stopped_ns.unwrap();
-        assert!(thread.plan.intended_ns.iter().all(|&ns| ns <= stopped_ns));
-        assert!(thread.marks.outcome.iter().all(|&it| it == Outcome::Hit), "{transport}: drained");
-    }
-}
-
-#[test]
-fn a_signal_is_heard_though_the_server_is_silent_and_the_drain_is_long() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::Mute);
-        let stop = server.flag_after(4);
-        let (drain, timeout, duration) = ("1h".into(), "1h".into(), "1h".into());
-        let (rate, warmup) = ("100".into(), "0s".into());
-        let job = Job { drain, timeout, duration, rate, warmup, ..job(&server, transport) };
-        let start = Instant::now();
-        let got = run_until(job, &stop);
-        assert!(start.elapsed() < Duration::from_secs(600), "{transport}: of an hour's drain");
-        assert!(got.was_interrupted && got.result.requests > 0, "{transport}");
-    }
-}
-
-/// A job that goes through a ring, and the file of its seconds.
-fn in_segments(job: Job, name: &str) -> (Job, std::path::PathBuf) {
-    let path = std::env::temp_dir().join(format!("sojourn-{name}-{}", std::process::id()));
-    (Job { seconds: path.to_str().unwrap().into(), ..job }, path)
-}
-
-#[test]
-fn in_segments_every_request_is_sent_once_and_answered_and_the_probe_is_beside_them() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::Good);
-        let job = Job { probe_rate: 200.0, threads: 2, ..job(&server, transport) };
-        let (job, path) = in_segments(job, "good");
-        let got = run(job);
-        std::fs::remove_file(path).unwrap();
-        let outcome = got.run.long.as_ref().unwrap();
-        assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
-        assert_eq!(got.result.sojourn_all_ns.count, got.result.requests);
-        assert_eq!(outcome.counts.sent, outcome.counts.understood);
-        let probe = got.result.probe_sojourn_ns.as_ref().unwrap();
-        assert!((60..240).contains(&probe.count) && probe.lost == 0, "{transport}: {probe:?}");
-        assert!(server.requests() >= outcome.counts.sent + probe.count, "{transport}");
-        assert!(outcome.counts.sent > got.result.requests, "the warm-up is sent too");
-    }
-}
-
-#[test]
-fn in_segments_a_stall_is_reported_in_full() {
-    for transport in usable() {
-        let stall = Behaviour::Stall { after: 400, length: Duration::from_millis(150) };
-        let server = Server::start(stall);
-        let long = Job { duration: "3s".into(), ..job(&server, transport) };
-        let (long, path) = in_segments(long, "stall");
-        let got = run(long);
-        std::fs::remove_file(path).unwrap();
-        assert!(got.result.errors.is_empty(), "{transport}: {:?}", got.result.errors);
-        let max = got.result.sojourn_all_ns.max.unwrap();
-        assert!(max >= 100_000_000, "{transport}: of 150 ms, {max} ns");
-    }
-}
-
-#[test]
-fn in_segments_what_breaks_and_what_is_never_answered_counts_as_in_one_piece() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::CloseAfter(50));
-        let (job_, path) = in_segments(Job { depth: 1, ..job(&server, transport) }, "close");
-        let got = run(job_);
-        std::fs::remove_file(path).unwrap();
-        let (reconnects, counts) =
-            (got.run.threads[0].reconnects, got.run.long.as_ref().unwrap().counts);
-        assert!(reconnects > 5, "{transport}: {reconnects} reconnects");
-        assert!(counts.closed <= reconnects + 8, "{transport}: {counts:?}");
-        assert_eq!(counts.closed + counts.understood, counts.sent, "{transport}");
-        assert!(!got.run.was_lost);
-
-        let server = Server::start(Behaviour::Mute);
-        let mute = Job { drain: "200ms".into(), depth: 1, ..job(&server, transport) };
-        let whole = run(mute.clone()).result;
-        let (mute, path) = in_segments(mute, "mute");
-        let parts = run(mute).result;
-        std::fs::remove_file(path).unwrap();
-        assert_eq!(whole.errors, parts.errors, "{transport}: all but 8 are never sent");
-        assert_eq!(whole.checks.waited_share, parts.checks.waited_share, "{transport}");
-    }
-}
-
-#[test]
-fn in_segments_a_signal_ends_the_run_with_what_was_due_until_then() {
-    for transport in usable() {
-        let server = Server::start(Behaviour::Good);
-        let stop = server.flag_after(1200);
-        let hour = Job { duration: "1h".into(), ..job(&server, transport) };
-        let (hour, path) = in_segments(hour, "signal");
-        let got = run_until(hour, &stop);
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
-        assert!(got.was_interrupted && got.result.errors.is_empty(), "{transport}");
-        let measured_s = got.result.measured_s;
-        let expected = measured_s * 2000.0;
-        let off = (got.result.requests as f64 - expected).abs();
-        assert!(off < 6.0 * expected.sqrt() + 1.0, "{transport}: {off} of {expected}");
-        assert_eq!(text.lines().count() as f64, measured_s.ceil(), "the last second is cut");
     }
 }
 
@@ -459,49 +212,6 @@ fn preload_sets_every_item_and_notices_what_is_lost() {
     let stop = Arc::new(AtomicBool::new(false));
     let fault = measure(&resolved, &stop, &mut Progress::new(Form::Off)).unwrap_err();
     assert!(fault.what.contains("lost 8 of 100"), "{fault}");
-}
-
-/// The job, of both servers.
-fn sharded(servers: [&Server; 2], transport: &str) -> Job {
-    let [first, second] = servers.map(|server| format!("127.0.0.1:{}", server.port()));
-    Job { target: format!("memcache://{first},{second}"), ..job(servers[0], transport) }
-}
-
-#[test]
-fn several_servers_are_filled_and_asked_each_for_its_own_keys() {
-    for transport in usable() {
-        for find_max in [false, true] {
-            let servers = [Server::start(Behaviour::Good), Server::start(Behaviour::Good)];
-            let both = sharded([&servers[0], &servers[1]], transport);
-            let judged = run(Job { preload: true, find_max, probe_rate: 50.0, ..both });
-            assert_eq!(servers[0].sets() + servers[1].sets(), 100, "each item once");
-            assert!(servers.iter().all(|server| server.sets() > 0 && server.requests() > 0));
-            let outcomes = &judged.run.threads[0].marks.outcome;
-            assert!(!outcomes.is_empty() && outcomes.iter().all(|&it| it == Outcome::Hit));
-        }
-    }
-}
-
-#[test]
-fn a_server_is_never_asked_for_the_keys_of_another() {
-    let servers = [Server::start(Behaviour::Good), Server::start(Behaviour::Mute)];
-    let both = sharded([&servers[0], &servers[1]], "epoll");
-    let judged = run(Job { drain: "100ms".into(), ..both });
-    let (shards, thread) = (Shards::new(2, 100), &judged.run.threads[0]);
-    let asked = || thread.plan.item.iter().map(|&item| shards.of(item)).zip(&thread.marks.outcome);
-    assert!(asked().all(|(shard, &outcome)| shard == 0 || outcome != Outcome::Hit));
-    assert!(asked().any(|(shard, &outcome)| shard == 0 && outcome == Outcome::Hit));
-}
-
-#[test]
-fn what_several_servers_cannot_do_is_refused() {
-    let server = Server::start(Behaviour::Good);
-    let both = sharded([&server, &server], "epoll");
-    let refused = |job: Job| resolve(job).unwrap_err().at;
-    assert_eq!(refused(Job { connections: 1, ..both.clone() }), "connections");
-    assert_eq!(refused(Job { items: 63, ..both.clone() }), "items");
-    assert_eq!(refused(Job { multiget_share: 0.1, ..both.clone() }), "multiget_share");
-    assert_eq!(refused(Job { target: "resp://127.0.0.1,127.0.0.2".into(), ..both }), "target");
 }
 
 #[test]
