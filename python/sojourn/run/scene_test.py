@@ -6,51 +6,28 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sojourn import actors, host, programs
-from sojourn.actors import Actor, Role, Stage, neighbours
+from sojourn import actors, programs
+from sojourn.actors import Role, Stage, neighbours
 from sojourn.actors.kind import named
-from sojourn.actors.managers import Changes, Manager, Windows
 from sojourn.actors.neighbours import Neighbour, progress
 from sojourn.errors import RunFault
-from sojourn.host import Placement
 from sojourn.places import proc
-from sojourn.plan import Phase, Point
-from sojourn.plan.setting import Setting
+from sojourn.plan import Point
 from sojourn.run import journal
-from sojourn.run.execute import _All, _Watcher
 from sojourn.run.journal import Journal
 from sojourn.run.scene import Scene
-from sojourn.spec import ServiceSpec, Study
+from sojourn.run.testing_scene import CPUS, SPEC, Noted, new_ledger, new_scene, point
+from sojourn.spec import Study
 from sojourn.spec.profiles import PROFILES
 
 USED_S_MAX = 300.0  # until a task at nice 19 has had some CPU time on a machine that is busy
-SESSION: Any = SimpleNamespace(show=lambda _event: None, every_s=5.0)
-CPUS = sorted(os.sched_getaffinity(0))
-WHERE = Placement(
-    server=(CPUS[-1],), client=(CPUS[0],), housekeeping=(CPUS[0],), client_wait="sleep", shared=()
-)
-SPEC = ServiceSpec(kind="null", measure=("sweep",))
 Host = Callable[[str], Path]
-
-
-def point(**levels: str | float) -> Point:
-    return Point(
-        key="k",
-        service="null",
-        phase=Phase.SWEEP,
-        offered_rps=1.0,
-        measure_s=1.0,
-        warmup_s=0.0,
-        seed=1,
-        setting=Setting.of(levels),
-    )
 
 
 def study(**inputs: object) -> Study:
@@ -60,61 +37,13 @@ def study(**inputs: object) -> Study:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal.create(tmp_path / "state")
-    yield made
-    made.close()
-    assert not list((tmp_path / "state").iterdir()), "something was left to be undone"
+    with new_ledger(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
 def scene(tmp_path: Path, ledger: Journal) -> Scene:
-    folder = tmp_path / "point"
-    folder.mkdir()
-    live: Any = SimpleNamespace(
-        label="null",
-        placement=WHERE,
-        process=None,
-        members=tuple,
-        tasks=tuple,
-        cpu_ns=lambda: 0,
-        workers_cpu_ns=dict,
-        knobs={},
-    )
-    return Scene(
-        point=point(),
-        spec=SPEC,
-        folder=folder,
-        placement=WHERE,
-        facts=host.read(sample_s=0),
-        book=ledger,
-        services={"null": live},
-    )
-
-
-class Noted(Actor):
-    """Writes down when it enters and leaves, and fails where it is told to."""
-
-    role = Role.PROBE
-
-    def __init__(self, name: str, diary: list[str], fails: str = "") -> None:
-        self.name = name
-        self._diary = diary
-        self._fails = fails
-
-    def _note(self, step: str) -> None:
-        self._diary.append(f"{step} {self.name}")
-        if self._fails == f"{step} {self.name}":
-            raise RunFault(self._fails, at="here", fix="none")
-
-    def enter(self, stage: Stage) -> None:
-        assert self in stage.entered
-        self._note("enter")
-
-    def leave(self) -> None:
-        self._note("leave")
-
-    def saw(self) -> Mapping[str, Any]:
-        return {self.name: "seen"}
+    return new_scene(tmp_path, ledger)
 
 
 def played(scene: Scene, fails: str = "") -> list[str]:
@@ -312,113 +241,6 @@ def test_a_neighbour_that_died_is_reported(scene: Scene) -> None:
     (died,) = scene.seen["neighbour"]["died"]
     assert "killed by SIGKILL" in died
     assert died.startswith("on CPU")
-
-
-class Turning(Manager):
-    """Turns a knob up once a period, and does something wrong when it is at 2."""
-
-    name = "turning"
-
-    def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
-        assert windows["client"]["t_s"] > 0
-        assert windows["seeing"] == {"x": 1}
-        return {"share": str(int(knobs["share"].read()) + 1)}
-
-
-class Listening(Manager):
-    """Stores what it hears of the clients."""
-
-    name = "listening"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.windows: list[dict[str, Any]] = []
-
-    def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
-        del knobs
-        self.windows.append({name: of for name, of in windows.items() if "client" in name})
-        return {}
-
-
-def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
-    lives: list[Any] = [SimpleNamespace(label=label, reply_s=0.0) for label in ("web", "cache")]
-    others: Any = SimpleNamespace(point=scene.point)  # the other service's own stage
-    watchers = [_Watcher(lives[0], scene, SESSION), _Watcher(lives[1], others, SESSION)]
-    everybody, manager = _All(watchers), Listening()
-    with scene:
-        scene.enter(manager)
-        everybody.of_load(0, {"t_s": 1.0, "done_rps": 5.0})
-        everybody.of_load(1, {"t_s": 1.0, "done_rps": 2.0})
-        everybody.second({"t_s": 1.0, "done_rps": 7.0})
-        everybody.second({"t_s": 1.2, "done_rps": 7.0, "ended": True})  # nothing is left to decide
-    (report,) = manager.windows
-    assert {name: of["done_rps"] for name, of in report.items()} == {
-        "client": 7.0,
-        "web.client": 5.0,
-        "cache.client": 2.0,
-    }
-
-
-def test_the_lab_is_woken_every_second_only_for_those_who_must_know(scene: Scene) -> None:
-    watcher = _Watcher(SimpleNamespace(), scene, SESSION)  # type: ignore[arg-type]
-    with scene:
-        scene.enter(Seeing("seeing", []))
-        assert watcher.every_s == _All([watcher]).every_s == SESSION.every_s
-        scene.enter(Listening())
-        assert watcher.every_s == _All([watcher]).every_s == 1.0
-
-
-class Seeing(Noted):
-    def window(self) -> Mapping[str, Any]:
-        return {"x": 1}
-
-
-class Share:
-    """A knob that remembers."""
-
-    def __init__(self) -> None:
-        self.levels = ["0"]
-
-    def read(self) -> str:
-        return self.levels[-1]
-
-    def apply(self, level: str) -> None:
-        self.levels.append(level)
-
-
-def test_a_manager_decides_once_a_second_and_its_knobs_are_turned_back(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    share = Share()
-    monkeypatch.setattr(Scene, "knobs", {"share": share})
-    with scene:
-        scene.enter(Seeing("seeing", []))
-        scene.enter(Turning())
-        for second in (1, 2):
-            scene.second({"t_s": second})
-        assert share.read() == "2"
-    assert share.levels == ["0", "1", "2", "0"]
-    assert scene.seen["manager"] == {"kind": "turning", "periods": 2, "changed": 2}
-    assert '"changes": {\n    "share": "2"' in (scene.folder / "decisions.json").read_text()
-
-
-def test_knobs_are_turned_back_when_a_manager_fails(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    share = Share()
-    monkeypatch.setattr(Scene, "knobs", {"share": share})
-    with pytest.raises(AssertionError), scene:  # noqa: PT012
-        scene.enter(Seeing("seeing", []))
-        scene.enter(Turning())
-        scene.second({"t_s": 1})
-        scene.second({"t_s": 0})
-    assert share.levels == ["0", "1", "0"]
-
-
-def test_the_knobs_of_a_scene_are_those_of_its_services(scene: Scene) -> None:
-    levels: Any = {"cpuset": Share()}
-    scene.services = {"web": SimpleNamespace(knobs=levels)}
-    assert dict(scene.knobs) == {"web.cpuset": levels["cpuset"]}
 
 
 def test_a_null_everything(scene: Scene) -> None:
