@@ -8,9 +8,14 @@ use super::*;
 use crate::job::Job;
 
 mod batches;
+mod cases;
+mod closing;
 mod edges;
 mod heads;
 mod requests;
+
+pub(crate) use cases::Case;
+use cases::{cases, http};
 
 pub(crate) fn set_up(target: &str, change: impl FnOnce(&mut Job)) -> Arc<dyn Protocol> {
     let mut job = Job { target: target.into(), items: 50, ..Job::default() };
@@ -84,116 +89,6 @@ fn message(protocol: &dyn Protocol, asked: Asked) -> Vec<u8> {
     message
 }
 
-/// Requests, the bytes of their replies one after another, and what each comes to.
-pub(crate) struct Case {
-    pub protocol: Arc<dyn Protocol>,
-    pub asked: Vec<Asked>,
-    pub bytes: Vec<u8>,
-    pub outcomes: Vec<Outcome>,
-}
-
-fn memcache() -> Case {
-    let get = |item| format!("VALUE {} 0 200\r\n{}\r\n", key(item), value(item));
-    let wrong = value(4).replace(&value(4)[..9], "#########");
-    let bytes = [
-        get(3) + "END\r\n",
-        "END\r\n".into(),
-        "STORED\r\n".into(),
-        format!("VALUE {} 0 200\r\n{wrong}\r\nEND\r\n", key(4)),
-        format!("VALUE {} 0 5\r\nshort\r\nEND\r\n", key(5)),
-        "SERVER_ERROR out of memory storing object\r\n".into(),
-        get(6) + &get(8) + "END\r\n",
-        get(48) + &get(49) + &get(0) + "END\r\n",
-        "SERVER_ERROR object too large for cache\r\n".into(),
-    ];
-    Case {
-        protocol: set_up("memcache://h", |job| {
-            (job.multiget_share, job.multiget_keys) = (0.1, 3);
-        }),
-        asked: vec![
-            asked(GET, 3),
-            asked(GET, 7),
-            asked(SET, 1),
-            asked(GET, 4),
-            asked(GET, 5),
-            asked(GET, 5),
-            asked(MULTIGET, 6),
-            asked(MULTIGET, 48),
-            asked(SET, 2),
-        ],
-        bytes: bytes.concat().into_bytes(),
-        outcomes: vec![
-            Outcome::Hit,
-            Outcome::Miss,
-            Outcome::Hit,
-            Outcome::Content,
-            Outcome::Length,
-            Outcome::Status,
-            Outcome::Miss,
-            Outcome::Hit,
-            Outcome::Status,
-        ],
-    }
-}
-
-fn resp() -> Case {
-    let bytes = [
-        format!("$200\r\n{}\r\n", value(1)),
-        "$-1\r\n".into(),
-        "+OK\r\n".into(),
-        "-OOM command not allowed\r\n".into(),
-        format!("$200\r\n{}\r\n", value(2)),
-        "$0\r\n\r\n".into(),
-        "_\r\n".into(),
-    ];
-    Case {
-        protocol: set_up("resp://h", |_| ()),
-        asked: vec![
-            asked(GET, 1),
-            asked(GET, 2),
-            asked(SET, 3),
-            asked(SET, 3),
-            asked(GET, 9),
-            asked(GET, 1),
-            asked(GET, 1),
-        ],
-        bytes: bytes.concat().into_bytes(),
-        outcomes: vec![
-            Outcome::Hit,
-            Outcome::Miss,
-            Outcome::Hit,
-            Outcome::Status,
-            Outcome::Content,
-            Outcome::Length,
-            Outcome::Miss,
-        ],
-    }
-}
-
-fn http() -> Case {
-    let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello\
-        HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nT: 1\r\n\r\n\
-        HTTP/1.1 404 Not Found\r\ncontent-length: 3\r\n\r\nno!\
-        HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n\
-        HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfour\
-        HTTP/1.1 204 No Content\r\n\r\n\
-        HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
-    Case {
-        protocol: set_up("http://h/", |job| job.expect_bytes = 5),
-        asked: vec![asked(GET, 0); 7],
-        bytes: bytes.as_bytes().to_vec(),
-        outcomes: vec![
-            Outcome::Hit,
-            Outcome::Hit,
-            Outcome::Miss,
-            Outcome::Status,
-            Outcome::Length,
-            Outcome::Length,
-            Outcome::Hit,
-        ],
-    }
-}
-
 /// Statuses that are expected are hits, others are not; a HEAD has no body, whatever its length.
 #[test]
 fn a_reply_is_what_the_job_expects() {
@@ -227,43 +122,6 @@ fn bodies_of_the_sample_are_those_that_were_sent() {
         let hits = got.iter().filter(|reply| reply.outcome == Outcome::Hit).count() as u64;
         assert_eq!((looked.checked, looked.failed.len()), (hits, 0), "{}", looked.example);
     }
-}
-
-fn echo() -> Case {
-    let protocol = set_up("echo://h", |_| ());
-    let asked = vec![asked(GET, 1), asked(GET, 2), asked(GET, 3)];
-    let mut bytes = Vec::new();
-    for &asked in &asked {
-        protocol.encode(asked, &mut bytes);
-    }
-    bytes[2 * (echo::HEADER + 200) - 1] ^= 1;
-    Case { protocol, asked, bytes, outcomes: vec![Outcome::Hit, Outcome::Content, Outcome::Hit] }
-}
-
-fn null() -> Case {
-    Case {
-        protocol: set_up("null:", |_| ()),
-        asked: vec![Asked::default(); 3],
-        bytes: vec![0; 3],
-        outcomes: vec![Outcome::Hit; 3],
-    }
-}
-
-fn cases() -> Vec<(&'static str, Case)> {
-    type Own = (&'static str, fn() -> Case);
-    let own: [Own; 6] = [
-        ("memcache", memcache),
-        ("http", http),
-        ("resp", resp),
-        ("postgres", postgres::tests::case),
-        ("echo", echo),
-        ("null", null),
-    ];
-    let of = |entry: &ProtocolKind| {
-        let named = own.iter().find(|(name, _)| *name == entry.kind.name).map(|(_, case)| *case);
-        named.or(entry.case).expect("every protocol has its case")()
-    };
-    KINDS.iter().map(|entry| (entry.kind.name, of(entry))).collect()
 }
 
 fn cuts(rng: &mut Rng, len: usize) -> Vec<usize> {
@@ -390,80 +248,6 @@ fn requests_read_as_the_protocol_says() {
     let request = text(&coded("gzip").unwrap(), asked(GET, 0));
     assert!(request.ends_with("\r\nAccept-Encoding: gzip\r\n\r\n"));
     assert_eq!(coded("gzip\r\nX: y").err().unwrap().at, "option accept_encoding");
-}
-
-#[test]
-fn two_lengths_that_differ_are_garbled() {
-    let case = http();
-    let read = |second: u8| {
-        let head =
-            format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: {second}\r\n\r\n");
-        let mut decoder = case.protocol.decoder();
-        let step = decoder.read(case.asked[0], format!("{head}hello").as_bytes());
-        step.reply.map(|reply| reply.outcome)
-    };
-    assert_eq!(read(6), Some(Outcome::Garbled));
-    assert_ne!(read(5), Some(Outcome::Garbled));
-}
-
-/// The reply to one request whose bytes are cut at `cut`, and after which the server closes.
-fn closed_after(bytes: &[u8], cut: usize) -> Option<Reply> {
-    let protocol = set_up("http://h/", |job| job.expect_bytes = 5);
-    let mut decoder = protocol.decoder();
-    for mut piece in [&bytes[..cut], &bytes[cut..]] {
-        while !piece.is_empty() {
-            let step = decoder.read(asked(GET, 0), piece);
-            assert_eq!(step.reply, None, "its end is not known before the server closes");
-            piece = &piece[step.used..];
-        }
-    }
-    decoder.ended(asked(GET, 0))
-}
-
-#[test]
-fn a_body_without_a_length_ends_with_the_connection() {
-    let hit = Some(Reply { outcome: Outcome::Hit, body_bytes: 5, last: false });
-    for head in [
-        "HTTP/1.1 200 OK\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\nContent-Length: 2\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: unchunked\r\n\r\n",
-    ] {
-        let bytes = [head, "hello"].concat().into_bytes();
-        for cut in 0..=bytes.len() {
-            assert_eq!(closed_after(&bytes, cut), hit, "{head}, cut at {cut}");
-        }
-        let short = closed_after(&bytes[..bytes.len() - 1], 0).map(|reply| reply.outcome);
-        assert_eq!(short, Some(Outcome::Length));
-    }
-    for begun in ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "HTTP/1.1 200 OK\r\nX"] {
-        assert_eq!(closed_after(begun.as_bytes(), 0), None, "cut short: {begun}");
-    }
-}
-
-#[test]
-fn long_heads_of_many_headers_are_read_at_any_split() {
-    let protocol = set_up("http://h/", |_| ());
-    let headers = format!("X: {}\r\n", "v".repeat(300)).repeat(200);
-    let bytes = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 2\r\n\r\nok").into_bytes();
-    let hit = [Reply { outcome: Outcome::Hit, body_bytes: 2, last: false }];
-    let asked = [asked(GET, 0)];
-    let buffers: Vec<usize> = (16 * 1024..bytes.len()).step_by(16 * 1024).collect();
-    assert_eq!(buffers.len(), 3, "as io_uring hands it over");
-    for cuts in [vec![], vec![1000], vec![bytes.len() - 3], buffers] {
-        assert_eq!(replies(protocol.as_ref(), &asked, &bytes, &cuts), hit, "{cuts:?}");
-    }
-    let endless = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'v'; 300 * 1024]].concat();
-    let got = replies(protocol.as_ref(), &asked, &endless, &[200_000]);
-    assert_eq!(got[0].outcome, Outcome::Garbled, "a head that never ends is given up");
-}
-
-#[test]
-fn a_closing_reply_says_so() {
-    let case = http();
-    let got = replies(case.protocol.as_ref(), &case.asked, &case.bytes, &[]);
-    let last: Vec<bool> = got.iter().map(|reply| reply.last).collect();
-    assert_eq!(last, [false, false, false, false, false, false, true]);
 }
 
 #[test]
