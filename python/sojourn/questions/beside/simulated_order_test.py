@@ -11,10 +11,10 @@ import pytest
 
 from sojourn import programs
 from sojourn.models.simulator import Command, Job, Result, Simulator
-from sojourn.questions.beside import simulated_order
+from sojourn.questions.beside import simulated_order, simulation
 from sojourn.questions.beside.costs import Beside
 from sojourn.questions.beside.interference import Break
-from sojourn.questions.beside.simulated_order import Asked
+from sojourn.questions.beside.simulation import Asked
 
 ASKED = Asked(
     settings=("other", "nice:-20", "fifo:1", "deadline:1ms/2ms"),
@@ -55,7 +55,7 @@ def measured(setting: str, lo: float, hi: float) -> Beside:
 
 
 def test_each_setting_breaks_where_its_simulated_tail_is_twice_that_alone() -> None:
-    at = simulated_order.simulate(ASKED, Fake("none", 1))
+    at = simulation.simulate(ASKED, Fake("none", 1))
     assert at == {"other": 0.15, "nice:-20": 0.4, "fifo:1": math.inf}
 
 
@@ -102,12 +102,12 @@ def test_what_was_simulated_is_kept_until_something_else_is_asked(
         runs.append(asked)
         return {"other": 0.15, "fifo:1": math.inf}
 
-    monkeypatch.setattr(simulated_order, "simulate", simulate)
+    monkeypatch.setattr(simulation, "simulate", simulate)
     monkeypatch.setattr(programs, "find", lambda name, **_: Path(name))
-    first = simulated_order.known(ASKED, tmp_path)
-    assert simulated_order.known(ASKED, tmp_path) == first == {"other": 0.15, "fifo:1": math.inf}
+    first = simulation.known(ASKED, tmp_path)
+    assert simulation.known(ASKED, tmp_path) == first == {"other": 0.15, "fifo:1": math.inf}
     assert len(runs) == 1
-    simulated_order.known(replace(ASKED, service_us=20.0), tmp_path)
+    simulation.known(replace(ASKED, service_us=20.0), tmp_path)
     assert len(runs) == 2
 
 
@@ -115,19 +115,19 @@ def test_what_was_simulated_is_kept_until_something_else_is_asked(
 def test_a_damaged_answer_is_simulated_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulated_order, "Simulator", Fake)
+    monkeypatch.setattr(simulation, "Simulator", Fake)
     monkeypatch.setattr(programs, "find", lambda _: Path("none"))
-    first = simulated_order.known(ASKED, tmp_path)
-    (tmp_path / simulated_order.FILE).write_text("{")
-    assert simulated_order.known(ASKED, tmp_path) == first
-    monkeypatch.setattr(simulated_order, "DEPARTS", 1e6)  # what is asked of the same jobs
-    assert simulated_order.known(ASKED, tmp_path)["other"] == math.inf
+    first = simulation.known(ASKED, tmp_path)
+    (tmp_path / simulation.FILE).write_text("{")
+    assert simulation.known(ASKED, tmp_path) == first
+    monkeypatch.setattr(simulation, "DEPARTS", 1e6)  # what is asked of the same jobs
+    assert simulation.known(ASKED, tmp_path)["other"] == math.inf
 
 
 def test_the_simulator_takes_every_setting_that_is_known() -> None:
     settings = ("other", "nice:-20", "idle", "fifo:1", "slice:3ms", "bvt:16ms")
     asked = replace(ASKED, settings=settings, base="eevdf")
     simulator = Simulator.find()
-    parts = [simulated_order.terms(name, "eevdf") for name in settings]
-    jobs = [{**simulated_order._job(asked, part, 0.3), "duration": "300ms"} for part in parts]
+    parts = [simulation.terms(name, "eevdf") for name in settings]
+    jobs = [{**simulation._job(asked, part, 0.3), "duration": "300ms"} for part in parts]
     assert all(result["services"] for result in simulator.runs("sched", jobs))
