@@ -27,7 +27,7 @@ PAGES = sorted(
 WORDS_MAX, WORDS_NEVER = 25, 40  # of a sentence
 LINE_MAX = 120
 DOCSTRING_MAX = 80
-FUNCTION_MAX, FILE_MAX = 70, 400
+FUNCTION_MAX, FILE_MAX = 70, 300
 SLACK, SPARE = 0.2, 3  # of a ceiling, and of any; a count further below it has to lower it
 
 #: Sentences of more than `WORDS_MAX` words in all pages.
@@ -66,7 +66,7 @@ CEILINGS: dict[str, dict[str, int]] = {
 }
 # fmt: on
 #: First lines of module docstrings above `DOCSTRING_MAX` characters.
-LONG_DOCSTRINGS = 464
+LONG_DOCSTRINGS = 462
 #: Functions above `FUNCTION_MAX` lines, and files above `FILE_MAX`: their lines now.
 LONG_FUNCTIONS: dict[str, int] = {
     "crates/load/src/judge/selfcheck/mod.rs::gather": 87,
@@ -74,7 +74,17 @@ LONG_FUNCTIONS: dict[str, int] = {
     "crates/sim/src/fleet/job.rs::check": 84,
     "crates/trace/src/program.rs::result": 81,
 }
-LONG_FILES: dict[str, int] = {}
+LONG_FILES: dict[str, int] = {
+    "crates/trace/src/program.rs": 340,
+    "python/sojourn/analysis/comparison.py": 336,
+    "python/sojourn/host/usage/rates.py": 320,
+    "python/sojourn/knobs/groups.py": 352,
+    "python/sojourn/manage/daemon.py": 371,
+    "python/sojourn/manage/groups.py": 335,
+    "python/sojourn/questions/compare/judge.py": 334,
+    "python/sojourn/report/figures/resources.py": 342,
+    "python/sojourn/report/people.py": 315,
+}
 
 
 # -- docs --------------------------------------------------------------------------------------
