@@ -169,40 +169,8 @@ impl Evidence {
         let (from_ns, to_ns) = run.measured(timetable);
         let issue = issue::Issue::of(run, timetable, windows, all, (from_ns, to_ns))?;
         let asked = timetable.expected_by(to_ns as f64) - timetable.expected_by(from_ns as f64);
-        let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole - 1.0 } else { 0.0 };
-        let mut gaps = Times::new();
-        for thread in &run.threads {
-            gaps.merge(&thread.poll_gaps);
-        }
-        let cpu_share = |cpu_ns: u64| share(cpu_ns, to_ns - from_ns);
-        let of_process = !run.job.find_max;
         let used_up_ns = run.threads.iter().filter_map(|thread| thread.used_up_ns).min();
-        let checks = Checks {
-            rate_error: if of_process { ratio(all.requests as f64, asked) } else { 0.0 },
-            sent_rate_error: issue.rate_error,
-            pick_up_timely_ratio: share(all.counted_timely, all.retained),
-            waited_share: share(all.waited, all.requests),
-            lag_share_p99: lag::share_of_p99(&all.sojourn, &all.punctual),
-            arrival_fit_a2: issue.issued_fit.0,
-            planned_fit_a2: issue.planned_fit.0,
-            arrival_fit_limit: issue.planned_fit.0.map(|_| fit::LIMIT),
-            arrival_fit_gap_ns: issue.issued_fit.0.map(|_| issue.gap_ns as u64),
-            dispersion: issue.dispersion.map(|(index, _)| index),
-            dispersion_within: issue.dispersion.map(|(_, within)| within),
-            poll_gap_p99_ns: gaps.quantile(0.99),
-            poll_gap_max_ns: gaps.span().max,
-            backlog_max: issue.backlog_max,
-            broken_connections: run.threads.iter().map(|thread| thread.broke).sum(),
-            timed_out: run.threads.iter().map(|thread| thread.timed_out).sum(),
-            reconnects: run.threads.iter().map(|thread| thread.reconnects).sum(),
-            replaced_connections: run.threads.iter().map(|thread| thread.replaced).sum(),
-            sent_again: run.threads.iter().map(|thread| thread.sent_again).sum(),
-            overlong_replies: run.threads.iter().map(|thread| thread.overlong).sum(),
-            cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
-            server_idle_share: run.server_cpus.map(|shares| shares.idle),
-            server_steal_share: run.server_cpus.map(|shares| shares.steal),
-            steal_share: run.client_cpus.map(|shares| shares.steal),
-        };
+        let checks = numbers(run, all, &issue, asked, to_ns - from_ns);
         Ok(Self {
             timely_within_ns: parse_ns(&run.job.timely_within)
                 .map_err(|fault| fault.within("timely_within"))?,
@@ -250,6 +218,49 @@ impl Evidence {
     /// Whether its threads give their CPU away when there is nothing to do.
     pub fn sleeps(&self) -> bool {
         self.job.wait.starts_with("sleep")
+    }
+}
+
+/// The numbers that checks are about, of a run measured for so many ns in which `asked` were due.
+fn numbers(
+    run: &Measurement,
+    all: &Tally,
+    issue: &issue::Issue,
+    asked: f64,
+    measured_ns: u64,
+) -> Checks {
+    let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole - 1.0 } else { 0.0 };
+    let mut gaps = Times::new();
+    for thread in &run.threads {
+        gaps.merge(&thread.poll_gaps);
+    }
+    let cpu_share = |cpu_ns: u64| share(cpu_ns, measured_ns);
+    let of_process = !run.job.find_max;
+    Checks {
+        rate_error: if of_process { ratio(all.requests as f64, asked) } else { 0.0 },
+        sent_rate_error: issue.rate_error,
+        pick_up_timely_ratio: share(all.counted_timely, all.retained),
+        waited_share: share(all.waited, all.requests),
+        lag_share_p99: lag::share_of_p99(&all.sojourn, &all.punctual),
+        arrival_fit_a2: issue.issued_fit.0,
+        planned_fit_a2: issue.planned_fit.0,
+        arrival_fit_limit: issue.planned_fit.0.map(|_| fit::LIMIT),
+        arrival_fit_gap_ns: issue.issued_fit.0.map(|_| issue.gap_ns as u64),
+        dispersion: issue.dispersion.map(|(index, _)| index),
+        dispersion_within: issue.dispersion.map(|(_, within)| within),
+        poll_gap_p99_ns: gaps.quantile(0.99),
+        poll_gap_max_ns: gaps.span().max,
+        backlog_max: issue.backlog_max,
+        broken_connections: run.threads.iter().map(|thread| thread.broke).sum(),
+        timed_out: run.threads.iter().map(|thread| thread.timed_out).sum(),
+        reconnects: run.threads.iter().map(|thread| thread.reconnects).sum(),
+        replaced_connections: run.threads.iter().map(|thread| thread.replaced).sum(),
+        sent_again: run.threads.iter().map(|thread| thread.sent_again).sum(),
+        overlong_replies: run.threads.iter().map(|thread| thread.overlong).sum(),
+        cpu_share_max: run.threads.iter().map(|t| cpu_share(t.cpu_ns)).fold(0.0, f64::max),
+        server_idle_share: run.server_cpus.map(|shares| shares.idle),
+        server_steal_share: run.server_cpus.map(|shares| shares.steal),
+        steal_share: run.client_cpus.map(|shares| shares.steal),
     }
 }
 
