@@ -102,18 +102,34 @@ class Queue:
         """Arrivals (s, ascending) and sojourn times (s) of an open-loop Poisson run."""
         count = rng.poisson(rps * seconds)
         at = np.sort(rng.random(count) * seconds)
-        work = np.ones(count) if self.is_fixed else rng.exponential(1.0, count)
-        work = work / (self.rate_rps * capacity)
-        time, able = self._capacity(seconds, rng)
+        return at, self.sojourn(at, seconds, rng, capacity=capacity, stops=stops)
+
+    def sojourn(
+        self,
+        at: Floats,
+        seconds: float,
+        rng: Generator,
+        *,
+        capacity: float = 1.0,
+        stops: Stops | None = None,
+    ) -> Floats:
+        """Sojourn times (s) of requests that arrive at these times (s, ascending)."""
+        work = self.work(len(at), rng, capacity=capacity)
+        time, able = self.capacity(seconds, rng)
         sent = stops.after(at) if stops else at
         arrived = np.interp(sent, time, able)
         served = np.cumsum(work)
         before = np.concatenate([[0.0], served[:-1]])
         done = served + np.maximum.accumulate(arrived - before)
         ended = np.interp(done, able, time)
-        return at, (stops.after(ended) if stops else ended) - at
+        return (stops.after(ended) if stops else ended) - at
 
-    def _capacity(self, seconds: float, rng: Generator) -> tuple[Floats, Floats]:
+    def work(self, count: int, rng: Generator, *, capacity: float = 1.0) -> Floats:
+        """What so many requests want, s of the server at its full speed."""
+        work = np.ones(count) if self.is_fixed else rng.exponential(1.0, count)
+        return np.asarray(work / (self.rate_rps * capacity), np.float64)
+
+    def capacity(self, seconds: float, rng: Generator) -> tuple[Floats, Floats]:
         """Corners of C(t): times and the work that could have been done until then, s."""
         end = 2 * seconds + 50  # an overloaded run is worked off beyond its end
         edges, rates = [0.0], []

@@ -1,0 +1,97 @@
+"""The race's rules on a server that either answers at once or not at all: each finds the border."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sojourn.analysis.served import Queue
+
+RACE = Path(__file__).parents[1] / "bench" / "race"
+
+
+@pytest.fixture
+def race(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module of the race by its name; none is left behind, because their names are common."""
+    monkeypatch.syspath_prepend(str(RACE))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if str(RACE) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def _answer(race: Any, name: str, border: float) -> float:
+    """What a rule answers if every request above the border misses and none below."""
+    rules, world = race("rules"), race("world")
+    rule = rules.RULES[name]()
+    ask = next(rule)
+    while True:
+        count = max(1, int(ask.load * ask.seconds)) if ask.client is not world.Client.CLOSED else 50
+        latencies = np.full(count, 1.0 if ask.load > border else 1e-4)
+        ended = np.linspace(0.0, ask.seconds, count, endpoint=False)
+        seen = world.Reading(latencies=latencies, ended=ended, achieved_rps=ask.load, bound_s=1e-3)
+        try:
+            ask = rule.send(seen)
+        except StopIteration as end:
+            return float(end.value.load_rps)
+
+
+@pytest.mark.parametrize("border", [7_300.0, 23_000.0])
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [
+        ("cachecannon", 0.06),
+        ("nighthawk", 0.02),
+        ("wrk2 in a loop", 0.7),
+        ("JMeter staircase", 0.7),
+    ],
+)
+def test_a_rule_finds_the_border_of_a_server_without_noise(
+    race: Any, name: str, within: float, border: float
+) -> None:
+    answer = _answer(race, name, border)
+    assert border * (1 - within) <= answer <= border * 1.01, answer
+
+
+def test_goodput_counts_streams(race: Any) -> None:
+    assert 90 <= _answer(race, "guidellm goodput", 100.0) <= 100
+
+
+def _server(race: Any) -> Any:
+    """1,000 requests a second, 1 ms each."""
+    queue = Queue(name="d", rate_rps=1000.0, bound_s=1e-3, border=1.0, is_fixed=True)
+    return race("world").World(queue=queue, capacity=1.0, rng=np.random.default_rng(1))
+
+
+def test_latencies_of_a_limited_client_leave_out_the_wait_for_a_connection(race: Any) -> None:
+    world = race("world")
+
+    def p99_s(client: Any) -> float:
+        ask = world.Ask(client=client, load=1500.0, seconds=4.0, connections=10)
+        return float(_server(race).measure(ask).p99_s)
+
+    # Half more than it can serve, for 4 s: the last of 6,000 requests waits for 6 − 4 = 2 s.
+    assert p99_s(world.Client.PACED) == pytest.approx(2.0, rel=0.05)
+    assert p99_s(world.Client.LIMITED) == pytest.approx(10e-3, rel=0.05)  # ten in line, 1 ms each
+
+
+def test_a_closed_client_never_sees_a_load_above_the_capacity(race: Any) -> None:
+    world = race("world")
+    seen = _server(race).measure(world.Ask(client=world.Client.CLOSED, load=8, seconds=3.0))
+    assert seen.achieved_rps == pytest.approx(1000.0, rel=0.01)
+    assert float(np.median(seen.latencies)) == pytest.approx(8e-3, rel=0.01)
+
+
+def test_a_ramp_grows_from_nothing_to_its_load(race: Any) -> None:
+    world = race("world")
+    ask = world.Ask(client=world.Client.RAMP, load=600.0, seconds=10.0)
+    at = world.arrivals(ask, np.random.default_rng(1))
+    assert len(at) == pytest.approx(3000, abs=2)
+    assert ((at > 8) & (at <= 9)).sum() == pytest.approx(510, abs=2)  # 600 · 8.5 / 10
