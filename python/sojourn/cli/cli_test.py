@@ -262,6 +262,26 @@ def test_the_display_names_the_point_the_load_and_what_is_left(is_terminal: bool
         assert len(seen.splitlines()) == 1, "one line a point"
 
 
+def test_a_plan_that_is_exceeded_has_no_total() -> None:
+    study = spec.load("max_load_memcached", profile="quick")
+    out = io.StringIO()
+    point = next_point(study, [], PLANS)
+    assert point is not None
+    with Display(study, Console(file=out, width=120)) as display:
+        display.began(point, [])
+        expected = display._expected
+        assert expected > 1
+        display.ended(imagine(point), [imagine(point)])
+        display.ended(imagine(point), [imagine(point)] * expected)
+        display.ended(imagine(point), [imagine(point)] * (expected + 1))
+    places = [line.split()[0] for line in out.getvalue().splitlines()]
+    assert places == [
+        f"1/{expected}",
+        f"{expected}/{expected}",
+        f"{expected + 1}/{expected}+",
+    ]
+
+
 def test_quiet_says_nothing() -> None:
     study = spec.load("max_load_memcached", profile="quick")
     out = io.StringIO()

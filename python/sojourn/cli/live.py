@@ -62,7 +62,7 @@ class Display:
         self._step = ""
         self._point: Point | None = None
         self._second: Mapping[str, Any] = {}
-        self._done = self._ahead = 0
+        self._done = 0
         self._promise: Rehearsal | None = None
         self._expected = 0
         self._began_s = time.monotonic()
@@ -113,7 +113,7 @@ class Display:
             self._expected = len(outcomes) + len(self._promise.points)
             self._began_s = time.monotonic()
         self._point, self._second = point, {}
-        self._done, self._ahead = len(outcomes), max(1, self._expected - len(outcomes))
+        self._done = len(outcomes)
         self._draw()
 
     @property
@@ -125,7 +125,9 @@ class Display:
     def ended(self, outcome: Outcome, outcomes: Sequence[Outcome]) -> None:
         """Show what became of the point."""
         self.saved = len(outcomes)
-        total = len(outcomes) + max(0, self._ahead - 1)
+        # A plan that needs more points than were foreseen has no total that is known.
+        expected = self._expected or len(outcomes)
+        total = f"{expected}+" if len(outcomes) > expected else f"{expected}"
         self._take_stock(outcome.point, outcomes)
         is_drawn = self._console.is_terminal  # then the answer so far is below all points
         answer = "" if is_drawn else self._so_far.get(served(self._study, outcome.point), "")
@@ -157,7 +159,6 @@ class Display:
         self._live.update(Group(*above, *self._last, *self._now(self._point)), refresh=True)
 
     def _now(self, point: Point) -> Sequence[Text | Table]:
-        total = self._done + self._ahead
         gone_s = time.monotonic() - self._began_s
         row = Table.grid(padding=(0, 1))
         row.add_row(
@@ -166,9 +167,11 @@ class Display:
             ProgressBar(total=1.0, completed=self._share(), width=20),
             Text(self._load(), style="cyan"),
         )
+        is_longer = self._done >= self._expected
+        left = "longer than planned" if is_longer else f"about {show_s(self._left_s)} left"
         line = (
-            f"  {self._done} of about {total} points, {show_s(gone_s)} gone, "
-            f"about {show_s(self._left_s)} left; ^C stops; measured points are saved"
+            f"  {self._done} of about {self._expected} points, {show_s(gone_s)} gone, {left}; "
+            "^C stops; measured points are saved"
         )
         answers = [Text(f"  {name}: {text}", style="bold") for name, text in self._so_far.items()]
         return (row, *answers, Text(line, style="dim"))
