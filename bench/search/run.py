@@ -69,7 +69,8 @@ def main() -> int:
             print(row(queue, results), flush=True)
             selected += results
     RUNS.mkdir(exist_ok=True)
-    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{asked.profile}.json"
+    stopped = f"-stopped-{asked.stopped:g}" if asked.stopped else ""
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{asked.profile}{stopped}.json"
     path.write_text(json.dumps([asdict(result) for result in selected], indent=0) + "\n")
     print(f"kept in {path}")
     return 0

@@ -18,10 +18,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.samples.clusters import of_times
+from sojourn.samples.read import BEHIND_MIN, BEHIND_STOPS, VOID_LEAST, VOID_MAX
 
 Floats = NDArray[np.float64]
 
@@ -222,10 +224,22 @@ class Served:
         )
         selected = at >= point.warmup_s
         due = int(selected.sum())
+        behind = 1 - float((selected & (at + sojourn <= whole_s)).sum()) / max(1, due)
         if stops and due:
             p99_s = float(np.quantile(sojourn[selected], 0.99))
             selected &= ~stops.reach(at, point.offered_rps / rate, p99_s)
-        return self._counted(ideal, at[selected], sojourn[selected], due, wall_s)
+        outcome = self._counted(ideal, at[selected], sojourn[selected], due, wall_s)
+        return self._overrun(outcome, behind)
+
+    def _overrun(self, outcome: Outcome, behind: float) -> Outcome:
+        """A run that fails whatever was left out of it, as `samples.read` decides it.
+
+        `behind`: share of the requests that had no reply at the end.
+        """
+        missed = (outcome.over_bound or 0) / max(1, outcome.requests)
+        if missed >= OVERLOAD and behind > BEHIND_MIN + BEHIND_STOPS * self.stopped:
+            return replace(outcome, verdict=Verdict.VIOLATED, over_surely=None)
+        return outcome
 
     def _counted(
         self, ideal: Outcome, at: Floats, sojourn: Floats, due: int, wall_s: float
@@ -237,7 +251,10 @@ class Served:
         allowance = 1 + 0.5 * excluded
         is_one_sided = allowance > ALLOWED
         is_void = excluded > EXCLUDED_MAX
-        surely = 0 if is_void else int((sojourn > bound_s * allowance).sum())
+        if is_void:
+            surely = int(len(misses_ns) * VOID_LEAST) if excluded <= VOID_MAX else 0
+        else:
+            surely = int((sojourn > bound_s * allowance).sum())
         outcome = replace(
             ideal,
             requests=len(at),

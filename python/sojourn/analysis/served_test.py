@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sojourn.analysis.served import QUEUES, Queue, Served
+from sojourn.analysis.served import QUEUES, Queue, Served, Stops
 from sojourn.plan import Outcome, Phase, Point
 from sojourn.plan.simulated import play, search_of, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
+from sojourn.samples.read import VOID_LEAST, VOID_MAX
 from sojourn.stats import queueing
 from sojourn.testing_questions import PLANS
 
@@ -21,7 +22,9 @@ MM1, MD1, STALL, VAC, SLOW = QUEUES
 SEARCHES = 6
 
 
-def search_interval(queue: Queue, seed: int, *, singly: bool = False) -> tuple[float, float]:
+def search_interval(
+    queue: Queue, seed: int, *, singly: bool = False, stopped: float = 0.0
+) -> tuple[float, float]:
     """Interval of one quick search as shares of the true border; `singly`: clusters are hidden."""
     of = study(
         f"seed={seed}",
@@ -29,7 +32,7 @@ def search_interval(queue: Queue, seed: int, *, singly: bool = False) -> tuple[f
         'services.memcached.measure=["sweep", "max_load"]',
         profile="quick",
     )
-    served = Served(queue=queue, seed=seed)
+    served = Served(queue=queue, seed=seed, stopped=stopped)
 
     def measure(point: Point) -> Outcome:
         outcome = served.measure(point)
@@ -179,3 +182,32 @@ def test_an_outcome_counts_misses_after_the_warm_up_and_a_restart_takes_its_time
     closed = slow.measure(replace(point, offered_rps=None))
     assert closed.achieved_rps >= 0.5 * 10.0  # no start is worse than half
     assert closed.wall_s == pytest.approx(3.0 + AROUND_S + RESTART_S)
+
+
+def test_a_client_that_is_often_stopped_moves_no_border() -> None:
+    """Above the border nearly all requests are excluded: such runs must count, or all that hold do.
+
+    Without them all searches ended open, three of four above the truth (`bench/search/run.py`).
+    """
+    intervals = [search_interval(MM1, seed, stopped=0.05) for seed in range(1, 9)]
+    assert all(math.isfinite(hi) for _, hi in intervals)
+    assert sum(lo <= 1.0 <= hi for lo, hi in intervals) >= 6, intervals
+
+
+@pytest.mark.parametrize("queue", [MM1, STALL, SLOW])
+@pytest.mark.parametrize("load", [0.95, 1.03])
+def test_of_a_void_run_half_of_the_misses_are_the_services_own(queue: Queue, load: float) -> None:
+    seconds, kept_misses, misses = 2.3, [], []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 7])
+        stops = Stops.drawn(0.05, 2 * seconds, np.random.default_rng([seed, 9]))
+        at = np.sort(rng.random(rng.poisson(load * queue.rate_rps * seconds)) * seconds)
+        state = rng.bit_generator.state
+        beside = queue.sojourn(at, seconds, rng, stops=stops)
+        rng.bit_generator.state = state
+        alone = queue.sojourn(at, seconds, rng)  # the same requests without stops
+        kept = ~stops.reach(at, load, float(np.quantile(beside, 0.99)))
+        assert VOID_MAX > 1 - kept.mean() > 0.5
+        kept_misses.append(float((beside[kept] > queue.bound_s).mean()))
+        misses.append(float((alone > queue.bound_s).mean()))
+    assert 0.5 <= statistics.mean(kept_misses) / statistics.mean(misses) <= 1 / VOID_LEAST

@@ -138,7 +138,10 @@ def test_misses_beyond_lag_and_allowance_are_the_services_own(
     load["outages"]["allowance"] = 1.2
     void = {**load, "outages": {**load["outages"], "share_excluded": 0.51}}
     folder = made.put(tmp_path / "void", stated(point, phase=Phase.SEARCH), void)
-    assert samples.read(folder).over_surely == 0, "how much stops add is not known there"
+    assert samples.read(folder).over_surely == counts[0] // 2, "half of the misses count (M33)"
+    void["outages"]["share_excluded"] = 0.91
+    folder = made.put(tmp_path / "nothing", stated(point, phase=Phase.SEARCH), void)
+    assert samples.read(folder).over_surely == 0, "what is left says nothing"
     text = samples.read(made.put(tmp_path, stated(point, phase=Phase.SEARCH), load))
     assert (text.over_bound, text.over_surely) == counts
 

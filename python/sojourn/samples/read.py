@@ -24,6 +24,8 @@ STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows not
 BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
 EXCLUDED_MAX = 0.5  # of the requests; what stops leave is known up to it (M33)
+VOID_MAX = 0.9  # of the requests; beyond it what is left says nothing
+VOID_LEAST = 0.5  # of the misses of a void run: what would have missed without the stops (M33)
 QOS = "qos"  # as the generator's reasons begin that are about the target alone
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
@@ -132,18 +134,24 @@ def is_upper(result: LoadResult, verdict: Verdict) -> bool:
 def surely(folder: Path, result: LoadResult) -> int:
     """Requests that missed the bound by more than all that the client can have added (M3, M33).
 
-    Exclusion leaves a factor, which is known up to the share of requests that may be excluded;
-    beyond it none is certain.
+    Exclusion leaves a factor, which is known up to the share of requests that may be excluded.
+    Beyond it some of the misses count, because a run in which all miss is not the same as one in
+    which none does; beyond `VOID_MAX` none is certain.
     """
-    if result.outages.share_excluded > float(result.job.get("excluded_share_max", EXCLUDED_MAX)):
+    excluded = result.outages.share_excluded
+    is_void = excluded > float(result.job.get("excluded_share_max", EXCLUDED_MAX))
+    if is_void and excluded > VOID_MAX:
         return 0
     span = result.sojourn_ns
     doubts = [why for why in result.reasons if not why.startswith(QOS)]
     late_ns = result.lateness_ns or 0.0
     if (result.lateness or doubts) and result.lateness_ns is None:
         late_ns = lateness.latest_ns(result)
-    most_ns = (units.parse_ns(str(result.job["qos_bound"])) + late_ns) * result.outages.allowance
-    return int(span.histogram(f"{folder / LOAD} sojourn_ns.hdr").over(most_ns)) + span.lost
+    bound_ns = units.parse_ns(str(result.job["qos_bound"])) + late_ns
+    times = span.histogram(f"{folder / LOAD} sojourn_ns.hdr")
+    if is_void:
+        return int(VOID_LEAST * times.over(bound_ns)) + span.lost
+    return int(times.over(bound_ns * result.outages.allowance)) + span.lost
 
 
 def _is_overrun(result: LoadResult) -> bool:

@@ -26,12 +26,12 @@ PROFILES: Mapping[str, RunSpec] = MappingProxyType(
             check_s=10.0,
             check_repeats=1,
             retries=2,
-            budget_s=85.0,
+            budget_s=82.0,
             raw_max=0,
             search=SearchSpec(
                 probe_s=2.0,
                 resolution=0.05,
-                budget_s=38.0,
+                budget_s=35.5,
                 confirm_s=3.0,  # with these 22 s of load, of which less settles no bound of 1 ms
                 confirm_repeats=2,
             ),
