@@ -103,7 +103,7 @@ def test_a_slow_phase_comes_once_in_every_from_a_random_moment_on() -> None:
     """A tenth of a second at 0.6 every 2 s, from 1 s on, until twice the run and 50 s."""
     begins = [b for b, _, _ in SLOW._slower(60.0, Never())]
     assert begins == pytest.approx(np.arange(1.0, 60.0, 2.0))
-    time, able = SLOW._capacity(5.0, Never())
+    time, able = SLOW.capacity(5.0, Never())
     assert time[-1] == pytest.approx(60.0 + 1e5)
     for until, lost in ((1.0, 0.0), (1.05, 0.02), (1.1, 0.04), (3.0, 0.04), (3.1, 0.08)):
         assert float(np.interp(until, time, able)) == pytest.approx(until - lost)
@@ -114,10 +114,10 @@ def test_a_stall_does_no_work_and_the_next_begins_after_it() -> None:
     stalls = STALL._slower(60.0, Never())
     assert len(stalls) == 102
     assert [round(u - b, 12) for b, u, _ in stalls] == [0.003] * 102
-    time, able = STALL._capacity(5.0, Never())
+    time, able = STALL.capacity(5.0, Never())
     assert float(able[-1]) == pytest.approx(60.0 + 1e5 - 102 * 0.003)
     dense = replace(STALL, stalls=(10.0, 0.5, 0.5))  # as long as five of the gaps between them
-    time, able = dense._capacity(5.0, Never())
+    time, able = dense.capacity(5.0, Never())
     assert np.all(np.diff(time) >= 0)
     # The first begins at 0.05 s; then it stands still until the last one's end.
     assert float(np.interp(40.0, time, able)) == pytest.approx(0.05)
