@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.host import usage
-from sojourn.host.testing_kernel import LEADER, Kernel, Watch
+from sojourn.host.kernel_testing import LEADER, Kernel, Watch
 from sojourn.host.tree import Tree
 
 

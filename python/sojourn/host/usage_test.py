@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.host import usage
-from sojourn.host.testing_kernel import LEADER, WORKER, Kernel, Watch
+from sojourn.host.kernel_testing import LEADER, WORKER, Kernel, Watch
 from sojourn.host.usage.moment import PAGE_BYTES, TICK_S
 
 TICKS_PER_S = round(1 / TICK_S)

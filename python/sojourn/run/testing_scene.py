@@ -95,7 +95,7 @@ class Noted(Actor):
         self._note("enter")
 
     def leave(self) -> None:
-        """Write it down."""
+        """Write down that it leaves, or fail."""
         self._note("leave")
 
     def saw(self) -> Mapping[str, Any]:

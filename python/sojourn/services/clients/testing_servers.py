@@ -43,7 +43,7 @@ def serving(replies: Replies, greeting: bytes, family: int, at: object) -> Itera
 
 
 def redis(heard: bytes) -> bytes:
-    """RESP without a password."""
+    """A Redis that wants no password."""
     return b"+PONG\r\n" if b"PING" in heard else b"-ERR unknown command\r\n"
 
 
@@ -54,7 +54,7 @@ def locked(heard: bytes) -> bytes:
 
 
 def memcached(heard: bytes) -> bytes:
-    """Memcache's text protocol."""
+    """A memcached that is asked in text."""
     return b"VERSION 1.6.18\r\n" if heard.startswith(b"version") else b"ERROR\r\n"
 
 
@@ -89,7 +89,7 @@ def tls(heard: bytes) -> bytes:
 
 
 def silence(heard: bytes) -> bytes:
-    """Nothing."""
+    """A server that takes words and says nothing."""
     del heard
     return b""
 

@@ -20,7 +20,7 @@ class Clock:
     step_s: float = 0.0
 
     def __call__(self) -> float:
-        """The time now, s."""
+        """The time now, s; later by `step_s` each time."""
         self.now_s += self.step_s
         return self.now_s
 
