@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn.models.league.machine import Shape
 from sojourn.models.league.scenarios import SCENARIOS, Scenario
+from sojourn.models.league.sharing import Shape
 from sojourn.models.tco import Costs, gain
 
 SHAPE = Shape()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import tables
+from sojourn.cli import tables, tco_league
 from sojourn.cli.draw import to_stdout
 from sojourn.cli.models_show import print_table, spread
 from sojourn.cli.options import (
@@ -19,6 +20,7 @@ from sojourn.cli.options import (
     TableArgument,
 )
 from sojourn.cli.plain import put_json
+from sojourn.errors import SpecFault
 
 if TYPE_CHECKING:
     from sojourn.models import tco
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from sojourn.models.gains import Gain
 
 _COSTS = "Costs"
+TABLE, MEAN = "L28", "mean"
 
 Price = Annotated[float, typer.Option(help="Price of a server, $.", rich_help_panel=_COSTS)]
 PeakKw = Annotated[float, typer.Option(help="Power when busy, kW.", rich_help_panel=_COSTS)]
@@ -43,9 +46,9 @@ Pue = Annotated[
 
 
 def total_cost(
-    table: TableArgument = "L28",
+    table: TableArgument = TABLE,
     setting: SettingOption = "",
-    neighbour: NeighbourOption = "mean",
+    neighbour: NeighbourOption = MEAN,
     price: Price = 2000.0,
     peak_kw: PeakKw = 0.3,
     idle_ratio: Idle = 0.5,
@@ -54,6 +57,14 @@ def total_cost(
     pue: Pue = None,
     servers: Annotated[int, typer.Option(min=1, help="Servers of the shared cluster.")] = 12_000,
     share: Annotated[float, typer.Option(help="Change of each parameter in the tornado.")] = 0.2,
+    league: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of a table: rows of bench/managers/week.py. The gain of each controller.",
+            show_default=False,
+        ),
+    ] = None,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +76,7 @@ def total_cost(
       sojourn tco --energy 0.20 --pue 1.1 --json
       sojourn tco my_table.json --neighbour lbm
       sojourn tco batch_colocation --setting nice:-20
+      sojourn tco --league bench/runs/week.json
     """
     from sojourn.models import gains, tco
 
@@ -76,6 +88,10 @@ def total_cost(
         years=years,
     )
     costs = costs if pue is None else costs.with_pue(pue)
+    if league is not None:
+        _refuse_beside_league(table, setting, neighbour)
+        tco_league.show(league, costs, servers, as_json=as_json)
+        return
     data = tables.find(table, setting, results)
     rows = [_cost_row(data, one, costs, servers) for one in gains.of_loads(data, costs, neighbour)]
     first = rows[0]
@@ -118,6 +134,15 @@ def total_cost(
     console.print(f"\nwhat moves the gain at {first['load']:.0%} load, ±{share:.0%} each:")
     bars = [(s.name, f"{s.gain_low:.2%}", f"{s.gain_high:.2%}") for s in swings]
     print_table(console, ("parameter", "low", "high"), bars)
+
+
+def _refuse_beside_league(table: str, setting: str, neighbour: str) -> None:
+    if (table, setting, neighbour) != (TABLE, "", MEAN):
+        raise SpecFault(
+            "a league has its own loads and batch work, so a table means nothing beside it",
+            at="--league",
+            fix="leave out the table, --setting and --neighbour; or leave out --league",
+        )
 
 
 def _cost_row(data: Colocation, one: Gain, costs: tco.Costs, servers: int) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def decide(history: History) -> Decision:
     for name, group in now.critical.items():
         if group.signal("throttled") is None or group.signal("cpu") is None:
             return Decision(memory=history.memory)
-        state, why = _captain(dict(memory.get(name) or _start(c, now.t_s)), group, now.t_s, c)
+        before = dict(memory.get(name) or _start(c, now.t_s))
+        state, why = _captain(before, group, now.t_s, _periods(history), c)
         memory[name] = state
         limits += float(state["limit"])
         changes += for_all({name: group}, "quota", level=round(float(state["limit"]), 4), why=why)
@@ -63,10 +64,21 @@ def _start(c: Any, t_s: float) -> dict[str, Any]:
     }
 
 
-def _captain(state: dict[str, Any], group: Group, t_s: float, c: Any) -> tuple[dict[str, Any], str]:
-    """One sample; every second one decision. The state and the reason."""
-    state["throttled"] = [*state["throttled"], group.signal("throttled") or 0.0][-SAMPLES:]
-    state["uses"] = [*state["uses"], group.signal("cpu") or 0.0][-USES:]
+def _periods(history: History) -> int:
+    """Samples that this look stands for: a manager may look more seldom than each 100 ms."""
+    if len(history.looks) < 2:  # the one before
+        return 1
+    since_s = history.now.t_s - history.looks[-2].t_s
+    return min(USES, max(1, round(since_s / history.constants["sample_s"])))
+
+
+def _captain(
+    state: dict[str, Any], group: Group, t_s: float, periods: int, c: Any
+) -> tuple[dict[str, Any], str]:
+    """The samples of one look; every second one decision. The state and the reason."""
+    throttled, used = (group.signal("throttled") or 0.0) / periods, group.signal("cpu") or 0.0
+    state["throttled"] = [*state["throttled"], *[throttled] * periods][-SAMPLES:]
+    state["uses"] = [*state["uses"], *[used] * periods][-USES:]
     rate, target = statistics.mean(state["throttled"]), c["target"]
     why = f"throttled in {rate:.0%} of periods"
     if rate > 3 * target and state["was_down"]:  # the last step down was wrong

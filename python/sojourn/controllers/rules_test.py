@@ -322,6 +322,12 @@ def test_captain_raises_the_limit_by_the_share_above_three_targets() -> None:
     assert result[10] == pytest.approx(1 * (1 + 0.7 - 0.3))
 
 
+def test_captain_that_looks_once_a_second_counts_the_periods_in_between() -> None:
+    # 7 of 10 periods throttled since the last look: 1 × (1 + .7 − .3), as with ten looks.
+    looks = [look(t, None, web_has={"throttled": n, "cpu": 0.9}) for t, n in ((0, 0.0), (1, 7.0))]
+    assert levels(follow("captain", looks), "web")[1] == pytest.approx(1.4)
+
+
 def test_captain_lowers_it_to_the_largest_use_and_margin_deviations_at_most_by_half() -> None:
     uses = [0.3] * 11
     history = [0.0] * 39 + uses

@@ -10,8 +10,9 @@ import pytest
 
 from sojourn.controllers.look import Allocation
 from sojourn.models.league import play, stationary
-from sojourn.models.league.machine import BATCH, WEB, Machine, Shape
+from sojourn.models.league.machine import Machine
 from sojourn.models.league.scenarios import SCENARIOS, Moment
+from sojourn.models.league.sharing import BATCH, WEB, Shape
 
 SHAPE = Shape()
 QUIET = Moment(load=500.0 / SHAPE.peak_rps)

@@ -24,35 +24,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.controllers.look import (
-    BEST_EFFORT,
-    CRITICAL,
-    Allocation,
-    Change,
-    Group,
-    Look,
-    Signal,
-    Window,
-)
+from sojourn.controllers.look import Allocation, Change, Look, Window
 from sojourn.models.league.scenarios import Moment
+from sojourn.models.league.sharing import (
+    BATCH,
+    MEMORY,
+    PERIOD_S,
+    SLICE_S,
+    WEB,
+    Shape,
+    job_cpus,
+    seen,
+    sharing,
+)
 from sojourn.stats.quantiles import ranks
 
-WEB, BATCH = "web", "batch"
-PERIOD_S = 0.1
-SLICE_S = 0.003
-MEMORY = 1.0
 LENGTHS_MS = (100, 500, 1000, 15_000)
 Q = 0.99
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """What is simulated. Times in s."""
-
-    cores: int = 8
-    service_s: float = 0.004
-    target_s: float = 0.030
-    peak_rps: float = 1700.0
 
 
 @dataclass
@@ -66,6 +54,7 @@ class Machine:
 
     shape: Shape
     seed: int
+    every_s: float = field(default=PERIOD_S, init=False)
     now: dict[str, Allocation] = field(
         default_factory=lambda: {WEB: Allocation(), BATCH: Allocation()}
     )
@@ -94,7 +83,7 @@ class Machine:
         arrivals = np.sort(self._draw.random(count)) * PERIOD_S + self._t_s
         sizes = self._draw.exponential(self.shape.service_s, count)
         luck, waits = self._draw.random(count), self._draw.random(count) * SLICE_S
-        own, shared, held = self._sharing(moment.wants)
+        own, shared, held = sharing(self.shape, self.now, moment.wants)
         slowed = 1 + MEMORY * moment.memory * self._job_cpus / self.shape.cores
         sizes = sizes * slowed * moment.slows
         if moment.down_s:
@@ -102,24 +91,15 @@ class Machine:
         delays = np.where(luck < held * shared / max(1, own), waits, 0.0)
         times, busy_s, throttled = self._served(arrivals, sizes, delays, own)
         self._t_s += PERIOD_S
-        self._job(busy_s / PERIOD_S, own, shared, moment.wants)
+        used = busy_s / PERIOD_S
+        self._job_cpus = job_cpus(
+            self.shape, self.now[BATCH], used=used, own=own, shared=shared, wants=moment.wants
+        )
+        self.job_s += self._job_cpus * PERIOD_S
         self._count(times)
         self._times.append(np.sort(times))
         delay_ms = float(delays.mean() * 1e3) if count else 0.0
-        return self._look(busy_s / PERIOD_S, delay_ms, throttled)
-
-    def _sharing(self, wants: float) -> tuple[int, int, float]:
-        """Cores of the service, those that the job may use as well, and how much it holds them."""
-        cores, job = self.shape.cores, self.now[BATCH]
-        own = cores if self.now[WEB].cores is None else max(1, self.now[WEB].cores or 0)
-        may = cores if job.cores is None else job.cores
-        shared = max(0, own + may - cores)
-        if job.idle or shared == 0:
-            return own, shared, 0.0
-        alone = may - shared
-        quota = min(self._may(wants), float(may) if job.quota is None else job.quota)
-        part = job.weight / (job.weight + 100)  # where both always want the core
-        return own, shared, min(max(0.0, quota - alone) / shared, part)
+        return self._look(used, delay_ms, throttled)
 
     def _served(
         self,
@@ -150,23 +130,6 @@ class Machine:
         self._free = free
         return times, busy_s, throttled
 
-    def _may(self, wants: float) -> float:
-        """CPUs that the job would use at most."""
-        cores = self.shape.cores if self.now[BATCH].cores is None else self.now[BATCH].cores
-        return min(float(cores or 0), wants * self.shape.cores)
-
-    def _job(self, used: float, own: int, shared: int, wants: float) -> None:
-        """What the job had in this period."""
-        cores, job = self.shape.cores, self.now[BATCH]
-        may = cores if job.cores is None else job.cores
-        left = max(0.0, shared * (1 - min(1.0, used / max(1, own))))
-        if not job.idle:
-            left = max(left, shared * job.weight / (job.weight + 100))
-        had = may - shared + left
-        had = min(had, self._may(wants))
-        self._job_cpus = had if job.quota is None else min(had, job.quota)
-        self.job_s += self._job_cpus * PERIOD_S
-
     def _count(self, times: NDArray[np.float64]) -> None:
         second = int(self._t_s - PERIOD_S / 2)
         while len(self.done) <= second:
@@ -183,23 +146,7 @@ class Machine:
             "runq_delay_ms": delay_ms,
             "throttled": throttled,
         }
-        groups = {
-            WEB: Group(
-                role=CRITICAL,
-                target_ns=self.shape.target_s * 1e9,
-                windows=self._windows(),
-                signals=_signals(web),
-                allocation=self.now[WEB],
-            ),
-            BATCH: Group(
-                role=BEST_EFFORT,
-                signals=_signals({"cpu": self._job_cpus}),
-                allocation=self.now[BATCH],
-                traits=("non-scalable",),
-            ),
-        }
-        host = _signals({"cpu": min(self.shape.cores, used + self._job_cpus)})
-        return Look(t_s=round(self._t_s, 4), cpus=self.shape.cores, groups=groups, signals=host)
+        return seen(self.shape, self.now, self._t_s, self._windows(), web=web, job=self._job_cpus)
 
     def _windows(self) -> tuple[Window, ...]:
         results = []
@@ -229,7 +176,3 @@ def window(times: NDArray[np.float64], length_ms: int, target_s: float) -> Windo
         hi_ns=float(ordered[high - 1]) * 1e9 if high <= n else None,
         above=above,
     )
-
-
-def _signals(values: dict[str, float]) -> dict[str, Signal]:
-    return {name: Signal(value=value) for name, value in values.items()}

@@ -7,23 +7,49 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from sojourn.controllers import KINDS, History, kind
-from sojourn.controllers.look import LOOKS_MAX, Look
-from sojourn.models.league.machine import BATCH, PERIOD_S, Machine, Shape
-from sojourn.models.league.scenarios import Scenario
+from sojourn.controllers.look import LOOKS_MAX, Allocation, Change, Look
+from sojourn.models.league.machine import Machine
+from sojourn.models.league.scenarios import Moment, Scenario
+from sojourn.models.league.sharing import BATCH, Shape
 
 LATE = 0.01  # of a second's requests: more, and p99 of that second is above the target
 SIGMAS = 2.0  # above that share: else chance makes a violation of every third second
 SETTLED_S = 60.0  # after a step: how far settling is looked for
 WARM_S = 20  # at first: the controllers find their place; not counted as actuations or violations
-#: Fixed allocations that the search for the best one tries.
-GRID: tuple[Mapping[str, float], ...] = (
-    {"idle": 1.0},
-    *({"idle": 1.0, "quota": quota} for quota in (6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5, 0.2, 0.05)),
-    *({"cores": cores} for cores in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)),
-)
+QUOTAS = (6.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5, 0.2, 0.05)  # of eight cores
+OWN = (0, 1, 2, 3, 4, 5)
+
+
+def grid(cores: int) -> tuple[Mapping[str, float], ...]:
+    """Fixed allocations that the search for the best one tries, in proportion to the cores."""
+    times = cores / Shape().cores
+    return (
+        {"idle": 1.0},
+        *({"idle": 1.0, "quota": quota * times} for quota in QUOTAS),
+        *({"cores": float(round(own * times))} for own in OWN),
+    )
+
+
+GRID = grid(Shape().cores)
+
+
+class Simulated(Protocol):
+    """A machine that is simulated from look to look; see `Machine`."""
+
+    every_s: float
+    now: dict[str, Allocation]
+    late: list[int]
+    done: list[int]
+    job_s: float
+
+    def period(self, moment: Moment) -> Look:
+        """The time until the next look, and what there is to see."""
+
+    def apply(self, changes: tuple[Change, ...]) -> None:
+        """Levels are in force at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +64,8 @@ class Row:
         late: share of late requests in all of the scenario; the target holds up to 1 %.
         depth: share of late requests in those seconds.
         kept: CPU time of the job, as a share of the machine's.
+        alone: the same without the service.
+        busy: CPU time of the service without the job, as a share of the machine's.
         settled_s: mean time from a step to the last violated second of the minute behind it.
     """
 
@@ -50,6 +78,8 @@ class Row:
     late: float
     depth: float
     kept: float
+    alone: float
+    busy: float
     settled_s: float | None
 
 
@@ -60,7 +90,8 @@ def play(
     inputs: Mapping[str, float] | None = None,
     *,
     shape: Shape | None = None,
-    see: Callable[[Look, Machine], None] | None = None,
+    machine: Callable[[Shape, int], Simulated] = Machine,
+    see: Callable[[Look, Simulated], None] | None = None,
 ) -> Row:
     """Let a controller decide through a scenario.
 
@@ -70,32 +101,37 @@ def play(
         seed: of arrivals and service times.
         inputs: constants that differ from the usual.
         shape: of the machine.
+        machine: makes it, with a seed.
         see: called with each look, after its decision.
     """
     shape = shape or Shape()
-    machine, one = Machine(shape, seed), kind(name)
+    run, one = machine(shape, seed), kind(name)
     constants = one.settled(inputs or {})
     memory: Mapping[str, Any] = {}
     looks: deque[Look] = deque(maxlen=LOOKS_MAX)
-    changes, levels = 0, [machine.now[BATCH]]
-    for i in range(round(scenario.length_s / PERIOD_S)):
-        looks.append(machine.period(scenario.at(i * PERIOD_S)))
+    changes, levels, alone, busy = 0, [run.now[BATCH]], 0.0, 0.0
+    count = round(scenario.length_s / run.every_s)
+    for i in range(count):
+        moment = scenario.at(i * run.every_s)
+        alone += min(1.0, moment.wants) / count
+        busy += moment.load * shape.peak_rps * shape.service_s / shape.cores / count
+        looks.append(run.period(moment))
         history = History(looks=tuple(looks), memory=memory, constants=constants)
         decision = one.decide(history)
         memory = decision.memory
-        machine.apply(decision.changes)
+        run.apply(decision.changes)
         if see is not None:
-            see(looks[-1], machine)
-        if i * PERIOD_S >= WARM_S:
+            see(looks[-1], run)
+        if i * run.every_s >= WARM_S:
             changes += len({(c.group, c.knob) for c in decision.changes})
             if any(c.group == BATCH for c in decision.changes):
-                levels.append(machine.now[BATCH])
+                levels.append(run.now[BATCH])
     hours = (scenario.length_s - WARM_S) / 3600
     late = [
-        t for t, (n, above) in enumerate(zip(machine.done, machine.late, strict=True))
+        t for t, (n, above) in enumerate(zip(run.done, run.late, strict=True))
         if t >= WARM_S and above > LATE * n + SIGMAS * math.sqrt(n * LATE * (1 - LATE))
     ]  # fmt: skip
-    depth = [machine.late[t] / max(1, machine.done[t]) for t in late]
+    depth = [run.late[t] / max(1, run.done[t]) for t in late]
     return Row(
         controller=name,
         scenario=scenario.name,
@@ -103,22 +139,32 @@ def play(
         actuations_per_h=changes / hours,
         reversals_per_h=_reversals([_cpus(level, shape.cores) for level in levels]) / hours,
         violated_s=len(late),
-        late=sum(machine.late[WARM_S:]) / max(1, sum(machine.done[WARM_S:])),
+        late=sum(run.late[WARM_S:]) / max(1, sum(run.done[WARM_S:])),
         depth=sum(depth) / len(depth) if depth else 0.0,
-        kept=machine.job_s / (shape.cores * scenario.length_s),
+        kept=run.job_s / (shape.cores * scenario.length_s),
+        alone=alone,
+        busy=busy,
         settled_s=_settled(scenario.steps_s, late),
     )
 
 
 def oracle(
-    scenario: Scenario, seed: int, shape: Shape | None = None
+    scenario: Scenario,
+    seed: int,
+    shape: Shape | None = None,
+    *,
+    grid: Sequence[Mapping[str, float]] = (),
+    machine: Callable[[Shape, int], Simulated] = Machine,
 ) -> tuple[Mapping[str, float], Row]:
     """The fixed allocation with the fewest violated seconds; among equals, the most kept.
 
     Two that differ by no more than 1 % of the scenario's seconds are equal, because seeds differ
     by as much.
     """
-    rows = [(inputs, play("static", scenario, seed, inputs, shape=shape)) for inputs in GRID]
+    rows = [
+        (inputs, play("static", scenario, seed, inputs, shape=shape, machine=machine))
+        for inputs in grid or GRID
+    ]
     least = min(row.violated_s for _, row in rows)
     most = least + 0.01 * scenario.length_s
     fine = [(the_inputs, row) for the_inputs, row in rows if row.violated_s <= most]

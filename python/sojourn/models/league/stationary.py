@@ -24,7 +24,8 @@ from sojourn.controllers.look import (
     Signal,
     Window,
 )
-from sojourn.models.league.machine import PERIOD_S, window
+from sojourn.models.league.machine import window
+from sojourn.models.league.sharing import PERIOD_S
 
 CPUS = 8
 TARGET_S = 0.001

@@ -1,0 +1,82 @@
+"""Rows of a league as a file: `sojourn tco --league` reads it, and others may have written it.
+
+Other keys may stand beside those that are read.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sojourn import disk
+from sojourn.controllers.look import mistake
+from sojourn.errors import SpecFault
+from sojourn.models.tco import Costs, discount, gain, matched_servers
+
+SCHEMA: Literal["sojourn.league/1"] = "sojourn.league/1"
+Share = Annotated[float, Field(ge=0, le=1)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+FIX = "give a file that bench/managers/week.py has written"
+
+
+class LeagueRow(BaseModel):
+    """What of a `play.Row` its worth is computed from."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
+
+    controller: Name
+    scenario: Name
+    seed: int
+    violated_s: Annotated[int, Field(ge=0)]
+    kept: Share
+    alone: Share
+    busy: Share
+
+
+class League(BaseModel):
+    """All rows of one file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+    form: Literal["sojourn.league/1"] = Field(alias="schema")
+    rows: tuple[LeagueRow, ...] = Field(min_length=1)
+
+    def worth(self, costs: Costs, servers: int) -> list[dict[str, Any]]:
+        """What the batch work is worth that each controller keeps; medians over seeds."""
+        keys = dict.fromkeys((row.scenario, row.controller) for row in self.rows)
+        return [self._worth(scenario, name, costs, servers) for scenario, name in keys]
+
+    def _worth(self, scenario: str, name: str, costs: Costs, servers: int) -> dict[str, Any]:
+        own = [r for r in self.rows if (r.scenario, r.controller) == (scenario, name)]
+        gains = sorted(gain(costs, row.busy, row.kept) for row in own)
+        kept = statistics.median(row.kept for row in own)
+        alone = statistics.median(row.alone for row in own)
+        middle = statistics.median(gains)
+        return {
+            "scenario": scenario,
+            "controller": name,
+            "runs": len(own),
+            "violated_s": statistics.median(row.violated_s for row in own),
+            "kept": kept,
+            "kept_of_alone": kept / alone if alone else None,
+            "busy": statistics.median(row.busy for row in own),
+            "gain": middle,
+            "gain_least": gains[0],
+            "gain_most": gains[-1],
+            "matched_servers": matched_servers(servers, kept),
+            "discount": discount(middle),
+        }
+
+
+def load(path: Path) -> League:
+    """The rows of a file; SpecFault where it is none."""
+    try:
+        return League.model_validate_json(disk.read_named(path).decode())
+    except ValidationError as error:
+        raise SpecFault(f"this is no league: {mistake(error)}", at=str(path), fix=FIX) from None
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SpecFault(f"the league cannot be read: {why}", at=str(path), fix=FIX) from None
