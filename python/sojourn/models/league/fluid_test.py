@@ -31,6 +31,7 @@ def late(machine: play.Simulated, moment: Moment, looks: int) -> float:
     [
         (0.5, {"idle": True}, None),  # slow memory
         (0.75, {"quota": 3.0}, None),  # slices, and more than it can serve
+        (0.3, {"quota": 6.0}, None),  # slices
         (0.5, {"cores": 4}, None),  # cores of its own
         (0.6, {"cores": 0}, 4.5),  # a limit of the service
     ],
@@ -38,20 +39,28 @@ def late(machine: play.Simulated, moment: Moment, looks: int) -> float:
 def test_late_requests_are_as_many_as_where_each_is_simulated(
     load: float, job: dict[str, Any], quota: float | None
 ) -> None:
-    moment, shares, jobs = Moment(load=load), [], []
-    for machine in (Machine(SHAPE, 1), Fluid(SHAPE, 1)):
+    moment = Moment(load=load)
+    machines: tuple[play.Simulated, ...] = (Machine(SHAPE, 1), Fluid(SHAPE, 1))
+    shares: list[float] = []
+    jobs: list[float] = []
+    tails: list[float] = []
+    for machine in machines:
         machine.now[BATCH], machine.now[WEB] = Allocation(**job), Allocation(quota=quota)
         shares.append(late(machine, moment, 250))
         jobs.append(machine.job_s)
+        tails.append(machine.period(moment).groups[WEB].windows[-1].p99_ns or 0.0)
     one, other = shares
+    # `Machine` does not carry what exceeds a limit into the next period; `Fluid` does.
     # Requests of a busy moment are late together: a third of the share, and 0.2 %.
     assert abs(one - other) < one / 3 + 0.002
+    assert tails[1] == pytest.approx(tails[0], rel=0.2 if quota or one > 0.1 else 0.08)
     assert jobs[1] == pytest.approx(jobs[0], rel=0.06, abs=0.1)
 
 
 @pytest.mark.parametrize("load", [0.4, 0.5])
 def test_a_window_has_a_late_p99_where_more_than_one_in_a_hundred_is_late(load: float) -> None:
-    machine, seen = Fluid(SHAPE, 3), set()
+    machine = Fluid(SHAPE, 3)
+    seen: set[bool] = set()
     machine.now[BATCH] = Allocation(quota=4.0)
     for _ in range(200):
         for window in machine.period(Moment(load=load)).groups[WEB].windows:
@@ -60,8 +69,7 @@ def test_a_window_has_a_late_p99_where_more_than_one_in_a_hundred_is_late(load: 
             is_late = window.above > window.n - math.ceil(0.99 * window.n)
             assert (window.p99_ns > SHAPE.target_s * 1e9) == is_late
             seen.add(is_late)
-            ends = [window.lo_ns, window.p99_ns, window.hi_ns or math.inf]
-            assert ends == sorted(ends)  # type: ignore[type-var]  # none is None
+            assert (window.lo_ns or 0.0) <= window.p99_ns <= (window.hi_ns or math.inf)
     assert seen == {False, True}
 
 

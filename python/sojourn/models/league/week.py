@@ -86,7 +86,7 @@ def row(
         seed,
         inputs,
         shape=SHAPE,
-        machine=lambda *of: Fluid(*of, every_s=look_s),
+        machine=lambda shape, seed: Fluid(shape, seed, every_s=look_s),
         see=see,
     )
 
@@ -98,5 +98,5 @@ def oracle(seed: int, part: Scenario) -> tuple[Mapping[str, float], Row]:
         seed,
         SHAPE,
         grid=play.grid(SHAPE.cores),
-        machine=lambda *of: Fluid(*of, every_s=ORACLE_LOOK_S),
+        machine=lambda shape, seed: Fluid(shape, seed, every_s=ORACLE_LOOK_S),
     )
