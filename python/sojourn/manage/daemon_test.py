@@ -220,11 +220,32 @@ def test_a_group_that_vanishes_ends_it_with_a_fault(here: Stand) -> None:
         program.kill()
         program.wait()
         for group in [one for one in here.made if str(one).endswith("batch")]:
-            testing._removed(group)
+            testing.remove_group(group)
 
     with pytest.raises(RunFault, match="no best-effort group is left"):
         played(here, [here.window, vanish, here.window], "null")
     assert [line["event"] for line in here.events()] == ["start", "alone", "gone", "capped"]
+
+
+def test_one_of_two_best_effort_groups_that_vanishes_leaves_the_other_managed(
+    here: Stand,
+) -> None:
+    words = [sys.executable, "-I", "-S", "-c", testing.SLEEP]
+    with subprocess.Popen(words) as other:
+        here.more = f'[groups.other]\nrole = "best-effort"\npid = {other.pid}'
+
+        def vanish() -> None:
+            other.kill()
+            other.wait()
+
+        seen: list[float | None] = []
+        steps = [here.window, vanish, here.window, lambda: seen.append(here.quota())]
+        played(here, steps, "static", constants={"quota": 0.3})
+    assert seen == [pytest.approx(0.3)]
+    (gone,) = [line for line in here.events() if line["event"] == "gone"]
+    assert gone["group"] == "other"
+    assert here.events()[-1]["event"] == "end"
+    assert here.quota() is None
 
 
 def alone(

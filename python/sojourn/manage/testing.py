@@ -32,9 +32,11 @@ class Stand:
     Attributes:
         folder: of its files.
         lines: what the window source has.
+        more: further lines of the configuration.
     """
 
     folder: Path
+    more: str = ""
     paths: dict[str, str] = field(default_factory=dict)
     made: list[Path] = field(default_factory=list)
     programs: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -88,7 +90,7 @@ class Stand:
         lines += ["[groups.web]", 'role = "latency-critical"', 'target = "1ms"']
         lines += [f'cgroup = "{self.paths["web"]}"']
         lines += ["[groups.batch]", 'role = "best-effort"', "safe_quota = 0.05"]
-        lines += [f'cgroup = "{self.paths["batch"]}"']
+        lines += [f'cgroup = "{self.paths["batch"]}"', self.more]
         path = self.folder / "manage.toml"
         path.write_text("\n".join(lines))
         return path
@@ -118,7 +120,7 @@ def stand(folder: Path, batch: str = SLEEP) -> Iterator[Stand]:
             one.paths[name] = f"/sojourn-test-{tag}-{name}"
             program = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])
             one.programs[name] = program
-            for group in _made(one.paths[name]):
+            for group in make_group(one.paths[name]):
                 one.made.append(group)
                 (group / "cgroup.procs").write_text(str(program.pid))
         yield one
@@ -127,7 +129,7 @@ def stand(folder: Path, batch: str = SLEEP) -> Iterator[Stand]:
             program.kill()
             program.wait()
         for group in one.made:
-            _removed(group)
+            remove_group(group)
 
 
 def lack() -> str:
@@ -151,7 +153,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _made(path: str) -> list[Path]:
+def make_group(path: str) -> list[Path]:
     """The group in every hierarchy that the manager uses, each once."""
     mounts = {result.mount for name in CONTROLLERS if (result := groups.find(TREE, name))}
     made = []
@@ -166,7 +168,8 @@ def _made(path: str) -> list[Path]:
     return made
 
 
-def _removed(group: Path) -> None:
+def remove_group(group: Path) -> None:
+    """Remove it as soon as its processes have ended."""
     until = time.monotonic() + 5
     while group.exists() and time.monotonic() < until:
         with contextlib.suppress(OSError):
