@@ -128,6 +128,9 @@ def measured(name: str, seconds: int) -> dict[str, Any]:
             beside = started(stack, spin, SERVER_CPU, folders[BATCH])
         lines, seen = (folder / "lines").open("ab", buffering=0), Seen()
         stack.callback(lines.close)
+        manager = None
+        if name not in {NONE, ALONE}:
+            manager = managed(stack, name, folder, paths)
         clients = [client(stack, one, listening[one], seconds) for one in SERVICES]
         began = time.monotonic()
         relays = [
@@ -136,9 +139,6 @@ def measured(name: str, seconds: int) -> dict[str, Any]:
         ]
         for one in relays:
             one.start()
-        manager = None
-        if name not in {NONE, ALONE}:
-            manager = managed(stack, name, folder, paths)
         time.sleep(max(0.0, began + WARM_S - time.monotonic()))
         used, at = cpu_s(beside), time.monotonic()
         for each in clients:
@@ -214,7 +214,12 @@ def managed(
     stack: contextlib.ExitStack, name: str, folder: Path, paths: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     """A manager that has begun; it runs on the clients' CPU, and manages the services'."""
-    text = [f'controller = "{name}"', f'audit = "{folder}/audit"', "check_s = 0"]
+    text = [
+        f'controller = "{name}"',
+        f'audit = "{folder}/audit"',
+        "check_s = 0.0",
+        "silent_s = 5.0",
+    ]
     text += ["[windows]", f'file = "{folder}/lines"']
     text += ["[constants]", *(f"{k} = {v}" for k, v in CONSTANTS.get(name, {}).items())]
     for one, path in paths.items():

@@ -27,7 +27,12 @@ def are_parted(look: Look) -> bool:
 
 
 def give(now: Look, cores: Mapping[str, int], why: str) -> list[Change]:
-    """Give each service these cores, and the best-effort groups what is left."""
+    """Give each service these cores, and the best-effort groups what is left.
+
+    Nothing where there are fewer CPUs than that: whole cores cannot be parted then.
+    """
+    if sum(cores.values()) > now.cpus:
+        return []
     services = [for_all({n: now.groups[n]}, "cores", level=cores[n], why=why) for n in cores]
     left = now.cpus - sum(cores.values())
     best_effort = for_all(now.best_effort, "cores", level=left, why=why)

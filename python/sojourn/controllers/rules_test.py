@@ -322,6 +322,14 @@ def test_captain_raises_the_limit_by_the_share_above_three_targets() -> None:
     assert result[10] == pytest.approx(1 * (1 + 0.7 - 0.3))
 
 
+@pytest.mark.parametrize("name", ["parties", "osml-gates", "clite"])
+def test_two_services_on_one_cpu_have_no_cores_to_part(name: str) -> None:
+    one = look(0.1, 5.0, cpus=1)
+    groups = {"other": one.groups["web"], **one.groups}
+    looks = [one.model_copy(update={"t_s": t / 10, "groups": groups}) for t in range(30)]
+    assert [found for found in levels(follow(name, looks), "batch") if found != "-"] == []
+
+
 def test_captain_that_looks_once_a_second_counts_the_periods_in_between() -> None:
     # 7 of 10 periods throttled since the last look: 1 × (1 + .7 − .3), as with ten looks.
     looks = [look(t, None, web_has={"throttled": n, "cpu": 0.9}) for t, n in ((0, 0.0), (1, 7.0))]
