@@ -239,7 +239,8 @@ def test_one_of_two_best_effort_groups_that_vanishes_leaves_the_other_managed(
             other.wait()
 
         seen: list[float | None] = []
-        steps = [here.window, vanish, here.window, lambda: seen.append(here.quota())]
+        steps: list[Callable[[], object]] = [here.window, vanish, here.window]
+        steps.append(lambda: seen.append(here.quota()))
         played(here, steps, "static", constants={"quota": 0.3})
     assert seen == [pytest.approx(0.3)]
     (gone,) = [line for line in here.events() if line["event"] == "gone"]
