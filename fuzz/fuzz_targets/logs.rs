@@ -19,6 +19,7 @@ fuzz_target!(|text: &str| {
         let within = |(now, was): (&i64, &i64)| now.abs_diff(*was) < unit_ns.unsigned_abs();
         assert!(stamps.iter().zip(&before).all(within), "a time stays within its unit");
     }
+    stamps.windows(2).for_each(|pair| assert!(pair[1].checked_sub(pair[0]).is_some(), "a gap"));
     if let Some((first, _)) = replay::lines(text).next() {
         replay::is_self_evident(first);
     }

@@ -19,6 +19,8 @@ mod quoted;
 
 /// Largest time that is meant in s, in ms and in µs: 5138-11-16 in each of them.
 const UNITS: [(f64, f64); 3] = [(1e11, 1e9), (1e14, 1e6), (1e17, 1e3)];
+/// No time is further from 1970, ns: 1824 to 2115. So neither a unit added to one nor a difference overflows.
+const FAR_NS: i64 = 4_600_000_000_000_000_000;
 /// Smallest number that is a time since 1970 where the file does not say what its numbers are: 1973.
 const EPOCH_MIN: f64 = 1e8;
 const METHODS: [&str; 9] =
@@ -79,7 +81,11 @@ fn time_of_line(line: &str) -> Option<i64> {
     let begin = line.find('[')? + 1;
     let end = begin + line[begin..].find(']')?;
     line[end..].find('"')?;
-    date::of_log(&line[begin..end])
+    date::of_log(&line[begin..end]).filter(is_near)
+}
+
+fn is_near(ns: &i64) -> bool {
+    (-FAR_NS..=FAR_NS).contains(ns)
 }
 
 /// What the quoted request behind the time asks for.
@@ -99,10 +105,9 @@ fn path(line: &str) -> Option<Cow<'_, str>> {
 pub fn time(line: &str) -> Option<i64> {
     let mut words = line.split_whitespace();
     let first = words.next()?;
-    if let Some(ns) = number(first) {
-        return Some(ns);
-    }
-    date::of_iso(first).or_else(|| date::of_iso(&format!("{first}T{}", words.next()?)))
+    let date =
+        || date::of_iso(first).or_else(|| date::of_iso(&format!("{first}T{}", words.next()?)));
+    number(first).or_else(date).filter(is_near)
 }
 
 /// Whether a file may begin with such a line and not say what its numbers are.
@@ -204,6 +209,27 @@ h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
         for line in ["x", "-1", "NaN", "2024-13-28T10:00:00Z", "2024-05-28", ""] {
             assert_eq!(time(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn times_so_far_apart_that_their_difference_would_overflow_are_none() {
+        for line in [
+            "2262-04-11T23:47:16Z", // a second more, as `spread` may add, is beyond 64 bits
+            "1700-01-01T00:00:00Z",
+            "9223372036854775800",
+            "9e18",
+        ] {
+            assert_eq!(time(line), None, "{line}");
+        }
+        let log =
+            |year: u32| format!("h - - [11/Apr/{year}:23:47:16 +0000] \"GET / HTTP/1.1\" 200 5\n");
+        assert!(access(&log(2262)).is_none());
+        assert_eq!(access(&(log(2025) + &log(1700))).unwrap().unwrap_err(), 2);
+        let (first, last) =
+            (time("1825-01-01T00:00:00Z").unwrap(), time("2115-01-01 00:00:00").unwrap());
+        let mut stamps = vec![first, first, last, last];
+        assert_eq!(spread(&mut stamps), Some(1_000_000_000));
+        assert!(stamps[3].checked_sub(stamps[0]).is_some());
     }
 
     #[test]

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn who_wants_raw_requests_is_told_what_they_cost() {
-        let long = Job { target: "null:".into(), seed: 1, rate: "1G".into(), ..Job::default() };
+        let long = Job { target: "null:".into(), seed: 1, rate: "100M".into(), ..Job::default() };
         let raw = Job { raw: "file".into(), ..long.clone() };
         assert!(!draw(&long, 0).unwrap_err().fix.contains("raw"));
         assert!(draw(&raw, 0).unwrap_err().fix.contains("leave out raw"));

@@ -28,6 +28,8 @@ use super::{ArrivalKind, ArrivalProcess, Process};
 use crate::once::ReadOnce;
 use crate::replay;
 
+/// 317 years: times of a log are never further apart, and a sum without an end would leave no gap above 0.
+const LENGTH_NS_MAX: f64 = 1e19;
 const USAGE: &str = "trace:FILE[,scaled|,speed=N]";
 
 /// Traces of this process, by file.
@@ -152,8 +154,12 @@ fn read(text: &str, file: &str) -> Result<Read, Fault> {
         Some(log) => of_access(log)?,
         None => of_columns(text, file)?,
     };
-    if result.gaps_ns.iter().sum::<f64>() <= 0.0 {
+    let length_ns = result.gaps_ns.iter().sum::<f64>();
+    if length_ns <= 0.0 {
         return Err(wrong("there is no gap above 0 in it".into(), 1));
+    }
+    if length_ns > LENGTH_NS_MAX {
+        return Err(wrong("its gaps are together longer than 300 years".into(), 1));
     }
     Ok(result)
 }

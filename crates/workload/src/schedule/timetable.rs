@@ -1,11 +1,16 @@
 //! When things happen in a run, and how many requests are expected by when.
 
 use sojourn_base::Fault;
+use sojourn_base::units::show_count;
 
 use super::Workload;
 use crate::arrivals;
 use crate::rate::Rate;
 use crate::sessions::{self, Sessions};
+
+/// Requests/s that one thread is asked for at most: ten times what one can send. What is due and not sent is counted
+/// at the end one by one, so a recorded log whose gaps are next to nothing would never be done.
+const THREAD_RPS_MAX: f64 = 1e8;
 
 /// When things happen, ns after the start of the warm-up, and at which rate.
 #[derive(Clone, Debug)]
@@ -34,6 +39,13 @@ impl Timetable {
         let begins = mean_rps(&rate, measured_ns) / each;
         let own = arrivals::parse(&asked.arrivals, begins)?.own_rate_rps();
         let rate = own.map_or(rate, |begins| Rate::Constant(begins * each));
+        let all_rps = mean_rps(&rate, measured_ns);
+        if all_rps > THREAD_RPS_MAX * f64::from(asked.threads.max(1)) {
+            let most = show_count(THREAD_RPS_MAX);
+            let what = format!("{} requests/s are asked for", show_count(all_rps));
+            let fix = format!("ask for at most {most} a thread: lower the rate or a trace's speed");
+            return Err(Fault::usage(what, "rate", fix));
+        }
         Ok(Self { warmup_ns, measured_ns, rate, sessions })
     }
 

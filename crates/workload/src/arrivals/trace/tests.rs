@@ -58,6 +58,8 @@ fn mistakes_name_the_line() {
         ("1\n2\n", "line 1"),
         ("gap_ns\n", "line 1"),
         ("gap_ns\n0\n0\n", "line 1"),
+        ("gap_ns\n1e308\n1e308\n", "line 1"),
+        ("gap_ns\n9e18\n2e18\n", "line 1"),
         ("gap_ns\n5\nx\n", "line 3"),
         ("gap_ns\n5\n-1\n", "line 3"),
         ("timestamp_s\n2\n\n1\n", "line 4"),

@@ -170,3 +170,26 @@ fn pieces_are_drawn_as_the_whole_is() {
         }
     }
 }
+
+#[test]
+fn a_rate_that_nobody_sends_is_refused_also_where_a_log_brings_it() {
+    let at = |rate: &str, threads| {
+        Timetable::of(&Workload { rate: rate.into(), threads, ..asked() }).map(|of| of.mean_rps())
+    };
+    assert_eq!(at("100M", 1).unwrap().round(), 1e8);
+    assert_eq!(at("200M", 2).unwrap().round(), 2e8);
+    let fault = at("200M", 1).unwrap_err();
+    assert!(fault.at == "rate" && fault.fix.contains("100M a thread"), "{fault}");
+    for gap_ns in ["1e-3", "1e-300"] {
+        let name = format!("sojourn-dense-{}-{gap_ns}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, format!("gap_ns\n{gap_ns}\n")).unwrap();
+        for speed in ["", ",speed=1e300", ",speed=1e-9"] {
+            let arrivals = format!("trace:{}{speed}", path.display());
+            let dense = Timetable::of(&Workload { arrivals, ..asked() });
+            let is_slow = gap_ns == "1e-3" && speed == ",speed=1e-9"; // 1000/s
+            assert_eq!(dense.is_ok(), is_slow, "{gap_ns} {speed}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}
