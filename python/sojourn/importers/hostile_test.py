@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -10,11 +11,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from sojourn import importers
 from sojourn.errors import Exit, SpecFault
 from sojourn.importers import FORMATS, estimates
 from sojourn.importers.testing import BY_NAME, Sample, content, put
+from sojourn.report import opened
 
 DAMAGES = 16  # of each sample
 
@@ -139,3 +142,37 @@ def test_a_large_file_takes_bounded_memory(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     assert int(done.stdout) < 12_000, "KiB beside what the modules take"
+
+
+def test_a_count_of_wrk_that_is_no_number_of_requests_is_refused(tmp_path: Path) -> None:
+    line = b"  Socket errors: connect %s, read 1, write 0, timeout 0\nRequests/sec"
+    sound = content("wrk.txt")
+    _, (series,) = importers.read(put(tmp_path, sound.replace(b"Requests/sec", line % b"2")))
+    assert series.failed == {"connect": 2, "read": 1}
+    for number in (b"9" * 400, b"9" * 20):
+        with pytest.raises(SpecFault, match="connect errors is '999"):
+            importers.read(put(tmp_path, sound.replace(b"Requests/sec", line % number)))
+
+
+def test_counts_of_a_histogram_that_would_wrap_are_refused(tmp_path: Path) -> None:
+    made = HdrHistogram(1, 1000, 3)
+    for value in (1, 2, 3, 4):
+        made.record_value(value, 2**61)  # together 2**63
+    log = f"0.0,1.0,1.0,{made.encode().decode()}\n".encode()
+    with pytest.raises(SpecFault, match="more than"):
+        importers.read(put(tmp_path, log), "hdr-log")
+
+
+def test_a_strangers_name_or_reason_begins_no_line_and_fills_no_page(tmp_path: Path) -> None:
+    planted = "x\nB: sound.json, none failed " + "y" * 10_000
+    whole = json.loads(content("memtier.json"))
+    whole["ALL STATS"][planted] = whole["ALL STATS"]["Sets"]
+    _, series = importers.read(put(tmp_path, json.dumps(whole).encode()))
+    ghz = {"details": [{"timestamp": "2026-01-01T00:00:00Z", "status": planted, "latency": 1}]}
+    _, more = importers.read(put(tmp_path, json.dumps(ghz).encode()), "ghz")
+    sides = [opened.of_series("A", one.name, "", one) for one in (*series, *more)]
+    assert any("sound.json" in side.name for side in sides)
+    assert "sound.json" in sides[-1].failures
+    for side in sides:
+        assert "\n" not in side.heading
+        assert len(side.heading) < 1000

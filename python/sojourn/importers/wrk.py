@@ -61,7 +61,8 @@ def common(
     statuses = _STATUS.search(text)
     sockets = _SOCKET.search(text)
     names = ("connect", "read", "write", "timeout")
-    failed = dict(zip(names, map(int, sockets.groups()), strict=True)) if sockets else {}
+    each = sockets.groups() if sockets else ("0",) * len(names)
+    failed = {name: count(n, f"{name} errors", at) for name, n in zip(names, each, strict=True)}
     bad = count(statuses[1], "Non-2xx", at) if statuses else 0
     all_ = count(total[1], "requests", at)
     if bad > all_:

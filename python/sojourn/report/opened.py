@@ -17,6 +17,7 @@ from sojourn.importers.series import Facts, Series
 from sojourn.report import show
 from sojourn.stats.interval import Estimate
 from sojourn.stats.times import Times
+from sojourn.visible import in_line
 
 OWN = Facts(
     tool="Sojourn",
@@ -28,6 +29,7 @@ OWN = Facts(
     omission="A stop of the server is in the numbers; a run of a late generator is refused.",
 )
 STEPS = 240  # points of a line
+NAME_MOST = 300  # letters of a name or a reason: a file name has 255 at most
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -94,13 +96,13 @@ def of_series(letter: str, name: str, form: str, series: Series) -> Side:
     carried = {one.q for one in numbers if one.value is not None}
     return Side(
         letter=letter,
-        name=name,
+        name=_in_line(name),
         form=form,
         facts=series.facts,
         estimates=numbers,
         basis=tuple(estimates.basis(series, one) for one in numbers),
         requests=series.requests,
-        failed=tuple(series.failed.items()),
+        failed=tuple((_in_line(why), number) for why, number in series.failed.items()),
         seconds=series.seconds,
         rate_rps=series.rate,
         most_ns=series.most_ns,
@@ -108,6 +110,11 @@ def of_series(letter: str, name: str, form: str, series: Series) -> Side:
         line=_line(series.times) if is_whole and series.times else (),
         dots=() if is_whole else tuple(sorted((q, ns) for q, ns in stated if q in carried)),
     )
+
+
+def _in_line(text: str) -> str:
+    """A stranger's name or reason: it may not begin a line that looks like ours, nor fill pages."""
+    return in_line(text[:NAME_MOST])
 
 
 def of_point(letter: str, name: str, point: LoadPoint) -> Side:

@@ -23,6 +23,7 @@ _WORD_BITS = 0xF0  # of a cookie: the width of its counters
 _HEADER_BYTES = 8  # cookie and length
 _FIGURES_MAX = 4  # of the lab's own: 3
 _PLAIN_BYTES = 9 * 2**20  # as many as the counters of that take, uncompressed
+_MOST = 2**46  # requests: a year of two million a second; 100,000 such histograms add up in 63 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
         shape = _shape(head)
         payload.init_counts(shape.counts_len)
         counts = np.ctypeslib.as_array(payload.counts).astype(np.int64)
+        _check_counts(counts)
     except Exception as error:  # noqa: BLE001 - the library raises a dozen unrelated kinds
         raise StoreFault(
             f"a histogram cannot be read: {error or type(error).__name__}",
@@ -100,6 +102,12 @@ def _bounded(packed: bytes) -> bytes:
     if opened.unconsumed_tail:
         raise ValueError("it is larger than any histogram")
     return packed
+
+
+def _check_counts(counts: NDArray[np.int64]) -> None:
+    """ValueError if they are no numbers of requests: their sum would wrap."""
+    if counts.min(initial=0) < 0 or counts.sum(dtype=np.float64) > _MOST:
+        raise ValueError(f"its counts are below 0 or more than {_MOST:,} together")
 
 
 def _edges(
