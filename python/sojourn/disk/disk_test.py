@@ -162,6 +162,50 @@ def test_size_depth_and_number_of_parts_are_bounded(tmp_path: Path) -> None:
     assert disk.read_json(path, most=6) == [1, 2]
 
 
+def test_what_is_as_deep_and_as_long_as_may_be_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("[" * 64 + "]" * 64)
+    assert disk.read_json(path)
+    path.write_text("one\ntwo!\n")
+    assert disk.read_text(path, most=9) == disk.read_named(path, most=9).decode() == "one\ntwo!\n"
+    assert [*disk.lines_named(path, most=9, longest=5)] == [b"one\n", b"two!\n"]
+    with pytest.raises(ValueError, match="line 2 is longer than 4 bytes"):
+        list(disk.lines_named(path, most=9, longest=4))
+    assert [*disk.lines_named(path, most=9, longest=4, is_cut=True)] == [b"one\n", b"two!\n"]
+    assert next(iter(disk.lines_named(path, most=9, longest=2, is_cut=True))) == b"one"
+    for read in (disk.read_named, disk.read_bytes, every_line):
+        with pytest.raises(ValueError, match=r"at most 8|more than 8"):
+            read(path, most=8)
+
+
+def every_line(path: Path, *, most: int) -> list[bytes]:
+    return list(disk.lines_named(path, most=most, longest=most))
+
+
+def test_a_file_that_is_longer_than_it_says_is_read_no_further_than_its_bound() -> None:
+    path = Path("/proc/self/status")
+    assert path.stat().st_size == 0, "as of a file that grows while it is read"
+    for read in (disk.read_bytes, disk.read_named):
+        with pytest.raises(ValueError, match="more than 10 bytes"):
+            read(path, most=10)
+        assert read(path, most=100_000)
+    with pytest.raises(ValueError, match="more than 50 bytes"):
+        list(disk.lines_named(path, most=50, longest=1000))
+    assert b"".join(disk.lines_named(path, most=100_000, longest=10_000)).startswith(b"Name:")
+
+
+def test_a_new_file_may_be_read_by_all_that_the_umask_lets(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        disk.write_text(tmp_path / "a", "x")
+        disk.append(tmp_path / "log").close()
+        disk.write_whole(tmp_path / "b", lambda file: file.write(b"x"), mode=0o600)
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"a": 0o644, "log": 0o644, "b": 0o600}
+
+
 def test_what_lies_in_texts_is_no_depth(tmp_path: Path) -> None:
     table = {"a": "[" * 500, "b": ['"[[{', "\\", '\\"[', "{" * 99], "c": {"d": [[]]}}
     path = tmp_path / "a.json"
