@@ -4,9 +4,11 @@
     bench/faults.py try files ENOSPC --first 1 --last 60   each n on a simulated machine
     bench/faults.py try forks EAGAIN --real --sample 9     nine of them, on this machine
     bench/faults.py try clock 3600 --every 8               seconds instead of an errno
+    bench/faults.py try pauses 60 --real --sample 4        all processes stopped for a minute
     bench/faults.py table FILE…                            prints what several of them came to
 
-Calls are those of `tests/e2e/faults.c`: files, opens, forks, memory, clock. Each n is held to what
+Calls are those of `tests/e2e/faults.c`: files, opens, forks, memory, clock. Of pauses, n is the
+tenth of a second at which one begins; only a real machine has them. Each n is held to what
 `tests/e2e/faulty.py` asks: words with a fix, no false number, nothing left, and a second run goes
 on to what the undisturbed one gives. Rows go to `bench/runs/`, one file a call of this program.
 Exit code 1: an n did not hold.
@@ -42,7 +44,7 @@ def main() -> int:
     )
     parts = parser.add_subparsers(dest="do", required=True)
     trying = parts.add_parser("try")
-    trying.add_argument("calls", choices=["files", "opens", "forks", "memory", "clock"])
+    trying.add_argument("calls", choices=["files", "opens", "forks", "memory", "clock", "pauses"])
     trying.add_argument("error", help="a name of errno, or seconds")
     trying.add_argument(
         "--real", action="store_true", help="this machine instead of a simulated one"
@@ -51,6 +53,8 @@ def main() -> int:
         trying.add_argument(f"--{name}", type=int, default=default)
     parts.add_parser("table").add_argument("files", type=Path, nargs="+")
     args = parser.parse_args()
+    if args.do == "try" and args.calls == "pauses" and not args.real:
+        parser.error("a simulated machine is not paused; add --real")
     return printed(args.files if args.do == "table" else [tried(args)])
 
 

@@ -25,7 +25,8 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from faulty import Asked, Shared, adopt, ended, of_simulated
+from descent import adopt, ended
+from faulty import Asked, Shared, of_simulated
 
 from sojourn import disk, host, store, testing
 from sojourn import run as runs

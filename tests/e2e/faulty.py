@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import random
+import runpy
 import shutil
 import struct
 import subprocess
@@ -19,20 +19,19 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from sojourn import questions, run, store
 from sojourn.errors import Exit
-from sojourn.places import proc
 from sojourn.run import journal
 from sojourn.testing import is_bug
 
 HERE = Path(__file__).parent
+descent = SimpleNamespace(**runpy.run_path(str(HERE / "descent.py")))
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 VERDICTS = {Exit.OK, Exit.VIOLATED, Exit.UNKNOWN}
 HEAD, LAST = struct.Struct("lll"), 4096
-GONE_S = 60.0  # within which what a run started has ended
-RUN_S_MAX = 300.0
 STUDY = """schema = "sojourn.study/1"
 name = "small"
 question = "What remains?"
@@ -70,8 +69,8 @@ class Asked:
     """Which calls fail, one a run.
 
     Attributes:
-        calls: a kind of `faults.c`.
-        error: its errno; of the clock, the seconds by which it jumps.
+        calls: a kind of `faults.c`; pauses: the n-th tenth of a second, at which all is stopped.
+        error: its errno; of the clock, the seconds by which it jumps; of a pause, its length, s.
         every, first, last: each so-manieth from `first` to `last`; last 0: to the end.
         sample, seed: so many of these, drawn with a seed; 0: all.
     """
@@ -174,70 +173,40 @@ def real(library: Path, folder: Path, asked: Asked) -> Iterator[dict[str, Any]]:
     What lost its parent becomes a child of this process meanwhile, so that it is seen.
     """
     shared = Shared(folder / "shared")
-    faulty = preloaded(library, shared, asked, folder)
+    faulty = {} if asked.calls == "pauses" else preloaded(library, shared, asked, folder)
 
-    def once(more: Mapping[str, str]) -> tuple[int, str]:
-        done = subprocess.run(
-            words(folder),
-            env={**environment(folder), **more},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=RUN_S_MAX,
-        )
-        return done.returncode, done.stderr
+    def once(more: Mapping[str, str], pause: Any = None) -> tuple[int, str]:
+        env = {**environment(folder), **more}
+        code, message = descent.ran(words(folder), env, pause, known)
+        return int(code), str(message)
 
-    adopt(is_so=True)
-    known = below(os.getpid())
+    is_pause = asked.calls == "pauses"
+    descent.adopt(is_so=True)
+    known = descent.below(os.getpid())
     try:
         shared.set(0, 0)
+        started = time.monotonic()
         code, message = once(faulty)
-        total = shared.count
+        total = int(10 * (time.monotonic() - started)) if is_pause else shared.count
         yield {"n": 0, "calls": total, "code": code, "err": message, "left": left(folder, known)}
         for number in asked.numbers(total):
             shutil.rmtree(folder / "results", ignore_errors=True)
-            shared.set(number, asked.error)
-            code, message = once(faulty)
-            row = {"n": number, "call": shared.last or asked.calls, "code": code, "err": message}
-            row |= {"reached": shared.count >= number, "left": left(folder, known)}
+            shared.set(0 if is_pause else number, asked.error)
+            pause = descent.Pause(after_s=number / 10, length_s=asked.error) if is_pause else None
+            code, message = once(faulty, pause)
+            call = f"pause {' '.join(pause.names)}" if pause else shared.last or asked.calls
+            row = {"n": number, "call": call, "code": code, "err": message}
+            row["reached"] = bool(pause.names) if pause else shared.count >= number
+            row["left"] = left(folder, known)
             again, message = once({})
             yield {**row, "again": again, "again_err": message, "then": left(folder, known)}
     finally:
-        adopt(is_so=False)
-
-
-def adopt(*, is_so: bool) -> None:
-    """Whether what loses its parent becomes a child of this process."""
-    subreaper = 36  # PR_SET_CHILD_SUBREAPER, include/uapi/linux/prctl.h
-    assert ctypes.CDLL(None).prctl(subreaper, int(is_so)) == 0
-
-
-def below(pid: int) -> set[int]:
-    """A process and all that descend from it."""
-    seen = [one for one in map(proc.stat, proc.pids()) if one is not None]
-    numbers = {pid}
-    while more := {one.pid for one in seen if one.parent in numbers} - numbers:
-        numbers |= more
-    return numbers
-
-
-def running(known: Collection[int]) -> list[str]:
-    """What descends from this process, has not ended and is not among those that are known."""
-    result = filter(None, map(proc.stat, below(os.getpid()) - {*known}))
-    return sorted(one.name for one in result if one.state != "Z")
-
-
-def ended(known: Collection[int]) -> list[str]:
-    """The same after what ends had its time to end."""
-    until = time.monotonic() + GONE_S
-    while running(known) and time.monotonic() < until:
-        time.sleep(0.02)
-    return running(known)
+        descent.adopt(is_so=False)
 
 
 def left(folder: Path, known: Collection[int]) -> dict[str, Any]:
     """What a run leaves on this machine: processes, changes that were to be undone, the record."""
-    still = ended(known)
+    still = descent.ended(known)
     undone = [str(one) for one in run.restore(folder / "state")]
     questions.catalogue()  # their keys stand in a record's study
     records = list(store.records(folder / "results")) if (folder / "results").is_dir() else []

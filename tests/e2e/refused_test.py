@@ -97,7 +97,7 @@ def test_a_lab_that_was_stopped_for_seconds_says_so_and_ends_as_usual(
             assert time.monotonic() < until, "no load"
             time.sleep(0.02)
         time.sleep(0.5)
-        every = faulty.below(made.pid)
+        every = faulty.descent.below(made.pid)
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for pid in every:
                 os.kill(pid, number)
