@@ -172,7 +172,7 @@ fn pieces_are_drawn_as_the_whole_is() {
 }
 
 #[test]
-fn a_rate_that_nobody_sends_is_refused_also_where_a_log_brings_it() {
+fn a_rate_beyond_what_a_thread_sends_is_refused_also_where_a_log_brings_it() {
     let at = |rate: &str, threads| {
         Timetable::of(&Workload { rate: rate.into(), threads, ..asked() }).map(|of| of.mean_rps())
     };
