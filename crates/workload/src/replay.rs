@@ -81,11 +81,11 @@ fn time_of_line(line: &str) -> Option<i64> {
     let begin = line.find('[')? + 1;
     let end = begin + line[begin..].find(']')?;
     line[end..].find('"')?;
-    date::of_log(&line[begin..end]).filter(is_near)
+    date::of_log(&line[begin..end]).filter(|ns| is_near(*ns))
 }
 
-fn is_near(ns: &i64) -> bool {
-    (-FAR_NS..=FAR_NS).contains(ns)
+fn is_near(ns: i64) -> bool {
+    (-FAR_NS..=FAR_NS).contains(&ns)
 }
 
 /// What the quoted request behind the time asks for.
@@ -107,7 +107,7 @@ pub fn time(line: &str) -> Option<i64> {
     let first = words.next()?;
     let date =
         || date::of_iso(first).or_else(|| date::of_iso(&format!("{first}T{}", words.next()?)));
-    number(first).or_else(date).filter(is_near)
+    number(first).or_else(date).filter(|ns| is_near(*ns))
 }
 
 /// Whether a file may begin with such a line and not say what its numbers are.

@@ -19,7 +19,7 @@ from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.importers import FORMATS
 from sojourn.importers.series import PAGE
-from sojourn.importers.testing import SAMPLES, content
+from sojourn.importers.testing import SAMPLES, content, put
 from sojourn.report import opened, opened_figure, opened_file, testing
 from sojourn.report.draw import palette
 from sojourn.report.draw.figure import VEGA_LITE, Spec, sized
@@ -234,3 +234,18 @@ def test_the_picture_is_one_that_vega_draws(folder: Path) -> None:
     nothing = opened_figure.draw([replace(sides[0], dots=())])
     assert nothing.chart is None
     assert nothing.missing
+
+
+def test_a_strangers_name_or_reason_begins_no_line_and_fills_no_page(tmp_path: Path) -> None:
+    planted = "x\nB: sound.json, none failed " + "y" * 10_000
+    whole = json.loads(content("memtier.json"))
+    whole["ALL STATS"][planted] = whole["ALL STATS"]["Sets"]
+    _, series = importers.read(put(tmp_path, json.dumps(whole).encode()))
+    ghz = {"details": [{"timestamp": "2026-01-01T00:00:00Z", "status": planted, "latency": 1}]}
+    _, more = importers.read(put(tmp_path, json.dumps(ghz).encode()), "ghz")
+    sides = [opened.of_series("A", one.name, "", one) for one in (*series, *more)]
+    assert any("sound.json" in side.name for side in sides)
+    assert "sound.json" in sides[-1].failures
+    for side in sides:
+        assert "\n" not in side.heading
+        assert len(side.heading) < 1000

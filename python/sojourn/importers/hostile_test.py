@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
@@ -17,7 +16,6 @@ from sojourn import importers
 from sojourn.errors import Exit, SpecFault
 from sojourn.importers import FORMATS, estimates
 from sojourn.importers.testing import BY_NAME, Sample, content, put
-from sojourn.report import opened
 
 DAMAGES = 16  # of each sample
 
@@ -161,18 +159,3 @@ def test_counts_of_a_histogram_that_would_wrap_are_refused(tmp_path: Path) -> No
     log = f"0.0,1.0,1.0,{made.encode().decode()}\n".encode()
     with pytest.raises(SpecFault, match="more than"):
         importers.read(put(tmp_path, log), "hdr-log")
-
-
-def test_a_strangers_name_or_reason_begins_no_line_and_fills_no_page(tmp_path: Path) -> None:
-    planted = "x\nB: sound.json, none failed " + "y" * 10_000
-    whole = json.loads(content("memtier.json"))
-    whole["ALL STATS"][planted] = whole["ALL STATS"]["Sets"]
-    _, series = importers.read(put(tmp_path, json.dumps(whole).encode()))
-    ghz = {"details": [{"timestamp": "2026-01-01T00:00:00Z", "status": planted, "latency": 1}]}
-    _, more = importers.read(put(tmp_path, json.dumps(ghz).encode()), "ghz")
-    sides = [opened.of_series("A", one.name, "", one) for one in (*series, *more)]
-    assert any("sound.json" in side.name for side in sides)
-    assert "sound.json" in sides[-1].failures
-    for side in sides:
-        assert "\n" not in side.heading
-        assert len(side.heading) < 1000
