@@ -29,6 +29,7 @@ WINDOW = '{"service": "a", "n": 9, "p99_ns": 5.0, "lo_ns": 4.0, "hi_ns": 6.0, "a
 @pytest.mark.parametrize(
     ("name", "form"),
     [
+        ("fortio-errors.json", "fortio"),
         ("ghz.json", "ghz"),
         ("h2load.tsv", "h2load-log"),
         ("h2load.txt", "h2load"),
@@ -38,6 +39,7 @@ WINDOW = '{"service": "a", "n": 9, "p99_ns": 5.0, "lo_ns": 4.0, "hi_ns": 6.0, "a
         ("k6.csv", "k6-csv"),
         ("k6.json", "k6-json"),
         ("memtier.json", "memtier"),
+        ("mutilate-both.txt", "mutilate"),
         ("pgbench-aggregate.log", "pgbench-aggregate"),
         ("pgbench-skipped.log", "pgbench"),
         ("vegeta-report.json", "vegeta-report"),
@@ -48,7 +50,7 @@ WINDOW = '{"service": "a", "n": 9, "p99_ns": 5.0, "lo_ns": 4.0, "hi_ns": 6.0, "a
     ],
 )
 def test_a_result_file(tmp_path: Path, name: str, form: str) -> None:
-    is_document = form in {"ghz", "k6-summary", "memtier", "vegeta-report"}
+    is_document = form in {"fortio", "ghz", "k6-summary", "memtier", "vegeta-report"}
 
     def reads(data: bytes) -> None:
         kind, series = importers.read(put(tmp_path, data), form)

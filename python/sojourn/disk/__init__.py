@@ -8,7 +8,7 @@ So there is one writer (`whole`) and one reader (`foreign`, and `columns` for Pa
     keep_json, keep_text              the same, with the fault of a run that cannot write
     read_bytes, read_text, read_json  a plain file of bounded size and depth; never by a link
     read_named                        a file that the user has named, of bounded size
-    lines_named                       its lines, one after the other
+    lines_named                       its lines, one after the other, expanded if packed
     read_columns                      a Parquet file of bounded rows and bytes
     tables                            tables of the kernel, in which names stand that anybody chose
     tree                              folders as deep as anybody made them: looked through, removed
@@ -20,7 +20,8 @@ What is obeyed (journals, programs that were fetched) lies in folders that are n
 from __future__ import annotations
 
 from sojourn.disk import tables, tree
-from sojourn.disk.columns import read_columns
+from sojourn.disk.columns import read_columns, read_schema
+from sojourn.disk.expanded import PackedError
 from sojourn.disk.foreign import (
     JSON_BYTES,
     depth_of,
@@ -43,6 +44,7 @@ from sojourn.disk.writes import disk_fault, keep_json, keep_text, keep_whole
 __all__ = [
     "JSON_BYTES",
     "OTHERS",
+    "PackedError",
     "append",
     "base",
     "check_spent",
@@ -66,6 +68,7 @@ __all__ = [
     "read_columns",
     "read_json",
     "read_named",
+    "read_schema",
     "read_text",
     "reader",
     "tables",

@@ -33,6 +33,7 @@ def read_columns(
     values: int,
     columns: Sequence[str] | None = None,
     most: int = TABLE_BYTES,
+    is_named: bool = False,
 ) -> pa.Table:
     """Read a Parquet file.
 
@@ -42,32 +43,47 @@ def read_columns(
         values: as many a column may have, elements of lists counted.
         columns: to be read; None: all.
         most: bytes that the table may take in memory.
+        is_named: the user has named the file, so it may be a link.
 
     Raises:
         OSError, ValueError, pyarrow.ArrowException: it cannot be read, or is beyond a bound.
         RunFault: it takes more memory than there is.
     """
     try:
-        with reader(path, most=FILE_BYTES) as handle:
+        with reader(path, most=FILE_BYTES, is_named=is_named) as handle:
             return _read(handle, rows=rows, values=values, columns=columns, most=most)
     except MemoryError:  # Arrow's too
         raise no_memory(path) from None
+
+
+def read_schema(path: Path, *, is_named: bool = False) -> pa.Schema:
+    """The columns of a Parquet file and what is written about them; faults as `read_columns`."""
+    try:
+        with reader(path, most=FILE_BYTES, is_named=is_named) as handle:
+            return _opened(handle).schema_arrow
+    except MemoryError:
+        raise no_memory(path) from None
+
+
+def _opened(handle: IO[bytes]) -> pq.ParquetFile:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - commands that read no record start without it
+
+    # For a path, or to read ahead, pyarrow would start threads; one that fails looks like damage.
+    return pq.ParquetFile(
+        handle,
+        pre_buffer=False,
+        thrift_string_size_limit=_THRIFT,
+        thrift_container_size_limit=_THRIFT,
+    )
 
 
 def _read(
     handle: IO[bytes], *, rows: int, values: int, columns: Sequence[str] | None, most: int
 ) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - commands that read no record start without it
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
-    # For a path, or to read ahead, pyarrow would start threads; one that fails looks like damage.
-    file = pq.ParquetFile(
-        handle,
-        pre_buffer=False,
-        thrift_string_size_limit=_THRIFT,
-        thrift_container_size_limit=_THRIFT,
-    )
-    portion = _portion(file, rows=rows, values=values, most=most)
+    file = _opened(handle)
+    portion = _portion(file, rows=rows, values=values, columns=columns, most=most)
     if columns is not None:
         names = set(file.schema_arrow.names)
         if lacking := [name for name in columns if name not in names]:
@@ -85,18 +101,22 @@ def _read(
     return table.replace_schema_metadata(metadata)
 
 
-def _portion(file: pq.ParquetFile, *, rows: int, values: int, most: int) -> int:
+def _portion(
+    file: pq.ParquetFile, *, rows: int, values: int, columns: Sequence[str] | None, most: int
+) -> int:
     """Rows that can be read at once, by what the file says of itself; ValueError beyond a bound."""
     about = file.metadata
     if about.num_rows > rows:
         raise ValueError(f"it has {about.num_rows} rows, at most {rows} are read")
     if about.num_row_groups * about.num_columns > _CHUNKS:
         raise ValueError(f"it has more than {_CHUNKS} pieces of columns")
-    total, widest = 0, 1
+    total, widest, wanted = 0, 1, set(columns or ())
     for group in range(about.num_row_groups):
         inner = about.row_group(group)
         for at in range(about.num_columns):
             column = inner.column(at)
+            if columns is not None and column.path_in_schema.partition(".")[0] not in wanted:
+                continue
             if column.num_values > values:
                 raise ValueError(
                     f"a column has {column.num_values} values, at most {values} are read"

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from sojourn.disk.expanded import expanded
 from sojourn.disk.spent import check_spent
 from sojourn.disk.way import folder
 
@@ -63,14 +64,23 @@ def is_plain(path: Path) -> bool:
         return False
 
 
-def reader(path: Path, *, most: int) -> IO[bytes]:
-    """Open a plain file of at most `most` bytes.
+def reader(path: Path, *, most: int, is_named: bool = False) -> IO[bytes]:
+    """Open a plain file of at most `most` bytes; one that the user has named may be a link.
 
     Raises:
         OSError: it cannot be opened.
         ValueError: it is larger.
     """
-    return _bounded(opened(path), most)
+    return _bounded(_named(path) if is_named else opened(path), most)
+
+
+def _named(path: Path) -> int:
+    try:
+        handle = os.open(path, _READ & ~os.O_NOFOLLOW)
+    except OSError as error:
+        check_spent(error, path)
+        raise
+    return _plain(handle, path)
 
 
 def _bounded(handle: int, most: int) -> IO[bytes]:
@@ -124,9 +134,11 @@ def read_named(path: Path, *, most: int = JSON_BYTES) -> bytes:
 def lines_named(path: Path, *, most: int, longest: int, is_cut: bool = False) -> Iterator[bytes]:
     """The lines of such a file, one after the other: only one is in memory.
 
+    A file packed with gzip or Zstandard is expanded as it is read.
+
     Args:
         path: of the file.
-        most: bytes of the file.
+        most: bytes of the file, and of what is packed in it.
         longest: bytes of a line.
         is_cut: a longer line is given in pieces, for a look at the first bytes.
 
@@ -134,17 +146,13 @@ def lines_named(path: Path, *, most: int, longest: int, is_cut: bool = False) ->
         OSError: it cannot be read, or is no plain file.
         RunFault: this machine opens no more files.
         ValueError: the file is larger than `most`, or a line is longer than `longest` bytes.
+        PackedError: it is packed and cannot be expanded, or into far too much.
     """
-    try:
-        handle = os.open(path, _READ & ~os.O_NOFOLLOW)
-    except OSError as error:
-        check_spent(error, path)
-        raise
-    with _bounded(_plain(handle, path), most) as file:
+    with reader(path, most=most, is_named=True) as packed, expanded(packed) as file:
         number = read = 0
         while line := file.readline(longest + 1):
             number, read = number + 1, read + len(line)
-            if read > most:  # it grew meanwhile
+            if read > most:  # it grew meanwhile, or is packed
                 raise ValueError(f"it has more than {most} bytes")
             if len(line) > longest and not is_cut:
                 raise ValueError(f"line {number} is longer than {longest} bytes")

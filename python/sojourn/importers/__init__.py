@@ -13,6 +13,7 @@ from pathlib import Path
 from sojourn import kinds
 from sojourn.errors import SpecFault
 from sojourn.importers import (
+    fortio,
     ghz,
     h2load,
     h2load_log,
@@ -22,6 +23,8 @@ from sojourn.importers import (
     k6_json,
     k6_summary,
     memtier,
+    mutilate,
+    mutilate_save,
     pgbench_aggregate,
     pgbench_log,
     vegeta_bin,
@@ -56,6 +59,9 @@ FORMATS: Mapping[str, Format] = kinds.table(
     pgbench_log.FORMAT,
     pgbench_aggregate.FORMAT,
     hdr_log.FORMAT,
+    fortio.FORMAT,
+    mutilate.FORMAT,
+    mutilate_save.FORMAT,
 )
 DEFAULT = Options()
 

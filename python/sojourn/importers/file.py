@@ -20,6 +20,8 @@ LINE_BYTES = 1024**2
 WHOLE_BYTES = 128 * 1024**2  # of a file that is read at once
 HEAD_BYTES = 16 * 1024  # what a format is recognised by
 LONGEST_NS = 1e15  # eleven days: what is longer is no time of a request
+BLANKS = 100_000  # lines without a word in them; a small packed file may hold millions
+UNPACK = "unpack it with `gzip -d` or `zstd -d`, and give a whole file"
 AGAIN = "run the tool again, or name the format with --format"
 
 
@@ -57,6 +59,7 @@ class File:
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """(where, text) of each line that is not blank."""
+        blanks = 0
         for at, raw in self._raw(LINE_BYTES):
             try:
                 text = raw.decode().strip("\r\n")
@@ -64,6 +67,8 @@ class File:
                 raise fault("this line is no UTF-8 text", at) from None
             if text.strip():
                 yield at, text
+            elif (blanks := blanks + 1) > BLANKS:
+                raise fault(f"it has more than {BLANKS:,} empty lines", at)
 
     def objects(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(where, object) of each line of a file of JSON lines."""
@@ -95,6 +100,8 @@ class File:
         except OSError as error:
             what = f"it cannot be read: {error.strerror or error}"
             raise fault(what, self.at, "name a file that exists and that you may read") from None
+        except disk.PackedError as error:
+            raise fault(str(error), self.at, UNPACK) from None
         except ValueError as error:
             raise fault(str(error), self.at, "give a shorter run's file") from None
 

@@ -67,6 +67,9 @@ HOSTILE = ["NaN", "-1", "1e400", "-Infinity", '"x"', "null", "[]", "true", "1" +
         ("h2load-log", "1795684512533593\t200\tVALUE"),
         ("k6-summary", '{\n"metrics":{"http_req_duration":{"med":VALUE}}}'),
         ("ghz", '{"details":[{"timestamp":"2026-01-01T00:00:00Z","status":"OK","latency":VALUE}]}'),
+        ("mutilate-save", "0.019325 VALUE"),
+        ("fortio", ('{"DurationHistogram":{"Count":2,"Sum":1,"Max":1,"Avg":0.5,"Data":[{"Start":0,'
+         '"End":VALUE,"Count":2}]},"ActualDuration":5}')),
     ],
 )  # fmt: skip
 def test_what_is_no_time_of_a_request_is_refused_with_its_place(
@@ -108,6 +111,27 @@ def test_depth_length_and_pipes_are_bounded(form: str, tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(SpecFault, match="not a plain file"):
         importers.read(pipe, form)
+
+
+def fortio(errors: str) -> bytes:
+    """Ten requests in two bins, of which the second histogram says which failed."""
+    rows = '[{"Start":0.001,"End":0.002,"Count":6},{"Start":0.002,"End":0.003,"Count":4}]'
+    every = f'{{"Count":10,"Sum":0.02,"Max":0.003,"Data":{rows}}}'
+    whole = f'{{"RunType":"HTTP","RequestedQPS":"9","ActualDuration":1,"DurationHistogram":{every},'
+    return f'{whole}"ErrorsDurationHistogram":{errors},"RetCodes":{{"200":7,"500":3}}}}'.encode()
+
+
+def test_failures_of_fortio_that_are_not_among_all_requests_are_refused(tmp_path: Path) -> None:
+    bins = '{{"Count":{n},"Sum":0.006,"Data":[{{"Start":0.002,"End":{end},"Count":{n}}}]}}'
+    _, (series,) = importers.read(put(tmp_path, fortio(bins.format(n=3, end=0.003))))
+    assert (series.requests, series.failed) == (7, {"code 500": 3})
+    assert series.times
+    assert series.times.count.tolist() == [6, 1]
+    for odd in (bins.format(n=5, end=0.003), bins.format(n=3, end=0.004)):
+        with pytest.raises(SpecFault, match="not among all"):
+            importers.read(put(tmp_path, fortio(odd)))
+    _, (other,) = importers.read(put(tmp_path, fortio(bins.format(n=2, end=0.003))))
+    assert other.failed == {"failed": 2}, "of the codes nothing is taken that does not add up"
 
 
 def test_vegetas_own_form_is_refused_with_the_command_that_converts(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class Sample:
 
     name: str
     form: str
-    requests: int
+    requests: int | None
     failed: int = 0
     printed: dict[float | None, float] = field(default_factory=dict)
     within: float = 0.0
@@ -72,6 +72,17 @@ SAMPLES = [
            None: 0.315083}, within=0.0001, series=2, clock="not known"),
     Sample("own.hlog", "hdr-log", 49, printed={0.5: 0.190335, None: 1.740027}, within=0.0001,
            series=2, clock="intended"),
+    Sample("fortio.json", "fortio", 600, printed={0.5: 0.64, 0.9: 1.98333, 0.95: 2.83333, 0.99: 6,
+           0.999: 16.701, None: 1.0171537}, within=0.00001),
+    Sample("fortio-errors.json", "fortio", 46, 34),
+    Sample("fortio-none.json", "fortio", 0, 20),
+    Sample("mutilate.txt", "mutilate", 73, printed={0.9: 3.7559, 0.99: 12.8661, None: 1.1847},
+           within=1e-9),
+    Sample("mutilate-both.txt", "mutilate", None, printed={0.95: 0.2703, None: 0.1223},
+           within=1e-9, series=2),
+    Sample("mutilate-skip.txt", "mutilate", 8925, printed={0.99: 0.2756}, within=1e-9),
+    Sample("mutilate-scan.txt", "mutilate", None, printed={0.99: 2.5058}, within=1e-9, series=3),
+    Sample("mutilate.save", "mutilate-save", 73, printed={None: 1.1847}, within=0.00005),
 ]
 # fmt: on
 BY_NAME = pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.name)
