@@ -178,7 +178,8 @@ Export = Annotated[
         rich_help_panel=OUTPUT_PANEL,
         show_default=False,
         help="Also write the answer into a file, such as markdown=answer.md. Formats: html, text, "
-        "json, csv (every measured point), markdown, latex, openmetrics. May be repeated.",
+        "json, csv (every measured point), markdown, latex, openmetrics, otlp, otlp-traces. May be "
+        "repeated.",
     ),
 ]
 RecordArgument = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.findings.slow_request import SlowRequest
 from sojourn.plan.points import Verdict
 
 
@@ -26,3 +27,8 @@ class Section:
     reasons: tuple[str, ...] = ()
     paper: tuple[tuple[str, str, str, str], ...] = ()
     leads: bool = False
+
+    @property
+    def slow_requests(self) -> tuple[SlowRequest, ...]:
+        """Requests of the tail that it looked into one by one."""
+        return ()

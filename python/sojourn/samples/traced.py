@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from sojourn import disk
 from sojourn.errors import StoreFault
@@ -21,6 +24,7 @@ _NEXT = re.compile(r"\n(?=(?:p[0-9.]+|others);)")  # a stack begins: not within 
 _TIME = re.compile(r" ([0-9]+(?:\.[0-9]+)?)\Z")
 # What no line and no XML may hold.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+Whole = Annotated[int, Field(ge=0, lt=2**62)]
 Folded = tuple[tuple[tuple[str, ...], float], ...]
 
 
@@ -180,6 +184,18 @@ class Blame(Table):
     unexplained_share: float
 
 
+class Worst(Table):
+    """One of the slowest requests; `start_ns` counts from boot, as `started_ns` does."""
+
+    start_ns: Whole
+    total_ns: Whole
+    peer_port: Whole = 0
+    tid: Whole = 0
+    bytes_in: Whole = 0
+    bytes_out: Whole = 0
+    stages: tuple[tuple[str, Whole], ...] = ()
+
+
 class TraceResult(Table):
     """One run of the tracer."""
 
@@ -198,6 +214,9 @@ class TraceResult(Table):
     mode: str = "aggregate"
     sampling: Sampling = Sampling()
     blame: Blame | None = None
+    started_unix_ns: Whole = 0
+    started_ns: Whole = 0
+    worst: tuple[Worst, ...] = ()
 
     @property
     def is_only_slowed(self) -> bool:

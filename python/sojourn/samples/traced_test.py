@@ -152,3 +152,16 @@ def test_damaged_stacks_are_a_fault_that_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(StoreFault, match="stacks cannot be read") as fault:
         traced.folded(tmp_path)
     assert fault.value.at.endswith(traced.FOLDED)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"total_ns": -1}, {"start_ns": 2**63}, {"stages": [["rx", -5]]}, {"stages": "rx"}]
+)
+def test_the_slowest_requests_have_times_that_a_reader_can_hold(
+    tmp_path: Path, odd: dict[str, Any]
+) -> None:
+    one = {"start_ns": 9, "total_ns": 8, "peer_port": 1, "tid": 2, "stages": [["rx", 3]]}
+    (worst,) = read(tmp_path, worst=[one]).worst
+    assert (worst.start_ns, worst.total_ns, worst.stages) == (9, 8, (("rx", 3),))
+    with pytest.raises(StoreFault):
+        read(tmp_path, worst=[one | odd])

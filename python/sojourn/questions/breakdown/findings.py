@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sojourn.findings.section import Section
+from sojourn.findings.slow_request import SlowRequest
 from sojourn.plan.points import Verdict
 
 
@@ -140,6 +141,7 @@ class Stages:
         windows: None: every request was traced.
         culprits: None: nobody was asked for.
         remarks: what to know of the numbers, which stand.
+        slowest: some of the slowest requests, the slowest first.
     """
 
     name: str
@@ -168,6 +170,7 @@ class Stages:
     culprits: Culprits | None = None
     tail_requests: int = 0
     remarks: tuple[str, ...] = ()
+    slowest: tuple[SlowRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,3 +186,8 @@ class Breakdown(Section):
     columns: tuple[Stages, ...]
     top: str = ""
     accused: str = ""
+
+    @property
+    def slow_requests(self) -> tuple[SlowRequest, ...]:
+        """Those of all settings."""
+        return tuple(one for column in self.columns for one in column.slowest)

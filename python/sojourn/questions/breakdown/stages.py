@@ -14,6 +14,7 @@ from dataclasses import replace
 from statistics import median
 
 from sojourn.findings.measured import Measured, StudyData
+from sojourn.findings.slow_request import SlowRequest
 from sojourn.papers import stages as paper_stages
 from sojourn.plan import traced
 from sojourn.plan.points import Phase, Verdict
@@ -33,6 +34,7 @@ METHOD = Method(
     ids=("M21", "L3", "L12", "C8", "C9", "C10"),
     source="Leverich and Kozyrakis, EuroSys 2014, table 1; Chen et al., ISPASS 2017, II and III",
 )
+SLOWEST = 10  # requests of a setting that are shown one by one
 _QS = ((0.5, "p50_ns"), (0.95, "p95_ns"), (0.99, "p99_ns"))
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 # The papers' names of what has one request at a time, by neighbour; and of their other neighbour.
@@ -127,7 +129,33 @@ def _column(
         culprits=culprits.pooled(ours),
         tail_requests=sum(t.tail.requests for t in traces),
         remarks=tuple(tracer_cost.remarks(cost, windows, gaps)) if traces else (),
+        slowest=_slowest(ours),
     )
+
+
+def _slowest(measured: Sequence[Measured]) -> tuple[SlowRequest, ...]:
+    """The slowest requests of some traced points."""
+    every = [
+        SlowRequest(
+            run=one.outcome.point.key,
+            start_unix_ns=max(0, _since(one.traced) + worst.start_ns),
+            total_ns=worst.total_ns,
+            stages=worst.stages,
+            thread=worst.tid,
+            peer_port=worst.peer_port,
+            bytes_in=worst.bytes_in,
+            bytes_out=worst.bytes_out,
+        )
+        for one in measured
+        if one.traced
+        for worst in one.traced.worst
+    ]
+    return tuple(sorted(every, key=lambda one: -one.total_ns)[:SLOWEST])
+
+
+def _since(traced: TraceResult) -> int:
+    """When the clock of a trace was 0, ns since 1970."""
+    return traced.started_unix_ns - traced.started_ns
 
 
 def _named(setting: Setting, beside: str) -> str:

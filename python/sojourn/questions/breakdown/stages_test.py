@@ -275,3 +275,34 @@ def test_each_setting_is_a_column_of_its_own_runs(monkeypatch: pytest.MonkeyPatc
     result = stages.of_service(data, spec, "memcached", is_alone=True)
     assert [(c.name, c.cost.pairs) for c in result.columns] == [("90 % load", 1)]
     assert result.verdict is Verdict.UNKNOWN  # the other setting was asked for, too
+
+
+def test_the_slowest_of_all_runs_are_there_one_by_one_at_their_time_of_day() -> None:
+    """Each run's clock began at another moment: 1,000 s and 5,000 s after 1970, less 7 s."""
+
+    def worst(*totals: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "start_ns": 9_000_000_000,
+                "total_ns": total,
+                "peer_port": 4711,
+                "tid": 12,
+                "bytes_in": 5,
+                "bytes_out": 6,
+                "stages": [["rx", 1], ["epoll", total - 3]],
+            }
+            for total in totals
+        ]
+
+    def begun(at_s: int, *totals: int) -> TraceResult:
+        times = {"started_unix_ns": at_s * 10**9, "started_ns": 7 * 10**9}
+        return trace(1_000, 1.0, worst=worst(*totals), **times)
+
+    many = range(100, 100 + stages.SLOWEST)
+    result = column(run(begun(1_000, 50, *many)), run(begun(5_000, 500)), run(None)).slowest
+    assert len(result) == stages.SLOWEST
+    assert [one.total_ns for one in result] == [500, *sorted(many, reverse=True)[:-1]]
+    assert [one.start_unix_ns for one in result[:2]] == [5_002 * 10**9, 1_002 * 10**9]
+    assert result[0].stages == (("rx", 1), ("epoll", 497))
+    assert (result[0].run, result[0].thread, result[0].peer_port) == ("s/trace/b0/with", 12, 4711)
+    assert column(run(trace(1_000, 1.0))).slowest == (), "a record of before has none"

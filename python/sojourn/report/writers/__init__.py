@@ -13,7 +13,17 @@ from sojourn import disk, extras, kinds
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.report import parts
-from sojourn.report.writers import csv, html, json, latex, markdown, openmetrics, text
+from sojourn.report.writers import (
+    csv,
+    html,
+    json,
+    latex,
+    markdown,
+    openmetrics,
+    otlp_metrics,
+    otlp_traces,
+    text,
+)
 from sojourn.report.writers.writer import Writer
 from sojourn.text.near import near
 
@@ -25,6 +35,8 @@ WRITERS: Mapping[str, Writer] = kinds.table(
     markdown.WRITER,
     latex.WRITER,
     openmetrics.WRITER,
+    otlp_metrics.WRITER,
+    otlp_traces.WRITER,
 )
 Exports: TypeAlias = Sequence[tuple[Writer, Path]]
 

@@ -25,7 +25,17 @@ def written(tmp_path: Path, name: str, *, result: Findings | None = None) -> str
 
 
 def test_each_format_is_written_by_name(tmp_path: Path) -> None:
-    assert set(WRITERS) == {"html", "text", "json", "csv", "markdown", "latex", "openmetrics"}
+    assert set(WRITERS) == {
+        "html",
+        "text",
+        "json",
+        "csv",
+        "markdown",
+        "latex",
+        "openmetrics",
+        "otlp",
+        "otlp-traces",
+    }
     findings = testing.findings()
     assert written(tmp_path, "html").startswith("<!doctype html>")
     assert findings.answer.split()[0] in written(tmp_path, "text")
