@@ -16,7 +16,8 @@ from sojourn import disk, extras
 from sojourn.findings.findings import Findings
 from sojourn.report import parts, volume, writers
 from sojourn.report.draw import palette
-from sojourn.report.draw.figure import VEGA_LITE, Figure, sized
+from sojourn.report.draw.figure import VEGA_LITE, WIDTH, Figure, sized
+from sojourn.report.draw.print_size import COLUMN_IN, COLUMN_PX, PAGE_IN, for_pdf, in_inches
 from sojourn.report.writers import csv, html, text
 
 PAGE = "report.html"
@@ -24,7 +25,8 @@ TEXT = "report.txt"
 FIGURES = "figures"
 POINTS = "points.csv"
 PNG_SCALE = 1.5
-DRAWN = ("svg", "pdf", "png")
+PRINTED = {"column": COLUMN_IN, "page": PAGE_IN}  # of a paper
+DRAWN = ("svg", "pdf", "png", *(f"{name}.{form}" for name in PRINTED for form in ("svg", "pdf")))
 CSV_BYTES = 64 * 1024**2
 
 
@@ -76,12 +78,18 @@ def pictures(figure: Figure) -> Iterator[tuple[str, bytes]]:
     yield from _numbers(figure)
     if figure.chart is None:
         return
-    spec = json.dumps(palette.resolve(sized(figure.chart)))
+    spec, narrow = (
+        json.dumps(palette.resolve(sized(figure.chart, width))) for width in (WIDTH, COLUMN_PX)
+    )
     vl_convert = extras.need(extras.PICTURES)  # it brings a JavaScript engine: 100 MB
     svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     yield "svg", svg.encode()
     yield "pdf", vl_convert.svg_to_pdf(svg)
     yield "png", vl_convert.svg_to_png(svg, scale=PNG_SCALE)
+    column: str = vl_convert.vegalite_to_svg(narrow, vl_version=VEGA_LITE)
+    for name, drawn in (("column", column), ("page", svg)):
+        yield f"{name}.svg", in_inches(drawn, PRINTED[name]).encode()
+        yield f"{name}.pdf", vl_convert.svg_to_pdf(for_pdf(drawn, PRINTED[name]))
 
 
 def _numbers(figure: Figure) -> Iterator[tuple[str, bytes]]:

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from sojourn import extras
 from sojourn.errors import Exit, StoreFault
 from sojourn.report import testing, text, write
+from sojourn.report.files import DRAWN
 from sojourn.testing_questions import parts
 
 
@@ -15,9 +17,13 @@ def test_page_text_and_files_of_each_figure_are_written_and_can_be_replaced(tmp_
     )
     paths = write(result, tmp_path, parts(), has_pictures=True)
     assert [path.name for path in paths[:2]] == ["report.html", "report.txt"]
-    assert {path.name for path in paths[2:]} == {
-        f"against-theory.{s}" for s in ("csv", "svg", "pdf", "png")
-    }
+    assert {path.name for path in paths[2:]} == {f"against-theory.{s}" for s in ("csv", *DRAWN)}
+    assert len(DRAWN) == 7
+    for name, inches in (("column", 3.33), ("page", 7.0)):
+        drawn = tmp_path / "figures" / f"against-theory.{name}.pdf"
+        box = re.search(rb"/MediaBox \[0 0 ([0-9.]+) ", drawn.read_bytes())
+        assert box
+        assert float(box[1]) == pytest.approx(72 * inches, abs=0.5), "points of a paper"
     assert (tmp_path / "report.txt").read_text() == text(result, parts()) + "\n"
     (tmp_path / "report.html").write_text("old")
     assert write(result, tmp_path, parts(), has_pictures=True) == paths
@@ -32,11 +38,11 @@ def test_pictures_are_drawn_on_request_and_go_when_their_numbers_do(tmp_path: Pa
     folder = tmp_path / "figures"
     write(findings, tmp_path, parts())
     assert {path.name for path in folder.iterdir()} == {"against-theory.csv"}
-    for suffix in ("svg", "pdf", "png"):
+    for suffix in DRAWN:
         (folder / f"against-theory.{suffix}").write_text("of before")
     (folder / "own.svg").write_text("of somebody")
     write(findings, tmp_path, parts())
-    assert len(list(folder.iterdir())) == 5, "the same numbers: the pictures stand"
+    assert len(list(folder.iterdir())) == len(DRAWN) + 2, "the same numbers: the pictures stand"
     (folder / "against-theory.csv").write_text("other numbers")
     write(findings, tmp_path, parts())
     assert {path.name for path in folder.iterdir()} == {"against-theory.csv", "own.svg"}

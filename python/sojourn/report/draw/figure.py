@@ -105,9 +105,9 @@ def finish(chart: alt.TopLevelMixin, sheet: Sheet, *, title: str) -> Spec:
     return spec | fit | {"title": title, "config": STYLE, "datasets": rows}
 
 
-def sized(spec: Spec) -> Spec:
+def sized(spec: Spec, width: int = WIDTH) -> Spec:
     """The specification for a picture file: a width in pixels instead of the page's column."""
-    return {k: WIDTH if (k, v) == ("width", "container") else v for k, v in spec.items()}
+    return {k: width if (k, v) == ("width", "container") else v for k, v in spec.items()}
 
 
 _FONT = "system-ui, 'Liberation Sans', Arial, sans-serif"
