@@ -1,4 +1,4 @@
-//! Any text as a log that is replayed: an access log, or a column of times.
+//! Any text as a log that is replayed: of requests, in any of the formats, or a column of times.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,6 +8,12 @@ fuzz_target!(|text: &str| {
     if let Some(Ok(access)) = replay::access(text) {
         assert!(access.entries.is_sorted_by_key(|entry| entry.at_ns));
         assert!(access.entries.iter().all(|entry| entry.path.starts_with('/')));
+        let mut numbers = replay::Numbers::default();
+        for entry in &access.entries {
+            for path in [&*entry.path, &numbers.path(&entry.path)] {
+                assert!(path.bytes().all(|byte| byte.is_ascii_graphic()), "no line of a request ends");
+            }
+        }
         let mut stamps: Vec<i64> = access.entries.iter().map(|entry| entry.at_ns).collect();
         replay::spread(&mut stamps);
     }

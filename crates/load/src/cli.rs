@@ -15,6 +15,7 @@ use crate::job::Job;
 mod examples;
 mod job_file;
 mod job_keys;
+mod replayed;
 mod requests;
 
 pub use requests::{ContentArgs, ReplyArgs};
@@ -281,6 +282,7 @@ impl Args {
             None => Job::default(),
         };
         self.override_keys(&mut job);
+        self.replay(&mut job)?;
         if job.target.is_empty() {
             return Err(Fault::usage(
                 "there is no target",

@@ -1,9 +1,10 @@
 //! Logs that are replayed: when each request came, and what it asked for.
 //!
-//! Read are a column of times, in s, ms, µs or ns since 1970 or since anything, or of dates; and access
-//! logs in the common or combined format, of which each line has a time and a request. Lines of an access
-//! log without a request (`"-"`, noise on a TLS port) are left out, here and wherever its paths are read,
-//! and the rest is brought into the order of time: servers write a line when its request is over.
+//! Read are a column of times, in s, ms, µs or ns since 1970 or since anything, or of dates; and logs of
+//! requests: access logs in the common or combined format, lines of JSON, CSV with a head, HAR, and vegeta's
+//! targets, which have no times. Lines without a request (`"-"`, noise on a TLS port) are left out, here and
+//! wherever its paths are read, and the rest is brought into the order of time: servers write a line when its
+//! request is over.
 //!
 //! A log of whole seconds, or of any other unit, says that a request came within that unit and not when.
 //! Where two of its times are the same, each is drawn anew, evenly within its unit, in the order of the
@@ -12,10 +13,20 @@
 
 use std::borrow::Cow;
 
+use sojourn_base::Fault;
 use sojourn_base::rng::{RngExt as _, stream};
 
+mod access_log;
+mod csv;
 mod date;
+mod har;
+mod json_lines;
+mod numbers;
 mod quoted;
+mod targets;
+mod url;
+
+pub use numbers::Numbers;
 
 /// Largest time that is meant in s, in ms and in µs: 5138-11-16 in each of them.
 const UNITS: [(f64, f64); 3] = [(1e11, 1e9), (1e14, 1e6), (1e17, 1e3)];
@@ -26,22 +37,57 @@ const EPOCH_MIN: f64 = 1e8;
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
 
-/// One line of an access log.
+/// One request of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// When it came, ns since 1970.
+    /// When it came, ns since 1970; 0 in a log without times.
     pub at_ns: i64,
+    /// One of HTTP's; `None`: the log does not say.
+    pub method: Option<&'static str>,
     /// What it asked for; begins with a slash. Escapes of the log are undone, and what no path may hold is `%XX`.
     pub path: Cow<'a, str>,
 }
 
-/// An access log: what was asked for, and how much of it could not be read.
+/// A log of requests: what was asked for, and how much of it could not be read.
 #[derive(Debug, Default)]
 pub struct Access<'a> {
     /// Its requests in the order of time.
     pub entries: Vec<Entry<'a>>,
+    /// Whether the log says when they came.
+    pub has_times: bool,
     /// Lines that have none.
     pub left_out: usize,
+    /// Requests of other methods than the one that is replayed.
+    pub other_methods: usize,
+    /// Requests with cookies or an authorisation in the log; neither is ever sent.
+    pub with_secrets: usize,
+}
+
+impl Access<'_> {
+    /// Leaves out requests of other methods; one whose method the log does not say stays.
+    pub fn keep_method(&mut self, method: &str) {
+        let all = self.entries.len();
+        self.entries.retain(|entry| entry.method.is_none_or(|its| its == method));
+        self.other_methods += all - self.entries.len();
+    }
+
+    /// What a reader of the result must know of it; `None`: nothing was left out.
+    pub fn note(&self) -> Option<String> {
+        let counts = [
+            (self.left_out, "lines of the log have no request and were left out"),
+            (self.other_methods, "requests of the log have other methods and were left out"),
+            (
+                self.with_secrets,
+                "requests of the log have cookies or an authorisation, and neither is sent",
+            ),
+        ];
+        let some: Vec<_> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        (!some.is_empty()).then(|| some.join("; "))
+    }
 }
 
 /// `text` without the mark that some editors begin a file with.
@@ -55,50 +101,33 @@ pub fn lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
     lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The access log that `text` is; `None`: its first line is of none. The error is the number of a line that
-/// has no time.
-pub fn access(text: &str) -> Option<Result<Access<'_>, usize>> {
+/// The log of requests that `text` is; `None`: it is of none of the known formats. Faults name the line.
+pub fn access(text: &str) -> Option<Result<Access<'_>, Fault>> {
+    let text = unmarked(text);
     let (first, _) = lines(text).next()?;
-    time_of_line(first)?;
-    Some(read_access(text))
-}
-
-fn read_access(text: &str) -> Result<Access<'_>, usize> {
-    let mut log = Access::default();
-    for (line, number) in lines(text) {
-        let at_ns = time_of_line(line).ok_or(number)?;
-        match path(line) {
-            Some(path) => log.entries.push(Entry { at_ns, path }),
-            None => log.left_out += 1,
-        }
-    }
-    log.entries.sort_by_key(|entry| entry.at_ns); // stable: equal times keep the log's order
-    Ok(log)
-}
-
-/// The time in brackets, `[10/Oct/2000:13:55:36 -0700]`, before a quoted request.
-fn time_of_line(line: &str) -> Option<i64> {
-    let begin = line.find('[')? + 1;
-    let end = begin + line[begin..].find(']')?;
-    line[end..].find('"')?;
-    date::of_log(&line[begin..end]).filter(|ns| is_near(*ns))
-}
-
-fn is_near(ns: i64) -> bool {
-    (-FAR_NS..=FAR_NS).contains(&ns)
-}
-
-/// What the quoted request behind the time asks for.
-fn path(line: &str) -> Option<Cow<'_, str>> {
-    let request = quoted::first(&line[line.find(']')?..])?;
-    let (method, rest) = request.split_once(' ')?;
-    let target = rest.rsplit_once(' ').map_or(rest, |(target, _)| target);
-    let path = match target.split_once("://") {
-        Some((_, rest)) if !target.starts_with('/') => &rest[rest.find('/')?..],
-        _ => target,
+    let log = if first.starts_with('{') {
+        if har::is_it(text) { har::read(text) } else { json_lines::read(text) }
+    } else if access_log::is_it(first) {
+        access_log::read(text)
+    } else if targets::is_it(first) {
+        targets::read(text)
+    } else {
+        csv::read(text, &csv::columns(first)?)
     };
-    (METHODS.contains(&method) && path.starts_with('/') && !path.contains(char::is_whitespace))
-        .then(|| quoted::as_path(path))
+    Some(log.map(|mut log| {
+        log.entries.sort_by_key(|entry| entry.at_ns); // stable: equal times keep the log's order
+        log
+    }))
+}
+
+/// The method of this name.
+fn method(name: &str) -> Option<&'static str> {
+    METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(name))
+}
+
+/// What is wrong with a line of a log.
+fn wrong(what: &str, line: usize, fix: &str) -> Fault {
+    Fault::usage(what, format!("line {line}"), fix)
 }
 
 /// The time that a line begins with, ns: a number, whose size says its unit, or a date.
@@ -108,6 +137,10 @@ pub fn time(line: &str) -> Option<i64> {
     let date =
         || date::of_iso(first).or_else(|| date::of_iso(&format!("{first}T{}", words.next()?)));
     number(first).or_else(date).filter(|ns| is_near(*ns))
+}
+
+fn is_near(ns: i64) -> bool {
+    (-FAR_NS..=FAR_NS).contains(&ns)
 }
 
 /// Whether a file may begin with such a line and not say what its numbers are.
@@ -142,7 +175,7 @@ pub fn spread(stamps_ns: &mut [i64]) -> Option<i64> {
         let mut rng = stream(at_ns as u64, "replay", count as u64);
         let group = &mut stamps_ns[from..from + count];
         for ns in group.iter_mut() {
-            *ns = at_ns + rng.random_range(0..unit_ns);
+            *ns = at_ns.saturating_add(rng.random_range(0..unit_ns));
         }
         group.sort_unstable();
         from += count;
@@ -179,7 +212,7 @@ h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
         assert_eq!(result, [(0, "/a"), (1_000_000_000, "/b?c=d"), (2_000_000_000, "/c")]);
         assert_eq!(log.left_out, 2);
         let torn = format!("{COMBINED}nothing\n");
-        assert_eq!(access(&torn).unwrap().unwrap_err(), 6);
+        assert_eq!(access(&torn).unwrap().unwrap_err().at, "line 6");
         for other in ["timestamp_s\n1\n", "/a\n/b\n", "1.5 /a[1]\n", ""] {
             assert!(access(other).is_none(), "{other}");
         }
@@ -224,7 +257,7 @@ h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
         let log =
             |year: u32| format!("h - - [11/Apr/{year}:23:47:16 +0000] \"GET / HTTP/1.1\" 200 5\n");
         assert!(access(&log(2262)).is_none());
-        assert_eq!(access(&(log(2025) + &log(1700))).unwrap().unwrap_err(), 2);
+        assert_eq!(access(&(log(2025) + &log(1700))).unwrap().unwrap_err().at, "line 2");
         let (first, last) =
             (time("1825-01-01T00:00:00Z").unwrap(), time("2115-01-01 00:00:00").unwrap());
         let mut stamps = vec![first, first, last, last];
@@ -257,6 +290,8 @@ h - - [28/May/2024:12:00:02 +0200] "GET http://other/c HTTP/1.1" 200 5
         let mut exact = vec![second, 2 * second, 5 * second];
         assert_eq!(spread(&mut exact), None, "no two are the same");
         assert_eq!(exact, [second, 2 * second, 5 * second]);
+        let mut last = vec![i64::MAX - 7; 2]; // as far as a time of a log may lie
+        assert_eq!(spread(&mut last), Some(100));
         let mut fine = vec![11, 11, 12];
         assert_eq!(spread(&mut fine), None, "to the ns");
     }

@@ -33,9 +33,9 @@ Examples:
   Database 2 of a Redis with a password, filled first:
     sojourn-load redis://127.0.0.1:6379/2 --auth password:file:secret --preload --rate 20k
 
-  Replay an access log at its recorded times:
-    sojourn-load http://127.0.0.1:8080/ --paths-file access.log --popularity order \\
-      --arrivals trace:access.log --warmup 0s
+  Replay an access log at its recorded times, and twice as fast; values in queries become numbers:
+    sojourn-load http://127.0.0.1:8080/ --replay access.log
+    sojourn-load http://127.0.0.1:8080/ --replay access.log --speed 2x
 
   gRPC calls on four connections, at most 50 in flight on each, with the message as JSON:
     sojourn-load grpc://127.0.0.1:50051/helloworld.Greeter/SayHello --rate 5k --connections 4 \\

@@ -4,7 +4,7 @@
 
 use sojourn_base::units;
 
-use super::count;
+use super::{count, replayed::speed};
 
 /// What is asked for.
 #[derive(clap::Args, Debug, Default)]
@@ -40,6 +40,22 @@ pub struct ContentArgs {
     /// [none]
     #[arg(long, value_name = "FILE")]
     pub paths_file: Option<String>,
+    /// HTTP: log whose requests of --method are sent at their times: an access log, JSON lines, CSV,
+    /// HAR, or targets of vegeta at --rate. Without --duration, to its end. Values in queries become
+    /// numbers; cookies and authorisation are not sent [none]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "paths_file", "popularity", "arrivals"])]
+    pub replay: Option<String>,
+    /// Go so many times as fast as the log of --replay, such as 2x [1x]
+    #[arg(long, value_name = "FACTOR", requires = "replay", value_parser = speed)]
+    pub speed: Option<f64>,
+    /// HTTP: which requests of a log in --paths-file: all, or method for those of --method, as
+    /// --replay takes them [all]
+    #[arg(long, value_name = "WHICH")]
+    pub log_requests: Option<String>,
+    /// HTTP: values in queries of --paths-file: plain, or numbers, the same for the same value, as
+    /// --replay sends them [plain]
+    #[arg(long, value_name = "FORM")]
+    pub log_values: Option<String>,
     /// HTTP: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS [GET]
     #[arg(long, value_name = "METHOD")]
     pub method: Option<String>,

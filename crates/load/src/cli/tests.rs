@@ -18,6 +18,8 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
         "completions",
         "help",
         "version",
+        "replay", // paths_file, arrivals and more, at once
+        "speed",
     ];
     let command = Args::command();
     let mut flags: Vec<String> =

@@ -96,6 +96,10 @@ pub struct Job {
     /// HTTP: file with a path on each line, at its end, as in a log of times and paths; asked for instead of
     /// `paths`, in their order with `popularity` `order`. Empty: none.
     pub paths_file: String,
+    /// HTTP: `all` requests of a log in `paths_file`, or those whose `method` is the job's.
+    pub log_requests: String,
+    /// HTTP: `plain`, or `numbers` in place of values in queries of `paths_file`, the same for the same.
+    pub log_values: String,
     /// HTTP: method of each request.
     pub method: String,
     /// HTTP: headers, `NAME: VALUE`, beside or instead of the usual ones; `{item}` as in `paths`.
@@ -223,6 +227,8 @@ impl Default for Job {
             multiget_keys: 10,
             paths: vec!["/".into()],
             paths_file: String::new(),
+            log_requests: "all".into(),
+            log_values: "plain".into(),
             method: "GET".into(),
             header: Vec::new(),
             body: String::new(),

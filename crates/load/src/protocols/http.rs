@@ -11,7 +11,7 @@ mod expected;
 pub(super) mod flaws;
 mod head;
 pub(super) mod lists;
-mod log;
+pub(crate) mod log;
 mod paths;
 mod reader;
 pub(super) mod requests;
@@ -170,8 +170,10 @@ pub(super) const PARAMS: [Param; 11] = [
 ];
 
 /// Keys of the job that are about requests and replies of HTTP.
-pub(super) const WISHES: [&str; 11] = [
+pub(super) const WISHES: [&str; 13] = [
     "paths_file",
+    "log_requests",
+    "log_values",
     "method",
     "header",
     "body",
@@ -207,7 +209,7 @@ pub(super) const KIND: ProtocolKind = ProtocolKind {
 pub(super) fn settle(job: &mut Job, target: &Target) -> Result<(), Fault> {
     job.paths.iter().try_for_each(|path| secrets::refuse_query(path, "paths"))?;
     if !job.paths_file.is_empty() {
-        job.items = log::Log::read(&job.paths_file)?.lines.len() as u64;
+        job.items = log::Log::of_job(job)?.lines.len() as u64;
         return log::refuse_paths(job, target);
     }
     if target.path == "/" {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Without a first line that says it, numbers since 1970 (in s, ms, µs or ns by their size) and dates are
-//! times too, and so are those of an access log (see [`crate::replay`], also for times of whole seconds).
+//! times too, and so are those of a log of requests (see [`crate::replay`], also for times of whole
+//! seconds); `trace:FILE,method=GET` has those of one method alone.
 //!
 //! What follows a number on its line, such as a path, is not read here. Timestamps ascend; only their
 //! differences count. Empty lines and lines that begin with `#` are skipped. The trace brings its own
@@ -30,7 +31,8 @@ use crate::replay;
 
 /// 317 years: times of a log are never further apart, and a sum without an end would leave no gap above 0.
 const LENGTH_NS_MAX: f64 = 1e19;
-const USAGE: &str = "trace:FILE[,scaled|,speed=N]";
+const USAGE: &str = "trace:FILE[,scaled|,speed=N][,method=NAME]";
+const METHOD: &str = ",method=";
 
 /// Traces of this process, by file.
 static TRACES: ReadOnce<Recorded> = ReadOnce::new();
@@ -86,7 +88,7 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
             Param {
                 name: "file",
                 unit: "",
-                about: "first line timestamp_s or gap_ns, then one number a line; or times since 1970, dates, or an access log",
+                about: "first line timestamp_s or gap_ns, then one number a line; or times since 1970, dates, or a log of requests",
                 default: "",
                 range: "",
             },
@@ -104,6 +106,13 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
                 default: "1",
                 range: "> 0",
             },
+            Param {
+                name: "method",
+                unit: "",
+                about: "take only the requests of this method from a log",
+                default: "all",
+                range: "",
+            },
         ],
         needs: &[],
         source: "METHOD M1",
@@ -112,6 +121,10 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
 };
 
 fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
+    let (text, method) = match text.rsplit_once(METHOD) {
+        Some((text, method)) => (text, Some(method)),
+        None => (text, None),
+    };
     if text.contains(",speed=") && text.split(',').any(|word| word == "scaled") {
         let fix = "leave one of them out: with scaled, the rate is the job's";
         return Err(Fault::usage("a trace has both a speed and the job's rate", "trace", fix));
@@ -124,17 +137,19 @@ fn build(text: &str, _rate_rps: f64) -> Result<Process, Fault> {
     if file.is_empty() {
         return Err(Fault::usage("no trace file is named", "trace", format!("write {USAGE}")));
     }
-    let of = TRACES.get(file, || recorded(file))?;
+    let name = format!("{file}{METHOD}{}", method.unwrap_or_default());
+    let of = TRACES.get(&name, || recorded(file, method))?;
     let own_rate_rps = (!is_scaled).then_some(1e9 * speed / of.mean_ns);
     Ok(Box::new(Trace { of, next: 0, own_rate_rps }))
 }
 
-fn recorded(file: &str) -> Result<Recorded, Fault> {
+fn recorded(file: &str, method: Option<&str>) -> Result<Recorded, Fault> {
     let lines = std::fs::read_to_string(Path::new(file)).map_err(|error| {
         let fix = "name a text file that exists and may be read";
         Fault::usage(format!("the trace cannot be read: {error}"), file, fix)
     })?;
-    let Read { mut gaps_ns, note } = read(&lines, file).map_err(|fault| fault.within(file))?;
+    let Read { mut gaps_ns, note } =
+        read(&lines, file, method).map_err(|fault| fault.within(file))?;
     let mean_ns = gaps_ns.iter().sum::<f64>() / gaps_ns.len() as f64;
     for gap in &mut gaps_ns {
         *gap /= mean_ns;
@@ -149,9 +164,9 @@ fn speed_of(text: &str) -> Result<f64, Fault> {
 }
 
 /// What `text` of `file` says; faults name the line.
-fn read(text: &str, file: &str) -> Result<Read, Fault> {
+fn read(text: &str, file: &str, method: Option<&str>) -> Result<Read, Fault> {
     let result = match replay::access(text) {
-        Some(log) => of_access(log)?,
+        Some(log) => of_access(log?, method)?,
         None => of_columns(text, file)?,
     };
     let length_ns = result.gaps_ns.iter().sum::<f64>();
@@ -164,15 +179,18 @@ fn read(text: &str, file: &str) -> Result<Read, Fault> {
     Ok(result)
 }
 
-fn of_access(log: Result<replay::Access<'_>, usize>) -> Result<Read, Fault> {
-    let log = log.map_err(|number| {
-        let fix = "leave out lines that are of no access log, as with `grep '\\['`";
-        Fault::usage("there is no time in brackets", format!("line {number}"), fix)
-    })?;
+fn of_access(mut log: replay::Access<'_>, method: Option<&str>) -> Result<Read, Fault> {
+    if !log.has_times {
+        let what = "not every request of this log has a time";
+        let fix = "send its paths with another --arrivals, such as poisson at a --rate";
+        return Err(Fault::usage(what, "", fix));
+    }
+    if let Some(method) = method {
+        log.keep_method(method);
+    }
     let mut stamps_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
     let mut read = of_stamps(&mut stamps_ns);
-    if log.left_out > 0 {
-        let left = format!("{} lines of the log have no request and were left out", log.left_out);
+    if let Some(left) = log.note() {
         read.note = Some(read.note.map_or(left.clone(), |note| format!("{note}; {left}")));
     }
     Ok(read)
@@ -218,7 +236,7 @@ fn of_stamps(stamps_ns: &mut [i64]) -> Read {
         )
     });
     let mut gaps_ns = vec![0.0]; // before the first arrival: see below
-    gaps_ns.extend(stamps_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64));
+    gaps_ns.extend(stamps_ns.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64));
     gaps_ns[0] = gaps_ns.iter().sum::<f64>() / (gaps_ns.len() - 1).max(1) as f64;
     Read { gaps_ns, note }
 }

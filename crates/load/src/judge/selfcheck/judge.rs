@@ -175,6 +175,7 @@ fn notes(evidence: &Evidence, is_late: bool) -> Vec<String> {
     }
     notes.extend(lag::note(evidence).filter(|_| !is_late));
     notes.extend(replay(&evidence.job));
+    notes.extend(http::log::note(&evidence.job));
     notes
 }
 

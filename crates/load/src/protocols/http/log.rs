@@ -6,8 +6,9 @@
 //! 12.000018   /search?q=a
 //! ```
 //!
-//! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped. Of an
-//! access log the path is that of each request, in the order of time, as `trace:FILE` reads it.
+//! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped. Of a log
+//! of requests the path is that of each, in the order of time, as `trace:FILE` reads it; `log_requests` may
+//! take only those of the job's method, and `log_values` put numbers in place of what people have typed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use sojourn_base::Fault;
 use sojourn_workload::once::ReadOnce;
-use sojourn_workload::replay;
+use sojourn_workload::replay::{self, Numbers};
 
 use crate::job::Job;
 use crate::job::target::Target;
@@ -30,46 +31,83 @@ pub(super) struct Log {
     pub(super) paths: Vec<String>,
     /// Which of them each line has.
     pub(super) lines: Vec<u32>,
+    /// Values in them that were replaced by numbers.
+    pub(super) numbered: usize,
+}
+
+/// Values of `log_requests` and of `log_values`; the first is the usual one.
+pub(crate) const REQUESTS: [&str; 2] = ["all", "method"];
+pub(crate) const VALUES: [&str; 2] = ["plain", "numbers"];
+
+/// What is taken of a log.
+#[derive(Clone, Copy)]
+struct Taken<'a> {
+    /// Requests of this method alone.
+    method: Option<&'a str>,
+    /// Numbers in place of values.
+    are_numbers: bool,
+}
+
+impl<'a> Taken<'a> {
+    fn of(job: &'a Job) -> Result<Self, Fault> {
+        for (key, value, known) in
+            [("log_requests", &job.log_requests, REQUESTS), ("log_values", &job.log_values, VALUES)]
+        {
+            if !known.contains(&value.as_str()) {
+                let what = format!("{key} is '{value}'");
+                return Err(Fault::usage(what, key, format!("write {}", known.join(" or "))));
+            }
+        }
+        Ok(Self {
+            method: (job.log_requests == REQUESTS[1]).then_some(&job.method),
+            are_numbers: job.log_values == VALUES[1],
+        })
+    }
 }
 
 impl Log {
-    /// Reads the file `name`; faults name the line.
-    pub(super) fn read(name: &str) -> Result<Arc<Self>, Fault> {
-        LOGS.get(name, || {
+    /// Reads the `paths_file` of a job; faults name the line.
+    pub(super) fn of_job(job: &Job) -> Result<Arc<Self>, Fault> {
+        let taken = Taken::of(job)?;
+        let name = job.paths_file.as_str();
+        let form = format!("{name}\n{:?}\n{}", taken.method, taken.are_numbers);
+        LOGS.get(&form, || {
             let text = std::fs::read_to_string(name).map_err(|error| {
                 let what = format!("cannot read {name}: {error}");
                 Fault::usage(what, "paths_file", "name a text file that this user may read")
             })?;
-            Self::of(&text).map_err(|fault| fault.within(&format!("paths_file, {name}")))
+            Self::of(&text, taken).map_err(|fault| fault.within(&format!("paths_file, {name}")))
         })
     }
 
-    fn of(text: &str) -> Result<Self, Fault> {
+    fn of(text: &str, taken: Taken<'_>) -> Result<Self, Fault> {
         let mut log = Self::default();
         let mut known: HashMap<String, u32> = HashMap::new();
-        let mut add = |path: Cow<'_, str>| {
-            let nth = known.get(&*path).copied().unwrap_or_else(|| {
+        let mut numbers = Numbers::default();
+        let mut add = |log: &mut Self, path: Cow<'_, str>| {
+            let path = if taken.are_numbers { numbers.path(&path) } else { path.into_owned() };
+            let nth = known.get(&path).copied().unwrap_or_else(|| {
                 let nth = log.paths.len() as u32;
-                log.paths.push(path.clone().into_owned());
-                known.insert(path.into_owned(), nth);
+                log.paths.push(path.clone());
+                known.insert(path, nth);
                 nth
             });
             log.lines.push(nth);
         };
         if let Some(access) = replay::access(text) {
-            let access = access.map_err(|number| {
-                let what = "there is no time in brackets";
-                let fix = "leave out lines that are of no access log, as with `grep '\\['`";
-                Fault::usage(what, format!("line {number}"), fix)
-            })?;
-            access.entries.into_iter().for_each(|entry| add(entry.path));
+            let mut access = access?;
+            if let Some(method) = taken.method {
+                access.keep_method(method);
+            }
+            access.entries.into_iter().for_each(|entry| add(&mut log, entry.path));
+            log.numbered = numbers.replaced;
             return log.filled();
         }
         let mut is_first = true;
         for (line, number) in replay::lines(text) {
             let path = line.split_whitespace().next_back().filter(|word| word.starts_with('/'));
             match path {
-                Some(path) => add(path.into()),
+                Some(path) => add(&mut log, path.into()),
                 None if is_first => {}
                 None => {
                     let what = format!("'{line}' ends in no path");
@@ -79,16 +117,29 @@ impl Log {
             }
             is_first = false;
         }
+        log.numbered = numbers.replaced;
         log.filled()
     }
 
     fn filled(self) -> Result<Self, Fault> {
         if self.lines.is_empty() {
-            let fix = "end each line in a path that begins with /";
+            let fix = "end each line in a path that begins with /; with log_requests method, --method says \
+                       which requests of a log are sent";
             return Err(Fault::usage("there is no path in it", "", fix));
         }
         Ok(self)
     }
+}
+
+/// What a reader of the result must know of the paths of a job's log.
+pub(crate) fn note(job: &Job) -> Option<String> {
+    let is_numbered = !job.paths_file.is_empty() && job.log_values == VALUES[1];
+    let numbered = if is_numbered { Log::of_job(job).ok()?.numbered } else { 0 };
+    (numbered > 0).then(|| {
+        format!(
+            "{numbered} values in queries of the log were replaced by numbers, the same value by the same one"
+        )
+    })
 }
 
 /// Refuses paths beside those of a log.
@@ -104,22 +155,51 @@ pub(super) fn refuse_paths(job: &Job, target: &Target) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
+    const ALL: Taken<'_> = Taken { method: None, are_numbers: false };
+
     #[test]
     fn a_log_is_its_paths_in_their_order() {
         let text = "timestamp_s path\n1.0 /a\n\n# night\n1.5 /b?c=d\n2\t/a\n";
-        let log = Log::of(text).unwrap();
+        let log = Log::of(text, ALL).unwrap();
         assert_eq!((log.paths, log.lines), (vec!["/a".into(), "/b?c=d".into()], vec![0, 1, 0]));
-        assert_eq!(Log::of("/a\n/b\n").unwrap().lines, [0, 1], "no heading");
+        assert_eq!(Log::of("/a\n/b\n", ALL).unwrap().lines, [0, 1], "no heading");
         let access = "h - - [28/May/2024:10:00:02 +0000] \"GET /b HTTP/1.1\" 200 5\n\
                       h - - [28/May/2024:10:00:01 +0000] \"POST /a HTTP/1.1\" 200 5 \"/x\" \"-\"\n\
                       h - - [28/May/2024:10:00:01 +0000] \"-\" 400 0\n";
-        let log = Log::of(access).unwrap();
+        let log = Log::of(access, ALL).unwrap();
         assert_eq!((log.paths, log.lines), (vec!["/a".into(), "/b".into()], vec![0, 1]));
         let escaped =
             "h - - [28/May/2024:10:00:02 +0000] \"GET /a\\\"\\xC3\\xBC HTTP/1.1\" 200 5\n";
-        assert_eq!(Log::of(escaped).unwrap().paths, ["/a\"%C3%BC"]);
-        assert_eq!(Log::of("\u{feff}/a\r\n/b\r\n").unwrap().lines, [0, 1], "a mark, no heading");
-        assert_eq!(Log::of("/a\n1.0\n").unwrap_err().at, "line 2");
-        assert!(Log::of("timestamp_s\n").unwrap_err().what.contains("no path"));
+        assert_eq!(Log::of(escaped, ALL).unwrap().paths, ["/a\"%C3%BC"]);
+        assert_eq!(
+            Log::of("\u{feff}/a\r\n/b\r\n", ALL).unwrap().lines,
+            [0, 1],
+            "a mark, no heading"
+        );
+        assert_eq!(Log::of("/a\n1.0\n", ALL).unwrap_err().at, "line 2");
+        assert!(Log::of("timestamp_s\n", ALL).unwrap_err().what.contains("no path"));
+    }
+
+    #[test]
+    fn what_is_replayed_is_of_one_method_and_has_numbers_for_values() {
+        let line = |method: &str, path: &str| {
+            format!("h - - [28/May/2024:10:00:02 +0000] \"{method} {path} HTTP/1.1\" 200 5\n")
+        };
+        let text = [line("GET", "/s?q=ann"), line("POST", "/s"), line("GET", "/s?q=bob")].concat();
+        let text = format!("{text}{}", line("GET", "/s?q=ann"));
+        let of = |method, are_numbers| Log::of(&text, Taken { method, are_numbers });
+        let all = of(None, false).unwrap();
+        assert_eq!((all.lines, all.numbered), (vec![0, 1, 2, 0], 0), "as it is");
+        assert_eq!(of(Some("GET"), false).unwrap().paths, ["/s?q=ann", "/s?q=bob"]);
+        let numbers = of(Some("GET"), true).unwrap();
+        assert_eq!((numbers.lines, numbers.numbered), (vec![0, 1, 0], 3));
+        assert_eq!(numbers.paths, ["/s?q=1", "/s?q=2"]);
+        assert!(of(Some("PUT"), true).unwrap_err().fix.contains("--method"));
+        for key in ["log_values", "log_requests"] {
+            let mut job = Job { paths_file: "f".into(), ..Job::default() };
+            *if key == "log_values" { &mut job.log_values } else { &mut job.log_requests } =
+                "x".into();
+            assert_eq!(Log::of_job(&job).unwrap_err().at, key);
+        }
     }
 }

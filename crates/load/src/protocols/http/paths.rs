@@ -42,7 +42,7 @@ impl<Form> Paths<Form> {
     ) -> Result<Self, Fault> {
         let log = match job.paths_file.as_str() {
             "" => Arc::default(),
-            file => Log::read(file)?,
+            _ => Log::of_job(job)?,
         };
         let bodies = wanted(job, &log)?;
         let (mut fixed, mut numbered) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 use super::*;
 
 fn gaps(text: &str) -> Vec<f64> {
-    read(text, "f").unwrap().gaps_ns
+    read(text, "f", None).unwrap().gaps_ns
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn times_need_no_first_line_where_they_say_what_they_are() {
         line("00.5"),
         "h - - [28/May/2024:10:00:01 +0000] \"-\" 400 0".into(),
     ];
-    let result = read(&log.join("\n"), "f").unwrap();
+    let result = read(&log.join("\n"), "f", None).unwrap();
     assert_eq!(result.gaps_ns, wanted, "servers write a line when its request is over");
     assert_eq!(
         result.note.as_deref(),
@@ -40,15 +40,29 @@ fn times_need_no_first_line_where_they_say_what_they_are() {
 }
 
 #[test]
+fn of_a_log_one_method_can_be_taken_and_times_are_needed() {
+    let row = |at: &str, method: &str| format!("{at},/a,{method}\n");
+    let rows = [row("10", "GET"), row("11", "POST"), row("12", "GET"), row("13", "GET")];
+    let text = format!("time,path,method\n{}", rows.concat());
+    let get = read(&text, "f", Some("GET")).unwrap();
+    assert_eq!(get.gaps_ns, [1.5e9, 2e9, 1e9]);
+    assert!(get.note.unwrap().contains("1 requests of the log have other methods"));
+    assert_eq!(gaps(&text), [1e9; 4]);
+    assert!(read(&text, "f", Some("PUT")).is_err(), "there is none");
+    let targets = read("GET http://h/a\n", "f", None).unwrap_err();
+    assert!(targets.what.contains("has a time"), "{targets}");
+}
+
+#[test]
 fn whole_seconds_are_spread_and_the_log_is_as_long_as_it_says() {
     let text: String = (0..3).map(|s| format!("{}\n", 1_716_890_400 + s).repeat(100)).collect();
-    let result = read(&text, "f").unwrap();
+    let result = read(&text, "f", None).unwrap();
     assert!(result.note.unwrap().contains("are of 1 s"), "the result says so");
     let (all, none) =
         (result.gaps_ns.len() as f64, result.gaps_ns.iter().filter(|&&ns| ns == 0.0).count());
     let length_s = result.gaps_ns.iter().sum::<f64>() / 1e9;
     assert!((2.8..3.2).contains(&length_s) && none == 0, "{all} in {length_s} s, {none} at once");
-    assert_eq!(read("timestamp_s\n1\n2\n5\n", "f").unwrap().note, None);
+    assert_eq!(read("timestamp_s\n1\n2\n5\n", "f", None).unwrap().note, None);
 }
 
 #[test]
@@ -68,9 +82,9 @@ fn mistakes_name_the_line() {
         ("1716890400\nx\n", "line 2"),
     ];
     for (text, at) in wrong {
-        assert_eq!(read(text, "f").unwrap_err().at, at, "{text:?}");
+        assert_eq!(read(text, "f", None).unwrap_err().at, at, "{text:?}");
     }
-    let unsorted = read("timestamp_s\n2\n1\n", "my.log").unwrap_err();
+    let unsorted = read("timestamp_s\n2\n1\n", "my.log", None).unwrap_err();
     assert!(unsorted.fix.contains("sort -s -n my.log"), "{unsorted}");
     assert!(build("/no/such/file", 1.0).unwrap_err().at.contains("/no/such/file"));
     for both in ["f,speed=2,scaled", "f,scaled,speed=2"] {

@@ -1,0 +1,142 @@
+//! `--replay FILE`: a log of requests as a job, with the keys that a job has for it.
+
+use sojourn_base::Fault;
+use sojourn_workload::replay;
+
+use super::Args;
+use crate::job::Job;
+use crate::protocols::http::log::{REQUESTS, VALUES};
+
+/// A factor such as `2x` or `0.5`.
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    let factor = text.strip_suffix('x').unwrap_or(text).parse().ok();
+    factor
+        .filter(|factor: &f64| factor.is_finite() && *factor > 0.0)
+        .ok_or_else(|| format!("'{text}' is no factor above 0, such as 2x"))
+}
+
+impl Args {
+    /// Fills in what `--replay` says and no other flag.
+    pub(super) fn replay(&self, job: &mut Job) -> Result<(), Fault> {
+        let Self { load, content, client, .. } = self;
+        let Some(file) = &content.replay else { return Ok(()) };
+        job.paths_file.clone_from(file);
+        job.popularity = "order".into();
+        set(&mut job.log_requests, REQUESTS[1], content.log_requests.is_some());
+        set(&mut job.log_values, VALUES[1], content.log_values.is_some());
+        let method = (job.log_requests == REQUESTS[1]).then_some(job.method.as_str());
+        let Some(seconds) = length_s(file, method)? else {
+            if content.speed.is_some() {
+                let fix = "leave out --speed, and give a --rate";
+                return Err(Fault::usage("this log has no times", file, fix));
+            }
+            return Ok(());
+        };
+        let speed = content.speed.unwrap_or(1.0);
+        let method = method.map(|method| format!(",method={method}")).unwrap_or_default();
+        job.arrivals = format!("trace:{file},speed={speed}{method}");
+        set(&mut job.warmup, "0s", load.warmup.is_some());
+        if client.threads.is_none() {
+            job.threads = 1;
+        }
+        let ms = (seconds * 1e3 / speed).ceil().max(1.0);
+        set(&mut job.duration, &format!("{ms}ms"), load.duration.is_some());
+        Ok(())
+    }
+}
+
+fn set(key: &mut String, value: &str, is_set: bool) {
+    if !is_set {
+        *key = value.into();
+    }
+}
+
+/// How long a log is, from its first request to its last and a mean gap; `None`: it has no times.
+fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let what = format!("cannot read {file}: {error}");
+        Fault::usage(what, "--replay", "name a text file that this user may read")
+    })?;
+    let log = replay::access(&text).ok_or_else(|| {
+        let fix = "give an access log, JSON lines, CSV whose head names a path, HAR, or targets of vegeta; \
+                   docs/howto/http.md has a line for others";
+        Fault::usage("this is no log of requests", file, fix)
+    })?;
+    let mut log = log.map_err(|fault| fault.within(file))?;
+    if let Some(method) = method {
+        log.keep_method(method);
+    }
+    let (Some(first), Some(last)) = (log.entries.first(), log.entries.last()) else {
+        let what = format!("no request in it is a {}", method.unwrap_or("request"));
+        return Err(Fault::usage(what, file, "name another --method"));
+    };
+    let seconds = last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9;
+    let gaps = (log.entries.len() - 1).max(1) as f64;
+    Ok(log.has_times.then(|| seconds + seconds / gaps))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// The job of `--replay` of a text, and more flags.
+    fn job(text: &str, flags: &[&str]) -> Result<Job, String> {
+        let unique =
+            format!("sojourn-replay-{}-{:?}", std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(unique.replace(['(', ')'], ""));
+        std::fs::write(&path, text).unwrap();
+        let file = path.display().to_string();
+        let words = ["sojourn-load", "http://h/", "--replay", &file];
+        let args =
+            Args::try_parse_from(words.iter().chain(flags)).map_err(|error| error.to_string());
+        let job = args.and_then(|args| args.job().map_err(|fault| fault.to_string()));
+        std::fs::remove_file(&path).unwrap();
+        job.map(|mut job| {
+            job.arrivals = job.arrivals.replace(&file, "FILE");
+            job.paths_file = job.paths_file.replace(&file, "FILE");
+            job
+        })
+    }
+
+    const CSV: &str = "time,path,method\n1,/a?q=ann,GET\n2,/b,POST\n4,/c,GET\n5,/a,GET\n";
+
+    #[test]
+    fn a_log_is_a_job_with_its_times_and_without_what_people_typed() {
+        let all = job(CSV, &[]).unwrap();
+        assert_eq!(all.arrivals, "trace:FILE,speed=1,method=GET");
+        assert_eq!((all.paths_file.as_str(), all.popularity.as_str()), ("FILE", "order"));
+        assert_eq!((all.log_values.as_str(), all.log_requests.as_str()), ("numbers", "method"));
+        assert_eq!(
+            (all.duration.as_str(), all.warmup.as_str()),
+            ("6000ms", "0s"),
+            "4 s, a gap of 2"
+        );
+        let fast = job(CSV, &["--speed", "2x", "--log-values", "plain", "--warmup", "1s"]).unwrap();
+        assert_eq!(fast.arrivals, "trace:FILE,speed=2,method=GET");
+        let its = (fast.duration.as_str(), fast.warmup.as_str(), fast.log_values.as_str());
+        assert_eq!(its, ("3000ms", "1s", "plain"));
+        let every = job(CSV, &["--log-requests", "all", "--duration", "1s"]).unwrap();
+        assert_eq!(
+            (every.arrivals.as_str(), every.duration.as_str()),
+            ("trace:FILE,speed=1", "1s")
+        );
+    }
+
+    #[test]
+    fn targets_have_no_times_and_what_is_no_log_is_refused() {
+        let targets = job("GET http://h/a\n", &["--rate", "50"]).unwrap();
+        assert_eq!((targets.arrivals.as_str(), targets.rate.as_str()), ("poisson", "50"));
+        for (text, flags, what) in [
+            ("GET http://h/a\n", &["--speed", "2"][..], "no times"),
+            ("/a\n/b\n", &[], "no log of requests"),
+            (CSV, &["--method", "PUT"], "is a PUT"),
+            (CSV, &["--speed", "0x"], "no factor"),
+            (CSV, &["--arrivals", "fixed"], "cannot be used with"),
+        ] {
+            let error = job(text, flags).unwrap_err();
+            assert!(error.contains(what), "{flags:?}: {error}");
+        }
+    }
+}
