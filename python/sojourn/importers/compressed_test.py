@@ -1,4 +1,4 @@
-"""Result files packed with gzip or Zstandard: read as they are, and bounded in what comes out."""
+"""Result files packed with gzip or Zstandard: read alike, and bounded."""
 
 from __future__ import annotations
 

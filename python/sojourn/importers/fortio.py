@@ -1,4 +1,4 @@
-"""`fortio load -json FILE`: a histogram of wide bins, with the failed requests in a second one."""
+"""`fortio load -json FILE`: a histogram of wide bins, and one of failures."""
 
 from __future__ import annotations
 

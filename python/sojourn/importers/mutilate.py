@@ -1,4 +1,4 @@
-"""What mutilate prints: percentiles of reads and of updates (`mutilate_save` has each read)."""
+"""What mutilate prints: percentiles of reads and of updates."""
 
 from __future__ import annotations
 

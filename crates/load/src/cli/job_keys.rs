@@ -31,8 +31,7 @@ impl Args {
             content.paths.as_ref().map(|all| all.iter().flat_map(|one| requests::paths(one)));
         put(&mut job.paths, paths.map(Iterator::collect).as_ref());
         put(&mut job.paths_file, content.paths_file.as_ref());
-        put(&mut job.log_requests, content.log_requests.as_ref());
-        put(&mut job.log_values, content.log_values.as_ref());
+        put(&mut job.log_form, content.log_form.as_ref());
         put(&mut job.method, content.method.as_ref());
         put(&mut job.header, content.header.as_ref());
         put(&mut job.body, content.body.as_ref());

@@ -5,7 +5,7 @@ use sojourn_workload::replay;
 
 use super::Args;
 use crate::job::Job;
-use crate::protocols::http::log::{REQUESTS, VALUES};
+use crate::protocols::http::log::{METHOD, NUMBERS};
 
 /// A factor such as `2x` or `0.5`.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
@@ -22,9 +22,9 @@ impl Args {
         let Some(file) = &content.replay else { return Ok(()) };
         job.paths_file.clone_from(file);
         job.popularity = "order".into();
-        set(&mut job.log_requests, REQUESTS[1], content.log_requests.is_some());
-        set(&mut job.log_values, VALUES[1], content.log_values.is_some());
-        let method = (job.log_requests == REQUESTS[1]).then_some(job.method.as_str());
+        set(&mut job.log_form, &format!("{METHOD},{NUMBERS}"), content.log_form.is_some());
+        let is_one = job.log_form.split(',').any(|word| word == METHOD);
+        let method = is_one.then_some(job.method.as_str());
         let Some(seconds) = length_s(file, method)? else {
             if content.speed.is_some() {
                 let fix = "leave out --speed, and give a --rate";
@@ -58,7 +58,7 @@ fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
         Fault::usage(what, "--replay", "name a text file that this user may read")
     })?;
     let log = replay::access(&text).ok_or_else(|| {
-        let fix = "give an access log, JSON lines, CSV whose head names a path, HAR, or targets of vegeta; \
+        let fix = "give an access log, JSON lines, CSV with a path in its head, HAR, or targets of vegeta; \
                    docs/howto/http.md has a line for others";
         Fault::usage("this is no log of requests", file, fix)
     })?;
@@ -107,17 +107,17 @@ mod tests {
         let all = job(CSV, &[]).unwrap();
         assert_eq!(all.arrivals, "trace:FILE,speed=1,method=GET");
         assert_eq!((all.paths_file.as_str(), all.popularity.as_str()), ("FILE", "order"));
-        assert_eq!((all.log_values.as_str(), all.log_requests.as_str()), ("numbers", "method"));
+        assert_eq!(all.log_form, "method,numbers");
         assert_eq!(
             (all.duration.as_str(), all.warmup.as_str()),
             ("6000ms", "0s"),
             "4 s, a gap of 2"
         );
-        let fast = job(CSV, &["--speed", "2x", "--log-values", "plain", "--warmup", "1s"]).unwrap();
+        let fast = job(CSV, &["--speed", "2x", "--log-form", "method", "--warmup", "1s"]).unwrap();
         assert_eq!(fast.arrivals, "trace:FILE,speed=2,method=GET");
-        let its = (fast.duration.as_str(), fast.warmup.as_str(), fast.log_values.as_str());
-        assert_eq!(its, ("3000ms", "1s", "plain"));
-        let every = job(CSV, &["--log-requests", "all", "--duration", "1s"]).unwrap();
+        let its = (fast.duration.as_str(), fast.warmup.as_str(), fast.log_form.as_str());
+        assert_eq!(its, ("3000ms", "1s", "method"));
+        let every = job(CSV, &["--log-form", "", "--duration", "1s"]).unwrap();
         assert_eq!(
             (every.arrivals.as_str(), every.duration.as_str()),
             ("trace:FILE,speed=1", "1s")

@@ -40,22 +40,18 @@ pub struct ContentArgs {
     /// [none]
     #[arg(long, value_name = "FILE")]
     pub paths_file: Option<String>,
-    /// HTTP: log whose requests of --method are sent at their times: an access log, JSON lines, CSV,
-    /// HAR, or targets of vegeta at --rate. Without --duration, to its end. Values in queries become
-    /// numbers; cookies and authorisation are not sent [none]
+    /// HTTP: send the requests of a log that have --method, at their times, to its end or for
+    /// --duration: an access log, JSON lines, CSV, HAR, or targets of vegeta at --rate. Values in
+    /// queries become numbers; cookies and authorisation are not sent [none]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "paths_file", "popularity", "arrivals"])]
     pub replay: Option<String>,
     /// Go so many times as fast as the log of --replay, such as 2x [1x]
     #[arg(long, value_name = "FACTOR", requires = "replay", value_parser = speed)]
     pub speed: Option<f64>,
-    /// HTTP: which requests of a log in --paths-file: all, or method for those of --method, as
-    /// --replay takes them [all]
-    #[arg(long, value_name = "WHICH")]
-    pub log_requests: Option<String>,
-    /// HTTP: values in queries of --paths-file: plain, or numbers, the same for the same value, as
-    /// --replay sends them [plain]
-    #[arg(long, value_name = "FORM")]
-    pub log_values: Option<String>,
+    /// HTTP: what is done to a log in --paths-file: method takes only requests of --method, numbers
+    /// puts numbers in place of values in queries; --replay does both: method,numbers [none]
+    #[arg(long, value_name = "WORDS")]
+    pub log_form: Option<String>,
     /// HTTP: GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS [GET]
     #[arg(long, value_name = "METHOD")]
     pub method: Option<String>,

@@ -96,10 +96,9 @@ pub struct Job {
     /// HTTP: file with a path on each line, at its end, as in a log of times and paths; asked for instead of
     /// `paths`, in their order with `popularity` `order`. Empty: none.
     pub paths_file: String,
-    /// HTTP: `all` requests of a log in `paths_file`, or those whose `method` is the job's.
-    pub log_requests: String,
-    /// HTTP: `plain`, or `numbers` in place of values in queries of `paths_file`, the same for the same.
-    pub log_values: String,
+    /// HTTP: what is done to a log in `paths_file`: `method` takes only requests with the job's, `numbers` puts
+    /// numbers in place of values in queries, the same for the same; both with a comma between. Empty: nothing.
+    pub log_form: String,
     /// HTTP: method of each request.
     pub method: String,
     /// HTTP: headers, `NAME: VALUE`, beside or instead of the usual ones; `{item}` as in `paths`.
@@ -227,8 +226,7 @@ impl Default for Job {
             multiget_keys: 10,
             paths: vec!["/".into()],
             paths_file: String::new(),
-            log_requests: "all".into(),
-            log_values: "plain".into(),
+            log_form: String::new(),
             method: "GET".into(),
             header: Vec::new(),
             body: String::new(),

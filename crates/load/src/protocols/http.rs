@@ -170,10 +170,9 @@ pub(super) const PARAMS: [Param; 11] = [
 ];
 
 /// Keys of the job that are about requests and replies of HTTP.
-pub(super) const WISHES: [&str; 13] = [
+pub(super) const WISHES: [&str; 12] = [
     "paths_file",
-    "log_requests",
-    "log_values",
+    "log_form",
     "method",
     "header",
     "body",

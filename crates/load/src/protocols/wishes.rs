@@ -11,8 +11,7 @@ pub(super) fn refuse(entry: &ProtocolKind, job: &Job, target: &Target) -> Result
     let usual = Job::default();
     let keys = [
         ("paths_file", !job.paths_file.is_empty()),
-        ("log_requests", job.log_requests != usual.log_requests),
-        ("log_values", job.log_values != usual.log_values),
+        ("log_form", !job.log_form.is_empty()),
         ("method", job.method != usual.method),
         ("header", !job.header.is_empty()),
         ("body", !job.body.is_empty()),

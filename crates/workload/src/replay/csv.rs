@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_found_by_their_names_and_quotes_are_undone() {
+    fn columns_are_known_by_their_names_and_quotes_are_undone() {
         for text in [
             "id,Timestamp,URL,Method\n1,1716890400.5,\"http://h/a?b=\"\"c,d\"\"\",post\n2,1716890400,/e,GET\n",
             "time;path;verb\n1716890400500;\"/a?b=\"\"c,d\"\"\";POST\n1716890400000;/e;GET\n",

@@ -8,9 +8,8 @@ NOWHERE = "null:"
 # fmt: off
 ASKS = (
     "set_share", "multiget_share", "preload", "server_pid", "instrument_cpus", "option", "method",
-    "paths_file", "log_requests", "log_values", "header", "body", "body_file", "auth", "ca_file",
-    "server_name", "insecure",
-    "cert", "key", "expect_status", "expect_sha256", "expect_regex", "allow_empty",
+    "paths_file", "log_form", "header", "body", "body_file", "auth", "ca_file", "server_name",
+    "insecure", "cert", "key", "expect_status", "expect_sha256", "expect_regex", "allow_empty",
 )  # of a service
 # fmt: on
 

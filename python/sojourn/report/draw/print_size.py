@@ -1,4 +1,4 @@
-"""Pictures as wide as a column of a paper, or as both: in inches, with text that can be read.
+"""Pictures as wide as one or two columns of a paper, with text that can be read.
 
 Source: the classes of ACM (`acmart`, sigconf) and USENIX, whose columns are 3.33 in and whose text
 is 7 in wide; IEEE's are 3.5 and 7.16 in.

@@ -1,4 +1,4 @@
-"""OpenTelemetry's JSON, as its file exporter writes it: a line for each signal's data.
+"""OpenTelemetry's JSON, as its file exporter writes it.
 
 A file holds one kind of data, so metrics and spans are two formats. Numbers of 64 bits are texts,
 ids are hexadecimal, and infinity is a word (proto3 JSON, with OTLP's exception for ids).

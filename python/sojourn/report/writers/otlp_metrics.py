@@ -1,4 +1,4 @@
-"""The numbers of a record as OpenTelemetry metrics: a histogram a load, and gauges of each run."""
+"""OpenTelemetry metrics of a record: a histogram a load, gauges of each run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry's files: their numbers are the record's, and a foreign reader takes them."""
+"""OpenTelemetry's files have the record's numbers, and its messages read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slowest traced requests of a record as OpenTelemetry spans: a child for each stage.
+"""The slowest traced requests as OpenTelemetry spans: a child for each stage.
 
 A parent lasts as long as its children together. What no stage explains is a child of its own.
 """

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A first line without a path is a heading; empty lines and lines that begin with `#` are skipped. Of a log
-//! of requests the path is that of each, in the order of time, as `trace:FILE` reads it; `log_requests` may
-//! take only those of the job's method, and `log_values` put numbers in place of what people have typed.
+//! of requests the path is that of each, in the order of time, as `trace:FILE` reads it; `log_form` may
+//! take only those of the job's method, and put numbers in place of what people have typed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,9 +35,9 @@ pub(super) struct Log {
     pub(super) numbered: usize,
 }
 
-/// Values of `log_requests` and of `log_values`; the first is the usual one.
-pub(crate) const REQUESTS: [&str; 2] = ["all", "method"];
-pub(crate) const VALUES: [&str; 2] = ["plain", "numbers"];
+/// Words of `log_form`: only requests of the job's method; numbers in place of values.
+pub(crate) const METHOD: &str = "method";
+pub(crate) const NUMBERS: &str = "numbers";
 
 /// What is taken of a log.
 #[derive(Clone, Copy)]
@@ -50,18 +50,19 @@ struct Taken<'a> {
 
 impl<'a> Taken<'a> {
     fn of(job: &'a Job) -> Result<Self, Fault> {
-        for (key, value, known) in
-            [("log_requests", &job.log_requests, REQUESTS), ("log_values", &job.log_values, VALUES)]
-        {
-            if !known.contains(&value.as_str()) {
-                let what = format!("{key} is '{value}'");
-                return Err(Fault::usage(what, key, format!("write {}", known.join(" or "))));
+        let mut taken = Self { method: None, are_numbers: false };
+        for word in job.log_form.split(',').filter(|word| !word.is_empty()) {
+            match word {
+                METHOD => taken.method = Some(job.method.as_str()),
+                NUMBERS => taken.are_numbers = true,
+                _ => {
+                    let what = format!("'{word}' is nothing that is done to a log");
+                    let fix = format!("write {METHOD}, {NUMBERS}, or both with a comma between");
+                    return Err(Fault::usage(what, "log_form", fix));
+                }
             }
         }
-        Ok(Self {
-            method: (job.log_requests == REQUESTS[1]).then_some(&job.method),
-            are_numbers: job.log_values == VALUES[1],
-        })
+        Ok(taken)
     }
 }
 
@@ -123,7 +124,7 @@ impl Log {
 
     fn filled(self) -> Result<Self, Fault> {
         if self.lines.is_empty() {
-            let fix = "end each line in a path that begins with /; with log_requests method, --method says \
+            let fix = "end each line in a path that begins with /; with log_form method, --method says \
                        which requests of a log are sent";
             return Err(Fault::usage("there is no path in it", "", fix));
         }
@@ -133,7 +134,7 @@ impl Log {
 
 /// What a reader of the result must know of the paths of a job's log.
 pub(crate) fn note(job: &Job) -> Option<String> {
-    let is_numbered = !job.paths_file.is_empty() && job.log_values == VALUES[1];
+    let is_numbered = !job.paths_file.is_empty() && job.log_form.contains(NUMBERS);
     let numbered = if is_numbered { Log::of_job(job).ok()?.numbered } else { 0 };
     (numbered > 0).then(|| {
         format!(
@@ -195,11 +196,11 @@ mod tests {
         assert_eq!((numbers.lines, numbers.numbered), (vec![0, 1, 0], 3));
         assert_eq!(numbers.paths, ["/s?q=1", "/s?q=2"]);
         assert!(of(Some("PUT"), true).unwrap_err().fix.contains("--method"));
-        for key in ["log_values", "log_requests"] {
-            let mut job = Job { paths_file: "f".into(), ..Job::default() };
-            *if key == "log_values" { &mut job.log_values } else { &mut job.log_requests } =
-                "x".into();
-            assert_eq!(Log::of_job(&job).unwrap_err().at, key);
-        }
+        let job = |form: &str| Job { log_form: form.into(), ..Job::default() };
+        let two = job("numbers,method");
+        let both = Taken::of(&two).unwrap();
+        assert_eq!((both.method, both.are_numbers), (Some("GET"), true));
+        let odd = Job { paths_file: "f".into(), ..job("method,digests") };
+        assert_eq!(Log::of_job(&odd).unwrap_err().at, "log_form");
     }
 }
