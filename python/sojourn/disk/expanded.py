@@ -9,12 +9,18 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import IO
+from typing import IO, Protocol
 
 FREE_BYTES = 16 * 1024**2  # come out of any file
 RATIO = 200  # beyond these; JSON of k6, the most wordy, packs to a fortieth
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _STEP = 64 * 1024
+
+
+class _Reads(Protocol):
+    """What gives bytes, at most as many as are asked for."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 class PackedError(ValueError):
@@ -36,16 +42,17 @@ def expanded(file: IO[bytes]) -> IO[bytes]:
     return file
 
 
-def _zstd(file: IO[bytes]) -> IO[bytes]:
+def _zstd(file: IO[bytes]) -> _Reads:
     import pyarrow as pa  # noqa: PLC0415 - commands that read no such file start without it
 
-    return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+    stream: _Reads = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+    return stream
 
 
 class _Expanding(io.RawIOBase):
     """What comes out of a packed file, as long as that is in proportion to what goes in."""
 
-    def __init__(self, inner: IO[bytes], packed: IO[bytes]) -> None:
+    def __init__(self, inner: _Reads, packed: IO[bytes]) -> None:
         self._inner, self._packed, self._out = inner, packed, 0
 
     def readable(self) -> bool:

@@ -52,9 +52,11 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
         raise fault("no request in it has a time", at, "run mutilate for longer")
     is_single = len(ran) == 1
     late = count(skipped[1], "Skipped TXs", at) if skipped else 0
-    notes = (f"mutilate skipped {late:,} requests, because others were late.",) if late else ()
+    notes: list[str] = []
+    if late:
+        notes.append(f"mutilate skipped {late:,} requests, because others were late.")
     if not is_single:
-        notes += ("It does not say how many of the requests are reads: rates are of both.",)
+        notes.append("It does not say how many of the requests are reads: rates are of both.")
     return [
         Series(
             facts=FACTS,
@@ -63,7 +65,7 @@ def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - times 
             requests=count(total[2], "requests", at) if is_single else None,
             seconds=number(total[3], "seconds", at),
             rate_rps=number(total[1], "Total QPS", at),
-            notes=notes,
+            notes=tuple(notes),
         )
         for kind, fields in ran
     ]

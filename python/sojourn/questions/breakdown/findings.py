@@ -189,5 +189,5 @@ class Breakdown(Section):
 
     @property
     def slow_requests(self) -> tuple[SlowRequest, ...]:
-        """Those of all settings."""
+        """The slowest requests of all settings together."""
         return tuple(one for column in self.columns for one in column.slowest)

@@ -68,7 +68,7 @@ def begin_ns(findings: Findings) -> int:
 
 
 def end_ns(findings: Findings) -> int:
-    """When it ended."""
+    """When the study ended, ns since 1970."""
     return begin_ns(findings) + int(max(0.0, findings.wall_s) * NS)
 
 

@@ -53,7 +53,8 @@ def _histogram(service: ServiceFinding, point: LoadPoint) -> Iterator[Point]:
     total = point.mean.requests
     if not point.distribution or not total:
         return
-    edges, reached = [], [0]
+    edges: list[float] = []
+    reached = [0]
     for share, ns in point.distribution:
         if math.isfinite(ns) and (not edges or ns / otlp.NS > edges[-1]):
             edges.append(ns / otlp.NS)
