@@ -39,8 +39,8 @@ impl Args {
         if client.threads.is_none() {
             job.threads = 1;
         }
-        let ms = (seconds * 1e3 / speed).ceil().max(1.0);
-        set(&mut job.duration, &format!("{ms}ms"), load.duration.is_some());
+        let us = (seconds * 1e6 / speed).ceil() + 1.0; // the last request is due before the end
+        set(&mut job.duration, &format!("{us}us"), load.duration.is_some());
         Ok(())
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         let fast = job(CSV, &["--speed", "2x", "--log-form", "method", "--warmup", "1s"]).unwrap();
         assert_eq!(fast.arrivals, "trace:FILE,speed=2,method=GET");
         let its = (fast.duration.as_str(), fast.warmup.as_str(), fast.log_form.as_str());
-        assert_eq!(its, ("3000ms", "1s", "method"));
+        assert_eq!(its, ("3000001us", "1s", "method"));
         let every = job(CSV, &["--log-form", "", "--duration", "1s"]).unwrap();
         assert_eq!(
             (every.arrivals.as_str(), every.duration.as_str()),

@@ -81,8 +81,6 @@ fn fields(line: &str, between: char) -> Option<Vec<Cow<'_, str>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn columns_are_known_by_their_names_and_quotes_are_undone() {
         for text in [

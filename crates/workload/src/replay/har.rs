@@ -85,8 +85,6 @@ pub(super) fn is_secret(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn entries_are_requests_at_their_times_and_what_is_none_is_counted() {
         let entry = |at: &str, method: &str, url: &str, more: &str| {

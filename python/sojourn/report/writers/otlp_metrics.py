@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from sojourn.findings.findings import Findings, LoadPoint, Run, ServiceFinding
+from sojourn.findings.findings import Findings, ServiceFinding
+from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.report import show
 from sojourn.report.writers import otlp
 from sojourn.report.writers.writer import Writer

@@ -33,6 +33,8 @@ pub(super) struct Log {
     pub(super) lines: Vec<u32>,
     /// Values in them that were replaced by numbers.
     pub(super) numbered: usize,
+    /// What else was left out of it.
+    left_out: Option<String>,
 }
 
 /// Words of `log_form`: only requests of the job's method; numbers in place of values.
@@ -100,6 +102,7 @@ impl Log {
             if let Some(method) = taken.method {
                 access.keep_method(method);
             }
+            log.left_out = access.note();
             access.entries.into_iter().for_each(|entry| add(&mut log, entry.path));
             log.numbered = numbers.replaced;
             return log.filled();
@@ -132,15 +135,21 @@ impl Log {
     }
 }
 
-/// What a reader of the result must know of the paths of a job's log.
+/// What a reader of the result must know of the paths of a job's log; a trace of it says the rest itself.
 pub(crate) fn note(job: &Job) -> Option<String> {
-    let is_numbered = !job.paths_file.is_empty() && job.log_form.contains(NUMBERS);
-    let numbered = if is_numbered { Log::of_job(job).ok()?.numbered } else { 0 };
-    (numbered > 0).then(|| {
+    if job.log_form.is_empty() || job.paths_file.is_empty() {
+        return None;
+    }
+    let log = Log::of_job(job).ok()?;
+    let numbered = (log.numbered > 0).then(|| {
         format!(
-            "{numbered} values in queries of the log were replaced by numbers, the same value by the same one"
+            "{} values in queries of the log were replaced by numbers, the same value by the same one",
+            log.numbered
         )
-    })
+    });
+    let left_out = log.left_out.clone().filter(|_| !job.arrivals.starts_with("trace:"));
+    let both: Vec<String> = numbered.into_iter().chain(left_out).collect();
+    (!both.is_empty()).then(|| both.join("; "))
 }
 
 /// Refuses paths beside those of a log.
@@ -196,6 +205,9 @@ mod tests {
         assert_eq!((numbers.lines, numbers.numbered), (vec![0, 1, 0], 3));
         assert_eq!(numbers.paths, ["/s?q=1", "/s?q=2"]);
         assert!(of(Some("PUT"), true).unwrap_err().fix.contains("--method"));
+        let cookies = "GET http://h/a?b=c\nCookie: d\n";
+        let log = Log::of(cookies, Taken { method: None, are_numbers: true }).unwrap();
+        assert!(log.left_out.unwrap().contains("1 requests of the log have cookies"));
         let job = |form: &str| Job { log_form: form.into(), ..Job::default() };
         let two = job("numbers,method");
         let both = Taken::of(&two).unwrap();
