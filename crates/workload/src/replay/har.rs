@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use sojourn_base::Fault;
 
-use super::{Access, Entry, date, method, url};
+use super::{Access, Entry, date, is_near, method, url};
 
 const FIX: &str = "the file may be cut short: save it again";
 
@@ -55,7 +55,7 @@ pub(super) fn read(text: &str) -> Result<Access<'static>, Fault> {
     let mut log = Access { has_times: true, ..Access::default() };
     for Recorded { started_date_time, request } in har.log.entries {
         let path = url::path(&request.url).map(|path| url::encoded(path).into_owned());
-        match (date::of_iso(&started_date_time), path) {
+        match (date::of_iso(&started_date_time).filter(|ns| is_near(*ns)), path) {
             (Some(at_ns), Some(path)) => {
                 log.with_secrets += usize::from(request.has_secrets());
                 log.entries.push(Entry {

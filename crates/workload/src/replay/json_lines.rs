@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use sojourn_base::Fault;
 
-use super::{Access, Entry, date, har, method, time, url, wrong};
+use super::{Access, Entry, date, har, is_near, method, time, url, wrong};
 
 /// What servers call the time of a request, its method and what it asks for; the first that is there.
 pub(super) const TIMES: [&str; 14] = [
@@ -71,7 +71,7 @@ fn entry(line: &Object) -> Option<(Entry<'static>, bool)> {
 
 /// A time as any of the servers writes it, ns.
 pub(super) fn at(text: &str) -> Option<i64> {
-    time(text).or_else(|| date::of_log(text))
+    time(text).or_else(|| date::of_log(text).filter(|ns| is_near(*ns)))
 }
 
 fn field<'a>(object: &'a Object, names: &[&str]) -> Option<&'a Value> {
