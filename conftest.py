@@ -14,8 +14,18 @@ import pytest
 from hypothesis import settings
 from typer import main as typer_main
 
-from sojourn import handed
+from sojourn import extras, handed
 
+#: Packages whose modules need an extra of the installation; where it lacks, only tests are looked
+#: at, which are skipped by name.
+NEEDS = {"view": ("starlette", "uvicorn"), "assistant": ("mcp",)}
+collect_ignore = [
+    str(path)
+    for folder, names in NEEDS.items()
+    if not all(map(extras.is_here, names))
+    for path in (Path(__file__).parent / "python/sojourn" / folder).glob("*.py")
+    if not path.stem.endswith("_test")
+]
 # Workers share the CPUs: threads of BLAS, which wait by spinning, would take them from one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Who calls the command line again in one process need not build all commands again.

@@ -138,15 +138,24 @@ def test_what_needs_the_extra_packages_names_them_before_it_begins(
 def test_nothing_loads_them_with_a_module() -> None:
     paths = (ROOT / "python/sojourn").rglob("*.py")
     texts = {path: path.read_text() for path in paths if not path.stem.endswith("_test")}
-    eager = re.compile(r"^(?:import|from) (?:duckdb|vl_convert)\b", re.MULTILINE)
-    assert len(texts) > 100
-    assert not [str(path) for path, text in texts.items() if eager.search(text)]
+    for names, own in (
+        ("duckdb|vl_convert", ""),
+        ("starlette|uvicorn", "view"),
+        ("mcp", "assistant"),
+    ):
+        eager = re.compile(rf"^(?:import|from) (?:{names})\b", re.MULTILINE)
+        others = {path: text for path, text in texts.items() if path.parent.name != own}
+        assert len(others) > 100
+        assert not [str(path) for path, text in others.items() if eager.search(text)]
 
 
 def test_the_extra_packages_are_those_that_the_code_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {re.split(r"[<>=]", one)[0] for one in project["optional-dependencies"]["report"]}
     assert named == {"duckdb", "vl-convert-python"}
+    for extra, asked in (("view", {extras.WEB, extras.SERVER}), ("mcp", {extras.ASSISTANTS})):
+        packages = project["optional-dependencies"][extra]
+        assert {re.split(r"[<>=]", one)[0] for one in packages} == asked
     assert not named & {re.split(r"[<>=]", one)[0] for one in project["dependencies"]}
 
 

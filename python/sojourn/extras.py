@@ -1,7 +1,8 @@
-"""Packages that only pictures and SQL need; `sojourn[report]` brings them.
+"""Packages that only some commands need; an extra of the installation brings each.
 
-They take 158 MB, and no measurement needs them. A page needs one script of them. A release has it
-in a file; in a checkout vl-convert makes it.
+Pictures and SQL take 158 MB, and no measurement needs them. A page needs one script of them. A
+release has it in a file; in a checkout vl-convert makes it. What looks at results in a browser, or
+answers assistants, brings a server, which a machine that only measures does not want.
 """
 
 from __future__ import annotations
@@ -14,10 +15,27 @@ from typing import Any
 from sojourn.errors import HostFault
 
 PAGES, PICTURES, SQL = "page", "vl_convert", "duckdb"
+WEB, SERVER, ASSISTANTS = "starlette", "uvicorn", "mcp"
 #: What draws a page's figures; only a release has it.
 SCRIPT = Path(__file__).parent / "report" / "library.json"
-FIX = "pip install 'sojourn[report]', into the Python named above"
-_FOR = {PAGES: "pages need", PICTURES: "pictures need", SQL: "SQL needs"}
+_FOR = {
+    PAGES: "pages need",
+    PICTURES: "pictures need",
+    SQL: "SQL needs",
+    WEB: "`sojourn view` needs",
+    SERVER: "`sojourn view` needs",
+    ASSISTANTS: "`sojourn mcp` needs",
+}
+_EXTRA = {WEB: "view", SERVER: "view", ASSISTANTS: "mcp"}
+
+
+def fix(name: str) -> str:
+    """How a package is installed.
+
+    >>> fix(SQL)
+    "pip install 'sojourn[report]', into the Python named above"
+    """
+    return f"pip install 'sojourn[{_EXTRA.get(name, 'report')}]', into the Python named above"
 
 
 def is_here(name: str) -> bool:
@@ -45,4 +63,4 @@ def require(name: str) -> None:
     """
     if not is_here(name):
         package = PICTURES if name == PAGES else name
-        raise HostFault(f"{_FOR[name]} the package {package}", at=sys.prefix, fix=FIX)
+        raise HostFault(f"{_FOR[name]} the package {package}", at=sys.prefix, fix=fix(name))

@@ -23,6 +23,7 @@ from sojourn.cli import (
     ls,
     machine,
     manage_cmd,
+    mcp_cmd,
     models_cmd,
     noise_cmd,
     open_cmd,
@@ -32,6 +33,7 @@ from sojourn.cli import (
     run,
     sql,
     try_cmd,
+    view_cmd,
 )
 from sojourn.cli.faults import guarded
 from sojourn.cli.plain import put
@@ -117,6 +119,8 @@ app.command(rich_help_panel=_AFTER)(records.show)
 app.command("report", rich_help_panel=_AFTER)(records.write)
 app.command(rich_help_panel=_AFTER)(history_cmd.history)
 app.command(rich_help_panel=_AFTER)(sql.sql)
+app.command(rich_help_panel=_AFTER)(view_cmd.view)
+app.command(rich_help_panel=_AFTER)(mcp_cmd.mcp)
 app.command("open", rich_help_panel=_AFTER)(open_cmd.open_)
 app.command(rich_help_panel=_AFTER)(rm.rm)
 app.add_typer(models_cmd.app)

@@ -14,10 +14,10 @@ import pytest
 from rich.console import Console
 
 from sojourn import spec
+from sojourn.browse.words import chance, point_words
 from sojourn.cli.app import app, commands, main
 from sojourn.cli.live import Display
 from sojourn.cli.point_line import line
-from sojourn.cli.words import chance, point_words
 from sojourn.errors import Exit
 from sojourn.plan import Outcome, Phase, Verdict, next_point
 from sojourn.plan.rehearse import imagine

@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import host, run, store
+from sojourn.browse.words import point_words, served, so_far
 from sojourn.cli import point_line
 from sojourn.cli.draw import to_stderr
-from sojourn.cli.words import point_words, served, so_far
 from sojourn.plan import Outcome, Point, Rehearsal, rehearse
 from sojourn.questions import PLANS
 from sojourn.spec import Study

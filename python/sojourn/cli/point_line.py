@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sojourn.analysis import reasons
 from sojourn.analysis.load_point import SURE
-from sojourn.cli.words import chance, load_words
+from sojourn.browse.words import chance, load_words
 from sojourn.plan import Outcome, Point, Verdict, design
 from sojourn.plan.points import Course
 from sojourn.plan.setting import level_text

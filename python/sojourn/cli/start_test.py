@@ -59,6 +59,8 @@ def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
         ("calibrate", "--help"),
         ("kinds", "--help"),
         ("ls", "--help"),
+        ("view", "--help"),
+        ("mcp", "--help"),
     ],
     ids=" ".join,
 )
@@ -66,6 +68,7 @@ def test_help_loads_nothing_that_computes(arguments: tuple[str, ...]) -> None:
     code, out, modules = started(*arguments)
     assert (code, "sojourn" in out) == (0, True)
     assert modules.isdisjoint(HEAVY)
+    assert modules.isdisjoint({"starlette", "uvicorn", "mcp", "asyncio", "sojourn.browse.index"})
 
 
 @pytest.mark.parametrize(

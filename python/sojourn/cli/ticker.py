@@ -10,8 +10,8 @@ from typing import Self
 from rich.text import Text
 
 from sojourn import host, run, store
+from sojourn.browse.words import point_words
 from sojourn.cli.draw import to_stderr
-from sojourn.cli.words import point_words
 from sojourn.plan import Outcome, Point
 from sojourn.units import show_count, show_ns, show_s
 from sojourn.visible import in_line

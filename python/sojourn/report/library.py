@@ -6,16 +6,14 @@ the same script. So a release has it in a file, packed. A checkout stores it in 
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
 from sojourn import extras
 from sojourn.disk import cache
-from sojourn.report import pack
+from sojourn.report import pack, policies
 from sojourn.report.draw.figure import VEGA_LITE
 
 _GLOBALS = "window.vegaEmbed = vegaEmbed;"
@@ -37,11 +35,6 @@ def ship(path: Path) -> None:
     path.write_text(json.dumps([_OF, *_made()]), encoding="ascii")
 
 
-def digest_of(script: str) -> str:
-    """SHA-256 in base64, as a policy has it."""
-    return base64.b64encode(sha256(script.encode()).digest()).decode()
-
-
 @functools.cache
 def _known() -> tuple[str, str]:
     if extras.SCRIPT.exists():
@@ -61,4 +54,4 @@ def _known() -> tuple[str, str]:
 def _made() -> tuple[str, str]:
     vl_convert = extras.need(extras.PICTURES)  # it brings a JavaScript engine: 100 MB
     script: str = vl_convert.javascript_bundle(_GLOBALS, vl_version=VEGA_LITE)
-    return pack.packed(script), digest_of(script)
+    return pack.packed(script), policies.digest_of(script)

@@ -33,6 +33,7 @@ from sojourn.report import (
     pack,
     parts,
     people,
+    policies,
     resources,
     show,
     state,
@@ -140,12 +141,7 @@ def rendered(template: str, figures: Sequence[Figure], /, **values: object) -> s
 def policy() -> str:
     """What a page may do: run the lab's own scripts, each known by its hash, and fetch nothing."""
     own = ((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
-    digests = (library.digest(), *map(library.digest_of, own))
-    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
+    return policies.allowing((library.digest(), *map(policies.digest_of, own)))
 
 
 @functools.cache
@@ -155,7 +151,7 @@ def _templates() -> Environment:
         loader=ChoiceLoader([FileSystemLoader(TEMPLATES), FunctionLoader(_of_question)]),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=shown,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
         lstrip_blocks=True,
@@ -177,7 +173,7 @@ def _templates() -> Environment:
         "rows": ROWS,
         "is_nested": lambda value: isinstance(value, Mapping),
     }
-    environment.filters["coded"] = _coded
+    environment.filters["coded"] = coded
     environment.filters["raw_file"] = lambda name: _trusted((TEMPLATES / name).read_text("utf-8"))
     return environment
 
@@ -190,12 +186,12 @@ def _of_question(name: str) -> str | None:
     return path.read_text("utf-8") if path and path.exists() else None
 
 
-def _shown(value: object) -> object:
+def shown(value: object) -> object:
     """A text as the page may have it: marks of direction would show a command as another one."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _coded(text: str) -> Markup:
+def coded(text: str) -> Markup:
     """A sentence in which what is between backticks is code."""
     parts = map(escape, visible(text).split("`"))
     return Markup("").join(

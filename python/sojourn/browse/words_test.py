@@ -3,7 +3,7 @@ import math
 import pytest
 
 from sojourn import spec
-from sojourn.cli import words
+from sojourn.browse import words
 from sojourn.plan import Point, Search, next_point
 from sojourn.plan.axis import Axis
 from sojourn.plan.question import Known

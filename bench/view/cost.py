@@ -1,0 +1,190 @@
+"""What a page that shows a running study does to the tail: with it and without, in turn.
+
+memcached on CPU 0, the client on CPU 1, as on the smallest machine. Beside every run a record grows
+by a point every two seconds, as in a study. The ways, each once a round in random order:
+
+    none      without a view
+    view      `sojourn view` runs, and a page waits for its events; the page is a plain client
+    browser   the same page in a headless Chromium on the same two CPUs, which draws it
+
+View and browser are started once; where they do not belong to a run they are stopped (SIGSTOP).
+Each way is set against "none" of the same round: geometric mean of the ratios with a 95 % interval
+(Student's, of the logarithms). No run is left out.
+
+    .venv/bin/python bench/view/cost.py [--rounds 12] [--seconds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import random
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+from sojourn import spec, store
+from sojourn.plan import Outcome, next_point
+from sojourn.plan.rehearse import imagine
+from sojourn.questions import PLANS
+from sojourn.view.browser_testing import CHROMIUM, Browser
+
+HERE = Path(__file__).parent
+tail = SimpleNamespace(**runpy.run_path(str(HERE.parent / "trace/tail.py")))
+servers = SimpleNamespace(**runpy.run_path(str(HERE.parent / "servers.py")))
+RATE, POINTS = 40_000, 40
+SEEN = ("mean", "p99", "p999")
+EVERY_S, SETTLE_S = 2.0, 1.5
+BOUNDS = {"p99": 1.01}
+WORDS = (
+    "memcache://127.0.0.1:{port} --preload --items 1000 --rate {rate} --connections 64 --wait sleep"
+)
+
+
+class Study:
+    """A record that grows while it is looked at, by points that were made before."""
+
+    def __init__(self, results: Path) -> None:
+        study = spec.load("max_load_memcached", profile="quick")
+        self._made: list[Outcome] = []
+        while len(self._made) < POINTS and (point := next_point(study, self._made, PLANS)):
+            self._made.append(imagine(point))
+        self.record = store.open(results, study, machine="m", manifest={})
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.record.__enter__()
+        self._thread = threading.Thread(target=self._grow, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.record.__exit__(None, None, None)
+
+    def _grow(self) -> None:
+        for number in itertools.count():  # the last one again: the page is drawn anew all the same
+            if self._stop.wait(EVERY_S):
+                return
+            outcome = self._made[min(number, len(self._made) - 1)]
+            folder = self.record.folder(outcome.point)
+            self.record.add(replace(outcome, folder=str(folder)))
+
+
+class Looking:
+    """A view with a page that waits: a plain client, or a browser."""
+
+    def __init__(self, results: Path, name: str, profile: Path) -> None:
+        command = [sys.executable, "-m", "sojourn", "view", str(results), "--port", "0"]
+        self._view = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.url = self._view.stdout.readline().split()[1]
+        address, _, key = self.url.partition("/?key=")
+        self._host = address.removeprefix("http://")
+        self._cookie = f"sojourn-view-{self._host.rpartition(':')[2]}={key}"
+        self._path = f"/r/{name}"
+        self.browser = Browser(profile).__enter__() if CHROMIUM else None
+        if self.browser:
+            self.browser.open(self.url)
+            self.browser.open(f"{address}{self._path}")
+        self._link = http.client.HTTPConnection(self._host, timeout=600)
+        self._link.request("GET", f"{self._path}/events", headers={"Cookie": self._cookie})
+        self._reply = self._link.getresponse()
+        self.events = 0
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            while self._reply.readline():
+                self.events += 1
+
+    def go_on(self, way: str) -> None:
+        """Run what belongs to a way, stop the others."""
+        self._view.send_signal(signal.SIGCONT if way != "none" else signal.SIGSTOP)
+        if self.browser:
+            for pid in servers.family(self.browser._process.pid):  # noqa: SLF001
+                os.kill(pid, signal.SIGCONT if way == "browser" else signal.SIGSTOP)
+
+    def end(self) -> None:
+        self.go_on("browser")
+        if self.browser:
+            self.browser.__exit__(None, None, None)
+        self._view.terminate()
+        self._view.wait()
+
+
+def run(args: argparse.Namespace, port: int, folder: Path) -> dict[str, float]:
+    """The client's times, ns."""
+    path = folder / "load.json"
+    words = WORDS.format(port=port, rate=RATE).split()
+    more = ["--cpus", "1", "--warmup", "1s", "--duration", f"{args.seconds}s", "--json", str(path)]
+    command = [str(args.bin / "sojourn-load"), *words, *more]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(command, check=False, timeout=args.seconds + 60, **quiet)
+    table = json.loads(path.read_text())
+    return {seen: float(table["sojourn_ns"][seen]) for seen in SEEN} | {"verdict": table["verdict"]}
+
+
+@contextmanager
+def scene() -> Iterator[tuple[Path, Looking]]:
+    with (
+        tempfile.TemporaryDirectory(prefix="sojourn-view-", ignore_cleanup_errors=True) as name,
+        Study(Path(name) / "results") as study,
+    ):
+        time.sleep(2 * EVERY_S)
+        of_record = str(study.record.path.relative_to((Path(name) / "results").absolute()))
+        looking = Looking(Path(name) / "results", of_record, Path(name) / "profile")
+        try:
+            yield Path(name), looking
+        finally:
+            looking.end()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--seconds", type=int, default=7)
+    parser.add_argument("--bin", type=Path, default=Path(sys.executable).parent)
+    args = parser.parse_args()
+    ways = ["none", "view", *(["browser"] if CHROMIUM else [])]
+    rounds: list[dict[str, Any]] = []
+    with scene() as (folder, looking), servers.started("memcache", 0) as (_, port):
+        for number in range(args.rounds):
+            rows = {}
+            for way in random.sample(ways, len(ways)):
+                looking.go_on(way)
+                time.sleep(SETTLE_S)
+                before = looking.events
+                rows[way] = run(args, port, folder) | {"events": looking.events - before}
+            rounds.append(rows)
+            line = "  ".join(f"{w} {rows[w]['p99'] / 1e3:.0f} µs" for w in ways)
+            print(f"{number + 1}: {line}", flush=True)
+    for way in ways[1:]:
+        for seen in SEEN:
+            ratios = [r[way][seen] / r["none"][seen] for r in rounds]
+            print(way, seen, tail.over_none(ratios, BOUNDS.get(seen)))
+    path = HERE.parent / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-view-cost.json"
+    path.write_text(json.dumps(rounds, indent=1) + "\n")
+    print(f"stored in {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

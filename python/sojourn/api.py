@@ -1,0 +1,198 @@
+"""A record in a notebook or a script: `sojourn.open("latency_vs_load").points`.
+
+Tables are pandas, which statsmodels brings; its chart is Altair. A record is read
+as `sojourn show` reads it, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from sojourn import pipeline, report, store
+from sojourn.browse import curves, records
+from sojourn.browse.index import Index
+from sojourn.findings.findings import Findings
+from sojourn.questions import parts
+from sojourn.store import files, index
+from sojourn.store.columns import setting_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NUMBERS = ("mean_ns", "p50_ns", "p95_ns", "p99_ns")
+NS_PER_MS = 1e6
+WIDTH = 100  # columns of an answer as text
+
+
+class Opened:
+    """A record that is looked at.
+
+    Attributes:
+        path: its folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Look at the record in a folder; StoreFault if it is none."""
+        self.path = path
+        self._seen = records.seen(path)
+
+    @property
+    def study(self) -> str:
+        """Name of the study that was measured."""
+        return self._seen.record.study.name
+
+    @functools.cached_property
+    def points(self) -> pd.DataFrame:
+        """Every run, a row each, with the columns of `sojourn sql` (table outcomes).
+
+        Times are in ns. Each factor is a column; `is_believed` says whether a run's numbers count.
+        """
+        import pandas as pd  # noqa: PLC0415 - it takes a third of a second
+
+        with files.readable(self.path, pipeline.STRANGE):
+            rows = index.rows(self.path).to_pylist()
+        hidden = {index.AT, index.BYTES, index.CHANGED, "setting"}
+        names = list(dict.fromkeys(name for row in rows for name in row if name not in hidden))
+        settings = [setting_of(row) for row in rows]
+        levels = list(dict.fromkeys(name for setting in settings for name in setting))
+        table: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
+        table["is_believed"] = [outcome.is_believed for outcome in self._seen.outcomes]
+        for name in levels:
+            column = f"setting.{name}" if name in table else name
+            table[column] = [setting.get(name) for setting in settings]
+        return pd.DataFrame(table)
+
+    @functools.cached_property
+    def curve(self) -> pd.DataFrame:
+        """Latency against load: medians over the runs that count, with the least and greatest.
+
+        Columns: service, condition, requests_per_s, runs, runs_that_count, and for each of mean,
+        p50, p95 and p99 `p99_ns`, `p99_ns_min`, `p99_ns_max`.
+        """
+        import pandas as pd  # noqa: PLC0415 - as above
+
+        return pd.DataFrame(
+            [
+                {"service": one.service, "condition": one.condition, **_row(load)}
+                for one in self._seen.curves
+                for load in one.loads
+            ]
+        )
+
+    @functools.cached_property
+    def findings(self) -> Findings:
+        """All that the report says, as values."""
+        return pipeline.findings_of(self.path)
+
+    @functools.cached_property
+    def answer(self) -> str:
+        """The answer as `sojourn show` prints it."""
+        with files.readable(self.path, pipeline.STRANGE):
+            return report.text(self.findings, parts(), WIDTH, color=False)
+
+    @property
+    def chart(self) -> Any:
+        """p99 against load as an Altair chart, which may be changed: dots are runs, lines medians.
+
+        Runs that do not count are hollow. Each service has a panel of its own.
+        """
+        import altair as alt  # noqa: PLC0415 - it takes half a second
+
+        alone = "datum.requests_per_s > 0 && datum.p99_ms > 0"
+        x = alt.X("requests_per_s:Q", title="offered load, requests/s")
+        y = alt.Y("p99_ms:Q", title="p99, ms", scale=alt.Scale(type="log"))
+        base = alt.Chart(self._runs).transform_filter(alone).encode(x=x, y=y, color="condition:N")
+        dots = base.mark_point(size=40).encode(
+            fillOpacity=alt.condition("datum.is_believed", alt.value(1.0), alt.value(0.0)),
+            fill="condition:N",
+            tooltip=["key:N", "requests_per_s:Q", "p99_ms:Q", "verdict:N"],
+        )
+        lines = (
+            base.transform_filter("datum.is_believed")
+            .mark_line()
+            .encode(y=alt.Y("median(p99_ms):Q", title="p99, ms", scale=alt.Scale(type="log")))
+        )
+        layered = alt.layer(lines, dots).properties(width=420, height=260)
+        return layered.facet("service:N", columns=1).resolve_scale(x="independent")
+
+    @functools.cached_property
+    def _runs(self) -> pd.DataFrame:
+        import pandas as pd  # noqa: PLC0415 - as above
+
+        return pd.DataFrame(
+            [
+                {
+                    "key": run.point.key,
+                    "service": one.service,
+                    "condition": one.condition or "as the study has it",
+                    "requests_per_s": load.rps,
+                    "p99_ms": None if run.p99_ns is None else run.p99_ns / NS_PER_MS,
+                    "verdict": str(run.verdict),
+                    "is_believed": run.is_believed,
+                }
+                for one in self._seen.curves
+                for load in one.loads
+                for run in load.runs
+            ]
+        )
+
+    @functools.cached_property
+    def figures(self) -> Mapping[str, Mapping[str, Any]]:
+        """The report's own figures by name, each a Vega-Lite specification."""
+        from sojourn.report.draw import palette  # noqa: PLC0415
+        from sojourn.report.draw.figure import sized  # noqa: PLC0415
+        from sojourn.report.parts import using  # noqa: PLC0415
+        from sojourn.report.writers import html  # noqa: PLC0415
+
+        with files.readable(self.path, pipeline.STRANGE), using(parts()):
+            drawn = html.drawn(self.findings)
+            every = [*drawn.of_study, *(f for some in drawn.of_services.values() for f in some)]
+            return {
+                one.name: cast(Mapping[str, Any], palette.resolve(sized(one.chart)))
+                for one in every
+                if one.chart is not None
+            }
+
+    def __repr__(self) -> str:
+        return f"<record {self.path}: {len(self._seen.outcomes)} points>"
+
+
+def open_record(record: str | Path | None = None, results: str | Path = "results") -> Opened:
+    """A record by its folder, a part of its name, or its study; by default the newest.
+
+    Args:
+        record: what is meant.
+        results: folder of results in which a name is looked for.
+
+    Raises:
+        StoreFault: there is none, or it cannot be read.
+    """
+    return Opened(store.resolve(Path(results), None if record is None else str(record)))
+
+
+def listed(results: str | Path = "results") -> pd.DataFrame:
+    """All records of a folder, newest first, a row each.
+
+    Columns: name, study, machine, started, state, verdict, answer, answered, points, factors.
+    """
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    names = ("name", "study", "machine", "started", "state", "verdict", "answer", "answered")
+    every = Index(Path(results)).whole()
+    table = {name: [getattr(one, name) for one in every] for name in (*names, "points", "factors")}
+    return pd.DataFrame(table)
+
+
+def _row(load: curves.Load) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "requests_per_s": load.rps,
+        "runs": len(load.runs),
+        "runs_that_count": len(load.believed),
+    }
+    for name in _NUMBERS:
+        ends = load.ends(name) or (None, None)
+        row |= {name: load.middle(name), f"{name}_min": ends[0], f"{name}_max": ends[1]}
+    return row

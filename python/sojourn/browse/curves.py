@@ -1,0 +1,88 @@
+"""A record's runs as latency against load: a curve for each service and condition."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.plan.points import Outcome, Phase
+from sojourn.plan.setting import LOAD, RATE, TWIN, level_text
+from sojourn.spec.levels import short
+
+_LOADS = {LOAD, RATE, TWIN}
+_OWN = {Phase.SCHEDULED: "no shield", Phase.TRACE: "traced"}  # not measured as the others are
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Runs of one condition at one load."""
+
+    rps: float
+    runs: tuple[Outcome, ...]
+
+    @property
+    def believed(self) -> tuple[Outcome, ...]:
+        """Those whose numbers may be used."""
+        return tuple(one for one in self.runs if one.is_believed)
+
+    def middle(self, name: str) -> float | None:
+        """Median over the believed runs of a number such as `p99_ns`; None: no run has it."""
+        seen = [v for one in self.believed if (v := number(one, name)) is not None]
+        return statistics.median(seen) if seen else None
+
+    def ends(self, name: str) -> tuple[float, float] | None:
+        """The least and the greatest of the same."""
+        seen = [v for one in self.believed if (v := number(one, name)) is not None]
+        return (min(seen), max(seen)) if seen else None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Loads of one service under one condition, ascending.
+
+    Attributes:
+        service: its label.
+        condition: levels of the factors; "" where nothing is varied.
+    """
+
+    service: str
+    condition: str
+    loads: tuple[Load, ...]
+
+    @property
+    def title(self) -> str:
+        """Service and condition, as one name."""
+        return f"{self.service}, {self.condition}" if self.condition else self.service
+
+
+def number(outcome: Outcome, name: str) -> float | None:
+    """A finite number of a run; None: it has none."""
+    value = getattr(outcome, name)
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def curves(outcomes: Sequence[Outcome]) -> tuple[Curve, ...]:
+    """All curves, in the order in which their first runs were made; peaks have no load."""
+    result: dict[tuple[str, str], dict[float, list[Outcome]]] = {}
+    for outcome in outcomes:
+        rps = outcome.point.offered_rps
+        if rps is not None and 0 < rps < math.inf:
+            loads = result.setdefault((outcome.point.service, condition(outcome)), {})
+            loads.setdefault(rps, []).append(outcome)
+    return tuple(
+        Curve(service, text, tuple(Load(rps, tuple(loads[rps])) for rps in sorted(loads)))
+        for (service, text), loads in result.items()
+    )
+
+
+def condition(outcome: Outcome) -> str:
+    """What a run was measured under, the load left out: `threads = 2, no shield`."""
+    levels = [
+        f"{short(name)} = {level if isinstance(level, str) else level_text(level)}"
+        for name, level in outcome.point.setting.items()
+        if name not in _LOADS
+    ]
+    own = _OWN.get(outcome.point.phase)
+    return ", ".join([*levels, *([own] if own else [])])

@@ -1,0 +1,74 @@
+"""`sojourn view` and `sojourn mcp` as typed: what they refuse, in which words."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from sojourn import extras, spec
+from sojourn.cli.app import main
+
+PACKAGE = Path(spec.__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["view", "mcp"])
+def test_a_missing_package_and_a_missing_folder_are_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(extras, "is_here", lambda _: True)
+    assert main([name, str(tmp_path / "none")]) == 2
+    assert "name a folder of results" in capsys.readouterr().err
+    monkeypatch.setattr(extras, "is_here", lambda _: False)
+    assert main([name, str(tmp_path)]) == 2
+    assert f"pip install 'sojourn[{name}]'" in capsys.readouterr().err
+
+
+def test_it_answers_on_loopback_alone_and_a_taken_port_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+    command = [sys.executable, "-m", "sojourn", "view", str(tmp_path), "--port"]
+    env = {"PYTHONPATH": str(PACKAGE), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    with subprocess.Popen(
+        [*command, "0"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            line = started.stdout.readline()
+            url = re.fullmatch(r"open (http://127\.0\.0\.1:(\d+)/\?key=\S{20,})\n", line)
+            assert url, line
+            assert _listens(int(url[2])) == {"0100007F"}
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(f"http://127.0.0.1:{url[2]}/", timeout=60)
+            assert refused.value.code == 403
+            refused.value.close()
+            taken = subprocess.run(
+                [*command, url[2]], env=env, capture_output=True, text=True, check=False
+            )
+            assert (taken.returncode, "--port" in taken.stderr) == (2, True)
+        finally:
+            started.terminate()
+            _, errors = started.communicate(timeout=60)
+    assert "Traceback" not in errors
+
+
+def _listens(port: int) -> set[str]:
+    """Addresses on which a port listens, as the kernel writes them."""
+    result = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            address, _, number = words[1].rpartition(":")
+            if int(number, 16) == port and words[3] == "0A":
+                result.add(address)
+    return result
+
+
+def test_a_port_that_no_one_may_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", "--port", "70000"]) == 2
+    assert "65535" in capsys.readouterr().err

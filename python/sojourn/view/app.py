@@ -1,0 +1,81 @@
+"""Which address of the view shows what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from sojourn.browse import notes
+from sojourn.browse.index import Index
+from sojourn.errors import Fault, StoreFault
+from sojourn.view import listing, live, pages, record
+from sojourn.view.guard import Guard
+
+RECORD = "/r/{study}/{machine}/{folder}"
+NOTE_BYTES = 4 * notes.TEXT_BYTES  # of a request
+
+
+def app(results: Path, key: str) -> Starlette:
+    """The view of a folder of results.
+
+    Args:
+        results: folder of the records.
+        key: without which nothing is answered.
+    """
+    routes = [
+        Route("/", listing.page),
+        Route("/rows", listing.rows),
+        Route("/records.json", listing.as_json),
+        Route("/sides", record.side_by_side),
+        Route(RECORD, record.page),
+        Route(f"{RECORD}/report", record.report),
+        Route(f"{RECORD}/runs", record.runs),
+        Route(f"{RECORD}/events", live.events),
+        Route(f"{RECORD}/note", note, methods=["POST"]),
+    ]
+    made = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, key=key)],
+        exception_handlers={Fault: _fault, 404: _absent},
+    )
+    made.state.results, made.state.index = results, Index(results)
+    return made
+
+
+async def note(request: Request) -> Response:
+    """Keep what a person wrote about a record: the one thing that is written."""
+    name, _ = await run_in_threadpool(record.path_of, request)
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > NOTE_BYTES:
+            raise StoreFault("the note is too long", at=name, fix="shorten it")
+    try:
+        text = json.loads(body)["text"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        text = None
+    if not isinstance(text, str):
+        raise StoreFault("this is no note", at=name, fix='send {"text": "…"}')
+    await run_in_threadpool(notes.keep, name, text)
+    return JSONResponse({"stored": len(text)})
+
+
+def _fault(request: Request, fault: Exception) -> Response:
+    """What, where, and how to fix it."""
+    status = 404 if isinstance(fault, StoreFault) else 400
+    if request.method == "POST" and isinstance(fault, Fault):
+        return JSONResponse({"what": fault.what, "at": fault.at, "fix": fault.fix}, status)
+    return pages.page("fault.html.j2", status=status, title="Error", fault=fault)
+
+
+def _absent(request: Request, error: Exception) -> Response:
+    del error
+    fault = StoreFault("there is no such page", at=request.url.path, fix="begin at the list")
+    return _fault(request, fault)

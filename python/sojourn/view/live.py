@@ -1,0 +1,114 @@
+"""A record while it is measured: what its files say, each time when they change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sojourn import disk
+from sojourn.browse import narrowing, records
+from sojourn.browse.words import load_words
+from sojourn.errors import Fault, HostFault
+from sojourn.plan import Outcome
+from sojourn.store import files
+from sojourn.store.lock import is_live
+from sojourn.store.record import OF_RECORD
+from sojourn.units import show_ns
+from sojourn.view import changes, pages, plot, record
+
+LAST = 12  # points of the log
+STREAMS_MOST = 8  # pages that wait at once
+POINT_BYTES = 1024**2
+
+
+class Streams:
+    """How many pages wait for changes."""
+
+    count = 0
+
+
+async def events(request: Request) -> Response:
+    """Server-sent events: a new view of the record after each change of its files."""
+    name, path = await run_in_threadpool(record.path_of, request)
+    if Streams.count >= STREAMS_MOST:
+        raise HostFault(
+            f"{STREAMS_MOST} pages wait already", at=name, fix="close pages of running records"
+        )
+    head = {"Content-Security-Policy": pages.policy()}
+    return StreamingResponse(_stream(name, path), media_type="text/event-stream", headers=head)
+
+
+async def _stream(name: str, path: Path) -> AsyncIterator[str]:
+    Streams.count += 1
+    steps: narrowing.Steps = {}
+    try:
+        async with contextlib.aclosing(changes.changes(path)) as looks:
+            async for has_changed in looks:
+                is_running = await run_in_threadpool(is_live, path)
+                if has_changed or not is_running:
+                    yield _event("view", await run_in_threadpool(view, name, path, steps))
+                else:
+                    yield ": nothing new\n\n"  # a page that was closed is noticed
+                if not is_running:
+                    yield _event("end", "")
+                    return
+    finally:
+        Streams.count -= 1
+
+
+def _event(kind: str, text: str) -> str:
+    return f"event: {kind}\ndata: {json.dumps(text)}\n\n"
+
+
+def view(name: str, path: Path, steps: narrowing.Steps) -> str:
+    """The part of the page that changes, as HTML."""
+    try:
+        with files.readable(path, OF_RECORD):  # numbers of a record are what its maker wrote
+            return _view(name, path, steps)
+    except Fault as fault:
+        return pages.fragment("fault_part.html.j2", fault=fault)
+
+
+def _view(name: str, path: Path, steps: narrowing.Steps) -> str:
+    known = records.seen(path)
+    outcomes = known.outcomes
+    searches = narrowing.of(known.record.study_here, outcomes, steps)
+    return pages.fragment(
+        "live.html.j2",
+        name=name,
+        is_live=is_live(path),
+        count=len(outcomes),
+        valid=sum(one.is_believed for one in outcomes),
+        now=_now(path),
+        plots=record.plots([(name, known)]),
+        searches=[plot.narrowing(called, several) for called, several in searches.items()],
+        refused=records.refused(outcomes),
+        log=[_row(outcome) for outcome in reversed(outcomes[-LAST:])],
+    )
+
+
+def _row(outcome: Outcome) -> tuple[str, str, str, str]:
+    """What was measured, its p99, the verdict, and why it does not count."""
+    point = outcome.point
+    what = f"{point.service} {point.phase} {load_words(point).strip()}"
+    p99 = show_ns(outcome.p99_ns) if outcome.p99_ns is not None else "–"
+    verdict = str(outcome.verdict) if outcome.is_believed else "unknown"
+    return what, p99, verdict, "; ".join(records.refusals(outcome))
+
+
+def _now(path: Path) -> str:
+    """The point that is being measured; "" if none is."""
+    last = changes.newest(path)
+    if last is None or disk.is_plain(last / "outcome.parquet"):
+        return ""
+    try:
+        table = disk.read_json(last / "point.json", most=POINT_BYTES)
+        return str(table["key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

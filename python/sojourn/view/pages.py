@@ -1,0 +1,86 @@
+"""Templates to pages; each text is escaped, and what would turn others is spelled."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+import sojourn
+from sojourn import units
+from sojourn.browse import choose
+from sojourn.report import policies
+from sojourn.report.draw import palette
+from sojourn.view import links
+from sojourn.visible import visible
+
+OWN = Path(__file__).parent / "templates"
+OF_REPORTS = Path(__file__).parents[1] / "report" / "templates"
+SCRIPT = "view.js"
+STYLES = (OF_REPORTS / "style.css", OWN / "view.css")
+
+
+def page(template: str, *, status: int = 200, **values: object) -> HTMLResponse:
+    """A whole page, which may run the view's own script and ask this server."""
+    text = fragment(template, **values)
+    return HTMLResponse(text, status, {"Content-Security-Policy": policy()})
+
+
+def fragment(template: str, **values: object) -> str:
+    """A part of a page."""
+    return _templates().get_template(template).render(**values)
+
+
+@functools.cache
+def policy() -> str:
+    """What the view's pages may do."""
+    rules = policies.allowing(
+        [policies.digest_of(script())],
+        styles=[policies.digest_of(style())],
+        own=("connect-src", "form-action", "frame-src"),
+    )
+    return f"{rules}; frame-ancestors 'self'"  # the page of an error may be where a report is
+
+
+@functools.cache
+def script() -> str:
+    """Text of the view's own script."""
+    return (OWN / SCRIPT).read_text("utf-8")
+
+
+@functools.cache
+def style() -> str:
+    """The style sheet: colours of both themes, that of reports, and the view's own."""
+    light, dark = (palette.style(palette.THEMES[name]) for name in ("light", "dark"))
+    colours = f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+    return colours + "".join(path.read_text("utf-8") for path in STYLES)
+
+
+@functools.cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(OWN),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "script": Markup(script()),  # noqa: S704 - the package's own
+        "style": Markup(style()),  # noqa: S704 - the package's own
+        "units": units,
+        "links": links,
+        "choose": choose,
+        "version": sojourn.__version__,
+    }
+    return environment
+
+
+def _shown(value: object) -> object:
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return visible(str(value)) if is_text else value
