@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use sojourn_base::{Fault, units};
 
 use crate::attach::how::How;
+use crate::diff::args::{self as diff_args, DiffArgs};
 use crate::judge::verdict::Bounds;
 
 /// Shows where the time of each request goes in a running TCP server, without changing it.
@@ -18,7 +19,12 @@ use crate::judge::verdict::Bounds;
 #[derive(Clone, Debug, Parser)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(name = "sojourn-trace", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(disable_help_subcommand = true)]
 pub struct Args {
+    /// Instead of a trace: what compares traces.
+    #[command(subcommand)]
+    pub instead: Option<Instead>,
     /// Process to trace; its children are traced too.
     #[arg(
         long,
@@ -100,6 +106,18 @@ pub struct Args {
     pub hook_cost: bool,
 }
 
+/// What is done instead of a trace.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Instead {
+    /// Which stage and cause moved mean and tail between two traces?
+    ///
+    /// Reads results that `--json` wrote. The differences of the stages add up to those of the mean and of the
+    /// tail, the slowest 1 % of each side. Each has a 95 % interval, from blocks of requests. With more pairs of
+    /// files (first, second, first, second, …) the pairs are the units: measure them in turn.
+    #[command(after_help = diff_args::EXAMPLES)]
+    Diff(DiffArgs),
+}
+
 const EXAMPLES: &str = "\
 Examples:
   sojourn-trace --pid $(pidof memcached)
@@ -109,6 +127,7 @@ Examples:
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
   sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
+  sojourn-trace diff old.json new.json
 
 Exit codes: 0 ok, 2 usage or no rights, 3 the numbers are not valid,
 4 the kernel refused, 130 interrupted.";
@@ -122,12 +141,8 @@ fn worst(text: &str) -> Result<usize, String> {
 
 /// `p99`, `p99.9` or `0.99`; not below the median, above which there is a tail to speak of.
 fn quantile(text: &str) -> Result<f64, String> {
-    let number = match text.strip_prefix('p') {
-        Some(percent) => percent.parse().map(|percent: f64| (percent * 1e6).round() / 1e8),
-        None => text.parse(),
-    };
-    match number {
-        Ok(q) if (0.5..1.0).contains(&q) => Ok(q),
+    match crate::quantile::read(text) {
+        Some(q) if (0.5..1.0).contains(&q) => Ok(q),
         _ => Err(format!("'{text}' is not a quantile from p50 to below p100: p99, p99.9, 0.99")),
     }
 }

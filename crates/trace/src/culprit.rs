@@ -21,6 +21,7 @@ pub mod seen;
 pub mod sentence;
 pub mod suspect;
 pub mod svg;
+pub mod tail;
 pub mod text;
 
 #[cfg(feature = "bpf")]

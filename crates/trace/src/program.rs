@@ -13,10 +13,12 @@ use sojourn_base::{Exit, Fault, files, program};
 use crate::attach::how::How;
 use crate::attach::kernel;
 use crate::attach::target::{self, Target};
-use crate::cli::Args;
+use crate::cli::{Args, Instead};
 use crate::culprit::result::Blamed;
 use crate::culprit::svg::Panel;
 use crate::culprit::{flame, svg};
+use crate::diff;
+use crate::judge::blocks::{Blocks, ROWS_FROM};
 use crate::judge::few;
 use crate::judge::result::{
     Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest,
@@ -50,6 +52,9 @@ fn act(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> Result<Exit, Fault> {
+    if let Some(Instead::Diff(args)) = &args.instead {
+        return diff::act::act(args, out);
+    }
     if args.describe {
         return print(out, &describe::json()).map(|()| Exit::Ok);
     }
@@ -279,6 +284,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         resolution: Resolution { total: bins::TOTAL.resolution(), stage: bins::STAGE.resolution() },
         worst: outcome.worst.iter().map(worst).collect(),
         blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
+        blocks: Blocks::of(&outcome.clusters, summary::row_at(counts, ROWS_FROM)),
     }
 }
 

@@ -74,6 +74,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """Which stage moved between two records whose services were traced.
+
+    Attributes:
+        what: service, setting and records.
+        answer: in a sentence.
+        rows: of mean, tail and causes: table, part, first, second, change, interval, "moved" or "".
+    """
+
+    what: str
+    answer: str
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """All of it.
 
@@ -85,6 +100,7 @@ class Comparison:
         limits: what counts, and how sure.
         is_across: the records are of different machines.
         unfinished: names of records that are not finished.
+        moved: by stage, where both records are traced.
     """
 
     names: tuple[str, ...]
@@ -94,6 +110,7 @@ class Comparison:
     limits: Limits
     is_across: bool = False
     unfinished: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

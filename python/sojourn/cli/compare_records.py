@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn.cli import lowered, named_file
+from sojourn.cli import compare_traces, lowered, named_file
 from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put, put_json
@@ -71,6 +71,7 @@ def compared(
         text,
         differences=comparison.differences(result, facts),
         is_across=is_across,
+        moved=compare_traces.moved([letter for letter, _ in shown.letters(text)], stored),
         unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
     )
     if html is not None:
@@ -166,6 +167,13 @@ def _print(comparison: Comparison) -> None:
     for line in shown.lines(comparison):
         table.add_row(*map(escape, line))
     console.print(table)
+    for one in comparison.moved:
+        console.print(f"\nwhat moved, {escape(one.what)}: {escape(one.answer)}")
+        table = new_table(*shown.MOVED)
+        for line in one.rows:
+            table.add_row(*map(escape, line))
+        if one.rows:
+            console.print(table)
     console.print(f"\n{escape(shown.sentence(comparison))}")
     for note in shown.notes(comparison):
         say(note)

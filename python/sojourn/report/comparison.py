@@ -20,6 +20,7 @@ WEAKER = (
     "`sojourn compare --command OLD --command NEW` measures in turn."
 )
 ACROSS = "The records are of different machines, so a ratio compares machines, too."
+MOVED = ("of", "stage or cause", "first", "second", "change", "95 % interval", "")
 _SIGNS = {
     Judgement.WORSE: "✗",
     Judgement.BETTER: "✓",
@@ -139,6 +140,9 @@ def markdown(comparison: Comparison) -> str:
         rows = [(what, *each) for what, each in comparison.differences]
         parts += _table(("differs", *_called(comparison)), rows)
     parts += _table(columns(comparison), lines(comparison))
+    for one in comparison.moved:
+        parts += [f"What moved, {plain(one.what)}: {plain(one.answer)}", ""]
+        parts += _table(MOVED, one.rows) if one.rows else []
     return "\n".join([*parts, *map(plain, notes(comparison))]) + "\n"
 
 
@@ -159,6 +163,7 @@ def html(comparison: Comparison) -> str:
         notes=notes(comparison),
         bars=bars(comparison),
         called=_called(comparison),
+        moved_columns=MOVED,
     )
 
 

@@ -103,11 +103,17 @@ fn clean(name: &str) -> String {
 pub fn lines(tail: (&str, &Folded), body: (&str, &Folded)) -> String {
     let mut text = String::new();
     for (name, folded) in [tail, body] {
-        for (path, ns) in folded.iter().filter(|(_, ns)| **ns >= 500) {
-            let _ = writeln!(text, "{};{path} {}", clean(name), (ns + 500) / 1000);
+        for stack in stacks(folded) {
+            let _ = writeln!(text, "{};{stack}", clean(name));
         }
     }
     text
+}
+
+/// One line for each stack: its frames, then its time in µs.
+pub fn stacks(folded: &Folded) -> Vec<String> {
+    let some = folded.iter().filter(|(_, ns)| **ns >= 500);
+    some.map(|(path, ns)| format!("{path} {}", (ns + 500) / 1000)).collect()
 }
 
 /// One frame of a flame graph, with all that it holds.

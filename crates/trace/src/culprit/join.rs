@@ -1,9 +1,9 @@
 //! Requests and what was seen, joined: the time of each, cut up, and the sums over a group of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use super::flame::{Folded, path_of_piece, path_of_stage};
+use super::flame::{Folded, KERNEL, path_of_piece, path_of_stage};
 use super::pieces::{Index, Piece};
 use super::suspect::{Suspect, WaitKind, wait_stage};
 use crate::reconstruct::record::Record;
@@ -46,6 +46,8 @@ pub struct Group {
     pub details: HashMap<Suspect, Detail>,
     /// Time by stack, ns.
     pub folded: Folded,
+    /// Time slept in each function and what it called, ns, by block; of the tail only.
+    pub functions: BTreeMap<String, [u64; BLOCKS]>,
 }
 
 impl Group {
@@ -173,12 +175,14 @@ pub fn group<'r>(
         blocks: vec![Block::default(); BLOCKS],
         details: HashMap::new(),
         folded: Folded::new(),
+        functions: BTreeMap::new(),
     };
     let length_ns = span.1.saturating_sub(span.0).max(1);
     for record in records {
         let cut = cut(record, index);
         let at = record.start_ns.saturating_sub(span.0) as u128 * BLOCKS as u128;
-        let block = &mut group.blocks[(at / length_ns as u128).min(BLOCKS as u128 - 1) as usize];
+        let number = (at / length_ns as u128).min(BLOCKS as u128 - 1) as usize;
+        let block = &mut group.blocks[number];
         block.requests += 1;
         block.total_ns += record.total_ns;
         let root = names.get(&record.thread).map_or("thread", String::as_str);
@@ -194,10 +198,22 @@ pub fn group<'r>(
         for piece in &cut.pieces {
             let path = path_of_piece(root, piece, index.stacks());
             *group.folded.entry(path).or_default() += piece.ns;
+            if follows {
+                for name in slept_in(piece, index) {
+                    group.functions.entry(name).or_default()[number] += piece.ns;
+                }
+            }
             detail(&mut group, piece, record, index, names, follows);
         }
     }
     group
+}
+
+/// The functions on the stack of a thread that slept, each once.
+fn slept_in(piece: &Piece<'_>, index: &Index<'_>) -> BTreeSet<String> {
+    let Some(off) = piece.off else { return BTreeSet::new() };
+    let kernel = index.stacks().kernel_of(off).iter().map(|name| format!("{name}{KERNEL}"));
+    index.stacks().user_of(off).iter().map(ToString::to_string).chain(kernel).collect()
 }
 
 fn detail(

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::endpoint::{self, Endpoint};
-use super::flame::Folded;
+use super::flame::{self, Folded};
 use super::join::{Detail, Group, group};
 use super::keep::Selection;
 use super::pieces::Index;
@@ -14,6 +14,7 @@ use super::rule::{self, Weighed, Weights};
 use super::seen::{Losses, Seen};
 use super::sentence;
 use super::suspect::Suspect;
+use super::tail::{self, FunctionTime, TailBlock};
 use crate::attach::pidns;
 use crate::reconstruct::counts::Thread;
 use crate::reconstruct::parts::VerdictWord;
@@ -63,6 +64,15 @@ pub struct Blame {
     pub lost: u64,
     /// Waits of which not all who ran meanwhile are known.
     pub history_full: u64,
+    /// The tail in each twentieth of the trace.
+    #[serde(default)]
+    pub tail_blocks: Vec<TailBlock>,
+    /// Functions in which the tail's requests slept, the longest first; at most 64.
+    #[serde(default)]
+    pub functions: Vec<FunctionTime>,
+    /// The tail's time by stack: lines of `frames time`, the time in µs, as `--folded` has them.
+    #[serde(default)]
+    pub tail_stacks: Vec<String>,
 }
 
 /// One suspect, and how much of the excess it explains.
@@ -103,6 +113,9 @@ pub struct SuspectShare {
     pub waker_did: Vec<(String, f64)>,
     /// In words.
     pub about: String,
+    /// Time of the tail's requests in each twentieth of the trace, ns.
+    #[serde(default)]
+    pub tail_blocks_ns: Vec<u64>,
 }
 
 /// The answer, and the time by stack that flame graphs are drawn from.
@@ -145,6 +158,9 @@ pub fn blame(asked: Asked<'_>, retained: &Selection, seen: &Seen) -> Blamed {
     }
     let mut blame = written(asked, (&tail, &body), &weights, reasons, seen.losses);
     blame.endpoints = endpoint::list(&retained.tail, &retained.body);
+    blame.tail_blocks = tail::blocks(&tail);
+    blame.functions = tail::functions(&tail);
+    blame.tail_stacks = flame::stacks(&tail.folded);
     Blamed { blame, tail: tail.folded, body: body.folded }
 }
 
@@ -207,6 +223,9 @@ fn written(
         told: losses.told,
         lost: losses.lost,
         history_full: losses.history_full,
+        tail_blocks: Vec::new(),
+        functions: Vec::new(),
+        tail_stacks: Vec::new(),
     }
 }
 
@@ -243,5 +262,10 @@ fn suspect_share(weighed: &Weighed, tail: &Group) -> SuspectShare {
         is_named: weighed.is_named,
         waker_did: did,
         about: weighed.suspect.words(),
+        tail_blocks_ns: tail
+            .blocks
+            .iter()
+            .map(|block| block.of.get(&weighed.suspect).copied().unwrap_or(0))
+            .collect(),
     }
 }

@@ -1,5 +1,7 @@
 //! From counts to a result, and whether it holds.
 
+pub mod blocks;
+pub mod difference;
 pub mod few;
 pub mod result;
 pub mod summary;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::culprit::result::Blame;
+use crate::judge::blocks::Blocks;
 pub use crate::reconstruct::parts::{CauseShare, Hook, VerdictWord};
 use crate::reconstruct::stages::Cause;
 use crate::reconstruct::window::Sampling;
@@ -86,6 +87,9 @@ pub struct TraceResult {
     /// Who made the slowest requests slow; `null`: not asked for.
     #[serde(default)]
     pub blame: Option<Blame>,
+    /// What each part of the trace saw: `sojourn-trace diff` compares two traces by it.
+    #[serde(default)]
+    pub blocks: Blocks,
 }
 
 /// Who was looked at: process, ports, threads.

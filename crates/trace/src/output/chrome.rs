@@ -12,11 +12,18 @@ use crate::judge::result::TraceResult;
 
 /// The worst requests of a result in the Trace Event Format (complete events, times in µs).
 pub fn trace(result: &TraceResult) -> Value {
+    json!({"traceEvents": events(result, None), "displayTimeUnit": "ns"})
+}
+
+/// Its events. `of`: the process that they get, with times from the start of the trace; none: their own.
+pub fn events(result: &TraceResult, of: Option<u64>) -> Vec<Value> {
+    let from_ns = if of.is_some() { result.started_ns } else { 0 };
     let mut events = Vec::new();
     let mut named = BTreeSet::new();
     for request in &result.worst {
         let thread = result.threads.iter().find(|t| t.tid == request.tid);
         let (pid, comm) = thread.map_or((0, ""), |t| (t.pid, t.comm.as_str()));
+        let pid = of.unwrap_or(u64::from(pid));
         // Requests of one thread overlap while they wait, so each connection gets its own track.
         let track = u64::from(request.tid) << 16 | u64::from(request.peer_port);
         if named.insert(track) {
@@ -28,7 +35,7 @@ pub fn trace(result: &TraceResult) -> Value {
         let slice = |name: &str, start_ns: u64, ns: u64, args: Value| {
             json!({
                 "ph": "X", "cat": "request", "name": name, "pid": pid, "tid": track,
-                "ts": start_ns as f64 / 1e3, "dur": ns as f64 / 1e3, "args": args,
+                "ts": start_ns.saturating_sub(from_ns) as f64 / 1e3, "dur": ns as f64 / 1e3, "args": args,
             })
         };
         events.push(slice(
@@ -40,8 +47,8 @@ pub fn trace(result: &TraceResult) -> Value {
         let mut at_ns = request.start_ns;
         for (name, ns) in &request.stages {
             events.push(slice(name, at_ns, *ns, json!({})));
-            at_ns += ns;
+            at_ns = at_ns.saturating_add(*ns);
         }
     }
-    json!({"traceEvents": events, "displayTimeUnit": "ns"})
+    events
 }

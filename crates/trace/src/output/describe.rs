@@ -3,6 +3,7 @@
 use schemars::schema_for;
 use serde::Serialize;
 
+use crate::judge::difference::DiffResult;
 use crate::judge::result::TraceResult;
 use crate::reconstruct::reasons::REASONS;
 use crate::reconstruct::stages::{Cause, STAGES};
@@ -16,6 +17,7 @@ struct Description {
     reasons: Vec<ReasonLine>,
     result: schemars::Schema,
     who: schemars::Schema,
+    diff: schemars::Schema,
 }
 
 #[derive(Serialize)]
@@ -53,6 +55,7 @@ pub fn json() -> String {
         reasons: reasons.collect(),
         result: schema_for!(TraceResult),
         who: schema_for!(WhoResult),
+        diff: schema_for!(DiffResult),
     };
     let mut text = serde_json::to_string_pretty(&description).expect("plain data");
     text.push('\n');
@@ -69,6 +72,7 @@ mod tests {
         for key in ["requests", "matched", "unmatched", "dropped", "verdict", "tail", "stages"] {
             assert!(value["result"]["properties"][key].is_object(), "{key}");
         }
+        assert!(value["diff"]["properties"]["tail"].is_object());
         assert!(value["who"]["properties"]["tasks"].is_object());
         assert_eq!(value["stages"].as_array().unwrap().len(), STAGES.len());
     }

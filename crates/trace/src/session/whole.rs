@@ -18,6 +18,8 @@ const SALT: Duration = Duration::from_millis(50);
 /// Of a sample, what is one draw: requests of one flow at one time are alike, those of half a second
 /// come from ten choices of flows.
 const SLICE_NS: u64 = 500_000_000;
+/// The same of a trace of all requests: a stall lies in one or two of them.
+const SLICE_OF_ALL_NS: u64 = 100_000_000;
 
 /// Attaches, waits, detaches.
 pub(crate) fn run(
@@ -43,6 +45,9 @@ pub(crate) fn run(
     live.control.disable();
     live.unwatch();
     memory.still_running(1, (outcome.started_ns, ended_ns), &mut outcome.still_ran);
+    if flows.draw.is_none() {
+        outcome.clusters.add(memory.snapshot()); // the rest, so that the blocks hold every request
+    }
     live.control.close()?; // before the hooks are detached, which takes long: who closes meanwhile is lost
     outcome.counts.duration_ns = ended_ns - outcome.started_ns;
     outcome.counts.traced_ns = outcome.counts.duration_ns;
@@ -102,14 +107,12 @@ impl Flows {
     /// Chooses others if it is time, and closes a slice.
     fn turn(&mut self, live: &Live<'_, '_>, memory: &Memory, outcome: &mut Outcome) {
         let now_ns = Monotonic.now_ns();
-        if self.draw.is_none() {
-            return;
-        }
         if now_ns >= self.salted_ns + SALT.as_nanos() as u64 {
             self.salt(live);
             self.salted_ns = now_ns;
         }
-        if now_ns >= self.sliced_ns + SLICE_NS {
+        let slice_ns = if self.draw.is_some() { SLICE_NS } else { SLICE_OF_ALL_NS };
+        if now_ns >= self.sliced_ns + slice_ns {
             outcome.clusters.add(memory.snapshot());
             self.sliced_ns = now_ns;
         }

@@ -150,12 +150,7 @@ impl Clusters {
     }
 
     fn pair_up(&mut self) {
-        let pair = |two: &[Cluster]| {
-            let mut sum = two[0].clone();
-            two[1..].iter().for_each(|other| sum.merge(other));
-            sum
-        };
-        self.list = self.list.chunks(2).map(pair).collect();
+        self.list = self.list.chunks(2).map(together).collect();
         self.stride *= 2;
         self.in_last = self.stride;
     }
@@ -163,6 +158,19 @@ impl Clusters {
     /// Windows in which requests arrived.
     pub fn count(&self) -> usize {
         self.list.len()
+    }
+
+    /// The rows of each window, or of as many neighbours together that there are at most `most`. Rows below
+    /// `first` are added up as row 0.
+    pub fn rows_of_each(&self, most: usize, first: usize) -> Vec<Vec<(usize, Head)>> {
+        let each = self.list.len().div_ceil(most.max(1)).max(1);
+        let rows = |cluster: Cluster| {
+            let mut low = Head::default();
+            cluster.rows.iter().filter(|(k, _)| *k < first).for_each(|(_, head)| low.add(head));
+            let high = cluster.rows.into_iter().filter(|(k, _)| *k >= first);
+            [(0, low)].into_iter().chain(high).filter(|(_, head)| head.requests > 0).collect()
+        };
+        self.list.chunks(each).map(together).map(rows).collect()
     }
 
     /// How well all numbers are known, where the tail begins in row `tail_row`.
@@ -209,6 +217,12 @@ impl Clusters {
         let edge = |bin: usize| bins::TOTAL.low(bin + 1) as f64;
         Some(Interval { low: low.map_or(0.0, edge), high: high.map(edge) })
     }
+}
+
+fn together(neighbours: &[Cluster]) -> Cluster {
+    let mut sum = neighbours[0].clone();
+    neighbours[1..].iter().for_each(|other| sum.merge(other));
+    sum
 }
 
 /// Where the share of stage `k` in the time lies, from what these windows saw; `None` also if they saw

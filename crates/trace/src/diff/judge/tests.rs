@@ -1,0 +1,154 @@
+//! What is named, and what is not, of traces whose requests are known.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::*;
+use crate::diff::read::trace;
+use crate::diff::testing::{STAGES, blame, requests, result};
+
+const ASKED: Asked = Asked { q: 0.99, least: 0.1, alpha: 0.01, seed: 1 };
+
+fn read(value: &Value) -> Trace {
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let name = format!("sojourn-diff-judge-{}-{number}", std::process::id());
+    let path: PathBuf = std::env::temp_dir().join(name);
+    std::fs::write(&path, value.to_string()).unwrap();
+    let read = trace(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    read
+}
+
+fn side(sleep_ns: u64) -> Trace {
+    read(&result(&STAGES, &requests(20, 200, sleep_ns)))
+}
+
+fn adds_up(table: &Table) {
+    for of in [|p: &Part| p.change_ns, |p: &Part| p.first_ns, |p: &Part| p.second_ns] {
+        let sum: f64 = table.parts.iter().map(of).sum();
+        assert!((sum - of(&table.total)).abs() < 1e-6 * table.total.first_ns, "{table:?}");
+    }
+}
+
+#[test]
+fn the_stage_that_has_a_delay_is_named_first_and_parts_add_up() {
+    let result = diff(&[(side(0), side(1_000_000))], ASKED);
+    assert_eq!((result.verdict, result.units.as_str()), (VerdictWord::Holds, "blocks"));
+    for table in [&result.mean, &result.tail] {
+        adds_up(table);
+        let moved: Vec<&str> =
+            table.parts.iter().filter(|p| p.has_moved).map(|p| p.name.as_str()).collect();
+        assert_eq!(moved, ["wait_sleep"], "{table:?}");
+    }
+    // One in forty sleeps for 1 ms; all of the slowest hundredth do.
+    assert!((result.mean.parts[0].change_ns - 25_000.0).abs() < 10_000.0);
+    assert!((result.tail.parts[0].change_ns - 1e6).abs() < 1.0);
+    assert!(result.answer.contains("the tail's mean moved"), "{}", result.answer);
+    assert!(result.answer.contains("wait_sleep +1 ms"), "{}", result.answer);
+    assert_eq!(result.tail.requests, [40, 40]);
+    let causes: Vec<&str> = result.tail.causes.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(causes[0], "waiting");
+}
+
+#[test]
+fn equal_sides_have_nothing_named_and_the_answer_says_what_is_hidden() {
+    let result = diff(&[(side(0), side(0))], ASKED);
+    assert!(!result.mean.parts.iter().chain(&result.tail.parts).any(|part| part.has_moved));
+    assert!(result.answer.starts_with("nothing is shown to have moved by more than 10 %"));
+    assert!(
+        result.answer.contains("in the mean no stage changed by more than 10 %"),
+        "{}",
+        result.answer
+    );
+}
+
+#[test]
+fn a_change_below_the_least_that_counts_is_not_named() {
+    let mut other = requests(20, 200, 0);
+    other.iter_mut().flatten().for_each(|times| times[0] += 1500); // of 35,500
+    let second = read(&result(&STAGES, &other));
+    let sides = [(side(0), second)];
+    assert!(!diff(&sides, ASKED).mean.parts[0].has_moved);
+    let finer = diff(&sides, Asked { least: 0.01, ..ASKED });
+    assert!(finer.mean.parts[0].has_moved && finer.mean.parts[0].name == "application");
+}
+
+#[test]
+fn one_stall_is_one_event_however_many_requests_it_strikes() {
+    let mut other = requests(20, 200, 0);
+    other[3].iter_mut().take(60).for_each(|times| times[2] = 5_000_000);
+    let result = diff(&[(side(0), read(&result(&STAGES, &other)))], ASKED);
+    let slept = result.tail.parts.iter().find(|part| part.name == "wait_sleep").unwrap();
+    assert!(slept.change_ns > 1e6 && slept.low_ns.is_none_or(|low| low < 1.0), "{slept:?}");
+    assert!(!slept.has_moved);
+}
+
+#[test]
+fn pairs_are_the_units_where_there_are_several() {
+    // Each side's two traces differ by more than blocks do: a pair alone would name the difference.
+    let pairs =
+        |second: [u64; 6]| -> Vec<Pair> { second.map(|ns| (side(400_000), side(ns))).to_vec() };
+    let mixed = diff(&pairs([100_000, 900_000, 200_000, 800_000, 300_000, 500_000]), ASKED);
+    assert_eq!((mixed.units.as_str(), mixed.counts), ("pairs", [6, 6]));
+    assert!(!mixed.tail.parts.iter().any(|part| part.has_moved), "{:?}", mixed.tail);
+    adds_up(&mixed.tail);
+    let clear =
+        diff(&pairs([1_400_000, 1_410_000, 1_420_000, 1_390_000, 1_400_000, 1_430_000]), ASKED);
+    assert!(clear.tail.parts[0].has_moved && clear.tail.parts[0].name == "wait_sleep");
+}
+
+#[test]
+fn a_culprit_of_the_second_side_is_named() {
+    let with = |each_ns| {
+        let mut value = result(&STAGES, &requests(20, 200, 0));
+        value["blame"] = blame("run-queue delay behind `xz`", each_ns);
+        read(&value)
+    };
+    let result = diff(&[(with(0), with(1_000_000))], ASKED);
+    let culprits = result.culprits.unwrap();
+    adds_up(&culprits);
+    let named: Vec<&str> =
+        culprits.parts.iter().filter(|p| p.has_moved).map(|p| p.name.as_str()).collect();
+    assert_eq!(named, ["run-queue delay behind `xz`"]);
+    assert_eq!(result.functions[0].name, "fsync");
+    assert!((result.functions[0].change_ns - 500_000.0).abs() < 1.0);
+    assert!(result.answer.contains("behind `xz` +"), "{}", result.answer);
+}
+
+#[test]
+fn what_is_not_believed_or_too_short_names_nothing() {
+    let mut doubted = result(&STAGES, &requests(20, 200, 1_000_000));
+    doubted["verdict"]["verdict"] = "unknown".into();
+    doubted["verdict"]["reasons"] = serde_json::json!(["records were dropped"]);
+    let short = read(&result(&STAGES, &requests(5, 900, 1_000_000)));
+    let few = read(&result(&STAGES, &requests(20, 20, 1_000_000)));
+    for (second, word) in
+        [(read(&doubted), "records were dropped"), (short, "5 blocks"), (few, "have a tail")]
+    {
+        let result = diff(&[(side(0), second)], ASKED);
+        assert_eq!(result.verdict, VerdictWord::Unknown);
+        assert!(!result.tail.parts.iter().any(|part| part.has_moved));
+        assert!(
+            result.answer.starts_with("nothing is named") && result.answer.contains(word),
+            "{}",
+            result.answer
+        );
+    }
+}
+
+#[test]
+fn how_the_traces_differ_comes_first() {
+    let mut other = result(&STAGES, &requests(20, 300, 0));
+    other["kernel"] = "6.2".into();
+    let result = diff(&[(side(0), read(&other))], ASKED);
+    assert_eq!(result.differs, ["kernel: 6.1 and 6.2", "load: 4000 and 6000 requests/s"]);
+    let page = text::page(&result);
+    assert!(page.contains("they differ in kernel: 6.1 and 6.2"), "{page}");
+    assert!(
+        page.lines()
+            .take_while(|line| !line.starts_with("intervals"))
+            .all(|line| line.chars().count() <= 100)
+    );
+}
