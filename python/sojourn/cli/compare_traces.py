@@ -1,4 +1,4 @@
-"""Which stage moved between records whose services were traced, by `sojourn-trace diff`."""
+"""Which stage moved between traced records."""
 
 from __future__ import annotations
 
