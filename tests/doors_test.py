@@ -86,6 +86,7 @@ RUST_WRITERS = {
     "load/src/drive/turns.rs": "shared by the clients of a run: O_NOFOLLOW",
     "noise/src/antagonists/disk.rs": "a file without a name, O_EXCL",
     "query/src/work/planted.rs": "a file without a name, O_EXCL",
+    "trace/src/diff/read.rs": "reads only: O_NONBLOCK, so that no pipe is waited for",
 }
 
 

@@ -24,7 +24,7 @@ from sojourn.models.league import play
 from sojourn.models.league.scenarios import Scenario
 from sojourn.models.league.sharing import BATCH, Shape
 
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 HALF_S, LENGTH_S = 30.0, 600.0
 UP_S = tuple(HALF_S + 2 * HALF_S * k for k in range(int(LENGTH_S / HALF_S / 2)))
 SQUARE = Scenario(
@@ -47,7 +47,7 @@ def main() -> int:
         own = [row for seed in range(1, asked.seeds + 1) for row in reactions(name, seed)]
         print(line(name, own), flush=True)
         rows += own
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-reaction.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-reaction.json"
     path.write_text(json.dumps({"seeds": asked.seeds, "rows": rows}, indent=1))
     print(f"rows: {path.name}")
     return 0

@@ -43,7 +43,7 @@ from sojourn.manage import testing
 from sojourn.manage.testing import make_group, remove_group, until
 from sojourn.places import ports, proc
 
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 NONE, ALONE = "none", "alone"
 CONSTANTS = {"static": {"idle": 1.0}}
 TRAITS = '["non-scalable"]'
@@ -89,7 +89,7 @@ def main() -> int:
         for name in order.sample(asked.only, len(asked.only)):
             rows.append({"round": number, "controller": name, **measured(name, asked.seconds)})
             print(json.dumps(rows[-1]), flush=True)
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-real.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-real.json"
     about = {"kernel": os.uname().release, "load": os.getloadavg()[0], "seconds": asked.seconds}
     path.write_text(json.dumps({**about, "rows": rows}, indent=1))
     print(f"rows: {path.name}")

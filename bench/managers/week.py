@@ -26,7 +26,7 @@ from typing import Any
 from sojourn.models.league import play, rows_file, week
 from sojourn.models.tco import Costs, gain
 
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 ORACLE, ORACLE_SEED = "oracle", 103
 
 
@@ -43,7 +43,7 @@ def main() -> int:
         rows, about = played(asked)
     rows.sort(key=lambda row: ([ORACLE, *play.names()].index(row["controller"]), row["seed"]))
     print(table(rows))
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-week.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-managers-week.json"
     path.write_text(json.dumps({"schema": rows_file.SCHEMA, **about, "rows": rows}, indent=1))
     print(f"rows: {path.name}")
     return 0

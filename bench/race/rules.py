@@ -60,21 +60,23 @@ def nighthawk() -> Rule:
 
     From 10 requests a second, trials of 10 s (`measuring_period`), 5 min at most
     (`convergence_deadline`), then 30 s of test (`testing_stage_duration`). Its metrics have no p99;
-    here it is given one. Its client waits for a free connection, and the clock starts then.
+    here it is given one, beside the send rate of its examples (≥ 0.9). Its client waits for a free
+    connection, and the clock starts then.
     """
     before, now, bottom, top = math.nan, 10.0, math.nan, math.nan
     spent_s = 0.0
     while spent_s < 300.0:
         seen = yield Ask(client=Client.LIMITED, load=now, seconds=10.0, connections=100)
         spent_s += 10.0
-        if math.isnan(top) and seen.holds:
+        holds = seen.holds and seen.achieved_rps >= 0.9 * now
+        if math.isnan(top) and holds:
             before, now = now, 2 * now
             continue
         if math.isnan(top):
             if math.isnan(before):
                 return Answer(load_rps=0.0)
             bottom, top = before, now
-        elif seen.holds:
+        elif holds:
             bottom = now
         else:
             top = now

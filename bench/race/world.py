@@ -6,7 +6,7 @@ A search sees one start of the service unless its rule restarts it. Starts diffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -140,7 +140,11 @@ def limited(world: World, ask: Ask) -> tuple[Floats, Floats]:
 
     With as many connections as requests in a block, a request waits for the one a block before.
     """
-    due = arrivals(ask, world.rng)
+    # It cannot send more than it gets replies for, whatever rate is asked for.
+    most = 1.2 * world.queue.rate_rps * world.capacity + ask.connections / ask.seconds
+    due = arrivals(replace(ask, load=min(ask.load, most)), world.rng)
+    if ask.load > most:
+        due *= most / ask.load
     work = world.queue.work(len(due), world.rng, capacity=world.capacity)
     time, able = world.queue.capacity(ask.seconds, world.rng)
     sent, ended = np.empty(len(due)), np.empty(len(due))
@@ -155,4 +159,5 @@ def limited(world: World, ask: Ask) -> tuple[Floats, Floats]:
         done = served + ahead
         last_done = float(done[-1])
         ended[now] = np.interp(done, able, time)
-    return ended - sent, ended
+    is_sent = sent <= ask.seconds
+    return (ended - sent)[is_sent], ended[is_sent]

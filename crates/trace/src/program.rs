@@ -20,9 +20,7 @@ use crate::culprit::{flame, svg};
 use crate::diff;
 use crate::judge::blocks::{Blocks, ROWS_FROM};
 use crate::judge::few;
-use crate::judge::result::{
-    Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord, WorstRequest,
-};
+use crate::judge::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord};
 use crate::judge::summary;
 use crate::judge::verdict::{self, Bounds};
 use crate::output::chrome;
@@ -30,9 +28,8 @@ use crate::output::describe;
 use crate::output::text;
 use crate::reconstruct::bins;
 use crate::reconstruct::reasons::Weight;
-use crate::reconstruct::record::Record;
-use crate::reconstruct::stages::{RESIDUAL, STAGES};
-use crate::reconstruct::window::{self, Accuracy, Cost, judge, slowing, stalls};
+use crate::reconstruct::stages::RESIDUAL;
+use crate::reconstruct::window::{self, Accuracy, Cost, Sampling, judge, slowing, stalls};
 use crate::session::{self, Options, Outcome};
 use crate::who;
 
@@ -239,10 +236,8 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         failures.extend(judge::doubts(counts, &sampling));
     }
     let mut warnings = std::mem::take(&mut outcome.warnings);
+    warnings.extend(costs(&sampling, &options.how));
     warnings.extend(incomplete(counts.reason("worst_dropped")));
-    warnings.extend(sampling.cost.as_ref().and_then(dear));
-    warnings.extend(sampling.tail_cost.as_ref().and_then(stalls::TailCost::warning));
-    warnings.extend(options.how.tail_warning().map(str::to_owned));
     warnings.extend(pipelining(counts.reason("many_segments"), counts.matched()));
     TraceResult {
         schema: SCHEMA.into(),
@@ -282,7 +277,7 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
         hooks: std::mem::take(&mut outcome.hooks),
         warnings,
         resolution: Resolution { total: bins::TOTAL.resolution(), stage: bins::STAGE.resolution() },
-        worst: outcome.worst.iter().map(worst).collect(),
+        worst: outcome.worst.iter().map(summary::worst).collect(),
         blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
         blocks: Blocks::of(&outcome.clusters, summary::row_at(counts, ROWS_FROM)),
     }
@@ -291,6 +286,13 @@ fn result(target: &Target, options: Options, bounds: Bounds, outcome: &mut Outco
 /// Quantiles from which on requests are broken down: the median to compare with, and the tail.
 fn tails() -> impl Iterator<Item = Quantile> {
     QUANTILES.into_iter().filter(|quantile| quantile.q == 0.5 || quantile.q >= 0.99)
+}
+
+/// What the trace cost more than it should.
+fn costs(sampling: &Sampling, how: &How) -> impl Iterator<Item = String> {
+    let cpu = sampling.cost.as_ref().and_then(dear);
+    let tail = sampling.tail_cost.as_ref().and_then(stalls::TailCost::warning);
+    cpu.into_iter().chain(tail).chain(how.tail_warning().map(str::to_owned))
 }
 
 /// The cost that was asked for lies below what was surely taken.
@@ -313,22 +315,6 @@ fn pipelining(many_segments: u64, matched: u64) -> Option<String> {
              until a reply is written, so a pipelining client's requests count as one"
         )
     })
-}
-
-fn worst(record: &Record) -> WorstRequest {
-    let named = |(stage, ns): (&crate::reconstruct::stages::Stage, u64)| {
-        (ns > 0).then(|| (stage.name.to_owned(), ns))
-    };
-    WorstRequest {
-        start_ns: record.start_ns,
-        total_ns: record.total_ns,
-        peer_port: record.peer_port,
-        tid: record.thread,
-        writer_tid: (record.writer != 0).then_some(record.writer),
-        bytes_in: record.bytes_in,
-        bytes_out: record.bytes_out,
-        stages: STAGES.iter().zip(record.stage_ns).filter_map(named).collect(),
-    }
 }
 
 fn print(out: &mut dyn Write, text: &str) -> Result<(), Fault> {

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import scipy
 
 from sojourn.analysis import aa_noise_floor
+from sojourn.analysis.comparison_rows import Moved, Ratio, Row
 from sojourn.findings.findings import Findings, ServiceFinding
 from sojourn.findings.highest_load import Border, MaxLoad
 from sojourn.findings.load_point import LoadPoint
@@ -27,65 +28,6 @@ from sojourn.text.numbers import load_share, percentile
 QUANTILES = (0.5, 0.99, 0.999)
 MEAN, CPU, MAX_LOAD = "mean", "CPU per request", "max load"
 ASKED = "asked"  # loads in requests/s: rule of the axis
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
-    """One number of one record, held against that of the first.
-
-    Attributes:
-        value: geometric mean over restarts, ns or requests/s; None: not measured; may be `inf`.
-        restarts: of which it is the mean.
-        ratio: to the first record's number; None if one of them has none.
-        interval: of that, at level 1 - alpha; None with fewer than three restarts a side.
-        noise: equal runs differ by up to this factor (A/A); None: not measured.
-        p: that there is no difference, two-sided, of this number alone.
-        judgement: what follows.
-        note: why nothing follows; "" if something does.
-    """
-
-    value: float | None
-    restarts: int = 0
-    ratio: float | None = None
-    interval: Interval | None = None
-    p: float = 1.0
-    noise: float | None = None
-    judgement: Judgement = Judgement.OPEN
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One number at one load in all records.
-
-    Attributes:
-        service: how people call it.
-        load: "70 % load", "20k requests/s"; "" of a number that is about all loads.
-        number: "p99", "mean", …
-        is_rate: requests/s, of which more is better; else ns.
-        sides: a value for each record, the first of them without a ratio.
-    """
-
-    service: str
-    load: str
-    number: str
-    is_rate: bool
-    sides: tuple[Ratio, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """Which stage moved between two records whose services were traced.
-
-    Attributes:
-        what: service, setting and records.
-        answer: in a sentence.
-        rows: of mean, tail and causes: table, part, first, second, change, interval, "moved" or "".
-    """
-
-    what: str
-    answer: str
-    rows: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ import pytest
 from sojourn import pipeline, spec, store
 from sojourn.cli.app import main
 from sojourn.errors import Exit
-from sojourn.findings.findings import Findings, Run
+from sojourn.findings.findings import Findings
+from sojourn.findings.load_point import Run
 from sojourn.report import testing
 
 GOLDEN = Path(__file__).parents[1] / "store" / "golden" / "record-1.tar.xz"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import programs
-from sojourn.analysis.comparison import Moved
+from sojourn.analysis.comparison_rows import Moved
 from sojourn.units import show_ns
 from sojourn.visible import visible
 

@@ -1,4 +1,4 @@
-"""What moved between two traced records: which traces are paired, and what is shown."""
+"""What moved between traced records: which traces pair, and what is shown."""
 
 from __future__ import annotations
 

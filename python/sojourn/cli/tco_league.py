@@ -25,24 +25,24 @@ def show(path: Path, costs: Costs, servers: int, *, as_json: bool) -> None:
         return
     console = to_stdout()
     console.print(f"computed from the simulated runs of {path}", markup=False)
-    head = ("controller", "violated s", "kept", "of alone", "gain", "matched")
+    head = ("controller", "violated s", "batch", "of alone", "gain", "matched")
     for scenario in dict.fromkeys(row["scenario"] for row in rows):
         own = [_cells(row) for row in rows if row["scenario"] == scenario]
         console.print(f"\n{scenario}", markup=False)
         print_table(console, head, own)
     console.print(
-        "\nkept: CPU time of the batch work, of the machine's; of alone: of what it has without "
+        "\nbatch: CPU time of the batch work, of the machine's; of alone: of what it has without "
         "the service; in brackets: least and most of the seeds"
     )
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    part = row["kept_of_alone"]
+    part = row["of_alone"]
     ends = f"{100 * row['gain_least']:.2f}-{100 * row['gain_most']:.2f}"
     return (
         row["controller"],
         f"{row['violated_s']:g}",
-        f"{row['kept']:.1%}",
+        f"{row['batch']:.1%}",
         "-" if part is None else f"{part:.0%}",
         f"{row['gain']:.2%}" + (f" ({ends})" if row["runs"] > 1 else ""),
         f"{row['matched_servers']:,}",

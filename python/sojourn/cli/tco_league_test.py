@@ -38,14 +38,14 @@ def ask(*words: str) -> str:
 
 
 def test_the_gain_is_that_of_its_own_load_and_batch_work(tmp_path: Path) -> None:
-    rows = [{**ROW, "seed": seed, "kept": kept} for seed, kept in ((1, 0.3), (2, 0.1), (3, 0.2))]
+    rows = [{**ROW, "seed": seed, "kept": share} for seed, share in ((1, 0.3), (2, 0.1), (3, 0.2))]
     path = written(tmp_path, *rows, {**ROW, "controller": "null", "kept": 0.5})
     result = json.loads(ask("--league", str(path), "--json", "--price", "1000"))
     ours, null = result["rows"]
     costs = Costs(price_usd=1000)
     assert ours["gain"] == gain(costs, 0.40, 0.2)
     assert (ours["gain_least"], ours["gain_most"]) == (gain(costs, 0.4, 0.1), gain(costs, 0.4, 0.3))
-    assert (ours["runs"], ours["kept_of_alone"]) == (3, pytest.approx(1 / 3))
+    assert (ours["runs"], ours["of_alone"]) == (3, pytest.approx(1 / 3))
     assert (ours["matched_servers"], null["matched_servers"]) == (2400, 6000)
     assert null["gain"] > ours["gain"]
 

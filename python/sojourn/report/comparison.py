@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sojourn.analysis.comparison import Comparison, Ratio, Row
+from sojourn.analysis.comparison import Comparison
+from sojourn.analysis.comparison_rows import Ratio, Row
 from sojourn.report import page
 from sojourn.stats.paired_ratio import Judgement
 from sojourn.text.markdown import plain

@@ -184,7 +184,7 @@ def test_looking_writes_nothing_into_the_records(served: Served, results: Path) 
     assert state() == before
 
 
-def test_a_note_is_kept_beside_the_records_and_only_from_this_site(
+def test_a_note_is_stored_beside_the_records_and_only_from_this_site(
     served: Served, results: Path
 ) -> None:
     own, body = f"http://127.0.0.1:{served.port}", json.dumps({"text": "<b>warm</b>"}).encode()

@@ -90,9 +90,9 @@ fn picture(title: &str, answer: &str, panels: [Panel<'_>; 2], is_change: bool) -
         frames(&mut svg, (tree, Some(&trees[1 - number])), left, 0, "", &scale);
     }
     if is_change {
-        legend_of_change(&mut svg, height - 14.0)
+        legend_of_change(&mut svg, height - 14.0);
     } else {
-        legend(&mut svg, height - 14.0)
+        legend(&mut svg, height - 14.0);
     }
     svg.push_str("</svg>\n");
     svg

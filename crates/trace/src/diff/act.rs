@@ -11,7 +11,7 @@ use crate::diff::read::{self, Pair, Trace, fault};
 use crate::diff::{flame, text, together};
 use crate::reconstruct::parts::VerdictWord;
 
-/// Compares, prints and writes.
+/// Compares the traces, prints the answer and writes the files that were asked for.
 pub fn act(args: &DiffArgs, out: &mut dyn Write) -> Result<Exit, Fault> {
     let asked = Asked { q: args.tail, least: args.least()?, alpha: args.alpha()?, seed: args.seed };
     if args.files.len() % 2 == 1 {

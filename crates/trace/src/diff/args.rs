@@ -61,7 +61,7 @@ impl DiffArgs {
         share(&self.least, "--least", 0.0..=10.0, "give 0 to 1000%, such as 10%")
     }
 
-    /// The family's error.
+    /// The error that all statements together may have, 0 to 1.
     pub fn alpha(&self) -> Result<f64, Fault> {
         share(&self.alpha, "--alpha", 1e-4..=0.5, "give 0.01% to 50%, such as 1%")
     }

@@ -36,14 +36,13 @@ pub fn of(pairs: &[Two], q: f64, least: f64, seed: u64) -> Option<Changes> {
     let mean =
         |side: usize, k: usize| means.iter().map(|pair| pair[side].parts_ns[k]).sum::<f64>() / n;
     let least_ns = least * mean(0, width - 1);
-    let changes = match &sides[..] {
-        [[first, second]] => resample::of_two(first, second, least_ns, seed),
-        _ => {
-            let less = |[first, second]: &[Means; 2]| -> Vec<f64> {
-                first.parts_ns.iter().zip(&second.parts_ns).map(|(a, b)| b - a).collect()
-            };
-            resample::of_pairs(&means.iter().map(less).collect::<Vec<_>>(), least_ns)
-        }
+    let changes = if let [[first, second]] = &sides[..] {
+        resample::of_two(first, second, least_ns, seed)
+    } else {
+        let less = |[first, second]: &[Means; 2]| -> Vec<f64> {
+            first.parts_ns.iter().zip(&second.parts_ns).map(|(a, b)| b - a).collect()
+        };
+        resample::of_pairs(&means.iter().map(less).collect::<Vec<_>>(), least_ns)
     };
     let values = |k| [mean(0, k), mean(1, k)];
     let requests = |side: usize| means.iter().map(|pair| pair[side].requests).sum::<f64>().round();
@@ -60,7 +59,7 @@ pub fn ordered(mut parts: Vec<Part>) -> Vec<Part> {
     parts
 }
 
-/// As it is written.
+/// The changes of a part as they are written to JSON.
 pub fn part(name: &str, cause: Option<Cause>, ([first_ns, second_ns], change): Compared) -> Part {
     let end = |ns: f64| ns.is_finite().then_some(ns);
     Part {

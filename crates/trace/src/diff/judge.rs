@@ -18,7 +18,7 @@ use crate::judge::summary::cause_word;
 use crate::reconstruct::parts::VerdictWord;
 use crate::reconstruct::stages::Cause;
 
-/// What is asked.
+/// What the judgement is asked for: quantile, least change, error, seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// Where the tail begins.

@@ -19,7 +19,7 @@ const BYTES_MAX: u64 = 256 << 20;
 const BLOCKS: usize = 32;
 const AGAIN: &str = "trace again with this version: sojourn-trace --pid PID --json FILE";
 
-/// One trace.
+/// A trace that was read, with its parts and blocks.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// Its file, as it can be shown.
@@ -40,11 +40,11 @@ pub fn fault(what: impl Into<String>, at: impl Into<String>, fix: impl Into<Stri
     Fault::usage(what, at, fix)
 }
 
-/// Reads one file.
+/// Reads a result that `--json` wrote; faults name the file and what is wrong.
 pub fn trace(path: &Path) -> Result<Trace, Fault> {
-    let at = in_line(&path.display().to_string()).to_string();
+    let at = in_line(&path.display().to_string());
     let text = text(path).map_err(|why| fault(why, &at, "name a file that --json wrote"))?;
-    let wrong = |why: String| fault(in_line(&why).to_string(), &at, AGAIN);
+    let wrong = |why: String| fault(in_line(&why), &at, AGAIN);
     let schema = serde_json::from_str::<serde_json::Value>(&text)
         .map_err(|error| wrong(format!("the file is no JSON: {error}")))?
         .get("schema")

@@ -25,7 +25,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// What adding up leaves of nothing, as a share of what was added.
 const ROUNDING: f64 = 1e-9;
 
-/// How a part differs.
+/// How a part differs between two sides: the difference and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Second less first, ns.
@@ -180,7 +180,9 @@ mod tests {
         let change = of_two(&before, &Side::new(&blocks, 0.99).unwrap(), 0.0, 1)[0];
         assert!(change.ns > 4000.0 && change.p > 0.02, "{change:?}");
         assert!(change.half_ns > 0.99 * change.ns, "{change:?}");
-        blocks.iter_mut().for_each(|block| block.push(row(5000, 3.0)));
+        for block in &mut blocks {
+            block.push(row(5000, 3.0));
+        }
         let change = of_two(&before, &Side::new(&blocks, 0.99).unwrap(), 0.0, 1)[0];
         assert!(change.ns > 4000.0 && change.p < 1e-3, "{change:?}");
     }

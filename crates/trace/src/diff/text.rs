@@ -75,7 +75,9 @@ fn table(page: &mut String, title: &str, table: &Table) {
     let is_large =
         |part: &&Part| part.has_moved || part.change_ns.abs() >= SHOWN * table.total.first_ns;
     let listed: Vec<&Part> = table.parts.iter().filter(is_large).take(LISTED).collect();
-    listed.iter().for_each(|part| line(page, part));
+    for part in &listed {
+        line(page, part);
+    }
     let sum = |of: fn(&Part) -> f64| {
         table.parts.iter().map(of).sum::<f64>() - listed.iter().map(|part| of(part)).sum::<f64>()
     };
@@ -95,7 +97,7 @@ fn table(page: &mut String, title: &str, table: &Table) {
 
 fn line(page: &mut String, part: &Part) {
     let mark = if part.has_moved { '*' } else { ' ' };
-    let name: String = in_line(&part.name).to_string().chars().take(27).collect();
+    let name: String = in_line(&part.name).chars().take(27).collect();
     put!(
         page,
         "{mark} {name:28}{:>9} {:>9} {:>10}   {}",

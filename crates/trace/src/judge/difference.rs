@@ -52,7 +52,7 @@ pub struct DiffResult {
     pub functions: Vec<Part>,
 }
 
-/// One file.
+/// One file of a side, and what it was of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceFacts {

@@ -6,14 +6,31 @@ use sojourn_base::quantiles::name_of;
 
 use crate::judge::result::{
     CauseShare, ConnectionTimes, CpuSplit, Group, Imbalance, StageTimes, Tail, ThreadTimes, Times,
+    WorstRequest,
 };
 use crate::reconstruct::bins;
 use crate::reconstruct::counts::{Counts, Row, Thread};
 use crate::reconstruct::reasons::{REASONS, Weight};
-use crate::reconstruct::stages::{Cause, RESIDUAL, STAGES, aliases};
+use crate::reconstruct::record::Record;
+use crate::reconstruct::stages::{Cause, RESIDUAL, STAGES, Stage, aliases};
 
 /// Connections listed in a result.
 const CONNECTIONS: usize = 20;
+
+/// One of the slowest requests as it is written.
+pub fn worst(record: &Record) -> WorstRequest {
+    let named = |(stage, ns): (&Stage, u64)| (ns > 0).then(|| (stage.name.to_owned(), ns));
+    WorstRequest {
+        start_ns: record.start_ns,
+        total_ns: record.total_ns,
+        peer_port: record.peer_port,
+        tid: record.thread,
+        writer_tid: (record.writer != 0).then_some(record.writer),
+        bytes_in: record.bytes_in,
+        bytes_out: record.bytes_out,
+        stages: STAGES.iter().zip(record.stage_ns).filter_map(named).collect(),
+    }
+}
 
 /// Times of one stage over the requests of `row`.
 pub fn stage_times(row: &Row, stage: usize) -> Times {

@@ -1,4 +1,4 @@
-"""The same machine without single requests, so that a week of 24 cores takes minutes.
+"""The machine without single requests: a week of 24 cores takes minutes.
 
 `Machine` simulates each request. Here the numbers of a look are drawn from theory:
 

@@ -1,4 +1,4 @@
-"""Rows of a league as a file: `sojourn tco --league` reads it, and others may have written it.
+"""Rows of a league as a foreign file, which `sojourn tco --league` reads.
 
 Other keys may stand beside those that are read.
 """
@@ -31,7 +31,7 @@ class LeagueRow(BaseModel):
     scenario: Name
     seed: int
     violated_s: Annotated[int, Field(ge=0)]
-    kept: Share
+    batch: Share = Field(alias="kept")
     alone: Share
     busy: Share
 
@@ -51,8 +51,8 @@ class League(BaseModel):
 
     def _worth(self, scenario: str, name: str, costs: Costs, servers: int) -> dict[str, Any]:
         own = [r for r in self.rows if (r.scenario, r.controller) == (scenario, name)]
-        gains = sorted(gain(costs, row.busy, row.kept) for row in own)
-        kept = statistics.median(row.kept for row in own)
+        gains = sorted(gain(costs, row.busy, row.batch) for row in own)
+        share = statistics.median(row.batch for row in own)
         alone = statistics.median(row.alone for row in own)
         middle = statistics.median(gains)
         return {
@@ -60,13 +60,13 @@ class League(BaseModel):
             "controller": name,
             "runs": len(own),
             "violated_s": statistics.median(row.violated_s for row in own),
-            "kept": kept,
-            "kept_of_alone": kept / alone if alone else None,
+            "batch": share,
+            "of_alone": share / alone if alone else None,
             "busy": statistics.median(row.busy for row in own),
             "gain": middle,
             "gain_least": gains[0],
             "gain_most": gains[-1],
-            "matched_servers": matched_servers(servers, kept),
+            "matched_servers": matched_servers(servers, share),
             "discount": discount(middle),
         }
 

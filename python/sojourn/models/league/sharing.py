@@ -1,4 +1,4 @@
-"""Who has which cores, what the job gets of them, and what a controller sees of both."""
+"""Who has which cores, what the job gets, and what a controller sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A week of a machine with 24 cores: days, a weekend, crowds, and batch programs that come and go.
+"""A week of 24 cores: days, a weekend, crowds, batch programs that change.
 
 A rule looks once a second here, because a look every 100 ms makes six million of them. Its windows
 are those of 100 ms, 1 s and 15 s all the same.

@@ -114,7 +114,7 @@ def _target(findings: Findings) -> str:
         return ""
     bound = f"{show.quantile(known[0].q)} ≤ {show.time(known[0].bound_ns)}"
     if len(known) == 1:
-        return sentence(f"the target {bound} is {'missed' if missed else 'kept'} as it is")
+        return sentence(f"the target {bound} is {'missed' if missed else 'held'} as it is")
     return sentence(f"the target {bound} is missed in {missed} of {len(known)} conditions")
 
 
