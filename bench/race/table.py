@@ -97,7 +97,7 @@ def figure(path: Path, to: Path) -> None:
     data = pd.DataFrame(rows)
     order = list(dict.fromkeys(data["rule"]))
     base = alt.Chart(data).encode(
-        x=alt.X("load:Q", title="load that is said to fit ÷ true border", scale={"domain": [0, 2]}),
+        x=alt.X("load:Q", title="answer ÷ true border", scale={"domain": [0, 2]}),
         y=alt.Y("rule:N", title=None, sort=order),
     )
     dots = base.mark_circle(size=28, opacity=0.45, color="#1f6feb")
