@@ -52,6 +52,8 @@ def test_the_verbs_are_those_of_the_design() -> None:
         "try",
         "init",
         "open",
+        "view",
+        "mcp",
     }
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import programs
-from sojourn.analysis.comparison_rows import Moved
 from sojourn.units import show_ns
 from sojourn.visible import visible
 
 if TYPE_CHECKING:
+    from sojourn.analysis.comparison_rows import Moved
     from sojourn.store import Record
 
 PROGRAM = "sojourn-trace"
@@ -64,6 +64,8 @@ def _traces(record: Record) -> Traces:
 
 def _moved(what: str, program: Path | None, first: list[Path], other: list[Path]) -> Moved:
     """The answer of the program for these pairs; why there is none, if there is none."""
+    from sojourn.analysis.comparison_rows import Moved
+
     files = [str(path) for pair in list(zip(first, other, strict=False))[:PAIRS] for path in pair]
     if program is None:
         return Moved(what=what, answer=f"not known, because {PROGRAM} is not installed here")

@@ -25,7 +25,7 @@ def allowing(
         own: what a page of a server may do there, such as `connect-src` or `form-action`.
 
     >>> allowing(["aa="], styles=["bb="], own=["connect-src"])[:68]
-    "default-src 'none'; script-src 'sha256-aa='; style-src 'sha256-bb='; "
+    "default-src 'none'; script-src 'sha256-aa='; style-src 'sha256-bb=';"
     """
     run = " ".join(f"'sha256-{digest}'" for digest in scripts)
     look = ANY_STYLE if styles is None else " ".join(f"'sha256-{digest}'" for digest in styles)

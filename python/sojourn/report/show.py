@@ -168,7 +168,7 @@ def round_count(number: float) -> str:
 def border(result: Border) -> str:
     """How much load fits, as one number.
 
-    >>> from sojourn.findings.findings import Border
+    >>> from sojourn.findings.highest_load import Border
     >>> from sojourn.stats.interval import Interval
     >>> def of(lo, hi):
     ...     return Border(estimate_rps=1.07e5, interval_rps=Interval(lo, hi), level=0.9,

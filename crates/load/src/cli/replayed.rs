@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(all.log_form, "method,numbers");
         assert_eq!(
             (all.duration.as_str(), all.warmup.as_str()),
-            ("6000ms", "0s"),
+            ("6000001us", "0s"),
             "4 s, a gap of 2"
         );
         let fast = job(CSV, &["--speed", "2x", "--log-form", "method", "--warmup", "1s"]).unwrap();
