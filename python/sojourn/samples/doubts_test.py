@@ -139,6 +139,9 @@ def test_misses_beyond_lag_and_allowance_are_the_services_own(
     void = {**load, "outages": {**load["outages"], "share_excluded": 0.51}}
     folder = made.put(tmp_path / "void", stated(point, phase=Phase.SEARCH), void)
     assert samples.read(folder).over_surely == counts[0] // 2, "half of the misses count (M33)"
+    never = {**void, "sojourn_ns": {**void["sojourn_ns"], "lost": 2}}
+    folder = made.put(tmp_path / "never", stated(point, phase=Phase.SEARCH), never)
+    assert samples.read(folder).over_surely == counts[0] // 2 + 2, "what had no reply missed"
     void["outages"]["share_excluded"] = 0.91
     folder = made.put(tmp_path / "nothing", stated(point, phase=Phase.SEARCH), void)
     assert samples.read(folder).over_surely == 0, "what is left says nothing"
