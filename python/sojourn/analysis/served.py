@@ -18,18 +18,16 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.rehearse import imagine
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.samples.clusters import of_times
-from sojourn.samples.read import BEHIND_MIN, BEHIND_STOPS, VOID_LEAST, VOID_MAX
+from sojourn.samples.excluded import EXCLUDED_MAX, is_overrun, surely_of_void
 
 Floats = NDArray[np.float64]
 
 STOP_MEAN_S, STOP_LEAST_S = 1.5e-3, 0.2e-3
 RECOVERY = 1.4  # of the mean: about the 90th percentile
-EXCLUDED_MAX = 0.5  # of the requests; more, and a run is void but for its side (M33)
 ALLOWED = 1.05  # more than this factor of allowance makes an upper bound (M33)
 
 
@@ -158,6 +156,45 @@ class Queue:
         return []
 
 
+def void_shares(
+    queue: Queue,
+    stopped: float,
+    load: float,
+    seed: int,
+    *,
+    seconds: float = 2.3,
+    warmup_s: float = 0.3,
+) -> tuple[float, float, float] | None:
+    """The same requests beside stops of the client and without any.
+
+    Args:
+        queue: they meet.
+        stopped: share of the time.
+        load: offered, as a share of what the queue can serve.
+        seed: of all draws.
+        seconds: in which they arrive.
+        warmup_s: of it, not counted.
+
+    Returns:
+        (excluded, missed of what is left, missed without stops) as shares; None where fewer than 50
+        requests are left.
+    """
+    rng = np.random.default_rng([seed, 7])
+    stops = Stops.drawn(stopped, 2 * seconds, np.random.default_rng([seed, 9]))
+    at = np.sort(rng.random(rng.poisson(load * queue.rate_rps * seconds)) * seconds)
+    state = rng.bit_generator.state
+    beside = queue.sojourn(at, seconds, rng, stops=stops)
+    rng.bit_generator.state = state
+    alone = queue.sojourn(at, seconds, rng)
+    counts = at >= warmup_s
+    p99_s = float(np.quantile(beside[counts], 0.99))
+    left = counts & ~stops.reach(at, load, p99_s)
+    if left.sum() < 50:
+        return None
+    missed = [float((times > queue.bound_s).mean()) for times in (beside[left], alone[counts])]
+    return 1 - float(left.sum() / counts.sum()), missed[0], missed[1]
+
+
 # The services of the acceptance table. M/M/1: p99 of T ~ Exp(μ − λ) is the bound b at μ − ln 100/b.
 QUEUES = (
     Queue(name="mm1", rate_rps=51_200, bound_s=1e-3, border=1 - math.log(100) / 51.2),
@@ -229,15 +266,8 @@ class Served:
             p99_s = float(np.quantile(sojourn[selected], 0.99))
             selected &= ~stops.reach(at, point.offered_rps / rate, p99_s)
         outcome = self._counted(ideal, at[selected], sojourn[selected], due, wall_s)
-        return self._overrun(outcome, behind)
-
-    def _overrun(self, outcome: Outcome, behind: float) -> Outcome:
-        """A run that fails whatever was left out of it, as `samples.read` decides it.
-
-        `behind`: share of the requests that had no reply at the end.
-        """
         missed = (outcome.over_bound or 0) / max(1, outcome.requests)
-        if missed >= OVERLOAD and behind > BEHIND_MIN + BEHIND_STOPS * self.stopped:
+        if is_overrun(missed, behind, self.stopped):
             return replace(outcome, verdict=Verdict.VIOLATED, over_surely=None)
         return outcome
 
@@ -251,10 +281,9 @@ class Served:
         allowance = 1 + 0.5 * excluded
         is_one_sided = allowance > ALLOWED
         is_void = excluded > EXCLUDED_MAX
+        surely = int((sojourn > bound_s * allowance).sum())
         if is_void:
-            surely = int(len(misses_ns) * VOID_LEAST) if excluded <= VOID_MAX else 0
-        else:
-            surely = int((sojourn > bound_s * allowance).sum())
+            surely = surely_of_void(len(misses_ns), excluded)
         outcome = replace(
             ideal,
             requests=len(at),

@@ -10,9 +10,8 @@ from typing import Any
 from sojourn import units
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, traced
-from sojourn.plan.evidence import OVERLOAD
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
-from sojourn.samples import clusters, dependence, failed, lateness, raw
+from sojourn.samples import clusters, dependence, excluded, failed, lateness, raw
 from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
 from sojourn.samples.intervals import intervals
 
@@ -20,12 +19,7 @@ POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
 PROBE = "probe.json"
 HOST, SERVICE = "host.json", "service.json"
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
-STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing
-BEHIND_MIN, BEHIND_STOPS = 0.02, 3.0  # share not completed: in any case, and for each share stopped
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
-EXCLUDED_MAX = 0.5  # of the requests; what stops leave is known up to it (M33)
-VOID_MAX = 0.9  # of the requests; beyond it what is left says nothing
-VOID_LEAST = 0.5  # of the misses of a void run: what would have missed without the stops (M33)
 QOS = "qos"  # as the generator's reasons begin that are about the target alone
 USUAL_Q = 0.99  # whose exceedances show dependence where there is no QoS target
 
@@ -135,13 +129,12 @@ def surely(folder: Path, result: LoadResult) -> int:
     """Requests that missed the bound by more than all that the client can have added (M3, M33).
 
     Exclusion leaves a factor, which is known up to the share of requests that may be excluded.
-    Beyond it some of the misses count, because a run in which all miss is not the same as one in
-    which none does; beyond `VOID_MAX` none is certain.
+    Beyond it the run is void, and `excluded` says how many of its misses count.
     """
-    excluded = result.outages.share_excluded
-    is_void = excluded > float(result.job.get("excluded_share_max", EXCLUDED_MAX))
-    if is_void and excluded > VOID_MAX:
-        return 0
+    share = result.outages.share_excluded
+    is_void = share > float(result.job.get("excluded_share_max", excluded.EXCLUDED_MAX))
+    if is_void and share > excluded.VOID_MAX:
+        return 0  # not even requests without a reply
     span = result.sojourn_ns
     doubts = [why for why in result.reasons if not why.startswith(QOS)]
     late_ns = result.lateness_ns or 0.0
@@ -150,22 +143,18 @@ def surely(folder: Path, result: LoadResult) -> int:
     bound_ns = units.parse_ns(str(result.job["qos_bound"])) + late_ns
     times = span.histogram(f"{folder / LOAD} sojourn_ns.hdr")
     if is_void:
-        return int(VOID_LEAST * times.over(bound_ns)) + span.lost
+        return excluded.surely_of_void(int(times.over(bound_ns)), share) + span.lost
     return int(times.over(bound_ns * result.outages.allowance)) + span.lost
 
 
 def _is_overrun(result: LoadResult) -> bool:
-    """Whether the server fell behind by far more than the time in which the client was stopped.
-
-    Such a run fails its target whatever was left out of it: no client makes a server that keeps up
-    complete 90 of 100 requests by standing still for 3 % of the time (M27).
-    """
-    windows, stopped = result.windows, result.outages.share_time
-    if windows is None or stopped > STOPPED_MAX or not result.offered_rps:
+    """Whether the server fell behind by far more than the client's stops explain (M27)."""
+    windows = result.windows
+    if windows is None or not result.offered_rps:
         return False
     missed = sum(windows.k) / max(1, sum(windows.n))
     behind = 1 - result.achieved_rps / result.offered_rps
-    return missed >= OVERLOAD and behind > BEHIND_MIN + BEHIND_STOPS * stopped
+    return excluded.is_overrun(missed, behind, result.outages.share_time)
 
 
 def others_share(at: Path, point: Point) -> float:
