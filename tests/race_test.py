@@ -64,6 +64,41 @@ def test_goodput_counts_streams(race: Any) -> None:
     assert 90 <= _answer(race, "guidellm goodput", 100.0) <= 100
 
 
+@pytest.mark.parametrize("most", [23, 60])
+def test_redline_stays_at_the_most_clients_without_an_error(race: Any, most: int) -> None:
+    rule, active = race("rules").RULES["OSB redline"](), []
+    ask = next(rule)
+    while True:
+        active.append(ask.load)
+        latencies = np.full(50, 11.0 if ask.load > most else 0.01)  # its time-out is 10 s
+        seen = race("world").Reading(
+            latencies=latencies, ended=np.arange(50.0), achieved_rps=ask.load, bound_s=1e-3
+        )
+        try:
+            ask = rule.send(seen)
+        except StopIteration as end:
+            answer = float(end.value.load_rps)
+            break
+    assert max(active) > most, "it tries until a request fails"
+    assert most - 5 < answer <= most
+
+
+def test_a_threshold_over_all_requests_is_looked_at_every_two_seconds(race: Any) -> None:
+    rules, world = race("rules"), race("world")
+    rule = rules.RULES["k6 ramp"]()
+    ask = next(rule)
+    at = world.arrivals(ask, np.random.default_rng(1))
+    border_s = ask.seconds / 2  # from here on each request misses
+    seen = world.Reading(
+        latencies=np.where(at > border_s, 0.01, 1e-4), ended=at, achieved_rps=1.0, bound_s=1e-3
+    )
+    with pytest.raises(StopIteration) as end:
+        rule.send(seen)
+    # Of t² requests 1 % miss at t = border / √0.99, half a per cent later, and it looks every 2 s.
+    answered_s = end.value.value.load_rps * ask.seconds / ask.load
+    assert border_s < answered_s <= border_s / 0.99**0.5 + 2
+
+
 def _server(race: Any) -> Any:
     """1,000 requests a second, 1 ms each."""
     queue = Queue(name="d", rate_rps=1000.0, bound_s=1e-3, border=1.0, is_fixed=True)

@@ -122,14 +122,15 @@ def guidellm() -> Rule:
 def redline(timeout_s: float = 10.0) -> Rule:
     """OpenSearch Benchmark's `--redline-test`, `worker_coordinator.py`: clients until an error.
 
-    A second a step: five more clients while no request fails; a tenth fewer and 30 s of rest after
-    a failure. It knows no target; a request fails after the client's time-out of 10 s. Up to 1,000
-    clients. The answer is the most clients that were stable, and what they achieved.
+    It wakes once a second, and two wake-ups are a step: five more clients while no request fails; a
+    tenth fewer and 30 s of rest after a failure. It knows no target; a request fails after the
+    client's time-out of 10 s. Up to 1,000 clients, 2 min. The answer is the most clients that were
+    stable, and what they achieved.
     """
     active, most, stable, rate = 0, 1000, 0, 0.0
     for _ in range(60):
         active = min(most, active + 5)
-        seen = yield Ask(client=Client.CLOSED, load=active, seconds=1.0)
+        seen = yield Ask(client=Client.CLOSED, load=active, seconds=2.0)
         if (seen.latencies > timeout_s).any():
             active = active - math.ceil(0.1 * active)
             yield Ask(client=Client.CLOSED, load=max(1, active), seconds=30.0)

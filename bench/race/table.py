@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 HIGH, LOW = 1.05, 0.9
@@ -42,24 +43,15 @@ def read(path: Path) -> dict[str, dict[str, Rows]]:
     return result
 
 
-def quantile(values: list[float], q: float) -> float:
-    """By linear interpolation, as `numpy` does it."""
-    values = sorted(values)
-    at = q * (len(values) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (at - low) * (values[high] - values[low])
-
-
 def cells(rows: Rows) -> list[str]:
     """Of one rule and queue: answer, spread, too high, too low, coverage, seconds."""
     loads = [row["load"] for row in rows]
-    spread = f"{quantile(loads, 0.1):.2f} to {quantile(loads, 0.9):.2f}"
+    low, high = np.quantile(loads, [0.1, 0.9])
     with_interval = [row for row in rows if not (math.isnan(row["lo"]) or math.isnan(row["hi"]))]
     covered = sum(row["lo"] <= 1 <= row["hi"] for row in with_interval)
     return [
         f"{statistics.median(loads):.2f}",
-        spread,
+        f"{low:.2f} to {high:.2f}",
         f"{sum(load > HIGH for load in loads)} of {len(rows)}",
         f"{sum(load < LOW for load in loads)} of {len(rows)}",
         f"{covered} of {len(with_interval)}" if with_interval else "–",

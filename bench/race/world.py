@@ -1,4 +1,4 @@
-"""The server that every search rule meets: a queue of known border, and three kinds of client.
+"""The server that every search rule meets: a queue of known border, and five kinds of client.
 
 A search sees one start of the service unless its rule restarts it. Starts differ in capacity as in
 `sojourn.analysis.served`.
