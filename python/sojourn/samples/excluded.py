@@ -1,4 +1,4 @@
-"""What is known of a run from which stops of the client excluded requests (M27, M33).
+"""What a run says from which stops of the client excluded much (M27, M33).
 
 The lab reads runs by these rules, and the simulated queues of `analysis.served` are read by them.
 """
