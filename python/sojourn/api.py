@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from sojourn import pipeline, report, store
+from sojourn import pipeline, store
 from sojourn.browse import curves, records
 from sojourn.browse.index import Index
 from sojourn.findings.findings import Findings
@@ -22,7 +22,6 @@ from sojourn.store.columns import setting_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_NUMBERS = ("mean_ns", "p50_ns", "p95_ns", "p99_ns")
 NS_PER_MS = 1e6
 WIDTH = 100  # columns of an answer as text
 
@@ -90,8 +89,7 @@ class Opened:
     @functools.cached_property
     def answer(self) -> str:
         """The answer as `sojourn show` prints it."""
-        with files.readable(self.path, pipeline.STRANGE):
-            return report.text(self.findings, parts(), WIDTH, color=False)
+        return pipeline.text_of(self.path, self.findings, WIDTH)
 
     @property
     def chart(self) -> Any:
@@ -187,12 +185,8 @@ def listed(results: str | Path = "results") -> pd.DataFrame:
 
 
 def _row(load: curves.Load) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "requests_per_s": load.rps,
-        "runs": len(load.runs),
-        "runs_that_count": len(load.believed),
-    }
-    for name in _NUMBERS:
+    row = load.counts
+    for name in curves.TIMES:
         ends = load.ends(name) or (None, None)
         row |= {name: load.middle(name), f"{name}_min": ends[0], f"{name}_max": ends[1]}
     return row

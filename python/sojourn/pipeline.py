@@ -254,6 +254,12 @@ def findings_of(path: Path) -> Findings:
         return with_classes(findings, record, data, questions.answers())
 
 
+def text_of(path: Path, findings: Findings, width: int, *, is_coloured: bool = False) -> str:
+    """The report of a record as text, in lines of so many columns."""
+    with files.readable(path, STRANGE):
+        return report.text(findings, questions.parts(), width, color=is_coloured)
+
+
 def judged(path: Path) -> Findings:
     """What the points of a record say, without models and without classes of services."""
     with files.readable(path, STRANGE):

@@ -11,7 +11,7 @@ from typing import Any
 from sojourn import store
 from sojourn.browse import choose, commands, entries, notes, records
 from sojourn.browse.choose import Wanted
-from sojourn.browse.curves import Load
+from sojourn.browse.curves import TIMES, Load
 from sojourn.browse.entries import Entry
 from sojourn.browse.index import Index
 from sojourn.browse.records import Seen
@@ -84,6 +84,8 @@ class Tools:
         Args:
             record: its name from list_records, a part of it, or `newest`.
         """
+        from sojourn import pipeline  # noqa: PLC0415 - a list needs no statistics
+
         path, name = self._record_of(record)
         findings = _findings(path)
         return {
@@ -91,7 +93,7 @@ class Tools:
             "verdict": str(findings.verdict),
             "state": findings.state.text,
             "is_being_measured": is_live(path),
-            "text": _bounded(_text(path, findings)),
+            "text": _bounded(pipeline.text_of(path, findings, WIDTH)),
         }
 
     def curve(self, record: str = NEWEST, service: str = "", condition: str = "") -> Table:
@@ -233,14 +235,6 @@ def _computed(path: Path, _mark: object) -> Findings:
     return pipeline.findings_of(path)
 
 
-def _text(path: Path, findings: Findings) -> str:
-    from sojourn import pipeline, report  # noqa: PLC0415 - as above
-    from sojourn.questions import parts  # noqa: PLC0415
-
-    with files.readable(path, pipeline.STRANGE):
-        return report.text(findings, parts(), WIDTH, color=False)
-
-
 def _settling(path: Path, seen: Seen) -> Sequence[Mapping[str, str]]:
     """The command that settles what is open, with the time that it takes."""
     from sojourn import pipeline, units  # noqa: PLC0415 - as above
@@ -259,12 +253,8 @@ def _settling(path: Path, seen: Seen) -> Sequence[Mapping[str, str]]:
 
 
 def _load(load: Load) -> Table:
-    row: Table = {
-        "requests_per_s": load.rps,
-        "runs": len(load.runs),
-        "runs_that_count": len(load.believed),
-    }
-    for name in ("mean_ns", "p50_ns", "p95_ns", "p99_ns"):
+    row = load.counts
+    for name in TIMES:
         key = name.removesuffix("_ns")
         middle, ends = load.middle(name), load.ends(name)
         row[f"{key}_ms"] = None if middle is None else middle / NS_PER_MS

@@ -6,13 +6,15 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sojourn.plan.points import Outcome, Phase
 from sojourn.plan.setting import LOAD, RATE, TWIN, level_text
 from sojourn.spec.levels import short
 
-_LOADS = {LOAD, RATE, TWIN}
-_OWN = {Phase.SCHEDULED: "no shield", Phase.TRACE: "traced"}  # not measured as the others are
+LOADS = {LOAD, RATE, TWIN}  # levels that are no condition of their own
+OWN = {Phase.SCHEDULED: "no shield", Phase.TRACE: "traced"}  # not measured as the others are
+TIMES = ("mean_ns", "p50_ns", "p95_ns", "p99_ns")  # numbers of a run that have a middle and ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,15 @@ class Load:
     def believed(self) -> tuple[Outcome, ...]:
         """Those whose numbers may be used."""
         return tuple(one for one in self.runs if one.is_believed)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """The load and how many runs it has, as the first columns of a table."""
+        return {
+            "requests_per_s": self.rps,
+            "runs": len(self.runs),
+            "runs_that_count": len(self.believed),
+        }
 
     def middle(self, name: str) -> float | None:
         """Median over the believed runs of a number such as `p99_ns`; None: no run has it."""
@@ -82,7 +93,7 @@ def condition(outcome: Outcome) -> str:
     levels = [
         f"{short(name)} = {level if isinstance(level, str) else level_text(level)}"
         for name, level in outcome.point.setting.items()
-        if name not in _LOADS
+        if name not in LOADS
     ]
-    own = _OWN.get(outcome.point.phase)
+    own = OWN.get(outcome.point.phase)
     return ", ".join([*levels, *([own] if own else [])])

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import disk
+from sojourn.browse.curves import LOADS, OWN
 from sojourn.visible import in_line, own_command
 
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ FILE_BYTES, TABLE_BYTES, ROWS = 4 * 1024**2, 64 * 1024**2, 100_000
 ANSWER_MOST, WORD_MOST, FACTORS_MOST = 320, 80, 12
 SPARKS, SCALE = 16, 100  # points of a curve in short, and the side of their square
 _SPARKED = ("service", "phase", "setting", "point_rps", "p99_ns", "verdict")
-_OTHERS = {"scheduled", "trace"}  # phases that are not measured as the others are
-_LOADS = {"load", "rate", "twin"}  # levels that are no condition of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ def factors(table: pa.Table) -> tuple[str, ...]:
     for setting in table["setting"].to_pylist():
         for name, level in setting or ():
             levels.setdefault(str(name), set()).add(str(level))
-    names = sorted(n for n, seen in levels.items() if len(seen) > 1 and n not in _LOADS)
+    names = sorted(n for n, seen in levels.items() if len(seen) > 1 and n not in LOADS)
     return tuple(_word(name) for name in names[:FACTORS_MOST])
 
 
@@ -171,14 +171,14 @@ def spark(table: pa.Table) -> tuple[tuple[int, int], ...]:
     rows = zip(*(table[name].to_pylist() for name in _SPARKED), strict=True)
     conditions: dict[tuple[object, ...], list[tuple[float, float]]] = {}
     for service, phase, setting, rps, p99_ns, verdict in rows:
-        is_drawn = verdict != "unknown" and phase not in _OTHERS
+        is_drawn = verdict != "unknown" and phase not in OWN
         if is_drawn and _is_positive(rps) and _is_positive(p99_ns):
-            levels = tuple(pair for pair in setting or () if pair[0] not in _LOADS)
+            levels = tuple(pair for pair in setting or () if pair[0] not in LOADS)
             conditions.setdefault((service, *levels), []).append((float(rps), float(p99_ns)))
     by_load: dict[float, list[float]] = {}
     for rps, p99_ns in max(conditions.values(), key=len, default=[]):
         by_load.setdefault(rps, []).append(p99_ns)
-    middles = {load: sorted(seen)[len(seen) // 2] for load, seen in by_load.items()}
+    middles = {load: statistics.median(seen) for load, seen in by_load.items()}
     curve = [(load, math.log(middles[load])) for load in sorted(middles)]
     if len(curve) < 2:
         return ()

@@ -94,9 +94,6 @@ def _json(findings: Findings) -> str:
 
 
 def _page(path: Path, findings: Findings, width: int, is_coloured: bool) -> str:  # noqa: FBT001
-    from sojourn import pipeline, report
-    from sojourn.questions import parts
-    from sojourn.store import files
+    from sojourn import pipeline
 
-    with files.readable(path, pipeline.STRANGE):
-        return report.text(findings, parts(), width, color=is_coloured)
+    return pipeline.text_of(path, findings, width, is_coloured=is_coloured)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn.cli import compare_traces, lowered, named_file
+from sojourn.cli import lowered, named_file
 from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put, put_json
@@ -46,6 +46,7 @@ def compared(
         SpecFault, StoreFault: they cannot be compared, or not be read.
     """
     from sojourn.analysis import comparison
+    from sojourn.cli import compare_traces
     from sojourn.record import machine
     from sojourn.report import comparison as shown
     from sojourn.stats.paired_ratio import Limits
