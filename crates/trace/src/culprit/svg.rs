@@ -210,29 +210,32 @@ fn colour_of_change(change: f64) -> &'static str {
 }
 
 fn legend_of_change(svg: &mut String, y: f64) {
-    let mut x = MARGIN;
-    for (colour, about) in [
+    let colours = [
         (CHANGES[0].1, "longer on this side by 10 % of a request"),
         (CHANGES[1].1, "2 %"),
         (SAME, "the same"),
         (CHANGES[1].2, "shorter by 2 %"),
         (CHANGES[0].2, "10 %"),
-    ] {
-        let _ = write!(
-            svg,
-            "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"11\" height=\"11\" rx=\"2\" fill=\"{colour}\"/>",
-            y - 9.5
-        );
-        words(svg, (x + 16.0, y), "", about);
-        x += 34.0 + about.len() as f64 * LETTER;
-    }
-    words(svg, (x + 10.0, y), "fill=\"#777\"", "width: time of a request, one scale for both");
+    ];
+    swatches(svg, y, colours, "width: time of a request, one scale for both");
 }
 
 fn legend(svg: &mut String, y: f64) {
-    let mut x = MARGIN;
     let kernel = ("", KERNEL_COLOUR, "sleeps (kernel)");
-    for (_, colour, about) in KINDS[..2].iter().chain([&kernel]).chain(&KINDS[2..]) {
+    let kinds = KINDS[..2].iter().chain([&kernel]).chain(&KINDS[2..]);
+    let colours = kinds.map(|&(_, colour, about)| (colour, about));
+    swatches(svg, y, colours, "width: share of the group's time");
+}
+
+/// Colours with their meaning in a line, and what a width is.
+fn swatches<'a>(
+    svg: &mut String,
+    y: f64,
+    colours: impl IntoIterator<Item = (&'a str, &'a str)>,
+    width: &str,
+) {
+    let mut x = MARGIN;
+    for (colour, about) in colours {
         let _ = write!(
             svg,
             "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"11\" height=\"11\" rx=\"2\" fill=\"{colour}\"/>",
@@ -241,7 +244,7 @@ fn legend(svg: &mut String, y: f64) {
         words(svg, (x + 16.0, y), "", about);
         x += 34.0 + about.len() as f64 * LETTER;
     }
-    words(svg, (x + 10.0, y), "fill=\"#777\"", "width: share of the group's time");
+    words(svg, (x + 10.0, y), "fill=\"#777\"", width);
 }
 
 fn words(svg: &mut String, (x, y): (f64, f64), style: &str, text: &str) {

@@ -15,7 +15,6 @@ use sojourn_base::rng::{self, Rng, RngExt as _};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use crate::diff::parts::Side;
-use crate::reconstruct::jackknife;
 
 /// Draws of blocks.
 pub const DRAWS: usize = 4000;
@@ -107,7 +106,7 @@ pub fn of_pairs(differences: &[Vec<f64>], least_ns: f64) -> Vec<Change> {
             if error <= 0.0 {
                 return Change { ns: mean, half_ns: 0.0, p: 1.0 };
             }
-            let half_ns = jackknife::student(f64::midpoint(1.0, CONFIDENCE), freedom) * error;
+            let half_ns = t.inverse_cdf(f64::midpoint(1.0, CONFIDENCE)) * error;
             let beyond = t.cdf(-((mean.abs() - least_ns) / error).max(0.0));
             Change { ns: mean, half_ns, p: (2.0 * beyond).min(1.0) }
         })
