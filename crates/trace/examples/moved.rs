@@ -1,6 +1,6 @@
 //! How often do the intervals of `sojourn-trace diff` hold, and how often does it name what did not move?
 //!
-//! `moved PAIRS SEED` draws pairs of request lists whose truth is known and prints a JSON line for each kind of
+//! `moved PAIRS SEED` draws pairs of request lists with a known truth and prints a JSON line for each kind of
 //! machine: of all parts of mean and tail how many intervals had the truth, in how many pairs any part was named
 //! that did not move, and in how many the planted part was named first. The truth comes from a list of four
 //! million requests each. A side has 20 blocks of 1,000 requests. Stages: application (log-normal), batch wait (exponential) and

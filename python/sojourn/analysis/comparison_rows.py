@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Which stage moved between two records whose services were traced.
+    """Which stage moved between two records of traced services.
 
     Attributes:
         what: service, setting and records.

@@ -8,7 +8,6 @@ import random
 import shutil
 import tarfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from sojourn import pipeline, spec, store
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.findings.findings import Findings
-from sojourn.findings.load_point import Run
 from sojourn.report import testing
 
 GOLDEN = Path(__file__).parents[1] / "store" / "golden" / "record-1.tar.xz"
@@ -56,20 +54,11 @@ def edited(path: Path, **changes: object) -> None:
 
 
 def scattered(spread: float) -> Callable[[Path], Findings]:
-    """Findings of a machine whose starts differ by a factor of e to this power."""
+    """Findings of a machine: its starts differ by a factor of e to this power."""
     lot = random.Random(1)  # noqa: S311 - no secret
 
     def findings(_: Path) -> Findings:
-        def run(of: Run, repeat: int) -> Run:
-            own = math.exp(lot.gauss(0, spread))
-            sample = tuple((q, ns and ns * own) for q, ns in of.quantiles)
-            return replace(of, repeat=repeat, mean_ns=1e5 * own, sample=sample, cpu_ns=1e4 * own)
-
-        service = testing.memcached()
-        point = service.points[2]
-        runs = tuple(run(point.runs[0], repeat) for repeat in range(4))
-        point = replace(point, runs=runs, is_overloaded=False)
-        return replace(testing.findings(), services=(replace(service, points=(point,)),))
+        return testing.four_starts(lambda _repeat: math.exp(lot.gauss(0, spread)))
 
     return findings
 
@@ -108,7 +97,7 @@ def test_records_of_other_studies_have_nothing_in_common(
     assert main(["compare", *mixed, "--across-machines"]) == Exit.USAGE
     err = capsys.readouterr().err
     assert "no service and load in common" in err
-    assert "memcached at" in err, "what each has is said"
+    assert "memcached at" in err, "it names what each has"
 
 
 def test_an_unfinished_record_is_compared_and_named(

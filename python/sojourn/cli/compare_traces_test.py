@@ -55,8 +55,8 @@ def stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> P
 def test_traces_of_one_setting_are_paired_by_their_repeats(
     two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "said").write_text(json.dumps(RESULT))
-    given = stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/said")
+    (tmp_path / "answer").write_text(json.dumps(RESULT))
+    given = stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/answer")
     every = compare_traces.moved(["A", "B"], [store.read(path) for path in two])
     assert every
     assert all(one.what.startswith("memcached ") for one in every)
@@ -84,8 +84,8 @@ def test_the_page_and_the_texts_show_it_whatever_it_is_called(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "said").write_text(json.dumps(RESULT))
-    stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/said")
+    (tmp_path / "answer").write_text(json.dumps(RESULT))
+    stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/answer")
     page = tmp_path / "page.html"
     assert main(["compare", *map(str, two), "--html", str(page)]) in {Exit.OK, Exit.UNKNOWN}
     out = capsys.readouterr().out

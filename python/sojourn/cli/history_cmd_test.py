@@ -18,7 +18,6 @@ from sojourn.cli.app import main
 from sojourn.cli.history_records import differing
 from sojourn.errors import Exit
 from sojourn.findings.findings import Findings
-from sojourn.findings.load_point import Run
 from sojourn.host import ci
 from sojourn.report import history as shown
 from sojourn.report import testing
@@ -31,17 +30,7 @@ Make = Callable[[int], Path]
 
 def scaled(factor: float, at: int) -> Findings:
     """What a record found: times are a factor of the usual, and a bit of its own."""
-
-    def run(of: Run, repeat: int) -> Run:
-        own = factor * math.exp(0.01 * math.sin(7.0 * at + repeat))
-        sample = tuple((q, ns and ns * own) for q, ns in of.quantiles)
-        return replace(of, repeat=repeat, mean_ns=1e5 * own, sample=sample, cpu_ns=1e4 * own)
-
-    service = testing.memcached()
-    point = service.points[2]
-    runs = tuple(run(point.runs[0], repeat) for repeat in range(4))
-    point = replace(point, runs=runs, is_overloaded=False)
-    return replace(testing.findings(), services=(replace(service, points=(point,)),))
+    return testing.four_starts(lambda repeat: factor * math.exp(0.01 * math.sin(7.0 * at + repeat)))
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def _start(c: Any, t_s: float) -> dict[str, Any]:
 
 
 def _periods(history: History) -> int:
-    """Samples that this look stands for: a manager may look more seldom than each 100 ms."""
+    """How many samples this look replaces: a manager may look less often than each 100 ms."""
     if len(history.looks) < 2:  # the one before
         return 1
     since_s = history.now.t_s - history.looks[-2].t_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from sojourn import testing_questions
 from sojourn.findings.findings import Findings, Qos, ServiceFinding
+from sojourn.findings.load_point import Run
 from sojourn.findings.section import Section
 from sojourn.plan.points import Verdict, worst
 from sojourn.report import testing_answers
@@ -85,6 +87,25 @@ def memcached() -> ServiceFinding:
         verdict=Verdict.HOLDS,
         reasons=(),
     )
+
+
+def four_starts(times: Callable[[int], float]) -> Findings:
+    """Memcached at one load, measured in four starts.
+
+    Args:
+        times: of a start's number, by which its times and CPU time are multiplied.
+    """
+
+    def run(of: Run, repeat: int) -> Run:
+        own = times(repeat)
+        sample = tuple((q, ns and ns * own) for q, ns in of.quantiles)
+        return replace(of, repeat=repeat, mean_ns=1e5 * own, sample=sample, cpu_ns=1e4 * own)
+
+    service = memcached()
+    point = service.points[2]
+    runs = tuple(run(point.runs[0], repeat) for repeat in range(4))
+    point = replace(point, runs=runs, is_overloaded=False)
+    return replace(findings(), services=(replace(service, points=(point,)),))
 
 
 def nginx() -> ServiceFinding:

@@ -31,7 +31,7 @@ pub fn table(pairs: &[Pair], least: f64, seed: u64) -> Option<Table> {
     Some(Table { q, requests: changes.requests, total, parts, causes })
 }
 
-/// Functions whose time changed most.
+/// Functions with the largest changes of time.
 pub fn functions(pairs: &[Pair], seed: u64) -> Vec<Part> {
     let Some((names, sides)) = both(pairs, of_functions) else { return Vec::new() };
     let changes = changes::of(&sides, 0.0, 0.0, seed).map_or(Vec::new(), |changes| changes.parts);

@@ -1,4 +1,4 @@
-"""What each mechanism took, what p99 felt of it, and the paper's table, in rows."""
+"""What each mechanism took, what it did to p99, and the paper's table, in rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! What is named, and what is not, of traces whose requests are known.
+//! What is named, and what is not, of traces with known requests.
 
 use std::path::PathBuf;
 
