@@ -19,12 +19,22 @@ def start() -> int:
         if why := system.refusal() or _no_folder():
             sys.stderr.write(why)
             return Exit.USAGE
-        from sojourn.cli.app import main  # noqa: PLC0415
-
+        try:
+            from sojourn.cli.app import main  # noqa: PLC0415
+        except (MemoryError, OSError, ImportError) as error:
+            return _not_loaded(error)
         return main()
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         return 130
+
+
+def _not_loaded(error: MemoryError | OSError | ImportError) -> int:
+    """Report that the commands could not be loaded; `cli.faults` belongs to what is missing."""
+    why = str(error) or "there is not enough memory"
+    fix = "end other programs or allow more files (ulimit -n); if it stays, install sojourn again"
+    sys.stderr.write(f"error: sojourn cannot be loaded: {why}\n  at: {sys.prefix}\n  fix: {fix}\n")
+    return Exit.FAILED
 
 
 def _leave_own_folder() -> None:

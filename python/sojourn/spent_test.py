@@ -10,13 +10,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hdrh.codec import HdrHistogramEncoder
+from hdrh.histogram import HdrHistogram
 
 from sojourn import disk, spec, store
 from sojourn.errors import RunFault
 from sojourn.importers.file import File
-from sojourn.samples import raw
+from sojourn.samples import histogram, raw
 from sojourn.samples.intervals import intervals
-from sojourn.store import columns, files
+from sojourn.store import columns, files, index
 
 
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
@@ -56,6 +58,8 @@ def test_a_file_for_which_there_is_no_memory_is_not_called_damaged(
     for name in ("outcome.parquet", "raw.parquet"):
         pq.write_table(pa.table({"x": [1]}), tmp_path / name)
 
+    sound = HdrHistogram(1, 1000, 3).encode()
+
     def greedy(*_: object, **__: object) -> None:
         raise pa.ArrowMemoryError("malloc of size 64 failed")
 
@@ -65,7 +69,12 @@ def test_a_file_for_which_there_is_no_memory_is_not_called_damaged(
         with files.readable(tmp_path, "remove it"):
             raise MemoryError
 
+    monkeypatch.setattr(pa, "concat_tables", greedy)
+    monkeypatch.setattr(HdrHistogramEncoder, "decode", greedy)
+
     acts: tuple[Callable[[], object], ...] = (
+        lambda: histogram.decode(sound, at="load.hlog:47"),
+        lambda: index.joined(columns.SCHEMA.empty_table(), [], tmp_path),
         lambda: columns.read(tmp_path / "outcome.parquet"),
         lambda: raw.requests(tmp_path / "raw.parquet"),
         taken_apart,
@@ -74,3 +83,16 @@ def test_a_file_for_which_there_is_no_memory_is_not_called_damaged(
         with pytest.raises(RunFault, match="more memory than there is") as raised:
             act()
         assert "remove" not in raised.value.fix
+
+
+def test_raw_requests_that_are_too_many_to_select_from_are_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def greedy(*_: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(disk, "read_columns", lambda *_, **__: pa.table({"excluded": [True]}))
+    monkeypatch.setattr(raw, "_counted", greedy)
+    (tmp_path / "raw.parquet").touch()
+    with pytest.raises(RunFault, match="more memory than there is"):
+        raw.requests(tmp_path / "raw.parquet")

@@ -258,3 +258,28 @@ def test_stopped_while_it_still_loads_it_says_so_and_no_verdict(module: str) -> 
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        ("MemoryError()", "not enough memory"),
+        ("OSError(24, 'Too many open files')", "Too many open files"),
+        ("ImportError('libx.so: failed to map segment')", "failed to map segment"),
+    ],
+)
+@pytest.mark.parametrize("module", ["sojourn.cli.app", "sojourn.cli.faults"])
+def test_what_cannot_be_loaded_is_reported_without_a_traceback(
+    module: str, error: str, why: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LATE.replace("KeyboardInterrupt", error), module],
+        env={**os.environ, "PYTHONPATH": str(Path(spec.__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith("error: sojourn cannot be loaded: ")
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr

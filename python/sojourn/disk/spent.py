@@ -21,7 +21,7 @@ SPENT: Mapping[int | None, tuple[str, str]] = {
 }
 
 
-def no_memory(path: Path) -> RunFault:
+def no_memory(path: Path | str) -> RunFault:
     """What it means that a file takes more memory than there is: it may be forged, or whole."""
     return RunFault(
         "reading it takes more memory than there is",

@@ -208,8 +208,11 @@ def _is_ready(live: RunningService, start: Start) -> bool:
         if time.monotonic() - began >= wait_s:  # it takes connections, and more time to reply
             wait_s = max(ANSWER_S, min(2 * wait_s, deadline.left_s))
         time.sleep(0.005)
+    why = capabilities.not_ready(live.service, live.address, ANSWER_S)
     raise RunFault(
-        f"{live.label} did not answer within {within_s:.0f} s of its start",
+        f"{live.label} was not ready within {within_s:.0f} s of its start: {why}"
+        if why
+        else f"{live.label} did not answer within {within_s:.0f} s of its start",
         at=f"{live.address}: {' '.join(live.argv)}",
         fix=f"its last words: {process_end.last_words(live.log) or 'none'}",
     )

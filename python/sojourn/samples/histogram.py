@@ -16,6 +16,7 @@ from hdrh.codec import HdrHistogramEncoder
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
+from sojourn.disk.spent import no_memory
 from sojourn.errors import StoreFault
 
 _COMPRESSED = 0x1C849304
@@ -61,6 +62,7 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
 
     Raises:
         StoreFault: it is no such histogram.
+        RunFault: it takes more memory than there is.
     """
     if not text:
         return EMPTY
@@ -75,6 +77,8 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
         payload.init_counts(shape.counts_len)
         counts = np.ctypeslib.as_array(payload.counts).astype(np.int64)
         _check_counts(counts)
+    except MemoryError:
+        raise no_memory(at) from None
     except Exception as error:  # noqa: BLE001 - the library raises a dozen unrelated kinds
         raise StoreFault(
             f"a histogram cannot be read: {error or type(error).__name__}",

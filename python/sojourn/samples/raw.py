@@ -39,6 +39,8 @@ def requests(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]] | No
     try:
         table = disk.read_columns(path, rows=ROWS, values=ROWS, columns=NEEDED)
         return _counted(table.filter(pc.invert(table["excluded"])))
+    except MemoryError:  # one of Arrow's errors too
+        raise disk.no_memory(path) from None
     except (OSError, pa.ArrowException, LookupError, ValueError, TypeError) as error:
         raise StoreFault(
             f"raw requests cannot be read: {error}",

@@ -199,6 +199,15 @@ class HasCrews(Protocol):
 
 
 @runtime_checkable
+class SaysWhyNotReady(Protocol):
+    """What does it answer while it is not ready?"""
+
+    @abstractmethod
+    def not_ready(self, address: Address, within_s: float) -> str:
+        """A clause for people, such as "GET /health has status 403"; "": it answers nothing."""
+
+
+@runtime_checkable
 class Slow(Protocol):
     """How long may a request take?"""
 
@@ -244,6 +253,11 @@ def pinned(service: Service, tasks: Sequence[Task]) -> tuple[int, ...]:
 def crew(service: Service, tasks: Sequence[Task]) -> Mapping[int, tuple[int, ...]]:
     """Who else works for a worker; none where each works alone."""
     return service.crew(tasks) if isinstance(service, HasCrews) else {}
+
+
+def not_ready(service: Service, address: Address, within_s: float) -> str:
+    """What it answers while it is not ready; "" where that is nothing, or it does not say."""
+    return service.not_ready(address, within_s) if isinstance(service, SaysWhyNotReady) else ""
 
 
 def reply_s(service: Service) -> float:

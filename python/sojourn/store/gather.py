@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from sojourn import disk
 from sojourn.errors import Fault, StoreFault
 from sojourn.host.usage.resource import BY_NAME
 from sojourn.samples import resources
@@ -97,6 +98,8 @@ def _part(path: Path, *, has_resources: bool) -> Part:
     try:
         own_columns = table.select([*SCHEMA.names, *_BESIDE])
         rows = pa.concat_tables([SCHEMA.empty_table(), own_columns], promote_options="default")
+    except MemoryError:
+        raise disk.no_memory(path) from None
     except pa.ArrowException as error:
         raise StoreFault(
             f"its outcomes are not of the lab's form: {error}", at=str(path), fix=OF_RECORD

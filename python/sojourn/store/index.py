@@ -126,6 +126,8 @@ def joined(table: pa.Table, fresh: Sequence[pa.Table], path: Path) -> pa.Table:
     """Rows below each other; a column that some of them lack is null there."""
     try:
         return pa.concat_tables([table, *fresh], promote_options="default").combine_chunks()
+    except MemoryError:
+        raise disk.no_memory(path) from None
     except pa.ArrowException as error:
         raise StoreFault(
             f"the outcomes of a record do not agree: {error}",

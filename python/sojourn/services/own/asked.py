@@ -125,6 +125,18 @@ class Asked:
         sizes: dict[str, Json] = {"key_size": str(self.key_bytes)}
         return {**sizes, "value_size": str(self.value_bytes), "items": self.items}
 
+    def status_not_taken(self, where: Where, within_s: float) -> str:
+        """The status by which an HTTP server counts as not ready; "" if it has none."""
+        try:
+            if where.scheme not in HTTP or self.answers(where, within_s):
+                return ""
+            got = http_get.get(replace(where, identity=self.identity), where.path, within_s)
+        except (OSError, http.client.HTTPException):
+            return ""
+        wanted = "from 200 to 299" if self.is_plain else "below 500"
+        path = where.path.partition("?")[0]  # a query may hold a secret
+        return f"GET {path} has status {got.status}, and one {wanted} is ready"
+
     def answers(self, where: Where, within_s: float) -> bool:
         """Whether it answers a request now."""
         where = replace(where, identity=self.identity)

@@ -31,6 +31,7 @@ from sojourn.services.capabilities import (
     Pins,
     Rows,
     RunsAs,
+    SaysWhyNotReady,
     Slow,
 )
 from sojourn.services.clients import connect, http_get, queried, where
@@ -48,7 +49,7 @@ _EXAMPLE = 'write argv = "python3 app.py --port {port}"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
+class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, SaysWhyNotReady, Slow):
     """One program of the user's own, its parameters settled.
 
     Attributes:
@@ -149,6 +150,15 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, Slow):
         except (OSError, http.client.HTTPException):
             return False
         return True
+
+    def not_ready(self, address: Address, within_s: float) -> str:
+        """The status that it answers with, where that is not one of a ready service."""
+        at = self.where(address)
+        if self.ready_path == TCP:
+            return ""
+        path = self.ready_path or at.path
+        asked = replace(self.asked, is_plain=True) if self.ready_path else self.asked
+        return asked.status_not_taken(replace(at, path=path), within_s)
 
     def check(self, address: Address) -> Rows:
         """Ask three times; later starts must answer as the first did."""

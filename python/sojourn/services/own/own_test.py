@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -82,6 +84,39 @@ def test_files_that_the_user_of_servers_cannot_reach_are_named(
     with pytest.raises(HostFault, match="nobody cannot reach"):
         built(**asks, user="nobody")
     assert built(**asks).needs().runs_as is RunsAs.LAB
+
+
+@pytest.mark.parametrize(
+    ("ready", "status", "why"),
+    [
+        ("", 403, "GET / has status 403, and one from 200 to 299 is ready"),
+        ("/health", 503, "GET /health has status 503, and one from 200 to 299 is ready"),
+        ("/health?key=secret", 404, "GET /health has status 404"),
+        ("", 200, ""),
+        ("tcp", 403, ""),
+    ],
+)
+def test_a_server_that_answers_with_another_status_is_named_by_it(
+    ready: str, status: int, why: str
+) -> None:
+    class Refuses(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer((ports.HOST, 0), Refuses) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        at = Address(ports.HOST, server.server_port)
+        made = built(ready=ready)
+        assert made.ready(at, 2.0) == (why == "")
+        said = made.not_ready(at, 2.0)
+        server.shutdown()
+    assert said.startswith(why)
+    assert bool(said) == bool(why)
 
 
 def test_later_starts_must_answer_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
