@@ -71,6 +71,10 @@ def demo(share: float, folder: str) -> dict[str, Any]:
         "runs_with_numbers": sum(run["is_believed"] for run in runs),
         "loads": len(points),
         "loads_with_numbers": sum(point["is_believed"] for point in points),
+        "each": [
+            [run["fraction"], run["excluded_share"], run["is_believed"], run["achieved_rps"]]
+            for run in runs
+        ],
         "void_for": Counter(
             run["reasons"][0].partition(":")[0] for run in runs if not run["is_believed"]
         ),
