@@ -185,7 +185,7 @@ pub struct VerdictArgs {
     /// A gap between two polls longer than this is an outage of the client [1ms]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub outage_over: Option<String>,
-    /// Largest share of requests that outages may exclude before the verdict is unknown [0.5]
+    /// Largest share of requests that outages may exclude before the verdict is unknown [0.8]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub excluded_share_max: Option<f64>,
     /// Largest share of requests that stops of the server's CPUs may disturb; 1: any [0.5]

@@ -28,7 +28,7 @@ ONE_CORE = Shared(
 CLIENT_WITH_LAB = Shared(
     what="client and lab share a CPU",
     effect="when the lab or the machine's own tasks run, the client stops. The log has it as an "
-    "outage, and its requests are excluded. If half of them are, the point is unknown",
+    "outage, and its requests are excluded. If four in five are, the point is unknown",
 )
 LAB_ON_SIBLING = Shared(
     what="the lab runs on the client's hyper-thread sibling",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sojourn.plan.evidence import OVERLOAD
 
-EXCLUDED_MAX = 0.5  # of the requests; what stops leave is known up to it (M33)
+EXCLUDED_MAX = 0.8  # of the requests; what stops leave is known up to it (M33)
 VOID_MAX = 0.9  # of the requests; beyond it what is left says nothing
 VOID_LEAST = 0.5  # of the misses of a void run: what would have missed without the stops (M33)
 STOPPED_MAX = 0.1  # of the time; a client that was stopped for longer shows nothing

@@ -257,7 +257,7 @@ impl Default for Job {
             qos_bound: String::new(),
             pooled: false,
             outage_over: "1ms".into(),
-            excluded_share_max: 0.5,
+            excluded_share_max: 0.8,
             disturbed_share_max: 0.5,
             outage_share_max: 1.0,
             hlog: String::new(),

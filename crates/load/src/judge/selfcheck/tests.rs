@@ -150,11 +150,11 @@ fn an_instrument_that_was_stopped_says_for_how_long() {
             (it.outages.share_excluded, it.checks.steal_share) = (excluded, Some(steal));
         })
     };
-    assert_eq!((stopped(0.5, 0.3, 0.0, false), stopped(0.9, 0.5, 0.0, true)), (None, None));
-    let open = stopped(0.51, 0.02, 0.001, false).unwrap();
+    assert_eq!((stopped(0.8, 0.3, 0.0, false), stopped(0.9, 0.5, 0.0, true)), (None, None));
+    let open = stopped(0.81, 0.02, 0.001, false).unwrap();
     assert!(open.contains("for 30.0 ms in 3 outages, the longest 20.0 ms: 2.0 %"), "{open}");
-    assert!(open.contains("51 % of the requests are excluded, 50 % may be;"), "{open}");
-    assert!(stopped(0.51, 0.02, 0.002, false).unwrap().contains("(steal 0.2 %)"));
+    assert!(open.contains("81 % of the requests are excluded, 80 % may be;"), "{open}");
+    assert!(stopped(0.81, 0.02, 0.002, false).unwrap().contains("(steal 0.2 %)"));
     assert!(stopped(0.0, 0.51, 0.0, true).unwrap().contains("51.0 % of the time, 50 % may be"));
     let reason = says("client stopped", |it| {
         (it.outages.share_time, it.job.outage_share_max) = (0.02, 0.01);

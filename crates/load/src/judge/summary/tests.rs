@@ -103,9 +103,9 @@ fn what_falls_into_an_outage_is_left_out_by_the_log_alone() {
 #[test]
 fn long_outages_make_the_result_unknown() {
     let mut run = fake::run(fake::job(), 0, 1_000);
-    run.threads[0].outages.push(Outage { start_ns: 500_000_000, length_ns: 300_000_000 });
+    run.threads[0].outages.push(Outage { start_ns: 100_000_000, length_ns: 600_000_000 });
     assert_eq!(summarise(&run).unwrap().verdict, Verdict::Holds, "what is left is enough");
-    run.threads[0].outages.push(Outage { start_ns: 900_000_000, length_ns: 900_000_000 });
+    run.threads[0].outages.push(Outage { start_ns: 800_000_000, length_ns: 1_150_000_000 });
     let result = summarise(&run).unwrap();
     assert_eq!(result.verdict, Verdict::Unknown);
     assert!(result.reasons[0].starts_with("client stopped"), "{:?}", result.reasons);

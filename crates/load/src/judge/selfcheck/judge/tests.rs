@@ -159,9 +159,9 @@ fn a_bound_within_the_allowance_cannot_be_told_and_one_below_it_is_missed() {
 #[test]
 fn where_most_was_excluded_only_a_bound_that_holds_is_reported() {
     let p99_ns = stopped(0, 0.0).sojourn_ns.p99.unwrap();
-    assert_eq!(stopped(0, 0.6).verdict, Verdict::Unknown);
-    assert_eq!(stopped(2 * p99_ns, 0.6).verdict, Verdict::Holds);
-    let missed = stopped(p99_ns / 2, 0.6);
+    assert_eq!(stopped(0, 0.85).verdict, Verdict::Unknown);
+    assert_eq!(stopped(2 * p99_ns, 0.85).verdict, Verdict::Holds);
+    let missed = stopped(p99_ns / 2, 0.85);
     assert_eq!((missed.verdict, missed.upper_bounds), (Verdict::Unknown, true));
     assert!(missed.reasons[0].starts_with("client stopped"), "{:?}", missed.reasons);
 }

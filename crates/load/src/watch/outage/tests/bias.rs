@@ -158,6 +158,25 @@ fn what_is_kept_is_the_truth_or_above_it_by_no_more_than_the_allowance() {
     }
 }
 
+/// Where 50 to 80 % are excluded, less than half of a run says what p99 is; so three runs together.
+#[test]
+fn where_most_is_excluded_the_rest_is_the_truth_or_above_it_as_well() {
+    for (law, load, kind, share) in [
+        (Law::Exponential, 0.9, Stops::Usual, 0.05),
+        (Law::Exponential, 0.8, Stops::Long, 0.1),
+        (Law::Constant, 0.8, Stops::Usual, 0.1),
+        (Law::Vacations, 0.8, Stops::Usual, 0.1),
+    ] {
+        let runs =
+            [1, 2, 3].map(|seed| bias(law, load, kind, share, seed, &truth(law, load, seed)));
+        let mean = |of: fn(&Bias) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let (p99, excluded) = (mean(|run| run.p99), mean(|run| run.outages.share_excluded));
+        let what = format!("{law:?} {load} {kind:?} {share}: p99 {p99}, excluded {excluded}");
+        assert!(excluded > 0.5 && excluded <= fake::job().excluded_share_max, "{what}");
+        assert!(p99 > 0.95 && p99 < mean(|run| run.outages.allowance), "{what}");
+    }
+}
+
 /// `cargo test --release -p sojourn-load bias::table -- --ignored --nocapture`
 #[test]
 #[ignore = "prints the table of docs/method.md"]
