@@ -1,6 +1,6 @@
 """The demo beside planted stops of both CPUs: does it answer, and does it answer the same?
 
-Usage: .venv/bin/python bench/stops/demo.py [--shares 0,0.01,0.03,0.06]
+Usage: .venv/bin/python bench/stops/demo.py [--shares 0,0.01,0.03,0.06] [--results FOLDER]
 
 `sojourn run latency_vs_load --profile quick` while a real-time task takes each CPU for a share of
 the time (`hog.py`): the client's stops are excluded by the log, the server's make two readings. Of
@@ -32,11 +32,12 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--shares", default="0,0.01,0.03,0.06", help="of each CPU's time")
-    rows = []
-    for share in map(float, parser.parse_args().shares.split(",")):
+    parser.add_argument("--results", type=Path, help="where the records stay; none stay without it")
+    asked, rows = parser.parse_args(), []
+    for share in map(float, asked.shares.split(",")):
         cpus = sorted(os.sched_getaffinity(0))
         with tempfile.TemporaryDirectory(prefix="sojourn-demo-") as name, planted(cpus, share, 1):
-            rows.append(demo(share, name))
+            rows.append(demo(share, str(asked.results / f"{share}") if asked.results else name))
         print(words(rows[-1]), flush=True)
     path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-demo.json"
     path.write_text(json.dumps(rows, indent=1) + "\n")
