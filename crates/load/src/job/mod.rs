@@ -63,7 +63,7 @@ pub struct Job {
     pub cpus: String,
     /// `epoll` or `io_uring`; `auto` takes `io_uring` where the kernel allows it.
     pub transport: String,
-    /// `spin`, `yield` (spin, and let others on the CPU go first), `sleep`, `sleep:TIME` (a wake-up may come so much later to serve several events,
+    /// `spin`, `yield` (spin, and give the CPU to other tasks that can run), `sleep`, `sleep:TIME` (a wake-up may come so much later to serve several events,
     /// which saves CPU and makes every time longer by up to that), or `auto`: spin if every thread
     /// has a CPU of its own.
     pub wait: String,
