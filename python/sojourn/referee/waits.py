@@ -1,0 +1,108 @@
+"""What a user would have waited: from when a request was due to its reply.
+
+A user comes when the schedule says, not when a connection of the tool is free. Outside of stops a
+request was sent when it was due. Requests of the burst after a stop were due evenly from its begin
+on. Where a tool left requests out, users would have come all the same. Each of them gets the first
+reply after the silence, and then its turn behind those that came before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sojourn.referee.requests import Requests, Times
+from sojourn.referee.stops import Gaps, Stop
+
+Floats = NDArray[np.float64]
+WAITED_MIN = 4  # requests in a silence, from which the time per reply is taken
+SHORT = 0.05  # quantile of a short request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """Waits of users, in order of the times at which they were due; shapes (users,).
+
+    Attributes:
+        due_ns: intended arrival.
+        wait_ns: the estimate.
+        lo_ns: without a queue behind a silence.
+        hi_ns: behind all that the server had when it fell silent.
+        is_sent: whether the tool sent this request; if not, the wait is reconstructed.
+    """
+
+    due_ns: Times
+    wait_ns: Floats
+    lo_ns: Floats
+    hi_ns: Floats
+    is_sent: NDArray[np.bool_]
+
+    @property
+    def n(self) -> int:
+        """How many users."""
+        return len(self.due_ns)
+
+
+def waits(requests: Requests, seen: Gaps) -> Waits:
+    """Waits of all who would have come.
+
+    Args:
+        requests: of one load.
+        seen: its stops, at the rate at which users come.
+    """
+    due = requests.start_ns.astype(np.float64)
+    parts = []
+    for stop in seen.stops:
+        burst = slice(stop.last + 1, stop.last + 1 + stop.held)
+        grid = stop.begin_ns + _even(stop)
+        if not stop.omitted:
+            spread = np.linspace(0, len(grid) - 1, stop.held) if len(grid) else grid
+            due[burst] = np.interp(spread, np.arange(len(grid)), grid)
+        else:
+            due[burst] = np.minimum(due[burst], grid[-stop.held :])
+            parts.append(_omitted(requests, stop, grid[: -stop.held]))
+    wait = requests.end_ns - np.minimum(due, requests.start_ns)
+    sent = (due, wait, wait, wait, np.ones(len(due), bool))
+    columns = [np.concatenate(column) for column in zip(sent, *parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    due, estimate, lo, hi, is_sent = (column[order] for column in columns)
+    return Waits(due_ns=due.astype(np.int64), wait_ns=estimate, lo_ns=lo, hi_ns=hi, is_sent=is_sent)
+
+
+def _even(stop: Stop) -> Floats:
+    """When the requests of a stop were due, ns after its begin."""
+    return np.arange(1, stop.due + 1) * ((stop.caught_ns - stop.begin_ns) / stop.due)
+
+
+def _omitted(
+    requests: Requests, stop: Stop, due: Floats
+) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
+    """Those that the tool never sent."""
+    turn = _turn_ns(requests, stop)
+    replies = requests.replies_ns
+    at = np.searchsorted(replies, due, side="right")
+    reply = replies[np.minimum(at, len(replies) - 1)].astype(np.float64)
+    last = min(stop.last + 1, requests.n)
+    drained = float(requests.end_ns[max(0, last - stop.in_flight) : last].max())
+    before = reply <= stop.resume_ns  # due in the silence
+    place = np.where(before, np.arange(len(due)), 0) * turn
+    lo = np.maximum(reply - due, turn)
+    wait = lo + place
+    hi = np.maximum(np.where(before, np.maximum(reply, drained), reply) - due, turn) + place
+    return due, wait, lo, np.maximum(hi, wait), np.zeros(len(due), bool)
+
+
+def _turn_ns(requests: Requests, stop: Stop) -> float:
+    """Time per reply while the server works off what waited for it, ns.
+
+    From those that waited in the silence. With few of them it is a short request's time, because
+    what lies between later replies may be the time until the tool sent the next one.
+    """
+    last = stop.last + 1
+    ends = np.sort(requests.end_ns[max(0, last - stop.in_flight) : last])
+    waited = ends[ends >= stop.resume_ns]
+    if len(waited) >= WAITED_MIN:
+        return float(np.median(np.diff(waited)))
+    return float(np.quantile(requests.total_ns, SHORT))
