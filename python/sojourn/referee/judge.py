@@ -105,6 +105,8 @@ class Judgement:
         """Why the tool's numbers are not what users would have waited; "" if they are."""
         if "client" in self.limit.who:
             return "the client was the limit: its own delays are in the tool's numbers"
+        if self.limit.who == "connections" and self.load.rate_rps:
+            return "it did not reach its rate, because its connections were busy"
         is_intended = self.load.facts is not None and self.load.facts.clock == "intended"
         if is_intended and not self.omitted:
             return ""
@@ -174,6 +176,8 @@ def judge(
     )
     unknown = (*trace.unknown, *_unknown(requests, seen, turned))
     refused = _refused(load, limited)
+    if limited.who == "unknown":
+        unknown = (*unknown, f"the tool did not reach its rate: {limited.why}")
     users = waits(requests, seen) if requests.n and rate and not (unknown or refused) else None
     return Judgement(
         load=load,

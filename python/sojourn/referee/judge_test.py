@@ -91,7 +91,13 @@ def test_a_full_client_is_the_limit_and_waits_are_not_given() -> None:
     assert of.limit.who == "client"
     assert (of.verdict, of.users_rps) == ("misleading", None)
     assert "did not reach 1,000 requests/s" in text(of)
-    assert judge(seen, HEY).limit.who == "connections"
+    of = judge(seen, HEY)
+    assert (of.limit.who, of.verdict) == ("connections", "misleading")
+
+
+def test_a_rate_that_is_missed_for_no_reason_is_not_judged() -> None:
+    of = judge(open_loop(paced(700, 20), Server()), HEY)
+    assert (of.limit.who, of.verdict) == ("unknown", "unknown")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ runs: (ln n + ln 100) / rate. Shorter stops cannot be seen in arrivals (`blind_n
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ CHANCE = 0.01  # of a gap this long in a whole run of a Poisson process
 SILENT = 0.5  # of a gap; without a reply for so long, the server stood still
 SLACK = 1.2  # a tool catches up while it sends faster than so many times its rate
 REACH = 10.0  # as many lengths of the gap a tool may take to catch up
-CAUGHT_UP = 0.1  # of what was due in the gap: as much may be missing, and twice its root
+CAUGHT_UP = 0.1  # of what was due in all gaps: as much may lack, and twice its root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +100,8 @@ def gaps(requests: Requests, rate_rps: float, least_ns: int = 0) -> Gaps:
             continue  # the tool had not caught up: it is part of the stop before
         stops.append(_stop(requests, at, resume_ns, in_flight, rate_rps))
     start = requests.start_ns
+    if not _leaves_out(stops, rate_rps):
+        stops = [replace(stop, omitted=0) for stop in stops]
     return Gaps(
         stops=tuple(stops),
         paused_ns=int(sum(start[at + 1] - start[at] for at in pauses)),
@@ -131,9 +133,6 @@ def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: f
     held = _burst(start[at + 1 : reach], rate_rps)
     caught = int(start[at + held])
     due = max(held, math.floor((caught - begin) * rate_rps / 1e9))
-    missing = due - held
-    expected = gap * rate_rps / 1e9
-    allowed = max(3.0, CAUGHT_UP * expected + 2 * math.sqrt(expected))
     return Stop(
         last=at,
         held=held,
@@ -142,8 +141,18 @@ def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: f
         caught_ns=caught,
         in_flight=waiting,
         due=due,
-        omitted=missing if missing > allowed else 0,
+        omitted=due - held,
     )
+
+
+def _leaves_out(stops: list[Stop], rate_rps: float) -> bool:
+    """Whether a tool leaves out what it could not send, or sends it later: the same at all stops.
+
+    How many requests come while it catches up is random, so as many may lack by chance.
+    """
+    expected = sum(stop.length_ns for stop in stops) * rate_rps / 1e9
+    missing = sum(stop.omitted for stop in stops)
+    return missing > max(3.0, CAUGHT_UP * expected + 2 * math.sqrt(expected))
 
 
 def _burst(after: Times, rate_rps: float) -> int:
