@@ -1,4 +1,4 @@
-"""The referee: what a load tool really sent, who held it back, and what users would have waited.
+"""The referee: what a load tool sent, and what users would have waited.
 
 It looks at the server's end of each connection (a trace of all requests) and at the processes of
 the client, and touches neither. The analysis is pure:
@@ -8,6 +8,7 @@ the client, and touches neither. The analysis is pure:
 
 from __future__ import annotations
 
-from sojourn.referee.judge import Judgement, judge
+from sojourn.referee.judge import judge
+from sojourn.referee.judgement import Judgement
 
 __all__ = ["Judgement", "judge"]

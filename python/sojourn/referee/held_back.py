@@ -1,4 +1,4 @@
-"""The signature of a closed loop: the next request of a connection follows its reply at once."""
+"""The signature of a closed loop: requests that follow a reply at once."""
 
 from __future__ import annotations
 

@@ -3,140 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sojourn.errors import Exit
+from sojourn.referee.estimates import numbers
 from sojourn.referee.held_back import Turnaround, turnaround
+from sojourn.referee.judgement import Judgement, Loss, Threads
 from sojourn.referee.limit import Evidence, Limit, limit
 from sojourn.referee.load import Load
 from sojourn.referee.requests import Requests, Times
-from sojourn.referee.shape import Shape, shape
+from sojourn.referee.shape import shape
 from sojourn.referee.stops import Gaps, gaps
-from sojourn.referee.usage import Sample, Usage, usage
-from sojourn.referee.waits import Waits, waits
-from sojourn.stats import independence, quantiles
-from sojourn.stats.interval import Estimate
-from sojourn.stats.times import from_values
+from sojourn.referee.usage import Sample, usage
+from sojourn.referee.waits import waits
 
-QUANTILES = (0.5, 0.9, 0.99, 0.999)
 LEAST = 100  # requests
 PIPELINED = 0.01  # share from which requests cannot be told from each other
-LONGER = 1.1  # users wait so much longer, and the tool's number is not theirs
 UNSEEN = 0.1  # share of the time without requests, from which stops may have been missed
 LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
 USUAL = 10  # times the median reply: a gap that is no usual reply
 PIECE_MIN = 50  # requests between two stops
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """One quantile.
-
-    Attributes:
-        server: from arrival to reply, as the server's side saw it.
-        users: from when it was due; None: not reconstructed.
-        lo, hi: bounds of it by what is not known of requests that were never sent, ns.
-    """
-
-    q: float
-    server: Estimate
-    users: Estimate | None
-    lo: float | None
-    hi: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """What the referee says.
-
-    Attributes:
-        load: what was asked of the tool.
-        requests, connections, seconds: that came.
-        due: that were due by the rate; None: no rate is known.
-        came_rps: mean rate of arrivals.
-        users_rps: rate at which users are taken to come; None: not reconstructed.
-        is_bound: no rate is known: `users` is an upper bound, for users at the mean rate.
-        shape: how requests arrived, stops left out.
-        turnaround: what followed replies.
-        gaps: stops of the server and pauses of the tool.
-        late, omitted: users whose request was sent late, or never.
-        limit: who kept the load from being larger.
-        client, server: what their threads did; None: not seen.
-        accept_queue, overflows: the most that waited to be accepted; and that were refused.
-        numbers: quantiles.
-        unknown: why there is no answer; () if there is one.
-        doubts: what a reader must know.
-    """
-
-    load: Load
-    requests: int
-    connections: int
-    seconds: float
-    due: float | None
-    came_rps: float
-    users_rps: float | None
-    is_bound: bool
-    shape: Shape
-    turnaround: Turnaround
-    gaps: Gaps
-    late: int
-    omitted: int
-    limit: Limit
-    client: Usage | None
-    server: Usage | None
-    accept_queue: int
-    overflows: int
-    numbers: tuple[Number, ...]
-    unknown: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> str:
-        """In one word: "fair", "misleading" or "unknown"."""
-        if self.unknown:
-            return "unknown"
-        return "misleading" if self.misleading else "fair"
-
-    @property
-    def misleading(self) -> str:
-        """Why the tool's numbers are not what users would have waited; "" if they are."""
-        if "client" in self.limit.who:
-            return "the client was the limit: its own delays are in the tool's numbers"
-        if self.limit.who == "connections" and self.load.rate_rps:
-            return "it did not reach its rate, because its connections were busy"
-        is_intended = self.load.facts is not None and self.load.facts.clock == "intended"
-        if is_intended and not self.omitted:
-            return ""
-        for number in reversed(self.numbers):
-            server, users = number.server.value, number.users and number.users.value
-            if server and users and users > LONGER * server:
-                return "while the server stood still, requests were late or left out"
-        return ""
-
-    @property
-    def exit(self) -> Exit:
-        """Exit code."""
-        codes = {"fair": Exit.OK, "misleading": Exit.VIOLATED, "unknown": Exit.UNKNOWN}
-        return codes[self.verdict]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Threads:
-    """Samples of the threads of both sides; () where nothing was seen."""
-
-    client: Sequence[Sample] = ()
-    server: Sequence[Sample] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """What the trace says of itself: why it is not valid, and what its reader must know."""
-
-    unknown: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = field(default=())
 
 
 def judge(
@@ -198,7 +84,7 @@ def judge(
         server=server,
         accept_queue=max((one.accept_queue for one in threads.server), default=0),
         overflows=_overflows(threads.server),
-        numbers=_numbers(requests, users),
+        numbers=numbers(requests, users),
         unknown=unknown,
         doubts=(*trace.doubts, *refused, *_doubts(turned)),
     )
@@ -275,35 +161,3 @@ def _pieces(requests: Requests, seen: Gaps) -> list[Times]:
     parts = [requests.start_ns[a:b] for a, b in zip(marks[::2], marks[1::2], strict=True)]
     parts = [part for part in parts if len(part) >= PIECE_MIN]
     return parts or [requests.start_ns]
-
-
-def _numbers(requests: Requests, users: Waits | None) -> tuple[Number, ...]:
-    if not requests.n:
-        return ()
-    server = _estimates(requests.total_ns.astype(np.float64))
-    waited = _estimates(users.wait_ns) if users else [None] * len(QUANTILES)
-    lo = _quantiles(users.lo_ns) if users else [None] * len(QUANTILES)
-    hi = _quantiles(users.hi_ns) if users else [None] * len(QUANTILES)
-    return tuple(
-        Number(q=q, server=a, users=b, lo=c, hi=d)
-        for q, a, b, c, d in zip(QUANTILES, server, waited, lo, hi, strict=True)
-    )
-
-
-def _quantiles(values: NDArray[np.float64]) -> list[float]:
-    times = from_values(values)
-    return [times.quantile(q) or 0.0 for q in QUANTILES]
-
-
-def _estimates(in_order: NDArray[np.float64]) -> list[Estimate]:
-    """Quantiles with intervals. Requests behind one stop are one event: batches show that."""
-    pieces = np.array_split(in_order, 2 * independence.BATCHES)
-    cut = independence.batches([from_values(piece) for piece in pieces if len(piece)])
-    times = from_values(in_order)
-    estimates = []
-    for q in QUANTILES:
-        ratio = 1.0
-        if cut is not None:
-            ratio = independence.widened(independence.of_cut(cut, q), 0.95)
-        estimates.append(quantiles.estimate(times, q, correlation=ratio))
-    return estimates

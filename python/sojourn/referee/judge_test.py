@@ -10,7 +10,7 @@ import pytest
 from sojourn.errors import Exit
 from sojourn.importers import hey, wrk2
 from sojourn.referee import judge, words
-from sojourn.referee.judge import Judgement, Loss, Threads
+from sojourn.referee.judgement import Judgement, Loss, Threads
 from sojourn.referee.load import Load
 from sojourn.referee.requests import Requests, of_columns
 from sojourn.referee.simulated_testing import (

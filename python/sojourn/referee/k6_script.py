@@ -1,4 +1,4 @@
-"""The rate of a k6 script, where one arrival-rate executor says it in plain numbers."""
+"""The rate of a k6 script, if one arrival-rate executor has it as a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of options on a foreign command line, in every way in which people write them."""
+"""Values of options on a foreign command line, in all ways to write them."""
 
 from __future__ import annotations
 

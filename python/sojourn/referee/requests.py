@@ -1,4 +1,4 @@
-"""Requests as the server's end of each connection saw them: when each came, and its reply left."""
+"""Requests as the server's side saw them: arrival and end of the reply."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Requests:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """How many requests there are."""
         return len(self.start_ns)
 
     @property
@@ -62,7 +62,7 @@ class Requests:
 
     @cached_property
     def replies_ns(self) -> Times:
-        """Ends of replies, ascending."""
+        """Ends of all replies, ascending."""
         return np.sort(self.end_ns)
 
     def in_flight(self, at_ns: Times) -> Times:
@@ -82,7 +82,7 @@ class Requests:
 
 
 def of_columns(columns: Mapping[str, Times]) -> Requests:
-    """From a trace's columns, in any order."""
+    """Requests from a trace's columns, whose rows are in any order."""
     order = np.argsort(columns["start_ns"], kind="stable")
     start = columns["start_ns"][order]
     end = start + np.maximum(columns["total_ns"][order], 0)

@@ -15,7 +15,8 @@ from sojourn.errors import RunFault, SpecFault
 from sojourn.places import proc
 from sojourn.referee import target, versions
 from sojourn.referee.commands import recognised
-from sojourn.referee.judge import Judgement, Threads, judge
+from sojourn.referee.judge import judge
+from sojourn.referee.judgement import Judgement, Threads
 from sojourn.referee.load import Load
 from sojourn.referee.tracer import Tracer
 from sojourn.referee.watch import Watch, family
@@ -151,7 +152,9 @@ def _watched(asked: Asked, server: int) -> tuple[int | None, Threads]:
         of_server.start()
         of_client.start()
         try:
-            code = process.wait() if process else _await(asked)
+            if process is None:
+                _await(asked)
+            code = process.wait() if process else None
         finally:
             threads = Threads(client=of_client.end(), server=of_server.end())
     return code, threads

@@ -1,4 +1,4 @@
-"""How requests really arrived: Poisson, paced or clumped, by a test with a stated error rate.
+"""How requests arrived: Poisson, paced or clumped, by a test.
 
 In a Poisson process the number of arrivals in a window has a variance as large as its mean. So the
 index of dispersion I (variance by mean over k windows) has (k − 1) I ~ χ² with k − 1 degrees of

@@ -1,4 +1,4 @@
-"""Shapes of arrivals: how often a Poisson process is taken for another one, and others are seen."""
+"""Shapes of arrivals: how often Poisson is refused, and others are seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated clients of a server that stops: what was due, sent and answered is known."""
+"""Simulated clients of a server that stops: all their times are known."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def closed(seconds: float, server: Server, connections: int, turn_ns: int = 20_0
 
 
 def paced(rate_rps: float, seconds: float) -> Times:
-    """Times of a metronome."""
+    """Times at a fixed rate, as of a metronome."""
     return np.asarray(np.arange(1, int(rate_rps * seconds)) * (1e9 / rate_rps), np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Stops of the server that kept a load tool from sending, and pauses of the tool itself.
+"""Stops of the server that delayed a load tool, and pauses of the tool.
 
 While all connections of a tool wait for replies, it sends nothing. So a stop shows as a gap between
 arrivals in which no reply leaves although requests are in the server. A gap without requests in the

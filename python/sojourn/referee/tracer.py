@@ -12,7 +12,7 @@ from sojourn.disk import foreign
 from sojourn.errors import RunFault
 from sojourn.places import process
 from sojourn.referee import requests
-from sojourn.referee.judge import Loss
+from sojourn.referee.judgement import Loss
 from sojourn.referee.requests import Requests
 from sojourn.referee.target import TRACER
 
@@ -28,12 +28,12 @@ class NoLedger:
     """Nothing is noted: the warden ends the tracer with this program."""
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
-        """Note nothing."""
+        """Note nothing, and give no number."""
         del what, pid, start_ticks
         return 0
 
     def undone(self, entry: int) -> None:
-        """Note nothing."""
+        """Note nothing: nothing was noted."""
         del entry
 
 

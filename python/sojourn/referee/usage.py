@@ -1,4 +1,4 @@
-"""What threads did while load ran: time on a CPU, and time in which they waited for one."""
+"""What threads did while load ran: time on a CPU, and waits for one."""
 
 from __future__ import annotations
 

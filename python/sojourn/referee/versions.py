@@ -1,4 +1,4 @@
-"""Whether this version of a tool was tried: another one may measure something else."""
+"""Whether this version of a tool was tried: another may measure otherwise."""
 
 from __future__ import annotations
 

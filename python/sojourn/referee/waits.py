@@ -41,7 +41,7 @@ class Waits:
 
     @property
     def n(self) -> int:
-        """How many users."""
+        """How many users there are."""
         return len(self.due_ns)
 
 
@@ -73,7 +73,8 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
 
 def _even(stop: Stop) -> Floats:
     """When the requests of a stop were due, ns after its begin."""
-    return np.arange(1, stop.due + 1) * ((stop.caught_ns - stop.begin_ns) / stop.due)
+    step = (stop.caught_ns - stop.begin_ns) / stop.due
+    return np.asarray(np.arange(1, stop.due + 1) * step, np.float64)
 
 
 def _omitted(

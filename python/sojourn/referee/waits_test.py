@@ -8,17 +8,17 @@ import pytest
 from sojourn.referee.requests import Requests, Times
 from sojourn.referee.simulated_testing import Server, every, limited, open_loop, paced, poisson
 from sojourn.referee.stops import gaps
-from sojourn.referee.waits import waits
+from sojourn.referee.waits import Floats, waits
 
 RATE, SECONDS = 2000, 20.0
 MS = 1_000_000
 
 
-def quantile(values: Times, q: float) -> float:
+def quantile(values: Times | Floats, q: float) -> float:
     return float(np.quantile(values, q))
 
 
-def users(requests: Requests) -> Times:
+def users(requests: Requests) -> Floats:
     return waits(requests, gaps(requests, RATE)).wait_ns
 
 

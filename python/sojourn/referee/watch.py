@@ -1,4 +1,4 @@
-"""Samples of the threads of a load tool and of a server, from /proc, while load runs."""
+"""Samples of the threads of a load tool and of a server, from /proc."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ class Watch:
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin to look, in a thread."""
         self._thread.start()
 
     def end(self) -> list[Sample]:
-        """All samples."""
+        """End to look; returns all samples."""
         self._end.set()
         if self._thread.ident is not None:
             self._thread.join()

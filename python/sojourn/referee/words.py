@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sojourn.referee.judge import Judgement, Number
+from sojourn.referee.judgement import Judgement, Number
 from sojourn.referee.usage import Usage
 from sojourn.stats.interval import Estimate
 from sojourn.text.numbers import percentile
