@@ -1,0 +1,254 @@
+"""The referee against a known truth: planted stops, full generators, quiet runs, and its cost.
+
+    TOOLS=DIR:DIR .venv/bin/python bench/judge/run.py stops --only hey,vegeta --lengths 200
+    TOOLS=DIR     .venv/bin/python bench/judge/run.py limits --rounds 20
+    TOOLS=DIR     .venv/bin/python bench/judge/run.py cost --rounds 7
+
+`stops`: NGINX with one worker is stopped (SIGSTOP, SIGCONT) for 20 ms, 200 ms or 2 s, at fixed
+times. A public tool runs at a fixed rate and is judged. Then `sojourn-load` runs at the same rate, paced,
+beside the same stops: its sojourn times are the truth. A row has what the tool printed, what the
+server's side saw, what the referee says, and the truth.
+
+`limits`: tools are asked for far more than one CPU can send (the client must be named), and for a
+tenth of what they can (no one must be named). `cost`: throughput of wrk with the tap over without.
+
+Rows are written into bench/judge/runs as JSON lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from servers import family, started  # noqa: E402
+from tools import TOOLS, Tool  # noqa: E402
+
+CLIENT_CPU, SERVER_CPU = 1, 0
+RATE = 1000
+PERIODS_S = {20: 0.5, 200: 2.0, 2000: 6.0}  # of stops, from begin to begin
+SECONDS = {20: 8, 200: 10, 2000: 18}
+FIRST_S = 0.6  # of the load before the first stop
+LOAD = Path(sys.executable).parent / "sojourn-load"
+MUCH = {"hey": 60_000, "vegeta": 60_000, "bombardier": 200_000, "autocannon": 100_000}
+LITTLE = {"hey": 1000, "vegeta": 1000}
+
+
+@contextlib.contextmanager
+def stopping(pids: list[int], length_ms: int, delay_s: float) -> Iterator[None]:
+    """Stop processes again and again, as long as load runs."""
+    end = threading.Event()
+
+    def work() -> None:
+        at = time.monotonic() + delay_s + FIRST_S
+        while not end.wait(max(0.0, at - time.monotonic())):
+            signal_all(pids, signal.SIGSTOP)
+            time.sleep(length_ms / 1e3)
+            signal_all(pids, signal.SIGCONT)
+            at += PERIODS_S[length_ms]
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def signal_all(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        os.kill(pid, number)
+
+
+def judged(port: int, argv: list[str], *words: str) -> tuple[dict[str, Any], str]:
+    """The referee's JSON, and what the tool printed."""
+    command = [sys.executable, "-m", "sojourn", "judge", "--port", str(port), "--json", *words]
+    done = subprocess.run(
+        [*command, "--", "taskset", "-c", str(CLIENT_CPU), *argv],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if not done.stdout:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout), done.stderr
+
+
+def truth(port: int, length_ms: int, pids: list[int]) -> dict[str, Any]:
+    """The same load by the lab's own generator, whose connections are never all busy."""
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name) / "load.json"
+        line = f"http://127.0.0.1:{port}/4k --rate {RATE} --arrivals fixed --warmup 0s"
+        words = (
+            f"--duration {SECONDS[length_ms]}s --connections 512 --cpus {CLIENT_CPU} --json {out}"
+        )
+        with stopping(pids, length_ms, 0.0):
+            subprocess.run(
+                [str(LOAD), *line.split(), *words.split()], capture_output=True, check=False
+            )
+        return dict(json.loads(out.read_text()))
+
+
+def stops(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for length_ms in asked.lengths:
+        for number in range(asked.rounds):
+            with started("http", SERVER_CPU) as (pid, port):
+                pids = family(pid)
+                true = truth(port, length_ms, pids)
+                for tool in chosen(asked):
+                    row = stop_row(tool, length_ms, port, pids, true)
+                    yield {**row, "round": number}
+
+
+def stop_row(
+    tool: Tool, length_ms: int, port: int, pids: list[int], true: dict[str, Any]
+) -> dict[str, Any]:
+    url = f"http://127.0.0.1:{port}/4k"
+    # The referee needs about a second to attach before it starts the load.
+    with stopping(pids, length_ms, 1.0):
+        result, text = judged(port, tool.argv(url, RATE, SECONDS[length_ms]))
+    numbers = {one["q"]: one for one in result["numbers"]}
+    row: dict[str, Any] = {
+        "what": "stop",
+        "tool": tool.name,
+        "stop_ms": length_ms,
+        "verdict": result["verdict"],
+        "limit": result["limit"]["who"],
+        "stops": len(result["gaps"]["stops"]),
+        "requests": result["requests"],
+        "omitted": result["omitted"],
+        "late": result["late"],
+        "shape": result["shape"]["kind"],
+        "users_rps": result["users_rps"],
+        "unknown": result["unknown"],
+        "tool_p99_ms": tool.own_p99(text),
+        "load_verdict": true.get("verdict"),
+    }
+    for q, key in ((0.99, "p99"), (0.999, "p999")):
+        users, server = numbers[q]["users"], numbers[q]["server"]
+        row[f"server_{key}_ms"] = in_ms(server["value"])
+        row[f"users_{key}_ms"] = in_ms(users["value"] if users else None)
+        row[f"true_{key}_ms"] = in_ms(true["sojourn_all_ns"].get(key))
+        row[f"true_own_stops_out_{key}_ms"] = in_ms(true["sojourn_ns"].get(key))
+    return row
+
+
+def in_ms(ns: float | None) -> float | None:
+    return None if ns is None else round(ns / 1e6, 3)
+
+
+def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    with started("http", SERVER_CPU) as (_, port):
+        for number in range(asked.rounds):
+            for tool in chosen(asked):
+                for what, rates in (("full", MUCH), ("quiet", LITTLE)):
+                    if tool.name not in rates:
+                        continue
+                    argv = tool.argv(f"http://127.0.0.1:{port}/4k", rates[tool.name], asked.seconds)
+                    result, _ = judged(port, argv)
+                    yield {
+                        "what": what,
+                        "tool": tool.name,
+                        "round": number,
+                        "limit": result["limit"]["who"],
+                        "why": result["limit"]["why"],
+                        "verdict": result["verdict"],
+                        "unknown": result["unknown"],
+                        "rate_rps": result["load"]["rate_rps"],
+                        "came_rps": round(result["came_rps"]),
+                        "client": result["client"],
+                        "server": result["server"],
+                    }
+
+
+def cost(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Requests/s of wrk (one thread, 20 connections) with the tap and without, in turn."""
+    tool = next(one for one in TOOLS if one.name == "wrk")
+    with started("http", SERVER_CPU) as (_, port):
+        argv = tool.argv(f"http://127.0.0.1:{port}/4k", 0, asked.seconds)
+        for number in range(asked.rounds):
+            done = subprocess.run(
+                ["taskset", "-c", str(CLIENT_CPU), *argv],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            _, text = judged(port, argv)
+            rates = [rate_of(one) for one in (done.stdout, text)]
+            yield {"what": "cost", "round": number, "without": rates[0], "with": rates[1]}
+
+
+def rate_of(text: str) -> float:
+    return float(text.partition("Requests/sec:")[2].split()[0])
+
+
+def chosen(asked: argparse.Namespace) -> list[Tool]:
+    return [tool for tool in TOOLS if not asked.only or tool.name in asked.only]
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        if row["what"] == "stop" and row["users_p99_ms"] and row["true_p99_ms"]:
+            p99 = row["users_p99_ms"] / row["true_p99_ms"]
+            far = row["users_p999_ms"]
+            p999 = far / row["true_p999_ms"] if far and row["true_p999_ms"] else None
+            lines.append(
+                f"{row['tool']:12}{row['stop_ms']:5} ms  tool p99 {row['tool_p99_ms']}  server "
+                f"{row['server_p99_ms']}  users {row['users_p99_ms']}  true {row['true_p99_ms']}  "
+                f"ratio p99 {p99:.3f}  p99.9 {p999 and round(p999, 3)}  {row['verdict']}"
+            )
+    for what, right in (("full", "client"), ("quiet", "none")):
+        own = [row for row in rows if row["what"] == what]
+        good = sum(right in row["limit"] for row in own)
+        lines += [f"{what}: '{right}' is named in {good} of {len(own)}"] if own else []
+    ratios = [row["with"] / row["without"] for row in rows if row["what"] == "cost"]
+    if ratios:
+        lines.append(f"cost: throughput × {statistics.median(ratios):.3f}, {len(ratios)} pairs")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=("stops", "limits", "cost"))
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument(
+        "--lengths",
+        type=lambda text: [int(one) for one in text.split(",")],
+        default=[20, 200, 2000],
+    )
+    asked = parser.parse_args()
+    path = HERE / "runs" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{asked.what}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    rows = []
+    with path.open("w", encoding="utf-8") as file:
+        for row in {"stops": stops, "limits": limits, "cost": cost}[asked.what](asked):
+            rows.append(row)
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            print(summary([row]), flush=True)
+    print("\n" + summary(rows))
+    print(f"kept in {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
