@@ -5,9 +5,9 @@
     TOOLS=DIR     .venv/bin/python bench/judge/run.py cost --rounds 7
 
 `stops`: NGINX with one worker is stopped (SIGSTOP, SIGCONT) for 20 ms, 200 ms or 2 s, at fixed
-times. A public tool runs at a fixed rate and is judged. Then `sojourn-load` runs at the same rate, paced,
-beside the same stops: its sojourn times are the truth. A row has what the tool printed, what the
-server's side saw, what the referee says, and the truth.
+times. A public tool runs at a fixed rate and is judged. `sojourn-load` runs at the same rate,
+paced, beside the same stops: its sojourn times are the truth. A row has what the tool printed, what
+the server's side saw, what the referee says, and the truth.
 
 `limits`: tools are asked for far more than one CPU can send (the client must be named), and for a
 tenth of what they can (no one must be named). `cost`: throughput of wrk with the tap over without.
