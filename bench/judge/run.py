@@ -122,7 +122,8 @@ def stop_row(
     url = f"http://127.0.0.1:{port}/4k"
     # The referee needs about a second to attach before it starts the load.
     with stopping(pids, length_ms, 1.0):
-        result, text = judged(port, tool.argv(url, RATE, SECONDS[length_ms]))
+        words = [] if tool.has_rate else ["--rate", str(RATE)]
+        result, text = judged(port, tool.argv(url, RATE, SECONDS[length_ms]), *words)
     numbers = {one["q"]: one for one in result["numbers"]}
     row: dict[str, Any] = {
         "what": "stop",

@@ -163,12 +163,11 @@ def recognised(argv: Words) -> Load:
     """
     words = list(argv)
     names = [PurePosixPath(word).name for word in words]
-    if names and names[0] in SHELLS and "-c" in words[:3]:
-        script = " ".join(words[words.index("-c") + 1 :][:1])[:LONGEST]
-        return _of_script(script)
     for at, name in enumerate(names):
         if name in TOOLS:
             return TOOLS[name](words[at + 1 :])
+        if name in SHELLS and words[at + 1 : at + 2] == ["-c"]:
+            return _of_script(" ".join(words[at + 2 : at + 3])[:LONGEST])
     return Load()
 
 

@@ -52,6 +52,7 @@ export const options = { scenarios: { a: {
         ("sojourn-load http://x/ --rate 2k", "sojourn-load", 2000, "poisson"),
         ("taskset -c 1 wrk2 -R5 http://x/", "wrk2", 5, "paced"),
         ("sh -c 'echo GET http://x | vegeta attack -rate=7 | vegeta report'", "vegeta", 7, "paced"),
+        ("taskset -c 1 sh -c 'cat x | vegeta attack -rate=9'", "vegeta", 9, "paced"),
         ("./mine --rate 7", "", None, ""),
         ("wrk -R", "wrk", None, ""),
         ("wrk -R zz http://x/", "wrk2", None, ""),

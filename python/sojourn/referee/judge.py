@@ -15,12 +15,13 @@ from sojourn.referee.requests import Requests, Times
 from sojourn.referee.shape import shape
 from sojourn.referee.stops import Gaps, gaps
 from sojourn.referee.usage import Sample, usage
-from sojourn.referee.waits import waits
+from sojourn.referee.waits import imagined, waits
 
 LEAST = 100  # requests
 PIPELINED = 0.01  # share from which requests cannot be told from each other
 UNSEEN = 0.1  # share of the time without requests, from which stops may have been missed
 LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
+FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 USUAL = 10  # times the median reply: a gap that is no usual reply
 PIECE_MIN = 50  # requests between two stops
 
@@ -41,8 +42,9 @@ def judge(
         trace: what the trace says of itself.
     """
     threads, trace = threads or Threads(), trace or Loss()
-    rate = load.rate_rps or _usual_rate(requests)
-    seen = _gaps(requests, rate, is_rated=load.rate_rps is not None)
+    is_faster = load.rate_rps is not None and requests.mean_rps > FASTER * load.rate_rps
+    rate = _usual_rate(requests) if is_faster else load.rate_rps or _usual_rate(requests)
+    seen = _gaps(requests, rate, is_rated=load.rate_rps is not None and not is_faster)
     begin, end = (int(requests.start_ns[0]), int(requests.end_ns.max())) if requests.n else (0, 0)
     client = usage(threads.client, begin, end) if threads.client else None
     server = usage(threads.server, begin, end) if threads.server else None
@@ -64,7 +66,11 @@ def judge(
     refused = _refused(load, limited)
     if limited.who == "unknown":
         unknown = (*unknown, f"the tool did not reach its rate: {limited.why}")
-    users = waits(requests, seen) if requests.n and rate and not (unknown or refused) else None
+    users = None
+    if requests.n and rate and not (unknown or refused):
+        users = waits(requests, seen)
+        if is_faster and load.rate_rps:
+            users, rate = imagined(requests, seen, load.rate_rps), load.rate_rps
     return Judgement(
         load=load,
         requests=requests.n,
@@ -86,7 +92,7 @@ def judge(
         overflows=_overflows(threads.server),
         numbers=numbers(requests, users),
         unknown=unknown,
-        doubts=(*trace.doubts, *refused, *_doubts(turned)),
+        doubts=(*trace.doubts, *refused, *_doubts(turned, is_faster=is_faster)),
     )
 
 
@@ -139,8 +145,13 @@ def _refused(load: Load, limited: Limit) -> tuple[str, ...]:
     return (text,)
 
 
-def _doubts(turned: Turnaround) -> tuple[str, ...]:
+def _doubts(turned: Turnaround, *, is_faster: bool) -> tuple[str, ...]:
     lines = []
+    if is_faster:
+        lines.append(
+            "The tool sent far more than the rate of users. Between stops they are taken to wait "
+            "as long as its requests, at its load."
+        )
     if 0 < turned.pipelined <= PIPELINED:
         lines.append("A few requests came before the reply to the one before.")
     return tuple(lines)

@@ -82,6 +82,19 @@ def test_a_closed_loop_without_a_rate_gets_bounds() -> None:
     assert "not known" in text(of)
 
 
+def test_users_of_a_lower_rate_than_the_tools_are_given_theirs() -> None:
+    seen = closed(20, replace(STOPPED, service_ns=100_000), 8)
+    of = judge(seen, Load(rate_rps=1000, arrivals="paced"))
+    assert not of.is_bound
+    truth = open_loop(paced(1000, 20), replace(STOPPED, service_ns=100_000)).total_ns
+    for number in of.numbers[2:]:
+        assert number.users is not None
+        assert number.users.value == pytest.approx(float(np.quantile(truth, number.q)), rel=0.1)
+    assert of.numbers[2].server.value is not None
+    assert of.numbers[2].server.value < 10 * MS
+    assert "far more than the rate of users" in text(of)
+
+
 def test_a_full_client_is_the_limit_and_waits_are_not_given() -> None:
     seen = limited(paced(1000, 20), Server(service_ns=2_000_000), 1, is_catching_up=True)
     samples = [

@@ -71,6 +71,25 @@ def waits(requests: Requests, seen: Gaps) -> Waits:
     return Waits(due_ns=due.astype(np.int64), wait_ns=estimate, lo_ns=lo, hi_ns=hi, is_sent=is_sent)
 
 
+def imagined(requests: Requests, seen: Gaps, rate_rps: float) -> Waits:
+    """Waits of users who come at a lower rate than a tool that sends as fast as replies come.
+
+    A user in a stop gets the first reply after it, and then his turn. Any other one waits as long
+    as the request of the tool that came next.
+    """
+    begin, end = int(requests.start_ns[0]), int(requests.start_ns[-1])
+    due = np.arange(begin, end, 1e9 / rate_rps)
+    at = np.searchsorted(requests.start_ns, due)
+    wait = requests.total_ns[np.minimum(at, requests.n - 1)].astype(np.float64)
+    lo, hi, is_sent = wait.copy(), wait.copy(), np.ones(len(due), bool)
+    for stop in seen.stops:
+        inside = slice(*np.searchsorted(due, (stop.begin_ns, stop.resume_ns)))
+        _, wait[inside], lo[inside], hi[inside], is_sent[inside] = _omitted(
+            requests, stop, due[inside]
+        )
+    return Waits(due_ns=due.astype(np.int64), wait_ns=wait, lo_ns=lo, hi_ns=hi, is_sent=is_sent)
+
+
 def _even(stop: Stop) -> Floats:
     """When the requests of a stop were due, ns after its begin."""
     step = (stop.caught_ns - stop.begin_ns) / stop.due
