@@ -34,6 +34,12 @@ def numbers(requests: Requests, users: Waits | None) -> tuple[Number, ...]:
     )
 
 
+def first_byte_ns(requests: Requests) -> tuple[float, ...]:
+    """Quantiles of the time from arrival to the first byte of the reply; none without requests."""
+    times = (requests.first_ns - requests.start_ns).astype(np.float64)
+    return tuple(_quantiles(times)) if requests.n else ()
+
+
 def _quantiles(values: NDArray[np.float64]) -> list[float]:
     times = from_values(values)
     return [times.quantile(q) or 0.0 for q in QUANTILES]

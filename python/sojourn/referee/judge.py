@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sojourn.referee.estimates import numbers
+from sojourn.referee.estimates import first_byte_ns, numbers
 from sojourn.referee.held_back import Turnaround, turnaround
 from sojourn.referee.judgement import Judgement, Loss, Threads
 from sojourn.referee.limit import Evidence, Limit, limit
@@ -91,6 +91,7 @@ def judge(
         accept_queue=max((one.accept_queue for one in threads.server), default=0),
         overflows=_overflows(threads.server),
         numbers=numbers(requests, users),
+        first_byte_ns=first_byte_ns(requests),
         unknown=unknown,
         doubts=(*trace.doubts, *refused, *_doubts(turned, is_faster=is_faster)),
     )

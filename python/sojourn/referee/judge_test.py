@@ -160,6 +160,9 @@ def test_records_in_any_order_are_read_in_order_of_arrival() -> None:
     assert seen.first_ns.tolist() == [15, 20, 33]
     assert seen.in_flight(np.array([5, 12, 22, 40, 70])).tolist() == [0, 1, 2, 1, 0]
     assert seen.connections == 2
+    of = judge(seen, HEY)
+    assert of.first_byte_ns[0] == 3
+    assert "first byte of replies: p50 3" in text(of)
 
 
 def test_intervals_of_users_waits_cover() -> None:

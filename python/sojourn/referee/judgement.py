@@ -53,6 +53,7 @@ class Judgement:
         client, server: what their threads did; None: not seen.
         accept_queue, overflows: the most that waited to be accepted; and that were refused.
         numbers: quantiles.
+        first_byte_ns: the same quantiles of the time from arrival to the reply's first byte.
         unknown: why there is no answer; () if there is one.
         doubts: what a reader must know.
     """
@@ -76,6 +77,7 @@ class Judgement:
     accept_queue: int
     overflows: int
     numbers: tuple[Number, ...]
+    first_byte_ns: tuple[float, ...]
     unknown: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 

@@ -44,6 +44,10 @@ def lines(of: Judgement) -> Iterator[str]:
     for who, use in (("client", of.client), ("server", of.server)):
         if use is not None and use.seconds > 0:
             yield f"{who}: {_usage(use)}"
+    if of.first_byte_ns:
+        pairs = zip(of.numbers, of.first_byte_ns, strict=True)
+        each = ", ".join(f"{percentile(number.q)} {show_ns(ns)}" for number, ns in pairs)
+        yield f"first byte of replies: {each}"
     if of.accept_queue or of.overflows:
         yield (
             f"accept queue: up to {of.accept_queue:,} connections waited, "
