@@ -10,7 +10,9 @@ paced, beside the same stops: its sojourn times are the truth. A row has what th
 the server's side saw, what the referee says, and the truth.
 
 `limits`: tools are asked for far more than one CPU can send (the client must be named), and for a
-tenth of what they can (no one must be named). `cost`: throughput of wrk with the tap over without.
+tenth of what they can (no one must be named). A run is disturbed if a thread of the bench that only
+sleeps was late by 50 ms: then the server was stopped or crowded as well. `cost`: throughput of wrk
+with the tap over without.
 
 Rows are written into bench/judge/runs as JSON lines.
 """
@@ -36,16 +38,25 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import duckdb  # noqa: E402
+import numpy as np  # noqa: E402
 from servers import family, started  # noqa: E402
 from tools import TOOLS, Tool  # noqa: E402
 
 CLIENT_CPU, SERVER_CPU = 1, 0
-RATE = 1000
-PERIODS_S = {20: 0.5, 200: 2.0, 2000: 6.0}  # of stops, from begin to begin
+RATES = {
+    20: 1000,
+    200: 1000,
+    2000: 300,
+}  # a stop of 2 s may not need more connections than NGINX has
+#: Of stops, from begin to begin: no multiple of a tick, because tools send by ticks.
+PERIODS_S = {20: 0.487, 200: 1.943, 2000: 5.877}
 SECONDS = {20: 8, 200: 10, 2000: 18}
 FIRST_S = 0.6  # of the load before the first stop
 LOAD = Path(sys.executable).parent / "sojourn-load"
 MUCH = {"hey": 60_000, "vegeta": 60_000, "bombardier": 200_000, "autocannon": 100_000}
+KEYS = ((0.99, "p99"), (0.999, "p999"))
+LATE_S = 0.05  # of a thread of this bench that sleeps: somebody stopped or crowded it
 LITTLE = {"hey": 1000, "vegeta": 1000}
 
 
@@ -94,7 +105,9 @@ def truth(port: int, length_ms: int, pids: list[int]) -> dict[str, Any]:
     """The same load by the lab's own generator, whose connections are never all busy."""
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "load.json"
-        line = f"http://127.0.0.1:{port}/4k --rate {RATE} --arrivals fixed --warmup 0s"
+        raw = Path(name) / "raw.parquet"
+        rate = RATES[length_ms]
+        line = f"http://127.0.0.1:{port}/4k --rate {rate} --arrivals fixed --warmup 0s --raw {raw}"
         words = (
             f"--duration {SECONDS[length_ms]}s --connections 512 --cpus {CLIENT_CPU} --json {out}"
         )
@@ -102,7 +115,12 @@ def truth(port: int, length_ms: int, pids: list[int]) -> dict[str, Any]:
             subprocess.run(
                 [str(LOAD), *line.split(), *words.split()], capture_output=True, check=False
             )
-        return dict(json.loads(out.read_text()))
+        result = json.loads(out.read_text())
+        took_ns = duckdb.sql(
+            f"select done_ns - intended_ns as ns from '{raw}' where done_ns is not null"  # noqa: S608
+        ).fetchnumpy()["ns"]
+    exact = {f"true_{key}_ms": in_ms(np.quantile(took_ns, q)) for q, key in KEYS}
+    return {"load_verdict": result["verdict"], "true_requests": int(took_ns.size), **exact}
 
 
 def stops(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -122,8 +140,9 @@ def stop_row(
     url = f"http://127.0.0.1:{port}/4k"
     # The referee needs about a second to attach before it starts the load.
     with stopping(pids, length_ms, 1.0):
-        words = [] if tool.has_rate else ["--rate", str(RATE)]
-        result, text = judged(port, tool.argv(url, RATE, SECONDS[length_ms]), *words)
+        rate = RATES[length_ms]
+        words = [] if tool.has_rate else ["--rate", str(rate)]
+        result, text = judged(port, tool.argv(url, rate, SECONDS[length_ms]), *words)
     numbers = {one["q"]: one for one in result["numbers"]}
     row: dict[str, Any] = {
         "what": "stop",
@@ -139,19 +158,37 @@ def stop_row(
         "users_rps": result["users_rps"],
         "unknown": result["unknown"],
         "tool_p99_ms": tool.own_p99(text),
-        "load_verdict": true.get("verdict"),
+        **true,
     }
-    for q, key in ((0.99, "p99"), (0.999, "p999")):
+    for q, key in KEYS:
         users, server = numbers[q]["users"], numbers[q]["server"]
         row[f"server_{key}_ms"] = in_ms(server["value"])
         row[f"users_{key}_ms"] = in_ms(users["value"] if users else None)
-        row[f"true_{key}_ms"] = in_ms(true["sojourn_all_ns"].get(key))
-        row[f"true_own_stops_out_{key}_ms"] = in_ms(true["sojourn_ns"].get(key))
     return row
 
 
 def in_ms(ns: float | None) -> float | None:
     return None if ns is None else round(ns / 1e6, 3)
+
+
+@contextlib.contextmanager
+def sentinel() -> Iterator[list[float]]:
+    """How late a thread was that only sleeps, s: what stops it stops the server as well."""
+    end, late = threading.Event(), [0.0]
+
+    def work() -> None:
+        while not end.is_set():
+            before = time.monotonic()
+            time.sleep(0.01)
+            late[0] = max(late[0], time.monotonic() - before - 0.01)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield late
+    finally:
+        end.set()
+        thread.join()
 
 
 def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -162,8 +199,11 @@ def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     if tool.name not in rates:
                         continue
                     argv = tool.argv(f"http://127.0.0.1:{port}/4k", rates[tool.name], asked.seconds)
-                    result, _ = judged(port, argv)
+                    with sentinel() as late:
+                        result, _ = judged(port, argv)
                     yield {
+                        "is_disturbed": late[0] > LATE_S,
+                        "late_s": round(late[0], 4),
                         "what": what,
                         "tool": tool.name,
                         "round": number,
@@ -216,9 +256,12 @@ def summary(rows: list[dict[str, Any]]) -> str:
                 f"ratio p99 {p99:.3f}  p99.9 {p999 and round(p999, 3)}  {row['verdict']}"
             )
     for what, right in (("full", "client"), ("quiet", "none")):
-        own = [row for row in rows if row["what"] == what]
+        every = [row for row in rows if row["what"] == what]
+        own = [row for row in every if not row["is_disturbed"]]
+        left_out = len(every) - len(own)
         good = sum(right in row["limit"] for row in own)
-        lines += [f"{what}: '{right}' is named in {good} of {len(own)}"] if own else []
+        text = f"{what}: '{right}' is named in {good} of {len(own)}, {left_out} disturbed left out"
+        lines += [text] if every else []
     ratios = [row["with"] / row["without"] for row in rows if row["what"] == "cost"]
     if ratios:
         lines.append(f"cost: throughput × {statistics.median(ratios):.3f}, {len(ratios)} pairs")

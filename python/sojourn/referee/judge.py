@@ -19,7 +19,6 @@ from sojourn.referee.waits import imagined, waits
 
 LEAST = 100  # requests
 PIPELINED = 0.01  # share from which requests cannot be told from each other
-UNSEEN = 0.1  # share of the time without requests, from which stops may have been missed
 LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
 FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 USUAL = 10  # times the median reply: a gap that is no usual reply
@@ -100,7 +99,7 @@ def judge(
 def _gaps(requests: Requests, rate: float | None, *, is_rated: bool) -> Gaps:
     """Of a tool as fast as it goes, short gaps are how the server usually answers."""
     if not rate:
-        return Gaps(stops=(), paused_ns=0, pauses=0, blind_ns=0)
+        return Gaps(stops=(), paused_ns=0, pauses=0, least_ns=0, blind_ns=0)
     usual = 0 if is_rated else round(USUAL * float(np.median(requests.total_ns)))
     return gaps(requests, rate, usual)
 
@@ -126,8 +125,8 @@ def _unknown(requests: Requests, seen: Gaps, turned: Turnaround) -> tuple[str, .
             "(pipelining, HTTP/2): requests and replies cannot be matched one by one"
         )
     span = requests.seconds * 1e9
-    is_long = seen.pauses > 0 and seen.paused_ns / seen.pauses > LONG_PAUSE * seen.blind_ns
-    if is_long and seen.paused_ns > UNSEEN * span:
+    is_much = seen.blind_ns > seen.least_ns
+    if is_much and seen.paused_ns > LONG_PAUSE * seen.least_ns * seen.pauses:
         reasons.append(
             f"in {seen.paused_ns / span:.0%} of the time nothing was sent and the server had "
             "nothing to do: a stop in such a pause is in no number"

@@ -146,6 +146,21 @@ def test_a_tool_that_sends_all_at_the_begin_of_each_second_is_not_judged() -> No
     assert of.shape.kind in {"clumped", "mixed"}
 
 
+def test_a_tool_that_sends_in_clumps_may_miss_stops_between_them() -> None:
+    """As hey: all its workers send at the same time, each 20 ms."""
+    clumps = np.concatenate([np.arange(20) * 20_000 + at * 20 * MS for at in range(1000)])
+    short = Server(stops=tuple((at * 500 * MS + MS, at * 500 * MS + 19 * MS) for at in range(40)))
+    of = judge(open_loop(clumps.astype(np.int64), short), HEY)
+    assert (of.verdict, of.limit.who) == ("unknown", "none")
+    assert not of.gaps.stops
+    assert of.gaps.blind_ns == pytest.approx(20 * MS, rel=0.05)
+    assert "in clumps" in text(of)
+    long = limited(clumps.astype(np.int64), STOPPED, 20, is_catching_up=False)
+    of = judge(long, HEY)
+    assert of.verdict == "misleading"
+    assert "Requests came in clumps" in text(of)
+
+
 def test_records_in_any_order_are_read_in_order_of_arrival() -> None:
     columns = {
         "start_ns": np.array([30, 10, 20]),

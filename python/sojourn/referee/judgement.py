@@ -86,7 +86,20 @@ class Judgement:
         """In one word: "fair", "misleading" or "unknown"."""
         if self.unknown:
             return "unknown"
-        return "misleading" if self.misleading else "fair"
+        if self.misleading:
+            return "misleading"
+        return "unknown" if self.unseen else "fair"
+
+    @property
+    def unseen(self) -> str:
+        """Why stops may be in no number; "" if requests came often enough."""
+        if self.gaps.blind_ns <= self.gaps.least_ns:
+            return ""
+        share = self.gaps.paused_ns / 1e9 / self.seconds
+        return (
+            f"requests came in clumps, and in {share:.0%} of the time the server was idle: "
+            "shorter stops than the pauses may be in no number"
+        )
 
     @property
     def misleading(self) -> str:

@@ -17,7 +17,7 @@ IDLE, FULL = (
     Usage(seconds=10, busiest="a", busiest_wants=share, wants=share, runs=share)
     for share in (0.3, 0.97)
 )
-QUIET = Gaps(stops=(), paused_ns=0, pauses=0, blind_ns=1)
+QUIET = Gaps(stops=(), paused_ns=0, pauses=0, least_ns=1, blind_ns=1)
 REACHED = Evidence(
     rate_rps=1000,
     due=10_000,

@@ -21,6 +21,8 @@ from sojourn.referee.requests import Requests, Times
 CHANCE = 0.01  # of a gap this long in a whole run of a Poisson process
 SILENT = 0.5  # of a gap; without a reply for so long, the server stood still
 SLACK = 1.2  # a tool catches up while it sends faster than so many times its rate
+MUCH = 0.1  # of the time in pauses, and stops may be missed in them
+USUAL = 0.9  # quantile of a usual pause
 REACH = 10.0  # as many lengths of the gap a tool may take to catch up
 CAUGHT_UP = 0.1  # of what was due in all gaps: as much may lack, and twice its root
 
@@ -63,29 +65,32 @@ class Gaps:
         stops: of the server, in order.
         paused_ns: sum of the gaps in which the server had nothing to do.
         pauses: how many of those.
-        blind_ns: shorter gaps are not looked at.
+        least_ns: shorter gaps are not looked at.
+        blind_ns: shorter stops may be in no number: as `least_ns`, or as long as usual pauses where
+            pauses take much of the time.
     """
 
     stops: tuple[Stop, ...]
     paused_ns: int
     pauses: int
+    least_ns: int
     blind_ns: int
 
 
-def blind_ns(n: int, rate_rps: float) -> int:
+def least_ns(n: int, rate_rps: float) -> int:
     """The shortest gap that is no chance, ns."""
     return round((math.log(max(n, 1)) + math.log(1 / CHANCE)) / rate_rps * 1e9)
 
 
-def gaps(requests: Requests, rate_rps: float, least_ns: int = 0) -> Gaps:
+def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0) -> Gaps:
     """All stops and pauses.
 
     Args:
         requests: of one load.
         rate_rps: at which they were due.
-        least_ns: shorter gaps are no stops, whatever the rate.
+        floor_ns: shorter gaps are no stops, whatever the rate.
     """
-    least = max(least_ns, blind_ns(requests.n, rate_rps))
+    least = max(floor_ns, least_ns(requests.n, rate_rps))
     wide = np.flatnonzero(np.diff(requests.start_ns) > least)
     silences = [_silence(requests, int(at)) for at in wide]
     pauses = [at for at, silence in zip(wide, silences, strict=True) if silence is None]
@@ -102,11 +107,14 @@ def gaps(requests: Requests, rate_rps: float, least_ns: int = 0) -> Gaps:
     start = requests.start_ns
     if not _leaves_out(stops, rate_rps):
         stops = [replace(stop, omitted=0) for stop in stops]
+    paused = np.array([start[at + 1] - start[at] for at in pauses], np.int64)
+    is_much = paused.sum() > MUCH * (start[-1] - start[0]) if len(start) else False
     return Gaps(
         stops=tuple(stops),
-        paused_ns=int(sum(start[at + 1] - start[at] for at in pauses)),
+        paused_ns=int(paused.sum()),
         pauses=len(pauses),
-        blind_ns=least,
+        least_ns=least,
+        blind_ns=int(np.quantile(paused, USUAL)) if is_much else least,
     )
 
 

@@ -30,7 +30,7 @@ COLUMNS = ("", "server's side", "95 % interval", "as users waited", "95 % interv
 
 def lines(of: Judgement) -> Iterator[str]:
     """Sentences above the table, in reading order."""
-    why = "; ".join(of.unknown) or of.misleading
+    why = "; ".join(of.unknown) or of.misleading or of.unseen
     yield f"{of.verdict}: {VERDICTS[of.verdict]}{', because ' + why if why else ''}"
     yield _asked(of)
     yield (
@@ -146,5 +146,7 @@ def remarks(of: Judgement) -> Iterator[str]:
         yield of.load.facts.omission
     else:
         yield "The tool is not known: what it measures, and from when, is not either."
+    if of.misleading and of.unseen:
+        yield f"{of.unseen[0].upper()}{of.unseen[1:]}."
     yield from of.load.notes
     yield from of.doubts
