@@ -165,6 +165,7 @@ def stop_row(
         users, server = numbers[q]["users"], numbers[q]["server"]
         row[f"server_{key}_ms"] = in_ms(server["value"])
         row[f"users_{key}_ms"] = in_ms(users["value"] if users else None)
+        row[f"here_{key}_ms"] = in_ms(numbers[q]["here"])
     return row
 
 
@@ -247,13 +248,13 @@ def chosen(asked: argparse.Namespace) -> list[Tool]:
 def summary(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
-        if row["what"] == "stop" and row["users_p99_ms"] and row["true_p99_ms"]:
-            p99 = row["users_p99_ms"] / row["true_p99_ms"]
-            far = row["users_p999_ms"]
+        if row["what"] == "stop" and row["here_p99_ms"] and row["true_p99_ms"]:
+            p99 = row["here_p99_ms"] / row["true_p99_ms"]
+            far = row["here_p999_ms"]
             p999 = far / row["true_p999_ms"] if far and row["true_p999_ms"] else None
             lines.append(
                 f"{row['tool']:12}{row['stop_ms']:5} ms  tool p99 {row['tool_p99_ms']}  server "
-                f"{row['server_p99_ms']}  users {row['users_p99_ms']}  true {row['true_p99_ms']}  "
+                f"{row['server_p99_ms']}  users {row['here_p99_ms']}  true {row['true_p99_ms']}  "
                 f"ratio p99 {p99:.3f}  p99.9 {p999 and round(p999, 3)}  {row['verdict']}"
             )
     for what, right in (("full", "client"), ("quiet", "none")):

@@ -25,12 +25,18 @@ def numbers(requests: Requests, users: Waits | None) -> tuple[Number, ...]:
     if not requests.n:
         return ()
     server = _estimates(requests.total_ns.astype(np.float64))
-    waited = _estimates(users.wait_ns) if users else [None] * len(QUANTILES)
-    lo = _quantiles(users.lo_ns) if users else [None] * len(QUANTILES)
-    hi = _quantiles(users.hi_ns) if users else [None] * len(QUANTILES)
+    if users is None:
+        return tuple(
+            Number(q=q, server=one, users=None, here=None, lo=None, hi=None)
+            for q, one in zip(QUANTILES, server, strict=True)
+        )
+    columns = (users.wait_ns, users.lo_ns, users.hi_ns)
+    each = zip(*map(_quantiles, columns), strict=True)
     return tuple(
-        Number(q=q, server=a, users=b, lo=c, hi=d)
-        for q, a, b, c, d in zip(QUANTILES, server, waited, lo, hi, strict=True)
+        Number(q=q, server=one, users=waited, here=here, lo=lo, hi=hi)
+        for q, one, waited, (here, lo, hi) in zip(
+            QUANTILES, server, _estimates(users.wait_ns), each, strict=True
+        )
     )
 
 

@@ -24,12 +24,14 @@ class Number:
     Attributes:
         server: from arrival to reply, as the server's side saw it.
         users: from when it was due; None: not reconstructed.
+        here: what users of this very run would have waited, ns, where an estimate is refused too.
         lo, hi: bounds of it by what is not known of requests that were never sent, ns.
     """
 
     q: float
     server: Estimate
     users: Estimate | None
+    here: float | None
     lo: float | None
     hi: float | None
 
