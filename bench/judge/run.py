@@ -11,7 +11,7 @@ the server's side saw, what the referee says, and the truth.
 
 `limits`: tools are asked for far more than one CPU can send (the client must be named), and for a
 tenth of what they can (no one must be named). A run is disturbed if a thread of the bench that only
-sleeps was late by 50 ms: then the server was stopped or crowded as well. `cost`: throughput of wrk
+sleeps was late by 50 ms, or if strangers used 0.3 s of CPU time: then both sides were crowded. `cost`: throughput of wrk
 with the tap over without.
 
 Rows are written into bench/judge/runs as JSON lines.
@@ -57,6 +57,7 @@ LOAD = Path(sys.executable).parent / "sojourn-load"
 MUCH = {"hey": 60_000, "vegeta": 60_000, "bombardier": 200_000, "autocannon": 100_000}
 KEYS = ((0.9, "p90"), (0.99, "p99"), (0.999, "p999"))
 LATE_S = 0.05  # of a thread of this bench that sleeps: somebody stopped or crowded it
+FOREIGN_S = 0.3  # CPU time of processes that are not of this bench, in one run
 LITTLE = {"hey": 1000, "vegeta": 1000}
 
 
@@ -173,16 +174,31 @@ def in_ms(ns: float | None) -> float | None:
     return None if ns is None else round(float(ns) / 1e6, 3)
 
 
+def foreign_s() -> float:
+    """CPU time of all processes so far, less that of this bench and what came of it, s."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    words = Path("/proc/stat").read_text().split("\n")[0].split()[1:]
+    busy = sum(int(words[at]) for at in (0, 1, 2, 5, 6)) / ticks
+    own = 0.0
+    for pid in family(os.getpid()):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            own += sum(map(int, fields[11:15])) / ticks
+    return busy - own
+
+
 @contextlib.contextmanager
 def sentinel() -> Iterator[list[float]]:
-    """How late a thread was that only sleeps, s: what stops it stops the server as well."""
-    end, late = threading.Event(), [0.0]
+    """How late a thread was that only sleeps, s, and the CPU time of strangers meanwhile, s."""
+    end, late = threading.Event(), [0.0, 0.0]
 
     def work() -> None:
+        used = foreign_s()
         while not end.is_set():
             before = time.monotonic()
             time.sleep(0.01)
             late[0] = max(late[0], time.monotonic() - before - 0.01)
+        late[1] = foreign_s() - used
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -204,8 +220,9 @@ def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
                     with sentinel() as late:
                         result, _ = judged(port, argv)
                     yield {
-                        "is_disturbed": late[0] > LATE_S,
+                        "is_disturbed": late[0] > LATE_S or late[1] > FOREIGN_S,
                         "late_s": round(late[0], 4),
+                        "foreign_cpu_s": round(late[1], 3),
                         "what": what,
                         "tool": tool.name,
                         "round": number,

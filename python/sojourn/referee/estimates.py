@@ -24,17 +24,18 @@ def numbers(requests: Requests, users: Waits | None) -> tuple[Number, ...]:
     """
     if not requests.n:
         return ()
-    server = _estimates(requests.total_ns.astype(np.float64))
+    total = requests.total_ns.astype(np.float64)
+    server = list(zip(_estimates(total), _quantiles(total), strict=True))
     if users is None:
         return tuple(
-            Number(q=q, server=one, users=None, here=None, lo=None, hi=None)
-            for q, one in zip(QUANTILES, server, strict=True)
+            Number(q=q, server=one, server_here=own, users=None, here=None, lo=None, hi=None)
+            for q, (one, own) in zip(QUANTILES, server, strict=True)
         )
     columns = (users.wait_ns, users.lo_ns, users.hi_ns)
     each = zip(*map(_quantiles, columns), strict=True)
     return tuple(
-        Number(q=q, server=one, users=waited, here=here, lo=lo, hi=hi)
-        for q, one, waited, (here, lo, hi) in zip(
+        Number(q=q, server=one, server_here=own, users=waited, here=here, lo=lo, hi=hi)
+        for q, (one, own), waited, (here, lo, hi) in zip(
             QUANTILES, server, _estimates(users.wait_ns), each, strict=True
         )
     )

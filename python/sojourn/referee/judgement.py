@@ -14,6 +14,7 @@ from sojourn.referee.stops import Gaps
 from sojourn.referee.usage import Sample, Usage
 from sojourn.stats.interval import Estimate
 
+TAIL = 0.9  # quantiles from which on numbers are compared
 LONGER = 1.1  # users wait so much longer, and the tool's number is not theirs
 
 
@@ -24,13 +25,15 @@ class Number:
     Attributes:
         server: from arrival to reply, as the server's side saw it.
         users: from when it was due; None: not reconstructed.
-        here: what users of this very run would have waited, ns, where an estimate is refused too.
+        server_here, here: of this very run, ns, where an estimate is refused too: as the server's
+            side saw it, and as users would have waited.
         lo, hi: bounds of it by what is not known of requests that were never sent, ns.
     """
 
     q: float
     server: Estimate
     users: Estimate | None
+    server_here: float
     here: float | None
     lo: float | None
     hi: float | None
@@ -113,10 +116,9 @@ class Judgement:
         is_intended = self.load.facts is not None and self.load.facts.clock == "intended"
         if is_intended and not self.omitted:
             return ""
-        for number in reversed(self.numbers):
-            server, users = number.server.value, number.users and number.users.value
-            if server and users and users > LONGER * server:
-                return "while the server stood still, requests were late or left out"
+        tail = [number for number in self.numbers if number.q >= TAIL]
+        if any(one.here and one.here > LONGER * one.server_here for one in tail):
+            return "while the server stood still, requests were late or left out"
         return ""
 
     @property
