@@ -11,8 +11,8 @@ the server's side saw, what the referee says, and the truth.
 
 `limits`: tools are asked for far more than one CPU can send (the client must be named), and for a
 tenth of what they can (no one must be named). A run is disturbed if a thread of the bench that only
-sleeps was late by 50 ms, or if strangers used 0.3 s of CPU time: then both sides were crowded. `cost`: throughput of wrk
-with the tap over without.
+sleeps was late by 50 ms, or if strangers used 0.3 s of CPU time: then both sides were crowded.
+`cost`: throughput of wrk with the tap over without.
 
 Rows are written into bench/judge/runs as JSON lines.
 """
