@@ -18,6 +18,7 @@ from sojourn.cli import (
     history_cmd,
     init_cmd,
     install_cmd,
+    judge_cmd,
     kinds,
     lowered,
     ls,
@@ -112,6 +113,7 @@ app.command(rich_help_panel=_BEFORE)(plan.plan)
 app.command(rich_help_panel=_MEASURE)(run.run)
 app.command(rich_help_panel=_MEASURE)(compare_cmd.compare)
 app.command(rich_help_panel=_MEASURE)(gate_cmd.gate)
+app.command(rich_help_panel=_MEASURE)(judge_cmd.judge)
 app.command(rich_help_panel=_MEASURE)(manage_cmd.manage)
 app.command(rich_help_panel=_MEASURE)(machine.restore)
 app.command(rich_help_panel=_AFTER)(ls.ls)

@@ -35,6 +35,7 @@ def test_the_verbs_are_those_of_the_design() -> None:
         "run",
         "compare",
         "gate",
+        "judge",
         "history",
         "noise",
         "manage",

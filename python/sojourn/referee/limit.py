@@ -1,0 +1,113 @@
+"""Who kept the load from being larger, or from coming when it was due."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sojourn.referee.stops import Gaps
+from sojourn.referee.usage import Usage
+
+FULL = 0.9  # of the time a thread, or all CPUs together, are wanted
+REACHED = 0.98  # of its rate, and a tool has reached it
+OF_MISSING = 0.8  # of what lacks, and a cause explains it
+STOPPED = 0.002  # of the time the server stood still, and it is worth a word
+HELD = 0.5  # of the requests followed a reply at once: connections were what lacked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The limit.
+
+    Attributes:
+        who: "client", "server", "client and server", "connections", "none" or "unknown".
+        why: in a sentence.
+        is_server_stopped: whether the server stood still for some time.
+    """
+
+    who: str
+    why: str
+    is_server_stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the limit is found from.
+
+    Attributes:
+        rate_rps: asked for; None: not known, or as fast as it goes.
+        due: requests that were due by that rate.
+        sent: requests that came.
+        seconds: of load.
+        seen: stops and pauses.
+        held_share: of the requests that followed a reply at once.
+        client, server: what their threads did; None: not seen.
+    """
+
+    rate_rps: float | None
+    due: float
+    sent: int
+    seconds: float
+    seen: Gaps
+    held_share: float
+    client: Usage | None
+    server: Usage | None
+
+
+def limit(of: Evidence) -> Limit:
+    """Name the limit.
+
+    A client that spins uses a CPU and is no limit as long as it sends what is due.
+    """
+    stopped_s = sum(stop.length_ns for stop in of.seen.stops) / 1e9
+    is_stopped = stopped_s > STOPPED * of.seconds
+    who, why = _rated(of) if of.rate_rps else _unrated(of)
+    if is_stopped and who in {"none", "connections"}:
+        count = len(of.seen.stops)
+        who = "server"
+        why = f"it stood still {count} times, {stopped_s:.3g} s in all"
+    return Limit(who=who, why=why, is_server_stopped=is_stopped)
+
+
+def _rated(of: Evidence) -> tuple[str, str]:
+    missing = of.due - of.sent
+    if missing <= (1 - REACHED) * of.due:
+        return "none", f"{of.sent:,} of {of.due:,.0f} due requests came"
+    omitted = sum(stop.omitted for stop in of.seen.stops)
+    lack = f"{missing:,.0f} of {of.due:,.0f} due requests lack"
+    if omitted >= OF_MISSING * missing:
+        return "server", f"{lack}, and they were due while it stood still"
+    who, why = _full(of)
+    if not who and of.held_share >= HELD:
+        who, why = "connections", f"{of.held_share:.0%} of the requests waited for one"
+    return (who, f"{lack}; {why}") if who else ("unknown", f"{lack}, and no CPU was full")
+
+
+def _unrated(of: Evidence) -> tuple[str, str]:
+    who, why = _full(of)
+    if who:
+        return who, why
+    if of.held_share >= HELD:
+        return (
+            "connections",
+            f"{of.held_share:.0%} of the requests followed a reply at once, and no CPU was full",
+        )
+    return "none", "no CPU was full, and connections had time between requests"
+
+
+def _full(of: Evidence) -> tuple[str, str]:
+    """Whose threads or CPUs were full."""
+    sides = [("client", of.client), ("server", of.server)]
+    full = [(who, _how_full(use)) for who, use in sides if use is not None and _is_full(use)]
+    return " and ".join(who for who, _ in full), "; ".join(f"{who}: {how}" for who, how in full)
+
+
+def _is_full(use: Usage) -> bool:
+    return use.busiest_wants >= FULL or use.wants >= FULL
+
+
+def _how_full(use: Usage) -> str:
+    if use.busiest_wants >= FULL:
+        text = f"its thread {use.busiest} wanted a CPU {use.busiest_wants:.0%} of the time"
+    else:
+        text = f"its threads wanted {use.wants:.0%} of {use.cpus} CPUs"
+    return f"{text}, and waited for one in {use.waits:.0%} of that"

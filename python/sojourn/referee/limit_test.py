@@ -1,0 +1,116 @@
+"""Who was the limit: each side, by planted evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.referee.held_back import turnaround
+from sojourn.referee.limit import Evidence, limit
+from sojourn.referee.simulated_testing import Server, closed, limited, open_loop, paced, poisson
+from sojourn.referee.stops import Gaps, Stop
+from sojourn.referee.usage import Sample, Usage, usage
+
+IDLE, FULL = (
+    Usage(seconds=10, busiest="a", busiest_wants=share, wants=share, runs=share)
+    for share in (0.3, 0.97)
+)
+QUIET = Gaps(stops=(), paused_ns=0, pauses=0, least_ns=1, blind_ns=1)
+REACHED = Evidence(
+    rate_rps=1000,
+    due=10_000,
+    sent=10_000,
+    seconds=10,
+    seen=QUIET,
+    held_share=0.0,
+    client=IDLE,
+    server=IDLE,
+)
+MISSED = replace(REACHED, sent=5_000)
+FAST = replace(REACHED, rate_rps=None, due=0.0, held_share=0.99)
+
+
+def stopped(omitted: int) -> Gaps:
+    stop = Stop(
+        last=10,
+        held=1,
+        begin_ns=0,
+        resume_ns=200_000_000,
+        caught_ns=200_000_001,
+        in_flight=1,
+        due=omitted + 1,
+        omitted=omitted,
+    )
+    return replace(QUIET, stops=(stop,))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "who"),
+    [
+        (REACHED, "none"),
+        (replace(REACHED, client=FULL), "none"),  # it spins, and sends what is due
+        (replace(REACHED, client=None, server=None), "none"),
+        (replace(REACHED, seen=stopped(0)), "server"),
+        (replace(MISSED, client=FULL), "client"),
+        (replace(MISSED, server=FULL), "server"),
+        (replace(MISSED, client=FULL, server=FULL), "client and server"),
+        (replace(MISSED, seen=stopped(5_000)), "server"),
+        (replace(MISSED, seen=stopped(5_000), client=FULL), "server"),
+        (replace(MISSED, held_share=0.8), "connections"),
+        (MISSED, "unknown"),
+        (FAST, "connections"),
+        (replace(FAST, client=FULL), "client"),
+        (replace(FAST, server=FULL), "server"),
+        (replace(FAST, seen=stopped(9)), "server"),
+        (replace(FAST, held_share=0.1), "none"),
+    ],
+)
+def test_the_limit_is_named(evidence: Evidence, who: str) -> None:
+    assert limit(evidence).who == who
+
+
+def test_a_closed_loop_follows_its_replies_and_an_open_one_does_not() -> None:
+    server = Server(service_ns=100_000)
+    assert turnaround(closed(4, server, 8)).share > 0.95
+    assert turnaround(limited(poisson(500, 20, 1), server, 50, is_catching_up=True)).share < 0.1
+    assert turnaround(limited(paced(1000, 10), server, 1, is_catching_up=True)).share < 0.1
+
+
+def test_a_saturated_limited_tool_follows_its_replies() -> None:
+    server = Server(service_ns=600_000)
+    seen = limited(paced(2000, 10), server, 4, is_catching_up=True)
+    assert turnaround(seen).share > 0.9
+
+
+def test_no_pair_of_requests_says_nothing() -> None:
+    seen = open_loop(paced(100, 1), Server())
+    assert turnaround(seen).pairs == 0
+    assert turnaround(seen).median_ns is None
+
+
+def test_what_threads_did_is_summed_within_the_load() -> None:
+    s = 1_000_000_000
+    samples = [
+        Sample(at_ns=at * s, threads={1: ("a", at * s // 2, at * s // 4), 2: ("b", 0, 0)}, cpus=2)
+        for at in range(6)
+    ]
+    result = usage(samples, 1 * s, 4 * s)
+    assert result.seconds == 3
+    assert result.busiest == "a"
+    assert result.busiest_wants == pytest.approx(0.75)
+    assert result.wants == pytest.approx(0.375)
+    assert result.waits == pytest.approx(1 / 3)
+    assert usage([], 0, s).seconds == 0
+    assert usage(samples, 10 * s, 20 * s).busiest == ""
+
+
+def test_a_thread_that_begins_counts_from_then_on() -> None:
+    s = 1_000_000_000
+    samples = [
+        Sample(at_ns=0, threads={1: ("a", 5 * s, 0)}),
+        Sample(at_ns=s, threads={1: ("a", 5 * s, 0), 2: ("b", s, 0)}),
+    ]
+    assert usage(samples, 0, s).busiest == "b"
+    assert np.isclose(usage(samples, 0, s).busiest_wants, 1.0)

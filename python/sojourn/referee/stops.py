@@ -1,0 +1,169 @@
+"""Stops of the server that delayed a load tool, and pauses of the tool.
+
+While all connections of a tool wait for replies, it sends nothing. So a stop shows as a gap between
+arrivals in which no reply leaves although requests are in the server. A gap without requests in the
+server is the tool's own pause, whatever made it. A tool that opens connections as it needs them has
+no such gaps: it sends in time, and its requests wait in the server where they are seen.
+
+A gap counts if it is longer than a Poisson process of the same rate would show once in a hundred
+runs: (ln n + ln 100) / rate. Shorter stops cannot be seen in arrivals (`blind_ns`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sojourn.referee.requests import Requests, Times
+
+CHANCE = 0.01  # of a gap this long in a whole run of a Poisson process
+SILENT = 0.5  # of a gap; without a reply for so long, the server stood still
+SLACK = 1.2  # a tool catches up while it sends faster than so many times its rate
+MUCH = 0.1  # of the time in pauses, and stops may be missed in them
+USUAL = 0.9  # quantile of a usual pause
+REACH = 10.0  # as many lengths of the gap a tool may take to catch up
+CAUGHT_UP = 0.1  # of what was due in all gaps: as much may lack, and twice its root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A time in which the server answered nothing and the tool could not send.
+
+    Attributes:
+        last: index of the last request before it.
+        held: how many requests after it were sent late: those in the burst that follows.
+        begin_ns: arrival of the last request before it.
+        resume_ns: first reply after the silence.
+        caught_ns: arrival of the last request of the burst.
+        in_flight: requests in the server meanwhile.
+        due: requests that were due from `begin_ns` to `caught_ns`.
+        omitted: of these, those that were never sent.
+    """
+
+    last: int
+    held: int
+    begin_ns: int
+    resume_ns: int
+    caught_ns: int
+    in_flight: int
+    due: int
+    omitted: int
+
+    @property
+    def length_ns(self) -> int:
+        """From the last request to the first reply."""
+        return self.resume_ns - self.begin_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaps:
+    """What the gaps between arrivals were.
+
+    Attributes:
+        stops: of the server, in order.
+        paused_ns: sum of the gaps in which the server had nothing to do.
+        pauses: how many of those.
+        least_ns: shorter gaps are not looked at.
+        blind_ns: shorter stops may be in no number: as `least_ns`, or as long as usual pauses where
+            pauses take much of the time.
+    """
+
+    stops: tuple[Stop, ...]
+    paused_ns: int
+    pauses: int
+    least_ns: int
+    blind_ns: int
+
+
+def least_ns(n: int, rate_rps: float) -> int:
+    """The shortest gap that is no chance, ns."""
+    return round((math.log(max(n, 1)) + math.log(1 / CHANCE)) / rate_rps * 1e9)
+
+
+def gaps(requests: Requests, rate_rps: float, floor_ns: int = 0) -> Gaps:
+    """All stops and pauses.
+
+    Args:
+        requests: of one load.
+        rate_rps: at which they were due.
+        floor_ns: shorter gaps are no stops, whatever the rate.
+    """
+    least = max(floor_ns, least_ns(requests.n, rate_rps))
+    wide = np.flatnonzero(np.diff(requests.start_ns) > least)
+    silences = [_silence(requests, int(at)) for at in wide]
+    pauses = [at for at, silence in zip(wide, silences, strict=True) if silence is None]
+    starts = [
+        (int(at), silence)
+        for at, silence in zip(wide, silences, strict=True)
+        if silence is not None
+    ]
+    stops: list[Stop] = []
+    for at, (resume_ns, in_flight) in starts:
+        if stops and at < stops[-1].last + stops[-1].held:
+            continue  # the tool had not caught up: it is part of the stop before
+        stops.append(_stop(requests, at, resume_ns, in_flight, rate_rps))
+    start = requests.start_ns
+    if not _leaves_out(stops, rate_rps):
+        stops = [replace(stop, omitted=0) for stop in stops]
+    paused = np.array([start[at + 1] - start[at] for at in pauses], np.int64)
+    is_much = paused.sum() > MUCH * (start[-1] - start[0]) if len(start) else False
+    return Gaps(
+        stops=tuple(stops),
+        paused_ns=int(paused.sum()),
+        pauses=len(pauses),
+        least_ns=least,
+        blind_ns=int(np.quantile(paused, USUAL)) if is_much else least,
+    )
+
+
+def _silence(requests: Requests, at: int) -> tuple[int, int] | None:
+    """When the first reply after a silence left, and how many waited for it; None: no silence."""
+    begin, end = int(requests.start_ns[at]), int(requests.start_ns[at + 1])
+    replies = requests.replies_ns
+    first, last = np.searchsorted(replies, (begin, end), side="right")
+    marks = np.concatenate(([begin], replies[first:last], [end]))
+    widest = int(np.argmax(np.diff(marks)))
+    if marks[widest + 1] - marks[widest] < SILENT * (end - begin):
+        return None
+    waiting = int(requests.in_flight(marks[widest : widest + 1])[0])
+    resume = first + widest  # the reply that ends the silence, which may come after the gap
+    if waiting < 1 or resume >= len(replies):
+        return None
+    return int(replies[resume]), waiting
+
+
+def _stop(requests: Requests, at: int, resume_ns: int, waiting: int, rate_rps: float) -> Stop:
+    start = requests.start_ns
+    begin, gap = int(start[at]), int(start[at + 1] - start[at])
+    reach = int(np.searchsorted(start, start[at + 1] + REACH * gap, side="right"))
+    held = _burst(start[at + 1 : reach], rate_rps)
+    caught = int(start[at + held])
+    due = max(held, math.floor((caught - begin) * rate_rps / 1e9))
+    return Stop(
+        last=at,
+        held=held,
+        begin_ns=begin,
+        resume_ns=resume_ns,
+        caught_ns=caught,
+        in_flight=waiting,
+        due=due,
+        omitted=due - held,
+    )
+
+
+def _leaves_out(stops: list[Stop], rate_rps: float) -> bool:
+    """Whether a tool leaves out what it could not send, or sends it later: the same at all stops.
+
+    How many requests come while it catches up is random, so as many may lack by chance.
+    """
+    expected = sum(stop.length_ns for stop in stops) * rate_rps / 1e9
+    missing = sum(stop.omitted for stop in stops)
+    return missing > max(3.0, CAUGHT_UP * expected + 2 * math.sqrt(expected))
+
+
+def _burst(after: Times, rate_rps: float) -> int:
+    """How many requests after a stop came faster than the rate: at least one."""
+    number = np.arange(1, len(after) + 1)
+    return int(np.argmax(number - SLACK * rate_rps * (after - after[0]) / 1e9)) + 1

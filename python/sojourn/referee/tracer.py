@@ -1,0 +1,122 @@
+"""A trace of all requests of a server, while somebody else's load runs."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+from sojourn import programs
+from sojourn.actors.probes.trace import await_begin, has_begun
+from sojourn.disk import foreign
+from sojourn.errors import RunFault
+from sojourn.places import process
+from sojourn.referee import requests
+from sojourn.referee.judgement import Loss
+from sojourn.referee.requests import Requests
+from sojourn.referee.target import TRACER
+
+RECORDS, RESULT, LOG = "records.parquet", "trace.json", "trace.log"
+LONGEST = "6h"  # it is ended by a signal long before
+END_S_MAX = 120.0  # it writes all records at its end
+AFTER_S = 0.2  # replies that are still on their way
+OWN_NOTE = "every request pays for hooks"  # known, and stated by the referee itself
+MARKS = 20  # texts of a trace that are shown
+
+
+class NoLedger:
+    """Nothing is noted: the warden ends the tracer with this program."""
+
+    def started(self, what: str, pid: int, start_ticks: int) -> int:
+        """Note nothing, and give no number."""
+        del what, pid, start_ticks
+        return 0
+
+    def undone(self, entry: int) -> None:
+        """Note nothing: nothing was noted."""
+        del entry
+
+
+class Tracer:
+    """`sojourn-trace` of all requests to one port of a server."""
+
+    def __init__(self, pid: int, port: int, folder: Path, ring: str) -> None:
+        self._folder = folder
+        self._argv = (
+            str(programs.find(TRACER)),
+            *("--pid", str(pid), "--port", str(port), "--duration", LONGEST, "--worst", "0"),
+            *("--records", RECORDS, "--json", RESULT, "--ring", ring),
+        )
+        self._process: process.Process | None = None
+
+    def begin(self) -> None:
+        """Attach.
+
+        Raises:
+            RunFault: the tracer refuses; its words say why.
+        """
+        self._process = process.start(
+            TRACER,
+            self._argv,
+            cwd=self._folder,
+            ledger=NoLedger(),
+            log=self._folder / LOG,
+            has_stderr_pipe=True,
+        )
+        assert self._process.stderr is not None  # noqa: S101  # it was asked for
+        text = await_begin(self._process.stderr)
+        if not has_begun(text):
+            self._process.stop()
+            raise RunFault(
+                f"the tracer does not begin: {text.strip() or 'without a word'}",
+                at=TRACER,
+                fix="docs/howto/trace.md says what it needs",
+            )
+
+    def end(self) -> tuple[Requests, Loss]:
+        """Detach, and read what came.
+
+        Raises:
+            RunFault: it wrote nothing.
+        """
+        if self._process is None:
+            raise RunFault("the trace did not begin", at=TRACER, fix="begin it first")
+        time.sleep(AFTER_S)
+        self._process.stop(term_s=END_S_MAX, first=signal.SIGINT)
+        result = self._folder / RESULT
+        try:
+            loss = loss_of(foreign.read_json(result))
+        except (OSError, ValueError) as error:
+            raise RunFault(
+                f"the tracer wrote no result: {error}",
+                at=str(result),
+                fix="is there room in the folder for temporary files?",
+            ) from error
+        return requests.read(self._folder / RECORDS), loss
+
+    def kill(self) -> None:
+        """End it without a result."""
+        if self._process is not None:
+            self._process.stop(term_s=1.0)
+
+
+def loss_of(result: object) -> Loss:
+    """What a trace says of itself; a result that says nothing is no trace.
+
+    Raises:
+        ValueError: it is no result of a trace.
+    """
+    verdict = result.get("verdict") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(verdict, dict):
+        raise ValueError("it is no result of a trace")  # noqa: TRY004 - a damaged file
+    reasons = _texts(verdict.get("reasons")) if verdict.get("verdict") == "unknown" else ()
+    dropped = result.get("dropped")
+    doubts = tuple(one for one in _texts(result.get("warnings")) if OWN_NOTE not in one)
+    if isinstance(dropped, int) and dropped > 0:
+        doubts = (f"{dropped:,} records found no room: give a larger --ring.", *doubts)
+    return Loss(unknown=tuple(f"trace: {one}" for one in reasons), doubts=doubts)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    some = value[:MARKS] if isinstance(value, list) else []
+    return tuple(one for one in some if isinstance(one, str))

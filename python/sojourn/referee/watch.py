@@ -1,0 +1,115 @@
+"""Samples of the threads of a load tool and of a server, from /proc."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from sojourn.disk import tables
+from sojourn.places import proc
+from sojourn.referee.usage import Sample
+from sojourn.text import schedstat
+
+EACH_S = 0.5
+LISTEN = "0A"  # TCP_LISTEN: include/net/tcp_states.h
+
+
+def family(pid: int) -> tuple[int, ...]:
+    """A process and all that came of it, by number."""
+    return tuple(one.pid for one in proc.family(pid))
+
+
+def sample(pids: Iterable[int], port: int = 0) -> Sample:
+    """One look at all threads of some processes.
+
+    Args:
+        pids: of the processes; those that are gone have no threads.
+        port: of the server, whose accept queue is read; 0: none.
+    """
+    threads: dict[int, tuple[str, int, int]] = {}
+    cpus: set[int] = set()
+    at_ns = time.monotonic_ns()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            cpus |= os.sched_getaffinity(pid)
+        for tid, name in proc.threads(pid):
+            result = schedstat.parse(_text(schedstat.path(pid, tid)))
+            if result is not None:
+                threads[tid] = (name, result.ran_ns, result.waited_ns)
+    return Sample(
+        at_ns=at_ns,
+        threads=threads,
+        cpus=max(1, len(cpus)),
+        accept_queue=accept_queue(pids, port) if port else 0,
+        overflows=overflows(pids) if port else 0,
+    )
+
+
+def accept_queue(pids: Iterable[int], port: int) -> int:
+    """Connections to a port that were not accepted yet, in the namespace of the first process."""
+    longest = 0
+    for table in ("net/tcp", "net/tcp6"):
+        for line in tables.lines(_of_first(pids, table))[1:]:
+            words = line.split()
+            if len(words) > 4 and words[3] == LISTEN and _port(words[1]) == port:
+                longest = max(longest, int(words[4].rpartition(":")[2], 16))
+    return longest
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2], 16)
+
+
+def overflows(pids: Iterable[int]) -> int:
+    """Connections that found no room in an accept queue, since the namespace was made."""
+    lines = tables.lines(_of_first(pids, "net/netstat"))
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        counts = dict(zip(names.split(), values.split(), strict=False))
+        if "ListenOverflows" in counts:
+            return int(counts["ListenOverflows"])
+    return 0
+
+
+def _of_first(pids: Iterable[int], name: str) -> str:
+    first = next(iter(pids), 0)
+    return _text(f"/proc/{first}/{name}") if first else ""
+
+
+def _text(path: str) -> str:
+    try:
+        return tables.text(Path(path))
+    except OSError:
+        return ""
+
+
+class Watch:
+    """Looks at some processes again and again, in a thread, until it is ended.
+
+    Their numbers are asked for anew at each look, because tools start processes while they run.
+    """
+
+    def __init__(self, pids: Callable[[], Iterable[int]], port: int = 0) -> None:
+        self.samples: list[Sample] = []
+        self._pids, self._port = pids, port
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def start(self) -> None:
+        """Begin to look, in a thread."""
+        self._thread.start()
+
+    def end(self) -> list[Sample]:
+        """End to look; returns all samples."""
+        self._end.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        return self.samples
+
+    def _look(self) -> None:
+        while not self._end.is_set():
+            self.samples.append(sample(tuple(self._pids()), self._port))
+            self._end.wait(EACH_S)
