@@ -67,7 +67,7 @@ def reading(exchanges: Sequence[Exchange]) -> Reading:
         JumpedError: none fits, so the clock was set meanwhile.
 
     >>> reading([Exchange(0, 1_000_300, 500), Exchange(1000, 1_001_200, 1900)]).offset_ns
-    999750.0
+    1000000.0
     """
     middle = (exchanges[0].sent_ns + exchanges[-1].back_ns) // 2
     slack = DRIFT_MAX * (exchanges[-1].back_ns - exchanges[0].sent_ns) / 2
@@ -163,7 +163,7 @@ def spread_ns(starts: Sequence[Reading]) -> float:
 
     >>> one, two = Reading(at_ns=100, offset_ns=0, error_ns=5), same(120)
     >>> spread_ns([one, two]), spread_ns([one])
-    (25, 0)
+    (25.0, 0)
     """
     if len(starts) < 2:
         return 0

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sojourn import disk, units
 from sojourn.actors import clients
@@ -23,13 +22,13 @@ from sojourn.actors.clients import Job, hdr, logs
 from sojourn.errors import RunFault, StoreFault
 from sojourn.hosts.clock import Reading, spread_ns
 from sojourn.hosts.crew import Crew, Member
-from sojourn.hosts.tail import FALSE_RATE, TIMES, Tail, named, tails
+from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
 from sojourn.run.generator_job import Files
-from sojourn.samples import HOSTS, intervals, load_result
+from sojourn.samples import HOSTS, Histogram, decode, intervals, load_result
 
 SCHEMA = "sojourn.hosts/1"
 SPREAD_NS_MAX = 1_000_000
-Q = "p99"
+MAIN = 0.99  # the quantile that `hosts.json` shows of each client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,43 +88,45 @@ def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[st
     return whole
 
 
-def _tails(parts: Sequence[Part], whole: Mapping[str, Any]) -> tuple[Tail, ...]:
-    """What each supplies above the quantile of all together, slice by slice."""
-    above_ns = whole["sojourn_ns"][Q]
-    lines = [
-        [one for one in intervals(Path(str(part.job["hlog"]))) if not one.tag]
-        if part.job.get("hlog")
-        else []
-        for part in parts
-    ]
-    slices = min(map(len, lines))
-    if not slices:  # no log: the run as one slice, of which no one is named
-        return tails(*_whole(parts, above_ns))
-    requests = [[one.sojourn.total for one in line[:slices]] for line in lines]
-    bound = float("inf") if above_ns is None else above_ns
-    beyond = [[one.sojourn.over(bound) for one in line[:slices]] for line in lines]
-    return tails(np.array(requests, np.int64), np.array(beyond, np.int64))
+def _tails(parts: Sequence[Part], whole: Mapping[str, Any]) -> dict[float, tuple[Tail, ...]]:
+    """What each supplies above quantiles of all together, slice by slice, by quantile."""
+    lines = [_slices(part) for part in parts]
+    count = min(map(len, lines))
+    cut = [line[:count] for line in lines]
+    requests = np.array([[one.total for one in line] for line in cut], np.int64)
+    total, lost = hdr.added([str(whole["sojourn_ns"]["hdr"])]), int(whole["sojourn_ns"]["lost"])
+    result = {}
+    for q in QUANTILES:
+        above_ns = hdr.quantile(total, q, lost)
+        bound = float("inf") if above_ns is None else above_ns
+        beyond = np.array([[one.over(bound) for one in line] for line in cut], np.int64)
+        result[q] = tails(requests, beyond)
+    return result
 
 
-def _whole(
-    parts: Sequence[Part], above_ns: float | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    spans = [part.result["sojourn_ns"] for part in parts]
-    totals = [hdr.added([str(span["hdr"])]) for span in spans]
-    over = [hdr.above(total, above_ns) if above_ns is not None else 0 for total in totals]
-    beyond = [[int(span["lost"]) + n] for span, n in zip(spans, over, strict=True)]
-    return np.array([[int(span["count"])] for span in spans]), np.array(beyond)
+def _slices(part: Part) -> list[Histogram]:
+    """Its requests by slices of the run; without a log the run is one, of which no one is named."""
+    if part.job.get("hlog"):
+        return [one.sojourn for one in intervals(Path(str(part.job["hlog"]))) if not one.tag]
+    return [decode(str(part.result["sojourn_ns"]["hdr"]), at=str(part.files.result))]
 
 
-def _about(crew: Crew, parts: Sequence[Part], every: Sequence[Tail]) -> dict[str, Any]:
+def _about(
+    crew: Crew, parts: Sequence[Part], every: Mapping[float, Sequence[Tail]]
+) -> dict[str, Any]:
     """`hosts.json`."""
     spread = spread_ns([part.start for part in parts])
     return {
         "schema": SCHEMA,
         "engine": crew.engine.about,
-        "clients": [_client(part, one) for part, one in zip(parts, every, strict=True)],
+        "clients": [_client(part, one) for part, one in zip(parts, every[MAIN], strict=True)],
         "starts": {"within_ns": round(spread), "within_ns_max": SPREAD_NS_MAX},
-        "tail": {"quantile": Q, "times": TIMES, "false_rate": FALSE_RATE, "named": named(every)},
+        "tail": {
+            "quantiles": list(QUANTILES),
+            "times": TIMES,
+            "false_rate": FALSE_RATE,
+            "named": list(named(every)),
+        },
         "doubts": [*_late(spread), *_slow(crew, parts, every)],
     }
 
@@ -154,7 +155,7 @@ def _client(part: Part, tail: Tail) -> dict[str, Any]:
         "verdict": result["verdict"],
         "p50_ns": result["sojourn_ns"]["p50"],
         "p99_ns": result["sojourn_ns"]["p99"],
-        "tail": {
+        "above_p99": {
             "requests": tail.beyond,
             "times_the_others": _finite(tail.factor),
             "p": tail.p,
@@ -175,14 +176,17 @@ def _late(spread: float) -> list[str]:
     return [f"{why}; use a nearer or quieter network"]
 
 
-def _slow(crew: Crew, parts: Sequence[Part], every: Sequence[Tail]) -> list[str]:
+def _slow(
+    crew: Crew, parts: Sequence[Part], by_quantile: Mapping[float, Sequence[Tail]]
+) -> list[str]:
     result = []
-    for nth in named(every):
-        tail, member = every[nth], parts[nth].member
-        share = tail.beyond / sum(one.beyond for one in every)
-        times = f"{tail.factor:.1f} times as often as" if _finite(tail.factor) else "and none of"
+    for nth, q in named(by_quantile).items():
+        every, member = by_quantile[q], parts[nth].member
+        share = every[nth].beyond / sum(one.beyond for one in every)
+        factor = _finite(every[nth].factor)
+        times = f"{factor:.1f} times as often as" if factor else "and none comes from"
         result.append(
             f"client slow: client {nth + 1} of {len(crew)}, on {member.node.text}, has {share:.0%} "
-            f"of the requests above p99, {times} the others; measure without it"
+            f"of the requests above p{100 * q:g}, {times} the others; measure without it"
         )
     return result

@@ -5,18 +5,22 @@ nothing of how slow it will be. So of X slow requests a good client that sent n 
 many as a draw without putting back gives. A client is named where all of three hold:
 
     its rate of slow requests is over twice that of the others together;
-    a draw would give it as many with a probability of `FALSE_RATE` / clients at most;
+    a draw would give it as many with a probability of `FALSE_RATE` / tests at most;
     it supplies more in most slices of the run, not in one: requests behind one another on a
     stalled connection are slow together, and are no independent draws (a t-like sum over slices).
 
 The first two make the false rate `FALSE_RATE` a point at most where slow requests are independent;
 the third keeps it there where they come in clusters (simulated: `tail_test`). Twice the *others*
 and not twice its share of all: of two clients none can supply more than twice its share.
+
+Slow is what lies above a quantile of all requests together: p99, as M14 has it, and p95 and p90,
+because all above p99 may come from one bad moment of a client that is slow all the time. Each
+client is tested at each of them, so a test has `FALSE_RATE` / (clients x quantiles).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +28,7 @@ from numpy.typing import NDArray
 
 FALSE_RATE = 1e-3  # of a point: that any good client is named
 TIMES = 2.0
+QUANTILES = (0.99, 0.95, 0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +58,8 @@ def tails(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> tuple[Tail,
         beyond: those of them above the quantile of all together, same shape.
     """
     count = len(requests)
-    return tuple(_tail(requests, beyond, nth, FALSE_RATE / max(1, count)) for nth in range(count))
+    false_rate = FALSE_RATE / max(1, count * len(QUANTILES))
+    return tuple(_tail(requests, beyond, nth, false_rate) for nth in range(count))
 
 
 def _tail(
@@ -91,6 +97,9 @@ def _steadiness(requests: NDArray[np.int64], beyond: NDArray[np.int64], nth: int
     return float(surplus.sum()) / scale if scale else 0.0
 
 
-def named(every: Sequence[Tail]) -> list[int]:
-    """The clients that are named, from 0."""
-    return [nth for nth, one in enumerate(every) if one.is_named]
+def named(by_quantile: Mapping[float, Sequence[Tail]]) -> dict[int, float]:
+    """The clients that are named, from 0, each with the highest quantile at which it is."""
+    result: dict[int, float] = {}
+    for q in sorted(by_quantile):
+        result |= {nth: q for nth, one in enumerate(by_quantile[q]) if one.is_named}
+    return dict(sorted(result.items()))
