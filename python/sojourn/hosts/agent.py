@@ -242,6 +242,7 @@ def about() -> Facts:
         "time": space("time"),
         "net": space("net"),
         "mnt": space("mnt"),
+        "pid": os.getpid(),
         "user": os.geteuid(),
         "cpus": sorted(os.sched_getaffinity(0)),
         "generator": programs.says(program, "--version") if program else "",
