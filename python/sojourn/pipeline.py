@@ -147,7 +147,8 @@ def _clients(study: Study, show: run.Show, facts: host.Facts) -> Iterator[dict[s
     from sojourn import hosts  # noqa: PLC0415  # a study of one host needs none of it
 
     with hosts.fleet(study, show, facts) as fleet:
-        yield {"offer": fleet.together, "address": study.hosts.address}
+        rows = (("clients", fleet.text),)
+        yield {"offer": fleet.together, "address": study.hosts.address, "rows": rows}
 
 
 def _names(cpus: Sequence[int]) -> tuple[str, ...]:

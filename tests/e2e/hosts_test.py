@@ -68,7 +68,7 @@ def ray_start(
             "PYTHONPATH": PACKAGE,
             "SOJOURN_STATE": str(folder / "state"),
             "HOME": str(folder),
-            "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+            **variables,
         },
     )
 
@@ -292,3 +292,20 @@ def test_a_cluster_that_is_not_there_is_a_fault() -> None:
     with pytest.raises((RunFault, HostFault)) as fault:
         ray_engine.connect(spec)
     assert spec.at in fault.value.at
+
+
+def test_a_wrong_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, temp = f"127.0.0.1:{ports.free()}", Path("/tmp") / f"sjt{os.getpid()}"  # noqa: S108
+    closed = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 40}
+    head = ("--head", "--port", at.partition(":")[2], "--include-dashboard", "false")
+    node = ray_start(tmp_path, "closed", *head, "--temp-dir", str(temp), **closed)
+    try:
+        while ports.is_free(int(at.partition(":")[2])):
+            assert node.poll(0.1) is None, (tmp_path / "closed.log").read_text()
+        for key, value in (closed | {"RAY_AUTH_TOKEN": "b" * 40}).items():
+            monkeypatch.setenv(key, value)
+        with pytest.raises(RunFault, match="no cluster answers, or it refuses the token"):
+            ray_engine.connect(HostsSpec(at=at))
+    finally:
+        node.stop(first=signal.SIGKILL)
+        shutil.rmtree(temp, ignore_errors=True)

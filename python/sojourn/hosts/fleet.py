@@ -122,6 +122,7 @@ class Fleet:
             for member, (job, files) in zip(crew.members, results, strict=True)
         ]
         whole = joined.joined(crew, every, load.job, load.files)
+        self._show(Event(step="hosts", text=joined.together_text(every)))
         follow.drop(crew)
         return whole
 

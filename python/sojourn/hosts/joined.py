@@ -88,6 +88,20 @@ def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[st
     return whole
 
 
+def together_text(parts: Sequence[Part]) -> str:
+    """How well clocks are known, and how far apart clients began, for people.
+
+    A clock that is the lab's own is known; what exchanges say of it then shows what they are worth.
+    """
+    last = [part.member.clock.readings[-1] for part in parts]
+    error, away = max(one.error_ns for one in last), max(abs(one.offset_ns) for one in last)
+    spread = spread_ns([part.start for part in parts])
+    return (
+        f"{len(parts)} clients began within {units.show_ns(spread)}; their clocks are up to "
+        f"{units.show_ns(away)} off the lab's, known to {units.show_ns(error)}"
+    )
+
+
 def _tails(parts: Sequence[Part], whole: Mapping[str, Any]) -> dict[float, tuple[Tail, ...]]:
     """What each supplies above quantiles of all together, slice by slice, by quantile."""
     lines = [_slices(part) for part in parts]

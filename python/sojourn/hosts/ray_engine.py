@@ -88,10 +88,12 @@ def _refused(error: Exception, spec: HostsSpec) -> Fault:
             at=f"hosts.at = {spec.at}",
             fix="set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN_PATH to the cluster's token",
         )
+    is_closed = os.environ.get("RAY_AUTH_MODE") == "token"  # Ray says no more of a wrong token
     return RunFault(
-        f"no cluster answers: {text[:300] or type(error).__name__}",
+        f"no cluster answers{', or it refuses the token' if is_closed else ''}: "
+        f"{text[:300] or type(error).__name__}",
         at=f"hosts.at = {spec.at}",
-        fix=FIX_JOIN,
+        fix=f"compare RAY_AUTH_TOKEN with the cluster's; {FIX_JOIN}" if is_closed else FIX_JOIN,
     )
 
 

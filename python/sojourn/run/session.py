@@ -185,6 +185,7 @@ class Session:
         catalogue: Catalogue = NOTHING,
         offer: Offer = clients.together,
         address: str = "",
+        rows: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """Nothing runs yet.
 
@@ -197,9 +198,10 @@ class Session:
             catalogue: of questions and their probes.
             offer: offers services their loads: from this host, or from several.
             address: at which services on bare metal listen; "": on loopback.
+            rows: of `service.json`: what people should know of where load comes from.
         """
         self.facts = facts
-        self.offer, self._address = offer, address
+        self.offer, self._address, self._rows = offer, address, rows
         self.show = show
         self.every_s = every_s
         self.catalogue = catalogue
@@ -274,6 +276,7 @@ class Session:
             pin=spec.pin,
             has_company=has_company,
             groups=study.groups,
+            notes=self._rows,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]
