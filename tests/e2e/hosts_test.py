@@ -49,7 +49,7 @@ class Notes:
 
 
 def ray_start(
-    folder: Path, name: str, *words: str, before: tuple[str, ...] = ()
+    folder: Path, name: str, *words: str, before: tuple[str, ...] = (), **variables: str
 ) -> process.Process:
     """Start one node of a cluster; its warden ends all of it with this process at the latest."""
     # fmt: off

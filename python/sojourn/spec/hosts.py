@@ -19,6 +19,11 @@ _LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
 _NAME = re.compile(r"[A-Za-z0-9._:/-]{1,253}(=[A-Za-z0-9._-]{1,63})?")
 
 
+def _plain(text: str) -> str:
+    """A text of the file within a message, whose parts a semicolon separates."""
+    return text.replace(";", ",")[:80]
+
+
 class HostsSpec(Model):
     """Which machines take part, by Ray."""
 
@@ -37,9 +42,13 @@ class HostsSpec(Model):
     def _a_cluster(cls, at: str) -> str:
         if at.startswith(LOCAL):
             if not _LOCAL.fullmatch(at):
-                raise ValueError(f"'{at}' is not local:N; give the number of clients, as local:4")
+                raise ValueError(
+                    f"'{_plain(at)}' is not local:N; give the number of clients, as local:4"
+                )
         elif not _AT.fullmatch(at):
-            raise ValueError(f"'{at}' is no cluster; write ray://HOST:10001, HOST:6379 or local:4")
+            raise ValueError(
+                f"'{_plain(at)}' is no cluster; write ray://HOST:10001, HOST:6379 or local:4"
+            )
         return at
 
     @field_validator("clients", mode="before")
@@ -58,7 +67,9 @@ class HostsSpec(Model):
             raise ValueError(f"{len(names)} clients are more than {CLIENTS_MAX}; name fewer")
         for name in names:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"'{name}' is no name of a node; write a name, address or label")
+                raise ValueError(
+                    f"'{_plain(name)}' is no name of a node; write a name, address or label"
+                )
         return names
 
     @field_validator("address")
@@ -67,7 +78,9 @@ class HostsSpec(Model):
         try:
             ipaddress.IPv4Address(address or "127.0.0.1")
         except ValueError:
-            raise ValueError(f"'{address}' is no IPv4 address; write one, as 10.0.0.1") from None
+            raise ValueError(
+                f"'{_plain(address)}' is no IPv4 address; write one, as 10.0.0.1"
+            ) from None
         return address
 
     @model_validator(mode="after")
