@@ -101,6 +101,15 @@ def chosen(spec: HostsSpec, nodes: Sequence[Node]) -> list[Node]:
     return result
 
 
+def counted(n: int) -> str:
+    """A number of clients, for people.
+
+    >>> counted(1), counted(2)
+    ('1 client', '2 clients')
+    """
+    return f"{n} client{'s' * (n != 1)}"
+
+
 class Crew:
     """The members, in the order of the clients."""
 

@@ -20,7 +20,7 @@ from sojourn.actors.clients import Job
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import follow, joined, parts
 from sojourn.hosts.agent import about
-from sojourn.hosts.crew import Crew
+from sojourn.hosts.crew import Crew, counted
 from sojourn.hosts.engine import Engine, Facts
 from sojourn.places.process import Ledger
 from sojourn.run import clients
@@ -71,7 +71,7 @@ class Fleet:
     def text(self) -> str:
         """Who the clients are, for people."""
         where = ", ".join(dict.fromkeys(member.node.text for member in self.crew.members))
-        return f"{len(self.crew)} clients on {where}, by {self._engine.about}"
+        return f"{counted(len(self.crew))} on {where}, by {self._engine.about}"
 
     @property
     def is_reached_over_loopback(self) -> bool:

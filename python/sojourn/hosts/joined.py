@@ -21,7 +21,7 @@ from sojourn.actors import clients
 from sojourn.actors.clients import Job, hdr, logs
 from sojourn.errors import RunFault, StoreFault
 from sojourn.hosts.clock import Reading, spread_ns
-from sojourn.hosts.crew import Crew, Member
+from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
 from sojourn.run.generator_job import Files
 from sojourn.samples import HOSTS, Histogram, decode, intervals, load_result
@@ -97,7 +97,7 @@ def together_text(parts: Sequence[Part]) -> str:
     error, away = max(one.error_ns for one in last), max(abs(one.offset_ns) for one in last)
     spread = spread_ns([part.start for part in parts])
     return (
-        f"{len(parts)} clients began within {units.show_ns(spread)}; their clocks are up to "
+        f"{counted(len(parts))} began within {units.show_ns(spread)}; their clocks are up to "
         f"{units.show_ns(away)} off the lab's, known to {units.show_ns(error)}"
     )
 
