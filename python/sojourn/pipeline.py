@@ -124,10 +124,10 @@ def _measured(
     before = run.ready(here, facts, patience, watcher.event, names=_names)
     about = {"noise": []} if is_brief else manifest(facts, command, before, other)
     with (
-        _clients(study, watcher.event, facts) as clients,
+        _source(study, watcher.event, facts) as source,
         store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
         run.Session(
-            facts, show=watcher.event, whole=here, catalogue=questions.catalogue(), **clients
+            facts, show=watcher.event, whole=here, catalogue=questions.catalogue(), source=source
         ) as session,
     ):
         watcher.opened(record, facts)
@@ -139,16 +139,16 @@ def _measured(
 
 
 @contextmanager
-def _clients(study: Study, show: run.Show, facts: host.Facts) -> Iterator[dict[str, Any]]:
-    """Where load comes from, for a session: this host without a word, or those of a cluster."""
+def _source(study: Study, show: run.Show, facts: host.Facts) -> Iterator[run.Source]:
+    """Where load comes from: this host, or those of a cluster, which are left at the end."""
     if study.hosts is None:
-        yield {}
+        yield run.HERE
         return
     from sojourn import hosts  # noqa: PLC0415  # a study of one host needs none of it
 
     with hosts.fleet(study, show, facts) as fleet:
         rows = (("clients", fleet.text),)
-        yield {"offer": fleet.together, "address": study.hosts.address, "rows": rows}
+        yield run.Source(offer=fleet.together, address=study.hosts.address, rows=rows)
 
 
 def _names(cpus: Sequence[int]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Clients on nodes of a real cluster of Ray: one answer, and what is left when somebody is killed.
+"""Clients on a real cluster of Ray: one answer, and what kills leave.
 
 One node has a clock of its own: a time namespace, in which the kernel adds ten hours to the clock
 that starts are given in. So it is known how far apart the clocks are, to the nanosecond.
@@ -176,12 +176,12 @@ def in_background(fleet: Fleet, asked: Load) -> tuple[threading.Thread, list[Bas
 
 def generators(folder: Path) -> list[int]:
     """Processes of generators that journals note and that live."""
-    found = []
+    pids = []
     for path in (folder / "state").glob("*.jsonl"):
         with contextlib.suppress(OSError):
             lines = [json.loads(line) for line in path.read_text().splitlines()]
-            found += [line["pid"] for line in lines if line["event"] == "process"]
-    return [pid for pid in found if (stat := proc.stat(pid)) and stat.state != "Z"]
+            pids += [line["pid"] for line in lines if line["event"] == "process"]
+    return [pid for pid in pids if (stat := proc.stat(pid)) and stat.state != "Z"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

@@ -1,4 +1,4 @@
-"""How many clients the loads of a study need, by what clients of its newest record took."""
+"""How many clients the loads of a study need, by its newest record."""
 
 from __future__ import annotations
 

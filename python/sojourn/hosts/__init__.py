@@ -1,4 +1,4 @@
-"""Many hosts: one service, and clients on the nodes of a cluster that act as one client.
+"""Many hosts: clients on the nodes of a cluster act as one client.
 
     [hosts] ─► ray_engine ─► crew ─► fleet.together ─► follow ─► joined ─► load.json
                connect       agents  jobs, clocks      T … end   sums,     hosts.json

@@ -1,8 +1,8 @@
-"""The lab's hand on a client's host: starts the generator there, and is asked how it goes.
+"""The lab's hand on a client's host: it starts the generator there.
 
-An agent is an actor of the cluster, but knows nothing of it: plain methods with plain values. It
-runs `sojourn-load` by the same code as the lab does on its own host: under a warden, without root's
-rights where it can do without, noted in the journal of that host.
+It is asked how that goes. An agent is an actor of the cluster, but knows nothing of it: plain
+methods with plain values. It runs `sojourn-load` by the same code as the lab does on its own host:
+under a warden, without root's rights where it can do without, noted in the journal of that host.
 
 Nothing outlives the driver. The driver asks (`look`) every second while load runs. An agent that
 was not asked for `LEASE_S` ends its generator, because the driver or the way to it is gone. If the

@@ -1,4 +1,4 @@
-"""What a study asks of hosts, wrong or right; and that one host needs none of it."""
+"""What a study asks of hosts; and that one host needs none of it."""
 
 from __future__ import annotations
 

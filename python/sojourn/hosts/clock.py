@@ -1,4 +1,4 @@
-"""Clocks of other hosts: offset and drift against the driver's, from an exchange of stamps. Pure.
+"""Clocks of other hosts: offset and drift from an exchange of stamps. Pure.
 
 The driver looks at its clock, asks a host for the time of its own, and looks again. The host read
 its clock in between, so its offset (host minus driver) lies between stamp − second look and stamp −

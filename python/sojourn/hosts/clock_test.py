@@ -1,4 +1,4 @@
-"""Clocks of other hosts: offsets and drifts that are planted come out, and their errors hold."""
+"""Planted offsets and drifts come out, and their errors hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents of a study: one for each client, with its clock; hired again when one was lost."""
+"""The agents of a study: one for each client, with its clock."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Member:
         return same(there_ns) if self.is_here else self.clock.here(there_ns)
 
     def text(self, count: int) -> str:
-        """As people read it."""
+        """Number and place, as people read it."""
         return f"client {self.nth + 1} of {count}, on {self.node.text},"
 
     def ask(self, name: str, *args: Any, within_s: float = ANSWER_S_MAX) -> Any:

@@ -1,4 +1,4 @@
-"""What the lab needs of a cluster, whoever makes it: nodes, an agent on each, answers in time.
+"""What the lab needs of a cluster: nodes, agents on them, answers in time.
 
 `ray_engine` has it from Ray. Nothing here or in what uses it imports Ray.
 """
@@ -60,11 +60,11 @@ class Pending(Protocol):
 
 
 class Remote(Protocol):
-    """An agent on a node."""
+    """An agent, on a node of the cluster."""
 
     @property
     def node(self) -> Node:
-        """Where it is."""
+        """The node that its process runs on."""
 
     def ask(self, name: str, *args: Any) -> Pending:
         """Call a method of `hosts.agent.Agent` there."""

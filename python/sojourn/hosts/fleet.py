@@ -1,4 +1,6 @@
-"""Load from the clients of a cluster, in the place of `run.clients`: the driver's side of a point.
+"""Load from the clients of a cluster: the driver's side of a point.
+
+It takes the place of `run.clients`.
 
     ready → clocks read → jobs split → begin at T → watched → clocks read → results → one result
 

@@ -1,4 +1,4 @@
-"""Clients on planted hosts offer one load to a real server: one answer, or a named reason.
+"""Clients on planted hosts: one answer, or a named reason.
 
 Hosts are threads of this process (`testing`), what they start is the real generator. Nothing is
 asserted about times of requests; a machine that is busy makes outages, which are allowed for.

@@ -1,4 +1,4 @@
-"""One run of all clients, from the start that they agree on to their results. Every wait ends.
+"""One run of all clients, from start to results. Every wait ends.
 
 The driver asks each agent every `BEAT_S` how it goes. A host that does not answer for `SILENT_S` is
 lost, and so is the point: the others end their generators, because a share of the load is another

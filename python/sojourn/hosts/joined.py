@@ -1,4 +1,4 @@
-"""What the clients of a cluster found → one result, and whether they were one client.
+"""What the clients brought home → one result, and whether they were one.
 
 Histograms, windows and counts add up bin for bin; no quantile is averaged. Times that are of a
 host's own clock are put to the lab's first. `hosts.json` beside the result says where each client
@@ -128,7 +128,7 @@ def _slices(part: Part) -> list[Histogram]:
 def _about(
     crew: Crew, parts: Sequence[Part], every: Mapping[float, Sequence[Tail]]
 ) -> dict[str, Any]:
-    """`hosts.json`."""
+    """What `hosts.json` says of all."""
     spread = spread_ns([part.start for part in parts])
     return {
         "schema": SCHEMA,

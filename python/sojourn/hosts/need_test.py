@@ -1,4 +1,4 @@
-"""How much one client carries: the bound holds in a simulated queue, and grows as it should."""
+"""How much one client carries: the bound holds in a simulated queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job of each client of a cluster: one load split, on CPUs of the host that it runs on. Pure.
+"""The job of each client of a cluster: one load split. Pure.
 
 What a job says of CPUs and processes is true of the lab's own host. On another one it would name
 strangers, so it is left out there, and the client's CPUs are that host's own: all but the first,
@@ -49,7 +49,7 @@ def check(job: Job, hosts: Sequence[tuple[Node, Facts]], own: Facts) -> None:
         raise SpecFault(
             f"load.{named[0]} is read on the lab's host, and {away[0].text} is another",
             at="hosts.clients",
-            fix="leave it out; only what stands in the study itself reaches other hosts",
+            fix="leave it out; only the text of the study itself reaches other hosts",
         )
     target = str(job.get("target", ""))
     apart = [node for node, facts in hosts if not is_reached_over_loopback(facts, own)]

@@ -1,4 +1,4 @@
-"""Who is named for slow requests: the planted client, and no good one beyond the stated rate."""
+"""Who is named for slow requests, and how often a good client is."""
 
 from __future__ import annotations
 

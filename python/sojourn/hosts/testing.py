@@ -1,4 +1,4 @@
-"""A cluster for tests: real agents in threads of this process, with clocks and faults as planted.
+"""A cluster for tests: real agents in threads, clocks and faults as planted.
 
 Agents start the real generator. A host's clock is this machine's, shifted and stretched: stamps,
 the start of a job and that of its result pass through it, as they would on another host.
@@ -58,7 +58,7 @@ class Answer:
         return self.future is not None and self.future.done()
 
     def result(self, within_s: float) -> Any:
-        """What it answered."""
+        """What it answered, or that it did not."""
         if self.future is None:
             raise SilentError(f"no answer within {within_s} s")
         try:
@@ -133,6 +133,6 @@ class Cluster:
         return made
 
     def close(self) -> None:
-        """End them all."""
+        """End all agents that were hired."""
         for one in self.hired:
             one.end()

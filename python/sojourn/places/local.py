@@ -25,7 +25,7 @@ class Local(Place):
 
     @property
     def host(self) -> str:
-        """Where servers listen."""
+        """The address at which servers listen."""
         return self.at
 
 

@@ -108,6 +108,24 @@ def together(
     return outcome
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where load comes from.
+
+    Attributes:
+        offer: services their loads.
+        address: at which services on bare metal listen, so that clients reach them; "": loopback.
+        rows: of `service.json`: what people should know of it.
+    """
+
+    offer: Offer = together
+    address: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+
+
+HERE = Source()
+
+
 def _merged(
     load: Load, parts: Sequence[tuple[Job, Files]], results: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:

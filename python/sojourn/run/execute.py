@@ -212,7 +212,7 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             watchers.append(_Watcher(service.live, scene, session))
         clocks = Clocks()
         try:
-            session.offer(loads, session.journal, _All(watchers))
+            session.source.offer(loads, session.journal, _All(watchers))
         finally:
             for scene in scenes:
                 scene.note(clocks.seen())

@@ -20,22 +20,11 @@ from sojourn import actors, places, services
 from sojourn.actors import NOTHING, Catalogue
 from sojourn.host import Facts, Placement, apart, place
 from sojourn.host.placement import confine, joined, labelled, lay_out, unpinned
-from sojourn.places import Place, users
-from sojourn.places.local import Local
+from sojourn.places import users
 from sojourn.plan import Point, design
 from sojourn.plan.question import Question
-from sojourn.run import (
-    clients,
-    grouping,
-    lab_cpus,
-    placed,
-    restore,
-    shield,
-    signals,
-    waits,
-    work,
-)
-from sojourn.run.clients import Offer
+from sojourn.run import grouping, lab_cpus, placed, restore, shield, signals, waits, work
+from sojourn.run.clients import HERE, Source
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -183,9 +172,7 @@ class Session:
         every_s: float = LINE_S,
         whole: Study | None = None,
         catalogue: Catalogue = NOTHING,
-        offer: Offer = clients.together,
-        address: str = "",
-        rows: tuple[tuple[str, str], ...] = (),
+        source: Source = HERE,
     ) -> None:
         """Nothing runs yet.
 
@@ -196,12 +183,10 @@ class Session:
             every_s: each call costs the client a stop where it shares a CPU with the lab.
             whole: the study whose points are measured, with all its levels, if there is one.
             catalogue: of questions and their probes.
-            offer: offers services their loads: from this host, or from several.
-            address: at which services on bare metal listen; "": on loopback.
-            rows: of `service.json`: what people should know of where load comes from.
+            source: where load comes from: this host, or several.
         """
         self.facts = facts
-        self.offer, self._address, self._rows = offer, address, rows
+        self.source = source
         self.show = show
         self.every_s = every_s
         self.catalogue = catalogue
@@ -268,7 +253,7 @@ class Session:
             life=point.life,
             service=service,
             placement=where,
-            place=self._place(spec),
+            place=places.build(spec.place, self.source.address),
             work=self._folder(spec, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             levels=placed.levels(spec, where),
@@ -276,15 +261,10 @@ class Session:
             pin=spec.pin,
             has_company=has_company,
             groups=study.groups,
-            notes=self._rows,
+            notes=self.source.rows,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]
-
-    def _place(self, spec: ServiceSpec) -> Place:
-        """Where it runs; on bare metal it listens where clients on other hosts reach it."""
-        place = places.build(spec.place)
-        return Local(self._address) if self._address and isinstance(place, Local) else place
 
     def end(self) -> None:
         """End the services that run."""

@@ -1,4 +1,4 @@
-"""Hosts of a study, `[hosts]`: a cluster, which of its nodes are clients, where the server is.
+"""Hosts of a study, `[hosts]`: a cluster, and which nodes are clients.
 
 Every field's description is what `schema/study.json` and the reference say about the key.
 """
