@@ -230,7 +230,7 @@ at = "local:2"
 profile = "quick"
 measure_s = {seconds}
 warmup_s = 0.2
-repeats = 1
+repeats = 2
 fractions = []
 rates = ["500"]
 retries = 0
@@ -269,22 +269,25 @@ def test_a_killed_driver_leaves_nothing_and_the_study_resumes(
 ) -> None:
     env = {**os.environ, "PYTHONPATH": PACKAGE, "SOJOURN_STATE": str(tmp_path / "state")}
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": env}
-    with subprocess.Popen(study(tmp_path, 60), **quiet) as lab:
-        eventually(lambda: len(generators(tmp_path)) >= 3, "a server and two generators run")
+    results = tmp_path / "results"
+
+    def is_in_the_second_point() -> bool:
+        return bool(list(results.rglob("outcome.parquet"))) and len(generators(tmp_path)) >= 3
+
+    with subprocess.Popen(study(tmp_path, 4), **quiet) as lab:
+        eventually(is_in_the_second_point, "a server and two generators run")
         lab.kill()
     eventually(lambda: not generators(tmp_path), "no generator and no server is left")
     eventually(lambda: not below(tmp_path), "nothing of Ray is left")
-    resumed = subprocess.run(
-        [*study(tmp_path, 60), "--set", "run.measure_s=1"],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=env,
-    )
+    assert len(list(results.rglob("outcome.parquet"))) == 1
+    command = study(tmp_path, 4)
+    resumed = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
     assert resumed.returncode in {Exit.OK, Exit.UNKNOWN}, resumed.stderr
-    (hosts,) = (tmp_path / "results").rglob("hosts.json")
-    assert len(disk.read_json(hosts)["clients"]) == 2
+    assert len(list(results.rglob("complete.json"))) == 1
+    points = sorted(results.rglob("hosts.json"))
+    assert [len(disk.read_json(at)["clients"]) for at in points] == [2, 2]
     assert not below(tmp_path)
+    assert not list((tmp_path / "state").glob("*.jsonl")), "nothing is left to be undone"
 
 
 def test_a_cluster_that_is_not_there_is_a_fault() -> None:

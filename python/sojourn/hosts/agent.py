@@ -178,10 +178,8 @@ class Agent:
         self._heard_s = time.monotonic()
         if self._run is None or name not in PARTS:
             return b""
-        try:
-            return disk.read_bytes(self._run.folder / PARTS[name], most=MOST)
-        except FileNotFoundError:
-            return b""
+        path = self._run.folder / PARTS[name]
+        return disk.read_bytes(path, most=MOST) if path.exists() else b""
 
     def drop(self) -> None:
         """End the run, if one goes on, and remove its files."""
