@@ -109,11 +109,10 @@ def test_why_a_cluster_refuses_is_said(error: Exception, words: str, kind: int) 
     assert (fault.exit, fault.at) == (kind, "hosts.at = ray://h:10001")
 
 
-def test_a_token_that_is_wrong_is_among_the_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_that_is_wrong_is_among_the_reasons() -> None:
     error, spec_ = ConnectionError("Failed to connect"), HostsSpec(at="h:6379")
     assert "token" not in str(ray_engine._refused(error, spec_))
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    fault = ray_engine._refused(error, spec_)
+    fault = ray_engine._refused(error, spec_, is_closed=True)
     assert "or it refuses the token" in fault.what
     assert "RAY_AUTH_TOKEN" in fault.fix
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
-import tempfile
+import secrets
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,8 @@ from sojourn import extras
 from sojourn.errors import Fault, HostFault, RunFault
 from sojourn.hosts.agent import Agent
 from sojourn.hosts.engine import Engine, LostError, Node, Pending, Remote, SilentError
+from sojourn.run import work
+from sojourn.run.journal import Journal
 from sojourn.spec.hosts import HostsSpec
 from sojourn.visible import in_line
 
@@ -30,6 +31,8 @@ OLDEST = (2, 40)
 NEWEST = 3  # major, not yet known
 JOIN_S_MAX = 120.0  # a busy machine takes a hundred
 STORE_BYTES = 200 << 20
+PLACE = Path("/tmp")  # paths of Ray's sockets have to be short
+TRIES = 4
 THREADS = 4  # of an agent: it answers while it starts and while it hands over files
 FIX_JOIN = "see `ray status --address …` on that host, and that this machine reaches it"
 
@@ -41,22 +44,39 @@ def connect(spec: HostsSpec) -> Engine:
         HostFault: there is no Ray here, or one that is not known.
         RunFault: the cluster does not let the lab in.
     """
-    ray = _ray()
-    folder = Path(tempfile.mkdtemp(prefix="sojourn-", dir="/tmp")) if spec.local else None
+    ray, is_closed = _ray(), os.environ.get("RAY_AUTH_MODE") == "token"
+    folder = _Folder() if spec.local else None
     where: dict[str, Any] = {"address": spec.at}
     if folder is not None:
-        where = {"num_cpus": 0, "object_store_memory": STORE_BYTES, "_temp_dir": str(folder)}
+        where = {"num_cpus": 0, "object_store_memory": STORE_BYTES, "_temp_dir": str(folder.path)}
         where |= {"include_dashboard": False, "address": "local"}
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", "20")
     try:
-        ray.init(**where, log_to_driver=False, logging_level=logging.CRITICAL, namespace="sojourn")
+        _join(ray, where, TRIES if spec.local else 1)
     except BaseException as error:
-        _remove(folder)
+        if folder is not None:
+            folder.remove()
         if isinstance(error, Exception):
-            raise _refused(error, spec) from None
+            raise _refused(error, spec, is_closed=is_closed) from None
         raise
     return _Ray(ray, folder)
+
+
+def _join(ray: Any, where: dict[str, Any], tries: int) -> None:
+    """Connect. Ray gives one of this machine 30 s to start, which a busy one may not have."""
+    for left in reversed(range(tries)):
+        try:
+            ray.init(
+                **where, log_to_driver=False, logging_level=logging.CRITICAL, namespace="sojourn"
+            )
+        except Exception:  # Ray's own kinds are many
+            with contextlib.suppress(Exception):
+                ray.shutdown()
+            if not left:
+                raise
+        else:
+            return
 
 
 def _ray() -> Any:
@@ -72,8 +92,14 @@ def _ray() -> Any:
     return ray
 
 
-def _refused(error: Exception, spec: HostsSpec) -> Fault:
-    """Why Ray did not connect, in three parts."""
+def _refused(error: Exception, spec: HostsSpec, *, is_closed: bool = False) -> Fault:
+    """Why Ray did not connect, in three parts.
+
+    Args:
+        error: as Ray raised it, which says nothing of a token that is wrong.
+        spec: the cluster.
+        is_closed: whether it asks for a token.
+    """
     text = in_line(" ".join(str(error).split()))
     low = text.lower()
     if "version mismatch" in low or "version of ray" in low:
@@ -88,7 +114,6 @@ def _refused(error: Exception, spec: HostsSpec) -> Fault:
             at=f"hosts.at = {spec.at}",
             fix="set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN_PATH to the cluster's token",
         )
-    is_closed = os.environ.get("RAY_AUTH_MODE") == "token"  # Ray says no more of a wrong token
     return RunFault(
         f"no cluster answers{', or it refuses the token' if is_closed else ''}: "
         f"{text[:300] or type(error).__name__}",
@@ -97,15 +122,26 @@ def _refused(error: Exception, spec: HostsSpec) -> Fault:
     )
 
 
-def _remove(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+class _Folder:
+    """Where a Ray of the lab's own has its files; noted, so that `sojourn restore` removes it."""
+
+    def __init__(self) -> None:
+        self._journal = Journal.create()
+        self.path = PLACE / f"{work.PREFIX}{secrets.token_hex(4)}"
+        self._entry = self._journal.made(self.path)
+        self.path.mkdir(mode=0o700)
+        (self.path / work.MARK).touch()
+
+    def remove(self) -> None:
+        """Remove it with all that Ray left in it."""
+        work.remove(self.path, self._entry, self._journal)
+        self._journal.close()
 
 
 class _Ray(Engine):
     """A cluster that is connected."""
 
-    def __init__(self, ray: Any, folder: Path | None) -> None:
+    def __init__(self, ray: Any, folder: _Folder | None) -> None:
         self._ray, self._folder = ray, folder
         self._hired: list[_Actor] = []
 
@@ -146,7 +182,8 @@ class _Ray(Engine):
             one.end()
         with contextlib.suppress(Exception):
             self._ray.shutdown()
-        _remove(self._folder)
+        if self._folder is not None:
+            self._folder.remove()
 
 
 def _node(entry: dict[str, Any], own: str) -> Node:
