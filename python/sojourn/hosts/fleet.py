@@ -9,6 +9,7 @@ Everything up to the split is as on one host; what starts a generator is its age
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -65,6 +66,8 @@ class Fleet:
         trace: TracebackType | None,
     ) -> None:
         try:
+            with contextlib.suppress(Fault):
+                self.crew.ready()  # what a lost agent left is undone by the one in its place
             follow.drop(self.crew)
         finally:
             self._engine.close()

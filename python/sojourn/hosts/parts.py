@@ -88,8 +88,8 @@ def jobs(job: Job, hosts: Sequence[Facts], own: Facts, turns_by: str) -> list[Jo
             cpus = pool[place :: len(machine)] or (pool[place % len(pool)],)
             threads = min(int(every[nth].get("threads", 1)), len(cpus))
             every[nth] = {**every[nth], "cpus": cpu_text(cpus), "threads": threads}
-        mine = turns.taken([every[nth] for nth in machine], Path(turns_by))
-        for nth, one in zip(machine, mine, strict=True):
+        in_turn = turns.taken([every[nth] for nth in machine], Path(turns_by))
+        for nth, one in zip(machine, in_turn, strict=True):
             every[nth] = one
     return every
 
