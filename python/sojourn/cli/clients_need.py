@@ -25,7 +25,8 @@ def needs(study: Study, results: Path) -> Iterator[str]:
         if rate_rps is None:
             yield f"{service.label}: how many clients are needed is known once max RPS is"
             continue
-        yield f"{service.label}: {_need(rate_rps, own)}"
+        folders = [record.path / one.folder for one in own if record and one.is_believed]
+        yield f"{service.label}: {_need(rate_rps, folders)}"
 
 
 def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:
@@ -36,11 +37,11 @@ def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:
     return max(peaks) * max(study.run.fractions, default=1.0) if peaks else None
 
 
-def _need(rate_rps: float, outcomes: Iterable[Outcome]) -> str:
+def _need(rate_rps: float, folders: Iterable[Path]) -> str:
     from sojourn.hosts import need
     from sojourn.units import show_count, show_ns
 
-    parts = [part for one in outcomes if one.is_believed for part in _parts(Path(one.folder))]
+    parts = [part for folder in folders for part in _parts(folder)]
     rate = f"{show_count(rate_rps)} requests/s need"
     costs = [part for part in parts if str(part["cost"]["wait"]).startswith("sleep")]
     if costs:
