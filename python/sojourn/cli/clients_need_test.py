@@ -23,7 +23,7 @@ SERVICE = ServiceSpec(kind="null", measure=("sweep",))
 
 def study(**more: Any) -> Study:
     run = PROFILES["quick"].model_copy(update={"fractions": (), "rates": ("100k",)})
-    about = {"name": "s", "question": "?", "run": run, "services": (SERVICE,)}
+    about: dict[str, Any] = {"name": "s", "question": "?", "run": run, "services": (SERVICE,)}
     return Study(**(about | {"hosts": HostsSpec(at="local:2")} | more))
 
 

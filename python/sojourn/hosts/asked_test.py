@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn import extras, spec, store
+from sojourn import extras, spec
 from sojourn.errors import Exit, HostFault, SpecFault
 from sojourn.hosts import ray_engine
 from sojourn.spec.hosts import HostsSpec
@@ -27,7 +27,7 @@ kind = "null"
 measure = ["sweep"]
 {service}
 """
-PACKAGE = str(Path(store.__file__).parents[2])
+PACKAGE = str(Path(spec.__file__).parents[2])
 
 
 def loaded(folder: Path, hosts: str, service: str = "", sets: tuple[str, ...] = ()) -> spec.Study:
