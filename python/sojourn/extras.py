@@ -16,6 +16,7 @@ from sojourn.errors import HostFault
 
 PAGES, PICTURES, SQL = "page", "vl_convert", "duckdb"
 WEB, SERVER, ASSISTANTS = "starlette", "uvicorn", "mcp"
+RAY = "ray"
 #: What draws a page's figures; only a release has it.
 SCRIPT = Path(__file__).parent / "report" / "library.json"
 _FOR = {
@@ -25,8 +26,9 @@ _FOR = {
     WEB: "`sojourn view` needs",
     SERVER: "`sojourn view` needs",
     ASSISTANTS: "`sojourn mcp` needs",
+    RAY: "[hosts] needs",
 }
-_EXTRA = {WEB: "view", SERVER: "view", ASSISTANTS: "mcp"}
+_EXTRA = {WEB: "view", SERVER: "view", ASSISTANTS: "mcp", RAY: "ray"}
 
 
 def fix(name: str) -> str:

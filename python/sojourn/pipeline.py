@@ -11,8 +11,8 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -124,9 +124,10 @@ def _measured(
     before = run.ready(here, facts, patience, watcher.event, names=_names)
     about = {"noise": []} if is_brief else manifest(facts, command, before, other)
     with (
+        _source(study, watcher.event, facts) as source,
         store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
         run.Session(
-            facts, show=watcher.event, whole=here, catalogue=questions.catalogue()
+            facts, show=watcher.event, whole=here, catalogue=questions.catalogue(), source=source
         ) as session,
     ):
         watcher.opened(record, facts)
@@ -135,6 +136,19 @@ def _measured(
         store.keep_left_out(record.path, [*skipped, *failures.abandoned(here, outcomes)])
         record.finish()
         return record.path
+
+
+@contextmanager
+def _source(study: Study, show: run.Show, facts: host.Facts) -> Iterator[run.Source]:
+    """Where load comes from: this host, or those of a cluster, which are left at the end."""
+    if study.hosts is None:
+        yield run.HERE
+        return
+    from sojourn import hosts  # noqa: PLC0415  # a study of one host needs none of it
+
+    with hosts.fleet(study, show, facts) as fleet:
+        rows = (("clients", fleet.text),)
+        yield run.Source(offer=fleet.together, address=study.hosts.address, rows=rows)
 
 
 def _names(cpus: Sequence[int]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from sojourn.spec import Study
 from sojourn.units import show_count, show_ns, show_s
 
 LAST = 6
-BEFORE = ("turn", "preflight")  # steps of the machine, before there is a point
+BEFORE = ("turn", "preflight", "hosts")  # steps of the machine, before there is a point
 _MARKS = {"holds": "green", "violated": "red"}
 
 

@@ -148,6 +148,17 @@ Shield = Annotated[
         "also move other tasks and interrupts away until the end. none: no protection.",
     ),
 ]
+Hosts = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts",
+        metavar="CLUSTER",
+        rich_help_panel=STUDY_PANEL,
+        show_default="the study's",
+        help="Offer load from the nodes of a Ray cluster: ray://HOST:10001, HOST:6379, or local:4 "
+        "for four clients on this machine. The same as --set hosts.at=CLUSTER.",
+    ),
+]
 NoShield = Annotated[
     bool,
     typer.Option(
@@ -211,3 +222,8 @@ NeighbourOption = Annotated[
 ]
 
 RESULTS = Path(os.environ.get("SOJOURN_RESULTS", "results"))
+
+
+def hosts_sets(hosts: str | None) -> list[str]:
+    """The cluster as a `--set` of the study: the record has what is asked here."""
+    return [f"hosts.at={hosts}"] if hosts else []

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sojourn.cli import all_plan, all_studies, consent
+from sojourn.cli import all_plan, all_studies, clients_need, consent
 from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import print_fault, say
 from sojourn.cli.options import (
     RESULTS,
     All,
     AsJson,
+    Hosts,
     Only,
     Profile,
     Results,
     Sets,
     StudyOrAll,
     Vary,
+    hosts_sets,
 )
 from sojourn.cli.plain import put, put_json
 from sojourn.cli.scatter import scatter
@@ -40,6 +42,7 @@ def check(
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
+    hosts: Hosts = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a study and print it in full, with every default.
@@ -57,18 +60,19 @@ def check(
     from sojourn import spec
     from sojourn.questions import PLANS
 
+    sets = [*(sets or ()), *hosts_sets(hosts)]
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
-        all_plan.check(names, profile=profile, sets=sets or (), as_json=as_json)
+        all_plan.check(names, profile=profile, sets=sets, as_json=as_json)
         return
     try:
         asked = spec.load(
-            study, profile=profile, overrides=sets or (), varied=vary or (), asks=PLANS.mistakes
+            study, profile=profile, overrides=sets, varied=vary or (), asks=PLANS.mistakes
         )
     except SpecFault as fault:
         _print_all(fault.each or (fault,))
         raise typer.Exit(Exit.USAGE) from None
-    _hold_against_host(asked, study, sets or (), vary or ())
+    _hold_against_host(asked, study, sets, vary or ())
     if as_json:
         put_json(asked.model_dump(mode="json", by_alias=True))
     else:
@@ -82,6 +86,7 @@ def plan(
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
+    hosts: Hosts = None,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
@@ -103,14 +108,15 @@ def plan(
     from sojourn.plan import difference, left_out, rehearse
     from sojourn.questions import PLANS
 
+    sets = [*(sets or ()), *hosts_sets(hosts)]
     if study is None or every or only:
         names = all_studies.chosen(study, only or (), is_all=every, varied=vary or ())
-        all_plan.plan(names, profile=profile, sets=sets or (), results=results, as_json=as_json)
+        all_plan.plan(names, profile=profile, sets=sets, results=results, as_json=as_json)
         return
     asked = spec.load(
-        study, profile=profile, overrides=sets or (), varied=vary or (), asks=PLANS.mistakes
+        study, profile=profile, overrides=sets, varied=vary or (), asks=PLANS.mistakes
     )
-    held = _hold_against_host(asked, study, sets or (), vary or ())
+    held = _hold_against_host(asked, study, sets, vary or ())
     here = left_out.without(asked, held.skipped)
     ahead = rehearse(here, PLANS)
     spread, source = scatter(here, results)
@@ -124,6 +130,7 @@ def plan(
                 "too_short": ahead.shortfalls,
                 "is_cut": ahead.is_cut,
                 "combinations": combinations(here, ahead),
+                "clients": list(clients_need.needs(here, results)),
                 "shows": shows,
                 "spread": spread,
                 "left_out": [one.table for one in (*left_out.by_design(asked), *held.skipped)],
@@ -131,6 +138,8 @@ def plan(
         )
     else:
         show(here, ahead)
+        for line in clients_need.needs(here, results):
+            to_stdout().print(escape(line), soft_wrap=True, highlight=False)
         for one in shows:
             to_stdout().print(escape(one.text), soft_wrap=True, highlight=False)
         if shows:

@@ -19,6 +19,7 @@ from sojourn.cli.options import (
     All,
     AsJson,
     Export,
+    Hosts,
     NoShield,
     Only,
     Profile,
@@ -28,6 +29,7 @@ from sojourn.cli.options import (
     StudyOrAll,
     Vary,
     Within,
+    hosts_sets,
 )
 from sojourn.cli.patience import CalmS, Force, Wait, patience
 from sojourn.cli.plain import put_json, put_page
@@ -61,6 +63,7 @@ def run(
     profile: Profile = None,
     sets: Sets = None,
     vary: Vary = None,
+    hosts: Hosts = None,
     shield: Shield = None,
     no_shield: NoShield = False,
     yes: consent.Yes = False,
@@ -111,7 +114,7 @@ def run(
     from sojourn import extras, questions, report, spec
 
     waits = patience(wait, calm_s, is_forced=force)
-    sets = [*(sets or ()), *_shield(shield, is_off=no_shield)]
+    sets = [*(sets or ()), *hosts_sets(hosts), *_shield(shield, is_off=no_shield)]
     exports = report.asked(export) if export else ()
     if study is None or every or only:
         _refuse(exports)

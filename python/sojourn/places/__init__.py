@@ -47,7 +47,14 @@ def network_kind(asked: str) -> PlaceKind | None:
     return kinds.find({n: KINDS[n] for n in within}, name, f"network for {kind(asked).name}")
 
 
-def build(asked: str) -> Place:
-    """A place that is not entered yet, asked for as `KIND` or `KIND:NETWORK`; raises SpecFault."""
+def build(asked: str, address: str = "") -> Place:
+    """A place that is not entered yet, asked for as `KIND` or `KIND:NETWORK`; raises SpecFault.
+
+    Args:
+        asked: as the study has it.
+        address: where servers on bare metal listen; "": on loopback.
+    """
+    if asked == local.NAME and address:
+        return local.Local(address)
     within = network_kind(asked)
     return kind(asked).build(within.build()) if within else kind(asked).build()

@@ -12,14 +12,21 @@ NAME = "local"
 
 @dataclass(frozen=True, slots=True)
 class Local(Place):
-    """The lab's own network namespace; there is nothing to make and nothing to undo."""
+    """The lab's own network namespace; there is nothing to make and nothing to undo.
+
+    Attributes:
+        at: the address at which servers listen; loopback, which only this machine reaches, unless
+            clients are on other hosts.
+    """
+
+    at: str = ports.HOST
 
     kind = NAME
 
     @property
     def host(self) -> str:
-        """Loopback, which only this machine reaches."""
-        return ports.HOST
+        """The address at which servers listen."""
+        return self.at
 
 
 KIND = PlaceKind(

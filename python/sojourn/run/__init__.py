@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sojourn.places.ledger import Undone
+from sojourn.run.clients import HERE, Source
 from sojourn.run.consent import Target, effects, refuse_others, targets
 from sojourn.run.execute import execute
 from sojourn.run.gone import without_files_of
@@ -15,6 +16,7 @@ from sojourn.run.turn import Holder, taken, unseen
 from sojourn.run.watch import Event, Show
 
 __all__ = [
+    "HERE",
     "Event",
     "Held",
     "Holder",
@@ -23,6 +25,7 @@ __all__ = [
     "Ready",
     "Session",
     "Show",
+    "Source",
     "Target",
     "Undone",
     "check",

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sojourn import disk
 from sojourn.actors import clients
@@ -32,6 +32,15 @@ PROBE = "probe"
 AHEAD_S = (0.4, 2.0, 10.0)  # for processes to start; a machine that is busy gets a second chance
 PER_CLIENT_S = 0.1
 CONNECTIONS_PER_S = 10_000  # opened, at the least
+
+
+class Offer(Protocol):
+    """Offers services their loads, from the same instant on; as `together`."""
+
+    def __call__(
+        self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
+    ) -> list[Mapping[str, Any]]:
+        """For each load the result of its processes together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,24 @@ def together(
         for _ in probes:
             next(results)  # it is in its file
     return outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where load comes from.
+
+    Attributes:
+        offer: services their loads.
+        address: at which services on bare metal listen, so that clients reach them; "": loopback.
+        rows: of `service.json`: what people should know of it.
+    """
+
+    offer: Offer = together
+    address: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+
+
+HERE = Source()
 
 
 def _merged(

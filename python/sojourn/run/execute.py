@@ -26,7 +26,7 @@ from sojourn.errors import Fault, RunFault
 from sojourn.knobs import Offered
 from sojourn.places.process import Process
 from sojourn.plan import Phase, Point
-from sojourn.run import clients, grouping, waits
+from sojourn.run import grouping, waits
 from sojourn.run.clients import Load
 from sojourn.run.clocks import Clocks
 from sojourn.run.generator import Watcher
@@ -212,7 +212,7 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             watchers.append(_Watcher(service.live, scene, session))
         clocks = Clocks()
         try:
-            clients.together(loads, session.journal, _All(watchers))
+            session.source.offer(loads, session.journal, _All(watchers))
         finally:
             for scene in scenes:
                 scene.note(clocks.seen())

@@ -84,15 +84,18 @@ def length_s_max(job: Mapping[str, Any]) -> float:
     preload_s = float(job.get("items", 0)) / PRELOAD_RPS_MIN if job.get("preload") else 0.0
     drain_s = drain_length_s(job)
     start_s = max(0.0, float(job.get("start_at", 0)) / units.NS_PER_S - time.monotonic())
-    return start_s + _load_s(job) + drain_s + preload_s + requests(job) / PLAN_RPS_MIN + SLACK_S
+    return (
+        start_s + load_length_s(job) + drain_s + preload_s + requests(job) / PLAN_RPS_MIN + SLACK_S
+    )
 
 
 def requests(job: Mapping[str, Any]) -> float:
     """Requests that a job's plan holds, warm-up included; 0 where its rate is no plain number."""
-    return _load_s(job) * float(job["rate"]) if _is_number(job.get("rate")) else 0.0
+    return load_length_s(job) * float(job["rate"]) if _is_number(job.get("rate")) else 0.0
 
 
-def _load_s(job: Mapping[str, Any]) -> float:
+def load_length_s(job: Mapping[str, Any]) -> float:
+    """How long a job's load lasts, warm-up included, s."""
     return _seconds(job, "warmup", "1s") + _seconds(job, "duration", "10s")
 
 

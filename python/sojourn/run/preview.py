@@ -145,7 +145,8 @@ def _check(
     asked = job(live, spec, first, Path(), raw_max=0)
     inputs = {**asked, **UNKNOWN_YET}
     try:
-        parts = clients.chosen(spec.clients).share(inputs, spec.clients)
+        n = 2 if alone.hosts and spec.clients else spec.clients  # as two as any number of them
+        parts = clients.chosen(n).share(inputs, n)
     except SpecFault as fault:
         raise SpecFault(fault.what, at=f"services.{spec.label}.{fault.at}", fix=fault.fix) from None
     if not str(inputs["target"]).startswith("://"):  # no one has asked yet what it speaks

@@ -24,6 +24,7 @@ from sojourn.places import users
 from sojourn.plan import Point, design
 from sojourn.plan.question import Question
 from sojourn.run import grouping, lab_cpus, placed, restore, shield, signals, waits, work
+from sojourn.run.clients import HERE, Source
 from sojourn.run.generator import LINE_S
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
@@ -171,6 +172,7 @@ class Session:
         every_s: float = LINE_S,
         whole: Study | None = None,
         catalogue: Catalogue = NOTHING,
+        source: Source = HERE,
     ) -> None:
         """Nothing runs yet.
 
@@ -181,8 +183,10 @@ class Session:
             every_s: each call costs the client a stop where it shares a CPU with the lab.
             whole: the study whose points are measured, with all its levels, if there is one.
             catalogue: of questions and their probes.
+            source: where load comes from: this host, or several.
         """
         self.facts = facts
+        self.source = source
         self.show = show
         self.every_s = every_s
         self.catalogue = catalogue
@@ -249,7 +253,7 @@ class Session:
             life=point.life,
             service=service,
             placement=where,
-            place=places.build(spec.place),
+            place=places.build(spec.place, self.source.address),
             work=self._folder(spec, service),
             usable=tuple(cpu.id for cpu in self.facts.topology.usable),
             levels=placed.levels(spec, where),
@@ -257,6 +261,7 @@ class Session:
             pin=spec.pin,
             has_company=has_company,
             groups=study.groups,
+            notes=self.source.rows,
         )
         self._served[spec.label] = Served(live, spec, self.journal, self.show)
         return self._served[spec.label]

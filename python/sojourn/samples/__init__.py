@@ -5,9 +5,10 @@ from sojourn.samples.dependence import Dependence
 from sojourn.samples.histogram import Histogram, decode
 from sojourn.samples.intervals import Interval, intervals
 from sojourn.samples.raw import sojourn_ns as raw_sojourn_ns
-from sojourn.samples.read import correlation, read, read_point
+from sojourn.samples.read import HOSTS, correlation, read, read_point
 
 __all__ = [
+    "HOSTS",
     "Dependence",
     "Histogram",
     "Interval",

@@ -17,7 +17,7 @@ from sojourn.samples.intervals import intervals
 
 POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
 PROBE = "probe.json"
-HOST, SERVICE = "host.json", "service.json"
+HOST, SERVICE, HOSTS = "host.json", "service.json", "hosts.json"
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
 QOS = "qos"  # as the generator's reasons begin that are about the target alone
@@ -38,7 +38,8 @@ def read(folder: Path) -> Outcome:
     span, probe = result.sojourn_ns, probe_result(folder)
     verdict, reasons = judged(result, point, others_share(folder / HOST, point))
     is_one_sided = is_upper(result, verdict)
-    for why in filter(None, (unfelt(folder / SERVICE), not_as_asked(folder / HOST))):
+    doubts = (unfelt(folder / SERVICE), not_as_asked(folder / HOST), *not_one(folder / HOSTS))
+    for why in filter(None, doubts):
         verdict, reasons, is_one_sided = Verdict.UNKNOWN, (why, *reasons), False
     did = neighbour(folder / HOST).get("progress", {})
     ratio = correlation(folder, result).ratio
@@ -195,6 +196,12 @@ def not_as_asked(at: Path) -> str:
         return f"the machine's time was set by {set_s} s while load ran, and samples go by it"
     every = [name for name in sorted(table) if _NEIGHBOUR.fullmatch(name)]
     return next((why for name in every if (why := _not_as_asked(name, table[name]))), "")
+
+
+def not_one(at: Path) -> tuple[str, ...]:
+    """Why clients on several hosts were not as one client: what `hosts.json` doubts (M14)."""
+    table = read_json(at) if at.exists() else {}
+    return tuple(str(why) for why in table.get("doubts", ()))
 
 
 def _not_as_asked(name: str, results: Mapping[str, Any]) -> str:

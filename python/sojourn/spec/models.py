@@ -17,6 +17,7 @@ from sojourn import units
 from sojourn.spec import keys, rates
 from sojourn.spec.base import Model
 from sojourn.spec.design import Combination, Design, Factors
+from sojourn.spec.hosts import HostsSpec
 from sojourn.spec.levels import level_text
 from sojourn.spec.run import RunSpec
 from sojourn.spec.service import ServiceSpec
@@ -61,6 +62,8 @@ class Study(Model):
     goes on by session, and says so."""
     manager: str = "none"
     """Who turns knobs while load runs: "none" or a KIND; `sojourn kinds managers` lists them."""
+    hosts: HostsSpec | None = None
+    """Which machines take part; without it this one alone."""
     run: RunSpec
     """How long and how often."""
     services: tuple[ServiceSpec, ...]
@@ -103,6 +106,12 @@ class Study(Model):
     @model_validator(mode="after")
     def _can_meet(self) -> Study:
         rates.refuse(self)
+        many = next((one for one in self.services if one.clients > 1), None)
+        if self.hosts and many:
+            raise ValueError(
+                f"{many.label} has clients = {many.clients}, and [hosts] gives one for each node; "
+                "leave clients out, and name a node twice for two clients on it"
+            )
         return self
 
     def peaks(self, service: ServiceSpec) -> bool:

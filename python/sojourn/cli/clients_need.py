@@ -1,0 +1,76 @@
+"""How many clients the loads of a study need, by its newest record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sojourn.plan import Outcome
+    from sojourn.spec import Study
+
+
+def needs(study: Study, results: Path) -> Iterator[str]:
+    """A line for each service; nothing without `[hosts]`."""
+    if study.hosts is None:
+        return
+    from sojourn import store
+
+    record = store.last(results, study.name)
+    outcomes = tuple(record.outcomes()) if record else ()
+    for service in study.services:
+        own = [outcome for outcome in outcomes if outcome.point.service == service.label]
+        rate_rps = _highest(study, own)
+        if rate_rps is None:
+            yield f"{service.label}: how many clients are needed is known once max RPS is"
+            continue
+        folders = [record.path / one.folder for one in own if record and one.is_believed]
+        yield f"{service.label}: {_need(rate_rps, folders)}"
+
+
+def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:
+    """The highest rate that a study offers a service; None: it is a share of what is not known."""
+    if study.run.rates_rps:
+        return study.run.rates_rps[-1]
+    peaks = [one.achieved_rps for one in outcomes if one.point.offered_rps is None]
+    return max(peaks) * max(study.run.fractions, default=1.0) if peaks else None
+
+
+def _need(rate_rps: float, folders: Iterable[Path]) -> str:
+    from sojourn.hosts import need
+    from sojourn.units import show_count, show_ns
+
+    parts = [part for folder in folders for part in _parts(folder)]
+    rate = f"{show_count(rate_rps)} requests/s need"
+    costs = [part for part in parts if str(part["cost"]["wait"]).startswith("sleep")]
+    if costs:
+        cost_ns = max(float(part["cost"]["cpu_ns_per_request"]) for part in costs)
+        each_rps = need.rate_max(cost_ns)
+        count = need.clients(rate_rps, each_rps)
+        why = f"a request took {show_ns(cost_ns)} of its CPU at most"
+        return f"{rate} {count} clients: one thread carries {show_count(each_rps)}, because {why}"
+    carried = [float(part["offered_rps"]) for part in parts if part["offered_rps"]]
+    if carried:
+        count = need.clients(rate_rps, max(carried))
+        return f"{rate} {count} clients at most: one carried {show_count(max(carried))} on time"
+    return f"{rate} no known number of clients: no run of this study has shown what one carries"
+
+
+def _parts(folder: Path) -> Iterator[dict[str, Any]]:
+    """Results of each client of a point, by itself, that it does not doubt."""
+    from sojourn import disk
+    from sojourn.plan import Verdict
+
+    every = sorted(folder.glob("load.[0-9]*.json")) or [folder / "load.json"]
+    for path in every:
+        if path.name.endswith(".job.json"):
+            continue
+        try:
+            table = disk.read_json(path)
+            is_sound = table["verdict"] != Verdict.UNKNOWN
+            numbers = {"offered_rps": float(table["offered_rps"]), "cost": dict(table["cost"])}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if is_sound:
+            yield numbers

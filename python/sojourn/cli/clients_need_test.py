@@ -1,0 +1,86 @@
+"""How many clients a study needs: by what clients of its newest record took, or it says why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sojourn import store
+from sojourn.cli import clients_need
+from sojourn.plan import Point, Verdict
+from sojourn.plan.points import Phase
+from sojourn.spec import ServiceSpec, Study
+from sojourn.spec.hosts import HostsSpec
+from sojourn.spec.profiles import PROFILES
+
+SERVICE = ServiceSpec(kind="null", measure=("sweep",))
+
+
+def study(**more: Any) -> Study:
+    run = PROFILES["quick"].model_copy(update={"fractions": (), "rates": ("100k",)})
+    about: dict[str, Any] = {"name": "s", "question": "?", "run": run, "services": (SERVICE,)}
+    return Study(**(about | {"hosts": HostsSpec(at="local:2")} | more))
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A record with one point, of which each client brought home one of these results."""
+
+    def record(parts: Sequence[dict[str, Any]], *, is_believed: bool = True) -> None:
+        folder = tmp_path / "points/0001"
+        folder.mkdir(parents=True)
+        for nth, part in enumerate(parts, 1):
+            (folder / f"load.{nth}.json").write_text(json.dumps(part))
+            (folder / f"load.{nth}.job.json").write_text("{}")
+        point = Point(
+            key="k",
+            service="null",
+            phase=Phase.SWEEP,
+            offered_rps=20_000.0,
+            measure_s=1.0,
+            warmup_s=0.0,
+            seed=1,
+        )
+        outcome = SimpleNamespace(
+            point=point, folder="points/0001", is_believed=is_believed, achieved_rps=20_000.0
+        )
+        made = SimpleNamespace(path=tmp_path, outcomes=lambda: (outcome,))
+        monkeypatch.setattr(store, "last", lambda *_: made)
+
+    return record
+
+
+def part(wait: str, verdict: Verdict = Verdict.HOLDS, cost_ns: float = 5_000.0) -> dict[str, Any]:
+    cost = {"wait": wait, "cpu_ns_per_request": cost_ns}
+    return {"verdict": verdict, "offered_rps": 10_000.0, "cost": cost}
+
+
+def needed(asked: Study) -> list[str]:
+    return list(clients_need.needs(asked, Path()))
+
+
+def test_of_clients_that_slept_their_cpu_time_decides(recorded: Any) -> None:
+    recorded([part("sleep", cost_ns=10_000.0), part("sleep")])
+    (line,) = needed(study())
+    assert "100k requests/s need 2 clients" in line
+    assert "10.0 µs of its CPU" in line
+
+
+def test_of_clients_that_spun_the_rate_decides_that_one_carried(recorded: Any) -> None:
+    recorded([part("spin"), part("yield")])
+    (line,) = needed(study())
+    assert "need 10 clients at most: one carried 10.0k on time" in line
+
+
+def test_a_client_that_was_not_sound_has_shown_nothing(recorded: Any) -> None:
+    recorded([part("spin", Verdict.UNKNOWN)])
+    assert "no known number of clients" in needed(study())[0]
+
+
+def test_one_host_is_not_asked_for_clients() -> None:
+    assert needed(study(hosts=None)) == []

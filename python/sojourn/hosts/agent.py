@@ -1,0 +1,247 @@
+"""The lab's hand on a client's host: it starts the generator there.
+
+It is asked how that goes. An agent is an actor of the cluster, but knows nothing of it: plain
+methods with plain values. It runs `sojourn-load` by the same code as the lab does on its own host:
+under a warden, without root's rights where it can do without, noted in the journal of that host.
+
+Nothing outlives the driver. The driver asks (`look`) every second while load runs. An agent that
+was not asked for `LEASE_S` ends its generator, because the driver or the way to it is gone. If the
+agent itself is killed, the warden kills the generator at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sojourn import __version__, built, disk, programs
+from sojourn.errors import Fault, RunFault, SpecFault
+from sojourn.hosts.engine import Facts
+from sojourn.places.process import Process
+from sojourn.run import generator, journal, work
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import PROGRAM, Files
+from sojourn.run.restore import restore
+
+LEASE_S = 4.0  # with a second for the end, nothing runs five seconds after the driver is gone
+TURNS = "turns"
+PARTS = {"result": "load.json", "log": "load.log", "hlog": "load.hlog", "raw": "raw.parquet"}
+MOST = 1 << 30  # bytes of one file that are handed over
+EVERY_S = 1.0
+
+
+class _Watch(Watcher):
+    """Keeps the last line of progress, and ends the run when the agent says so."""
+
+    def __init__(self) -> None:
+        self.line: Mapping[str, Any] = {}
+        self.why = ""
+        self._process: Process | None = None
+        self._own, self._wake = socket.socketpair()
+
+    @property
+    def every_s(self) -> float:
+        return EVERY_S
+
+    def sources(self) -> list[int]:
+        return [self._own.fileno()]
+
+    def started(self, nth: int, generator: Process) -> None:
+        del nth
+        self._process = generator
+
+    def second(self, line: Mapping[str, Any]) -> None:
+        self.line = line
+
+    def look(self) -> None:
+        if self.why:
+            if self._process is not None:
+                self._process.send(signal.SIGKILL)
+            raise RunFault(self.why, at=socket.gethostname(), fix="run the study again: it resumes")
+
+    def end(self, why: str) -> None:
+        """End the run, for this reason; returns at once."""
+        self.why = self.why or why
+        with contextlib.suppress(OSError):
+            self._wake.send(b".")
+
+    def close(self) -> None:
+        """Close what it woke by."""
+        self._own.close()
+        self._wake.close()
+
+
+class _Run:
+    """One run of the generator, in a thread of its own."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        self.watch = _Watch()
+        self.fault: dict[str, str] | None = None
+        self.journal = journal.Journal.create()
+        self.folder, self._entry = work.make(self.journal, None)
+        self.files = Files.named(self.folder, "load")
+        own = {key: str(self.folder / PARTS[key]) for key in ("hlog", "raw") if job.get(key)}
+        self._job = {**job, **own}
+        self.thread = threading.Thread(target=self._go, name="generator")
+        self.thread.start()
+
+    def _go(self) -> None:
+        try:
+            generator.run(self._job, self.files, self.journal, self.watch)
+        except Fault as fault:
+            self.fault = plain(fault)
+        except Exception as error:  # noqa: BLE001  # a thread has no one else to report to
+            text = f"{type(error).__name__}: {error}"
+            self.fault = {"kind": "run", "what": text, "at": PROGRAM, "fix": "report this"}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, well or not."""
+        return not self.thread.is_alive()
+
+    def drop(self, why: str, within_s: float) -> bool:
+        """End it and remove its files; whether that was possible in time."""
+        self.watch.end(why)
+        self.thread.join(within_s)
+        if not self.is_over:
+            return False
+        work.remove(self.folder, self._entry, self.journal)
+        self.journal.close()
+        self.watch.close()
+        return True
+
+
+class Agent:
+    """What the driver may ask of a host. Everything that it answers is plain."""
+
+    def __init__(self, lease_s: float = LEASE_S) -> None:
+        """What dead labs left on this host is undone first."""
+        self._lease_s, self._heard_s = lease_s, time.monotonic()
+        self._run: _Run | None = None
+        self._turns: Path | None = None
+        self._lock = threading.Lock()
+        restore()
+        threading.Thread(target=self._guard, name="lease", daemon=True).start()
+
+    def hello(self) -> Facts:
+        """Who it is, and what of this host it has in common with the driver."""
+        return about()
+
+    def keep_to(self, cpus: list[int]) -> None:
+        """Keep the agent itself to some CPUs; the generator has others."""
+        for task in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(int(task.name), cpus)
+
+    def stamp(self) -> int:
+        """The time here, ns of `CLOCK_MONOTONIC`, which the start of a job is given in."""
+        self._heard_s = time.monotonic()
+        return time.monotonic_ns()
+
+    def start(self, job: Mapping[str, Any], turns: str = "") -> dict[str, str] | None:
+        """Start the generator; how it goes is to be asked for.
+
+        Args:
+            job: its keys, with the start by the clock of this host.
+            turns: name of a folder for the file by which clients of this host take turns.
+
+        Returns:
+            Why it could not be started, or None.
+        """
+        with self._lock:
+            self._heard_s = time.monotonic()
+            self._drop("another run begins")
+            try:
+                self._run = _Run({**job, **self._by_turns(turns)})
+            except Fault as fault:
+                return plain(fault)
+            return None
+
+    def look(self) -> Facts:
+        """How the run goes: its last line of progress; at its end, why it failed."""
+        self._heard_s = time.monotonic()
+        run = self._run
+        if run is None:
+            return {"is_over": True, "line": {}, "fault": None}
+        return {"is_over": run.is_over, "line": dict(run.watch.line), "fault": run.fault}
+
+    def take(self, name: str) -> bytes:
+        """A file of the run that has ended; empty where there is none."""
+        self._heard_s = time.monotonic()
+        if self._run is None or name not in PARTS:
+            return b""
+        path = self._run.folder / PARTS[name]
+        return disk.read_bytes(path, most=MOST) if path.exists() else b""
+
+    def drop(self) -> None:
+        """End the run, if one goes on, and remove its files."""
+        with self._lock:
+            self._drop("the driver ended it")
+
+    def _drop(self, why: str) -> None:
+        run, self._run = self._run, None
+        if run is not None and not run.drop(why, self._lease_s):
+            os._exit(1)  # its warden kills the generator, and the journal has the rest
+        if self._turns is not None:
+            with contextlib.suppress(OSError):
+                disk.tree.remove(self._turns)
+            self._turns = None
+
+    def _by_turns(self, name: str) -> dict[str, str]:
+        """The key of a job by which clients of one host take turns."""
+        if not name:
+            return {}
+        self._turns = Path(tempfile.gettempdir(), f"{work.PREFIX}{name}")
+        self._turns.mkdir(mode=0o700, exist_ok=True)
+        about = self._turns.lstat()
+        if self._turns.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+            raise RunFault("the folder is another's", at=str(self._turns), fix="remove it")
+        return {TURNS: str(self._turns / TURNS)}
+
+    def _guard(self) -> None:
+        """End the run when the driver has been silent for too long."""
+        while True:
+            time.sleep(self._lease_s / 16)
+            run, silent_s = self._run, time.monotonic() - self._heard_s
+            if run is None or run.is_over or silent_s < self._lease_s:
+                continue
+            run.watch.end(f"the driver was silent for {silent_s:.1f} s")
+            run.thread.join(1.0)
+            if not run.is_over:
+                os._exit(1)
+
+
+def plain(fault: Fault) -> dict[str, str]:
+    """A fault as it is handed over."""
+    kind = "spec" if isinstance(fault, SpecFault) else "run"
+    return {"kind": kind, "what": fault.what, "at": fault.at, "fix": fault.fix}
+
+
+def about() -> Facts:
+    """Facts of this process and its host, the same for the driver and its agents."""
+
+    def space(name: str) -> str:
+        with contextlib.suppress(OSError):
+            return os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # not a path
+        return ""
+
+    program = programs.maybe(PROGRAM)
+    return {
+        "version": f"{__version__} {built.commit()}".strip(),
+        "boot": journal.boot_id(),
+        "time": space("time"),
+        "net": space("net"),
+        "mnt": space("mnt"),
+        "pid": os.getpid(),
+        "user": os.geteuid(),
+        "cpus": sorted(os.sched_getaffinity(0)),
+        "generator": programs.says(program, "--version") if program else "",
+    }

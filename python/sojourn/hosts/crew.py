@@ -1,0 +1,215 @@
+"""The agents of a study: one for each client, with its clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sojourn.errors import HostFault, RunFault, SpecFault
+from sojourn.hosts import parts
+from sojourn.hosts.clock import Exchange, HostClock, JumpedError, Reading, reading, same
+from sojourn.hosts.engine import Engine, Facts, LostError, Node, Remote
+from sojourn.spec.hosts import HostsSpec
+
+HIRE_S_MAX = 120.0  # a process with Python's libraries, on a busy machine
+ANSWER_S_MAX = 10.0  # of an agent that lives
+EXCHANGES_MIN, EXCHANGES_MAX = 4, 40
+ERROR_NS_ENOUGH = 200_000  # bounds this narrow leave the most of a millisecond for the starts
+RESUMES = "see whether that host runs; then run the study again: it resumes"
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """One client's agent.
+
+    Attributes:
+        nth: of the clients, from 0.
+        facts: what it says of its host.
+        clock: its host's, by all readings so far.
+        is_here: it reads the lab's own clock: what the exchanges say of it is a check of them.
+        is_lost: it has to be hired again before it is asked for anything.
+    """
+
+    nth: int
+    node: Node
+    remote: Remote
+    facts: Facts = field(default_factory=dict)
+    clock: HostClock
+    is_here: bool = False
+    is_lost: bool = False
+
+    def there(self, at_ns: int) -> int:
+        """What its host's clock shows at an instant of the lab's."""
+        return at_ns if self.is_here else self.clock.there(at_ns)
+
+    def here(self, there_ns: int) -> Reading:
+        """When its host's clock showed a time, by the lab's."""
+        return same(there_ns) if self.is_here else self.clock.here(there_ns)
+
+    def text(self, count: int) -> str:
+        """Number and place, as people read it."""
+        return f"client {self.nth + 1} of {count}, on {self.node.text},"
+
+    def ask(self, name: str, *args: Any, within_s: float = ANSWER_S_MAX) -> Any:
+        """Ask its agent and wait for the answer, but not for ever.
+
+        Raises:
+            LostError: there is none.
+        """
+        try:
+            return self.remote.ask(name, *args).result(within_s)
+        except LostError:
+            self.is_lost = True
+            raise
+
+    def lose(self) -> None:
+        """End its agent, which is lost or of no more use; it is hired again when it is needed."""
+        self.is_lost = True
+        self.remote.end()
+
+
+def chosen(spec: HostsSpec, nodes: Sequence[Node]) -> list[Node]:
+    """The node of each client.
+
+    Raises:
+        SpecFault: a name means none of them, or none is left for clients.
+    """
+    if spec.local:
+        return [nodes[0]] * spec.local
+    known = ", ".join(node.text for node in nodes) or "none"
+    if spec.clients is None:
+        others = [node for node in nodes if not node.is_own]
+        if not others:
+            raise SpecFault(
+                "the role clients has no host: the cluster has no node but this one",
+                at="hosts.clients",
+                fix="add nodes by `ray start --address …` on them, or name this one",
+            )
+        return others
+    result: list[Node] = []
+    for name in spec.clients:
+        called = [node for node in nodes if node.is_called(name)]
+        if not called:
+            raise SpecFault(
+                f"the cluster has no node '{name}'",
+                at="hosts.clients",
+                fix=f"use one of: {known}",
+            )
+        result += called if "=" in name else called[:1]
+    return result
+
+
+def counted(n: int) -> str:
+    """A number of clients, for people.
+
+    >>> counted(1), counted(2)
+    ('1 client', '2 clients')
+    """
+    return f"{n} client{'s' * (n != 1)}"
+
+
+class Crew:
+    """The members, in the order of the clients."""
+
+    def __init__(
+        self,
+        spec: HostsSpec,
+        engine: Engine,
+        own: Facts,
+        now: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        """Hire an agent for each client, and hear of its host.
+
+        Raises:
+            SpecFault: a node is not there.
+            HostFault: a host lacks what a client needs.
+            RunFault: an agent does not come.
+        """
+        self.engine, self.own, self._now = engine, own, now
+        nodes = chosen(spec, engine.nodes())
+        first = HostClock((same(now()),))
+        self.members = [
+            Member(nth=nth, node=node, remote=engine.hire(node), clock=first)
+            for nth, node in enumerate(nodes)
+        ]
+        for member in self.members:
+            self._welcome(member)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def _welcome(self, member: Member) -> None:
+        """Hear of its host, and begin its clock anew: it may have started again."""
+        try:
+            member.facts = dict(member.ask("hello", within_s=HIRE_S_MAX))
+        except LostError as error:
+            raise self._lost(member, f"does not come: {error}") from None
+        member.is_lost = False
+        self._check(member)
+        member.is_here = parts.is_same_clock(member.facts, self.own)
+        member.clock = HostClock((self._read(member),))
+
+    def _check(self, member: Member) -> None:
+        for what in ("version", "generator"):
+            there, here = str(member.facts.get(what)), str(self.own[what])
+            if there != here:
+                raise HostFault(
+                    f"{member.node.text} has {there or 'no sojourn-load'}, this host {here}",
+                    at="hosts.clients",
+                    fix="install the same sojourn on every host",
+                )
+
+    def ready(self) -> None:
+        """Hire again who was lost.
+
+        Raises:
+            RunFault: its node is gone, or the agent does not come.
+        """
+        for member in self.members:
+            if not member.is_lost:
+                continue
+            there = next((n for n in self.engine.nodes() if n.id == member.node.id), None)
+            again = there or next(
+                (n for n in self.engine.nodes() if n.address == member.node.address), None
+            )  # a node that was started again has another id
+            if again is None:
+                raise self._lost(member, "has no host: the node has left the cluster")
+            member.node, member.remote = again, self.engine.hire(again)
+            self._welcome(member)
+
+    def read_clocks(self) -> None:
+        """Read every clock once more.
+
+        Raises:
+            RunFault: an agent is lost, or a clock jumped.
+        """
+        for member in self.members:
+            try:
+                member.clock = member.clock.with_reading(self._read(member))
+            except LostError as error:
+                raise self._lost(member, f"was lost: {error}") from None
+            except JumpedError as error:
+                member.lose()
+                raise self._lost(member, f"cannot be put to this host's clock: {error}") from None
+
+    def _read(self, member: Member) -> Reading:
+        exchanges: list[Exchange] = []
+        while len(exchanges) < EXCHANGES_MAX:
+            sent = self._now()
+            stamp = int(member.ask("stamp"))
+            exchanges.append(Exchange(sent, stamp, self._now()))
+            result = reading(exchanges)
+            if len(exchanges) >= EXCHANGES_MIN and result.error_ns <= ERROR_NS_ENOUGH:
+                break
+        return result
+
+    def _lost(self, member: Member, why: str) -> RunFault:
+        what = f"{member.text(len(self))} {why}"
+        return RunFault(what, at=f"hosts, {self.engine.about}", fix=RESUMES)
+
+    def lost(self, member: Member, why: str) -> RunFault:
+        """The fault of a run whose client was lost."""
+        member.lose()
+        return self._lost(member, why)

@@ -1,0 +1,163 @@
+"""Load from the clients of a cluster: the driver's side of a point.
+
+It takes the place of `run.clients`.
+
+    ready → clocks read → jobs split → begin at T → watched → clocks read → results → one result
+
+Everything up to the split is as on one host; what starts a generator is its agent there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from sojourn import disk
+from sojourn.actors.clients import Job
+from sojourn.errors import Fault, RunFault, SpecFault
+from sojourn.hosts import follow, joined, parts
+from sojourn.hosts.agent import about
+from sojourn.hosts.crew import Crew, counted
+from sojourn.hosts.engine import Engine, Facts
+from sojourn.places.process import Ledger
+from sojourn.run import clients
+from sojourn.run.clients import Load
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import Files
+from sojourn.run.watch import Event, Show, nothing
+from sojourn.spec.hosts import HostsSpec
+
+AHEAD_S = (0.6, 2.0, 10.0)  # for agents to start their generators; as in `run.clients`
+
+
+class Fleet:
+    """The clients of a study."""
+
+    def __init__(
+        self, spec: HostsSpec, engine: Engine, show: Show = nothing, own: Facts | None = None
+    ) -> None:
+        """Hire the agents; `engine` is closed with it.
+
+        Raises:
+            SpecFault, HostFault, RunFault: as `Crew`.
+        """
+        self._engine, self._show = engine, show
+        self.address = spec.address
+        try:
+            self.crew = Crew(spec, engine, own or about())
+        except BaseException:
+            engine.close()
+            raise
+        show(Event(step="hosts", text=self.text))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            with contextlib.suppress(Fault):
+                self.crew.ready()  # what a lost agent left is undone by the one in its place
+            follow.drop(self.crew)
+        finally:
+            self._engine.close()
+
+    @property
+    def text(self) -> str:
+        """Who the clients are, for people."""
+        where = ", ".join(dict.fromkeys(member.node.text for member in self.crew.members))
+        return f"{counted(len(self.crew))} on {where}, by {self._engine.about}"
+
+    @property
+    def is_reached_over_loopback(self) -> bool:
+        """Whether every client reaches the lab's own loopback."""
+        own = self.crew.own
+        return all(parts.is_reached_over_loopback(one.facts, own) for one in self.crew.members)
+
+    def together(
+        self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
+    ) -> list[Mapping[str, Any]]:
+        """Offer a service its load from all clients; as `run.clients.together`.
+
+        Raises:
+            SpecFault: the load cannot be split, or not be offered from other hosts.
+            RunFault: a client failed or was lost, or `watcher` reported so.
+        """
+        if len(loads) > 1:
+            raise SpecFault(
+                "services that are measured at once have their clients on one host",
+                at="hosts",
+                fix="leave out [hosts], or the questions of several services",
+            )
+        load = loads[0]
+        if load.n == 0:
+            return clients.together(loads, ledger, watcher)
+        return [self._offered(load, watcher or Watcher())]
+
+    def _offered(self, load: Load, watcher: Watcher) -> Mapping[str, Any]:
+        crew = self.crew
+        crew.ready()
+        known = [(member.node, member.facts) for member in crew.members]
+        parts.check(load.job, known, crew.own)
+        for ahead_s in AHEAD_S:
+            turns = secrets.token_hex(8)
+            facts = [member.facts for member in crew.members]
+            jobs = parts.jobs(load.job, facts, crew.own, turns)
+            crew.read_clocks()
+            try:
+                self._run(jobs, turns, ahead_s + clients.prepared_s(tuple(jobs)), watcher)
+                break
+            except Fault as fault:
+                if not fault.at.startswith("start_at") or ahead_s == AHEAD_S[-1]:
+                    raise
+        results = [self._taken(nth, job, load.files) for nth, job in enumerate(jobs)]
+        crew.read_clocks()
+        every = [
+            joined.read(member, job, files)
+            for member, (job, files) in zip(crew.members, results, strict=True)
+        ]
+        whole = joined.joined(crew, every, load.job, load.files)
+        self._show(Event(step="hosts", text=joined.together_text(every)))
+        follow.drop(crew)
+        return whole
+
+    def _run(self, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Watcher) -> None:
+        start_at = time.monotonic_ns() + round(ahead_s * 1e9)
+        timed = [
+            {**job, "start_at": member.there(start_at)}
+            for member, job in zip(self.crew.members, jobs, strict=True)
+        ]
+        follow.run(self.crew, timed, turns, ahead_s, watcher)
+
+    def _taken(self, nth: int, job: Job, files: Files) -> tuple[Job, Files]:
+        """Bring home what a client wrote: `load.1.json`, `load.1.hlog` of the first."""
+        member = self.crew.members[nth]
+        own = Files.named(files.result.parent, f"{files.result.stem}.{nth + 1}")
+        wanted = {"result": own.result, "log": own.log}
+        wanted |= {key: Path(str(job[key])) for key in ("hlog", "raw") if job.get(key)}
+        for name, path in wanted.items():
+            content = follow.take(self.crew, member, name)
+            if content or name == "log":
+                disk.keep_whole(path, partial(_fill, content))
+            else:
+                raise RunFault(
+                    f"{member.text(len(self.crew))} wrote no {path.name}",
+                    at=str(path),
+                    fix=f"see {own.log}; is its disk full?",
+                )
+        disk.keep_json(own.job, dict(job), indent=1)
+        return job, own
+
+
+def _fill(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)

@@ -1,0 +1,165 @@
+"""One run of all clients, from start to results. Every wait ends.
+
+The driver asks each agent every `BEAT_S` how it goes. A host that does not answer for `SILENT_S` is
+lost, and so is the point: the others end their generators, because a share of the load is another
+load. In between the driver sleeps; it wakes early if the server dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sojourn.actors.clients import Job
+from sojourn.errors import Fault, RunFault, SpecFault
+from sojourn.hosts.crew import Crew, Member
+from sojourn.hosts.engine import LostError, Pending
+from sojourn.run import generator_job
+from sojourn.run.generator import Watcher
+from sojourn.run.generator_output import summed
+from sojourn.run.watch import Deadline
+
+BEAT_S = 1.0
+NEAR_S = 0.1  # the same once the load is over, when results are all that is waited for
+SILENT_S = 10.0
+TAKE_S_MAX = 60.0  # a large result over a slow link
+
+
+class Following:
+    """How one client goes on."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.line: Mapping[str, Any] = {}
+        self.is_over = False
+        self.fault: Mapping[str, str] | None = None
+        self._pending: Pending | None = None
+        self._since_s = 0.0
+
+    def beat(self) -> None:
+        """Ask how it goes, if the last answer is there."""
+        if self._pending is None and not self.is_over:
+            self._pending, self._since_s = self.member.remote.ask("look"), time.monotonic()
+
+    def hear(self) -> bool:
+        """Take the answer, if it is there; whether it has a new line of progress.
+
+        Raises:
+            LostError: there is none, and there will be none.
+        """
+        if self._pending is None:
+            return False
+        if not self._pending.is_there():
+            if time.monotonic() - self._since_s > SILENT_S:
+                raise LostError(f"no answer for {SILENT_S:.0f} s")
+            return False
+        pending, self._pending = self._pending, None
+        table = pending.result(SILENT_S)
+        self.is_over, self.fault = bool(table["is_over"]), table["fault"]
+        line = {k: v for k, v in dict(table["line"]).items() if isinstance(v, int | float)}
+        is_new = bool(line) and line != self.line
+        self.line = line
+        return is_new
+
+
+def run(crew: Crew, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Watcher) -> None:
+    """Run a job on each host to its end.
+
+    Args:
+        crew: whose clocks were read a moment ago.
+        jobs: of each member, with `start_at` by its host's clock.
+        turns: name for clients that share a CPU.
+        ahead_s: how far ahead their start is.
+        watcher: of the server.
+
+    Raises:
+        SpecFault: a job is refused.
+        RunFault: a client failed or was lost, or the server was.
+    """
+    following = [Following(member) for member in crew.members]
+    try:
+        _start(crew, jobs, turns)
+        own = [{**job, "start_at": 0} for job in jobs]  # which is of another clock
+        over_s = time.monotonic() + ahead_s + max(map(generator_job.load_length_s, own))
+        length_s = ahead_s + max(map(generator_job.length_s_max, own)) + SILENT_S
+        _follow(crew, following, watcher, Deadline(length_s), over_s)
+    except BaseException:
+        drop(crew)
+        raise
+
+
+def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
+    pending = [
+        (member, member.remote.ask("start", dict(job), turns if "turns" in job else ""))
+        for member, job in zip(crew.members, jobs, strict=True)
+    ]
+    for member, answer in pending:
+        try:
+            fault = answer.result(SILENT_S)
+        except LostError as error:
+            raise crew.lost(member, f"was lost: {error}") from None
+        if fault is not None:
+            raise _fault(member, fault, len(crew))
+
+
+def _follow(
+    crew: Crew, every: Sequence[Following], watcher: Watcher, deadline: Deadline, over_s: float
+) -> None:
+    while any(not one.is_over for one in every):
+        for one in every:
+            one.beat()
+        nap_s = min(BEAT_S, max(NEAR_S, over_s - time.monotonic()))
+        ready, _, _ = select.select(watcher.sources(), [], [], nap_s)
+        if ready:
+            watcher.look()
+        is_new = False
+        for one in every:
+            try:
+                is_new |= one.hear()
+            except LostError as error:
+                raise crew.lost(one.member, f"was lost: {error}") from None
+            if one.fault is not None:
+                raise _fault(one.member, one.fault, len(crew))
+        lines = [one.line for one in every if one.line]
+        if is_new and len(lines) == len(every):
+            whole = summed(lines)
+            watcher.of_load(0, whole)
+            watcher.second(whole)
+        if deadline.is_over:
+            late = next(one for one in every if not one.is_over).member
+            raise crew.lost(late, f"did not end within {deadline.length_s:.0f} s")
+
+
+def _fault(member: Member, fault: Mapping[str, str], count: int) -> Fault:
+    """What a generator says of its failure; where, says which client."""
+    kind = SpecFault if fault["kind"] == "spec" else RunFault
+    at = f"{fault['at']}, {member.text(count).rstrip(',')}"
+    return kind(str(fault["what"]), at=at, fix=str(fault["fix"]))
+
+
+def drop(crew: Crew) -> None:
+    """Let all end what they run; who does not answer is ended, and its warden ends the rest."""
+    pending = []
+    for member in crew.members:
+        with contextlib.suppress(LostError):
+            pending.append((member, member.remote.ask("drop")))
+    for member, answer in pending:
+        try:
+            answer.result(SILENT_S)
+        except LostError:
+            member.lose()
+
+
+def take(crew: Crew, member: Member, name: str) -> bytes:
+    """A file of its run.
+
+    Raises:
+        RunFault: it is lost.
+    """
+    try:
+        return bytes(member.ask("take", name, within_s=TAKE_S_MAX))
+    except LostError as error:
+        raise crew.lost(member, f"was lost before its result was here: {error}") from None

@@ -1,0 +1,206 @@
+"""What the clients brought home → one result, and whether they were one.
+
+Histograms, windows and counts add up bin for bin; no quantile is averaged. Times that are of a
+host's own clock are put to the lab's first. `hosts.json` beside the result says where each client
+ran, how well its clock is known, when it began and what it supplies of the slow requests. Its
+`doubts` make the point `unknown`: clients that did not begin together, one that is too slow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn import disk, units
+from sojourn.actors import clients
+from sojourn.actors.clients import Job, hdr, logs
+from sojourn.errors import RunFault, StoreFault
+from sojourn.hosts.clock import Reading, spread_ns
+from sojourn.hosts.crew import Crew, Member, counted
+from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
+from sojourn.run.generator_job import Files
+from sojourn.samples import HOSTS, Histogram, decode, intervals, load_result
+
+SCHEMA = "sojourn.hosts/1"
+SPREAD_NS_MAX = 1_000_000
+MAIN = 0.99  # the quantile that `hosts.json` shows of each client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one client brought home.
+
+    Attributes:
+        result: as it wrote it.
+        start: of the warm-up, by the lab's clock.
+    """
+
+    member: Member
+    job: Job
+    files: Files
+    result: Mapping[str, Any]
+    start: Reading
+
+    @property
+    def corrected(self) -> dict[str, Any]:
+        """Its result with its start by the clocks of the lab's host."""
+        if self.member.is_here:
+            return dict(self.result)
+        warm_ns = units.parse_ns(str(self.result["job"]["warmup"]))
+        unix_ns = self.start.at_ns + warm_ns + time.time_ns() - time.monotonic_ns()
+        return {**self.result, "start_ns": self.start.at_ns, "started_unix_ns": unix_ns}
+
+
+def read(member: Member, job: Job, files: Files) -> Part:
+    """A client's result, which a stranger may have written.
+
+    Raises:
+        RunFault: it does not follow its contract.
+    """
+    try:
+        load_result(files.result)
+        result = disk.read_json(files.result)
+    except StoreFault as fault:
+        raise RunFault(fault.what, at=fault.at, fix="install the same sojourn there") from None
+    return Part(
+        member=member,
+        job=job,
+        files=files,
+        result=result,
+        start=member.here(int(result["start_ns"])),
+    )
+
+
+def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[str, Any]:
+    """Write the result of all, and what it is made of; returns the result."""
+    whole = clients.merged([part.corrected for part in parts], job)
+    disk.keep_json(files.result, whole, indent=1)
+    for key, merge in (("hlog", logs.merge_hlog), ("raw", logs.merge_raw)):
+        if job.get(key):
+            merge([Path(str(part.job[key])) for part in parts], Path(str(job[key])))
+    table = _about(crew, parts, _tails(parts, whole))
+    disk.keep_json(files.result.parent / HOSTS, table, indent=1)
+    return whole
+
+
+def together_text(parts: Sequence[Part]) -> str:
+    """How well clocks are known, and how far apart clients began, for people.
+
+    A clock that is the lab's own is known; what exchanges say of it then shows what they are worth.
+    """
+    last = [part.member.clock.readings[-1] for part in parts]
+    error, away = max(one.error_ns for one in last), max(abs(one.offset_ns) for one in last)
+    spread = spread_ns([part.start for part in parts])
+    return (
+        f"{counted(len(parts))} began within {units.show_ns(spread)}; their clocks are up to "
+        f"{units.show_ns(away)} off the lab's, known to {units.show_ns(error)}"
+    )
+
+
+def _tails(parts: Sequence[Part], whole: Mapping[str, Any]) -> dict[float, tuple[Tail, ...]]:
+    """What each supplies above quantiles of all together, slice by slice, by quantile."""
+    lines = [_slices(part) for part in parts]
+    count = min(map(len, lines))
+    cut = [line[:count] for line in lines]
+    requests = np.array([[one.total for one in line] for line in cut], np.int64)
+    total, lost = hdr.added([str(whole["sojourn_ns"]["hdr"])]), int(whole["sojourn_ns"]["lost"])
+    result = {}
+    for q in QUANTILES:
+        above_ns = hdr.quantile(total, q, lost)
+        bound = float("inf") if above_ns is None else above_ns
+        beyond = np.array([[one.over(bound) for one in line] for line in cut], np.int64)
+        result[q] = tails(requests, beyond)
+    return result
+
+
+def _slices(part: Part) -> list[Histogram]:
+    """Its requests by slices of the run; without a log the run is one, of which no one is named."""
+    if part.job.get("hlog"):
+        return [one.sojourn for one in intervals(Path(str(part.job["hlog"]))) if not one.tag]
+    return [decode(str(part.result["sojourn_ns"]["hdr"]), at=str(part.files.result))]
+
+
+def _about(
+    crew: Crew, parts: Sequence[Part], every: Mapping[float, Sequence[Tail]]
+) -> dict[str, Any]:
+    """What `hosts.json` says of all."""
+    spread = spread_ns([part.start for part in parts])
+    return {
+        "schema": SCHEMA,
+        "engine": crew.engine.about,
+        "clients": [_client(part, one) for part, one in zip(parts, every[MAIN], strict=True)],
+        "starts": {"within_ns": round(spread), "within_ns_max": SPREAD_NS_MAX},
+        "tail": {
+            "quantiles": list(QUANTILES),
+            "times": TIMES,
+            "false_rate": FALSE_RATE,
+            "named": list(named(every)),
+        },
+        "doubts": [*_late(spread), *_slow(crew, parts, every)],
+    }
+
+
+def _client(part: Part, tail: Tail) -> dict[str, Any]:
+    clock, result = part.member.clock, part.result
+    drift, drift_error = clock.drift()
+    last = clock.readings[-1]
+    return {
+        "host": part.member.node.name,
+        "address": part.member.node.address,
+        "cpus": str(result["job"].get("cpus", "")),
+        "seed": result["job"]["seed"],
+        "clock": {
+            "is_the_labs": part.member.is_here,
+            "offset_ns": round(last.offset_ns),
+            "error_ns": round(last.error_ns),
+            "drift_ppm": round(drift * 1e6, 3) if drift_error < 1e-4 else None,
+            "drift_error_ppm": round(drift_error * 1e6, 3),
+            "shortest_exchange_ns": last.way_ns,
+            "exchanges": last.exchanges,
+        },
+        "start_ns": part.start.at_ns,
+        "start_error_ns": round(part.start.error_ns),
+        "requests": result["requests"],
+        "verdict": result["verdict"],
+        "p50_ns": result["sojourn_ns"]["p50"],
+        "p99_ns": result["sojourn_ns"]["p99"],
+        "above_p99": {
+            "requests": tail.beyond,
+            "times_the_others": _finite(tail.factor),
+            "p": tail.p,
+            "steadiness": round(tail.steadiness, 3),
+        },
+    }
+
+
+def _finite(factor: float | None) -> float | None:
+    return None if factor is None or factor == float("inf") else round(factor, 3)
+
+
+def _late(spread: float) -> list[str]:
+    if spread <= SPREAD_NS_MAX:
+        return []
+    most = units.show_ns(SPREAD_NS_MAX)
+    why = f"clients apart: their starts may differ by {units.show_ns(spread)}, {most} may be"
+    return [f"{why}; use a nearer or quieter network"]
+
+
+def _slow(
+    crew: Crew, parts: Sequence[Part], by_quantile: Mapping[float, Sequence[Tail]]
+) -> list[str]:
+    result = []
+    for nth, q in named(by_quantile).items():
+        every, member = by_quantile[q], parts[nth].member
+        share = every[nth].beyond / sum(one.beyond for one in every)
+        factor = _finite(every[nth].factor)
+        times = f"{factor:.1f} times as often as" if factor else "and none comes from"
+        result.append(
+            f"client slow: client {nth + 1} of {len(crew)}, on {member.node.text}, has {share:.0%} "
+            f"of the requests above p{100 * q:g}, {times} the others; measure without it"
+        )
+    return result

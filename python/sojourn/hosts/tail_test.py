@@ -1,0 +1,121 @@
+"""Who is named for slow requests, and how often a good client is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import stats
+
+from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
+
+SLICES, REQUESTS = 40, 8_000  # of each client
+Counts = NDArray[np.int64]
+
+
+def sent(draw: Generator, clients: int) -> Counts:
+    return draw.poisson(REQUESTS / SLICES, (clients, SLICES))
+
+
+def by_lot(draw: Generator, requests: Counts) -> Counts:
+    """Slow requests that are independent."""
+    return draw.binomial(requests, 0.01)
+
+
+def by_stalls(draw: Generator, requests: Counts) -> Counts:
+    """Slow requests of which most come one behind the other on a stalled connection."""
+    beyond = draw.binomial(requests, 0.002)
+    for _ in range(draw.poisson(10)):
+        at = draw.integers(len(requests)), draw.integers(SLICES)
+        beyond[at] = min(requests[at], beyond[at] + draw.geometric(1 / 20))
+    return beyond
+
+
+def by_moments(draw: Generator, requests: Counts) -> Counts:
+    """Slow requests of moments in which the server stood still, for whoever asked then."""
+    share = np.where(draw.random(SLICES) < 0.1, 0.09, 0.001)
+    return draw.binomial(requests, share)
+
+
+def held(
+    draw: Generator, requests: Counts, slow: Callable[[Generator, Counts], Counts]
+) -> dict[float, tuple[Tail, ...]]:
+    """The tests of a point, at all quantiles; what is above one is above those below it too."""
+    beyond, result = np.zeros_like(requests), {}
+    for q in QUANTILES:
+        beyond = np.minimum(requests, beyond + slow(draw, requests))
+        result[q] = tails(requests, beyond)
+    return result
+
+
+@pytest.mark.parametrize("slow", [by_lot, by_stalls, by_moments])
+@pytest.mark.parametrize("clients", [2, 4, 8])
+def test_good_clients_are_named_no_more_often_than_stated(
+    clients: int, slow: Callable[[Generator, Counts], Counts]
+) -> None:
+    draw, points = np.random.default_rng(31), 600
+    false = 0
+    for _ in range(points):
+        requests = sent(draw, clients)
+        false += bool(named(held(draw, requests, slow)))
+    # More would come once in a thousand such tests if the rate were exactly the stated one.
+    assert false <= stats.binom.ppf(0.999, points, FALSE_RATE)
+
+
+@pytest.mark.parametrize("clients", [2, 4, 8])
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_client_with_four_times_as_many_is_named_each_time(clients: int, which: int) -> None:
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        requests, share = sent(draw, clients), np.full((clients, 1), 0.005)
+        share[which] = 0.02
+        assert which % clients in named({0.99: tails(requests, draw.binomial(requests, share))})
+
+
+def test_the_highest_quantile_at_which_a_client_is_named_is_reported() -> None:
+    requests = np.full((2, SLICES), 250)
+    beyond = np.array([[25] * SLICES, [5] * SLICES])
+    once = np.array([[0] * SLICES, [0] * SLICES])
+    once[0, 3] = 100
+    slow, moment = tails(requests, beyond), tails(requests, once)
+    assert named({0.99: moment, 0.95: slow, 0.9: slow}) == {0: 0.95}
+
+
+def test_of_two_clients_the_one_with_all_is_named_though_its_share_is_just_twice() -> None:
+    requests = np.full((2, SLICES), 250)
+    beyond = np.array([[5] * SLICES, [0] * SLICES])
+    first, second = tails(requests, beyond)
+    assert first.is_named
+    assert first.factor == float("inf")
+    assert not second.is_named
+
+
+def test_who_was_stalled_once_is_not_named() -> None:
+    """However unlikely by lot: one stalled connection is one event, not two hundred."""
+    requests, beyond = np.full((4, SLICES), 125), np.ones((4, SLICES), np.int64)
+    beyond[2, 7] = 120
+    result = tails(requests, beyond)[2]
+    assert result.factor is not None
+    assert result.factor > TIMES
+    assert result.p < 1e-9
+    assert not result.is_named
+
+
+def test_one_and_a_half_times_as_many_are_no_reason_to_name_anyone() -> None:
+    requests = np.full((2, SLICES), 10_000)
+    beyond = np.array([[150] * SLICES, [100] * SLICES])
+    result = tails(requests, beyond)[0]
+    assert result.p < FALSE_RATE
+    assert result.steadiness > 6
+    assert not result.is_named
+
+
+def test_of_one_client_or_of_no_slow_requests_no_one_is_named() -> None:
+    requests = np.full((1, SLICES), 100)
+    assert tails(requests, requests)[0].factor is None
+    none = np.zeros((3, SLICES), np.int64)
+    assert not named({0.99: tails(np.full((3, SLICES), 100), none)})
+    assert not named({0.99: tails(none, none)})

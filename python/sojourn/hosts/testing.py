@@ -1,0 +1,138 @@
+"""A cluster for tests: real agents in threads, clocks and faults as planted.
+
+Agents start the real generator. A host's clock is this machine's, shifted and stretched: stamps,
+the start of a job and that of its result pass through it, as they would on another host.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from dataclasses import dataclass, field
+from typing import Any
+
+from sojourn.hosts.agent import Agent
+from sojourn.hosts.engine import Facts, LostError, Node, SilentError
+
+
+@dataclass(slots=True, kw_only=True)
+class Host:
+    """How one planted host differs from this machine.
+
+    Attributes:
+        offset_ns, drift: of its clock, since `began_ns`.
+        late_ns: its clock is set on by so much once load has begun, and no one hears of it.
+        job: keys of the job that are otherwise there.
+        is_silent: whether it does not answer a call of that name any more.
+        lease_s: of its agent.
+    """
+
+    offset_ns: int = 0
+    drift: float = 0.0
+    began_ns: int = field(default_factory=time.monotonic_ns)
+    late_ns: int = 0
+    job: Mapping[str, Any] = field(default_factory=dict)
+    is_silent: Callable[[str], bool] = lambda _: False
+    lease_s: float = 4.0
+
+    def there(self, ns: int) -> int:
+        """Its clock at a time of this machine's."""
+        return ns + self.offset_ns + round(self.drift * (ns - self.began_ns))
+
+    def here(self, ns: int) -> int:
+        """This machine's at a time of its clock."""
+        return self.began_ns + round((ns - self.offset_ns - self.began_ns) / (1 + self.drift))
+
+
+@dataclass(slots=True)
+class Answer:
+    """An answer that a thread finds."""
+
+    future: Future[Any] | None
+
+    def is_there(self) -> bool:
+        """Whether the thread has ended."""
+        return self.future is not None and self.future.done()
+
+    def result(self, within_s: float) -> Any:
+        """What it answered, or that it did not."""
+        if self.future is None:
+            raise SilentError(f"no answer within {within_s} s")
+        try:
+            return self.future.result(within_s)
+        except Late:
+            raise SilentError(f"no answer within {within_s} s") from None
+
+
+class Planted:
+    """An agent on a planted host."""
+
+    def __init__(self, node: Node, host: Host, facts: Facts) -> None:
+        self.node, self.host, self.facts = node, host, facts
+        self.agent: Agent | None = Agent(host.lease_s)
+        self._threads = ThreadPoolExecutor(4)
+
+    def ask(self, name: str, *args: Any) -> Answer:
+        """Answer in a thread, through the host's clock."""
+        if self.agent is None:
+            raise LostError("its process died")
+        if self.host.is_silent(name):
+            return Answer(None)
+        return Answer(self._threads.submit(self._answer, self.agent, name, args))
+
+    def _answer(self, agent: Agent, name: str, args: tuple[Any, ...]) -> Any:
+        if name == "hello":
+            return {**agent.hello(), **self.facts}
+        if name == "stamp":
+            return self.host.there(agent.stamp())
+        if name == "start":
+            job, *more = args
+            start_at = self.host.here(job["start_at"])
+            return agent.start({**job, **self.host.job, "start_at": start_at}, *more)
+        answer = getattr(agent, name)(*args)
+        if name == "take" and args == ("result",) and answer:
+            result = json.loads(answer)
+            result["start_ns"] = self.host.there(result["start_ns"]) + self.host.late_ns
+            return json.dumps(result).encode()
+        return answer
+
+    def end(self) -> None:
+        """End its agent, as a lost process would."""
+        agent, self.agent = self.agent, None
+        if agent is not None:
+            agent.drop()
+
+
+class Cluster:
+    """An engine of planted hosts."""
+
+    about = "a planted cluster"
+
+    def __init__(self, *hosts: Host, facts: Mapping[int, Facts] | None = None) -> None:
+        self.hosts, self.facts = hosts, dict(facts or {})
+        self.hired: list[Planted] = []
+        self.gone: set[int] = set()
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Those that are not gone."""
+        return tuple(
+            Node(id=f"id{nth}", name=f"host{nth}", address=f"10.9.0.{nth + 1}")
+            for nth in range(len(self.hosts))
+            if nth not in self.gone
+        )
+
+    def hire(self, node: Node) -> Planted:
+        """An agent of this machine, as if it were apart."""
+        nth = int(node.name.removeprefix("host"))
+        apart = {"boot": f"boot{nth}", "cpus": sorted(Agent.hello(None)["cpus"])}  # type: ignore[arg-type]
+        made = Planted(node, self.hosts[nth], self.facts.get(nth, apart))
+        self.hired.append(made)
+        return made
+
+    def close(self) -> None:
+        """End all agents that were hired."""
+        for one in self.hired:
+            one.end()

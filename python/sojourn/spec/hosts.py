@@ -1,0 +1,96 @@
+"""Hosts of a study, `[hosts]`: a cluster, and which nodes are clients.
+
+Every field's description is what `schema/study.json` and the reference say about the key.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from pydantic import field_validator, model_validator
+
+from sojourn.spec.base import Model
+
+LOCAL = "local:"  # a cluster of this machine alone, which the lab starts and ends
+CLIENTS_MAX = 1000
+_AT = re.compile(r"(ray://)?[A-Za-z0-9._-]{1,253}:[0-9]{1,5}|auto")
+_LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
+_NAME = re.compile(r"[A-Za-z0-9._:/-]{1,253}(=[A-Za-z0-9._-]{1,63})?")
+
+
+def _plain(text: str) -> str:
+    """A text of the file within a message, whose parts a semicolon separates."""
+    return text.replace(";", ",")[:80]
+
+
+class HostsSpec(Model):
+    """Which machines take part, by Ray."""
+
+    at: str
+    """The cluster, as Ray names it: "ray://HOST:10001", or where this machine is one of its nodes
+    "HOST:6379" or "auto". "local:N": N clients on this machine, with a Ray of the lab's own."""
+    clients: tuple[str, ...] | None = None
+    """Nodes that are clients, each by name, address or id, or by a label such as "zone=a". Without
+    it all nodes are but the lab's own. A node that is named twice has two clients."""
+    address: str = ""
+    """Address at which a service that the lab starts listens, so that clients on other machines
+    reach it. Whoever else reaches that address can use the service meanwhile."""
+
+    @field_validator("at")
+    @classmethod
+    def _a_cluster(cls, at: str) -> str:
+        if at.startswith(LOCAL):
+            if not _LOCAL.fullmatch(at):
+                raise ValueError(
+                    f"'{_plain(at)}' is not local:N; give the number of clients, as local:4"
+                )
+        elif not _AT.fullmatch(at):
+            raise ValueError(
+                f"'{_plain(at)}' is no cluster; write ray://HOST:10001, HOST:6379 or local:4"
+            )
+        return at
+
+    @field_validator("clients", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("clients")
+    @classmethod
+    def _has_hosts(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if names is None:
+            return None
+        if not names:
+            raise ValueError("the role clients has no host; name one, or leave the key out")
+        if len(names) > CLIENTS_MAX:
+            raise ValueError(f"{len(names)} clients are more than {CLIENTS_MAX}; name fewer")
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise ValueError(
+                    f"'{_plain(name)}' is no name of a node; write a name, address or label"
+                )
+        return names
+
+    @field_validator("address")
+    @classmethod
+    def _an_address(cls, address: str) -> str:
+        try:
+            ipaddress.IPv4Address(address or "127.0.0.1")
+        except ValueError:
+            raise ValueError(
+                f"'{_plain(address)}' is no IPv4 address; write one, as 10.0.0.1"
+            ) from None
+        return address
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> HostsSpec:
+        if self.local and self.clients is not None:
+            raise ValueError("local:N says how many clients there are; leave clients out")
+        return self
+
+    @property
+    def local(self) -> int:
+        """How many clients on this machine alone; 0: a cluster has them."""
+        match = _LOCAL.fullmatch(self.at)
+        return int(match[1]) if match else 0

@@ -1,0 +1,317 @@
+"""Clients on a real cluster of Ray: one answer, and what kills leave.
+
+One node has a clock of its own: a time namespace, in which the kernel adds ten hours to the clock
+that starts are given in. So it is known how far apart the clocks are, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import disk, programs, store
+from sojourn.errors import Exit, Fault, HostFault, RunFault
+from sojourn.hosts import ray_engine
+from sojourn.hosts.fleet import Fleet
+from sojourn.places import ports, proc, process
+from sojourn.run.clients import Load
+from sojourn.run.generator_job import Files
+from sojourn.spec.hosts import HostsSpec
+
+pytest.importorskip("ray", reason="needs ray: pip install 'sojourn[ray]'")
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
+
+AHEAD_S = 36_000
+SECOND = 1_000_000_000
+GONE_S_MAX = 600.0  # a guard against a hang
+PACKAGE = str(Path(store.__file__).parents[2])
+Eventually = Callable[[Callable[[], bool], str], None]
+
+
+class Notes:
+    def started(self, what: str, pid: int, start_ticks: int) -> int:
+        return pid
+
+    def undone(self, entry: int) -> None:
+        return
+
+
+def ray_start(
+    folder: Path, name: str, *words: str, before: tuple[str, ...] = (), **variables: str
+) -> process.Process:
+    """Start one node of a cluster; its warden ends all of it with this process at the latest."""
+    # fmt: off
+    own = (
+        "start", "--block", "--node-name", name, "--num-cpus", "0", "--disable-usage-stats",
+        "--object-store-memory", "100000000", *words,
+    )
+    # fmt: on
+    return process.start(
+        f"ray node {name}",
+        [*before, sys.executable, "-m", "ray.scripts.scripts", *own],
+        cwd=folder,
+        ledger=Notes(),
+        log=folder / f"{name}.log",
+        variables={
+            "PYTHONPATH": PACKAGE,
+            "SOJOURN_STATE": str(folder / "state"),
+            "HOME": str(folder),
+            **variables,
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Its address, and a folder with logs and journals; nodes `near` and `apart`."""
+    unshare = shutil.which("unshare")
+    probe = [str(unshare), "--time", "--monotonic", "1", "--fork", "true"]
+    if not unshare or subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("needs root and time namespaces")
+    folder = tmp_path_factory.mktemp("cluster")
+    (folder / "state").mkdir(mode=0o700)
+    temp = Path("/tmp") / f"sjr{os.getpid()}"  # noqa: S108  # paths of sockets are short
+    at = f"127.0.0.1:{ports.free()}"
+    nodes = []
+    try:
+        head = ("--head", "--port", at.partition(":")[2], "--include-dashboard", "false")
+        nodes.append(ray_start(folder, "near", *head, "--temp-dir", str(temp)))
+        while ports.is_free(int(at.partition(":")[2])):
+            assert nodes[0].poll(0.1) is None, (folder / "near.log").read_text()
+        other = (str(unshare), "--time", "--monotonic", str(AHEAD_S), "--fork")
+        nodes.append(ray_start(folder, "apart", "--address", at, before=other))
+        yield at, folder
+    finally:
+        for node in nodes:
+            node.stop(first=signal.SIGKILL)
+        shutil.rmtree(temp, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def fleet(cluster: tuple[str, Path]) -> Iterator[Fleet]:
+    """A client on each node."""
+    at, _ = cluster
+    spec, until = HostsSpec(at=at, clients=("near", "apart")), time.monotonic() + GONE_S_MAX
+    while True:
+        try:
+            made = Fleet(spec, ray_engine.connect(spec))
+            break
+        except Fault:
+            assert time.monotonic() < until
+            time.sleep(1)
+    with made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[str]:
+    port = ports.free()
+    words = ("--protocol", "echo", "--service", "exponential:100us", "--mode", "sleep")
+    with subprocess.Popen(
+        [programs.find("sojourn-serve"), *words, "--port", str(port)], stdout=subprocess.DEVNULL
+    ) as started:
+        while ports.is_free(port):
+            time.sleep(0.02)
+        yield f"echo://127.0.0.1:{port}"
+        started.kill()
+
+
+def load(folder: Path, target: str, duration: str) -> Load:
+    job = {
+        "target": target,
+        "rate": "1000",
+        "duration": duration,
+        "warmup": "0.2s",
+        "connections": 8,
+        "wait": "sleep",
+        "seed": 3,
+        "outage_over": "10s",
+        "timely_within": "10s",
+        "hlog": str(folder / "load.hlog"),
+    }
+    return Load(job, 1, Files.named(folder, "load"))
+
+
+def test_nodes_with_clocks_ten_hours_apart_begin_together(
+    fleet: Fleet, target: str, tmp_path: Path
+) -> None:
+    fleet.together([load(tmp_path, target, "1s")], Notes())
+    hosts = disk.read_json(tmp_path / "hosts.json")
+    near, apart = (json.loads((tmp_path / f"load.{n}.json").read_text()) for n in (1, 2))
+    assert [client["clock"]["is_the_labs"] for client in hosts["clients"]] == [True, False]
+    clock = hosts["clients"][1]["clock"]
+    assert abs(clock["offset_ns"] - AHEAD_S * SECOND) <= clock["error_ns"]
+    true_spread_ns = abs(apart["start_ns"] - near["start_ns"] - AHEAD_S * SECOND)
+    assert true_spread_ns <= hosts["starts"]["within_ns"]
+    assert near["requests"] + apart["requests"] == sum(c["requests"] for c in hosts["clients"])
+    assert abs(near["requests"] - 500) < 6 * 500**0.5
+
+
+def in_background(fleet: Fleet, asked: Load) -> tuple[threading.Thread, list[BaseException]]:
+    """Offer a load from another thread; what it raises."""
+    raised: list[BaseException] = []
+
+    def offer() -> None:
+        try:
+            fleet.together([asked], Notes())
+        except Fault as fault:
+            raised.append(fault)
+
+    thread = threading.Thread(target=offer)
+    thread.start()
+    return thread, raised
+
+
+def generators(folder: Path) -> list[int]:
+    """Processes of generators that journals note and that live."""
+    pids = []
+    for path in (folder / "state").glob("*.jsonl"):
+        with contextlib.suppress(OSError):
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            pids += [line["pid"] for line in lines if line["event"] == "process"]
+    return [pid for pid in pids if (stat := proc.stat(pid)) and stat.state != "Z"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_agent_costs_the_point_and_nothing_of_it_is_left(
+    number: signal.Signals,
+    fleet: Fleet,
+    target: str,
+    cluster: tuple[str, Path],
+    tmp_path: Path,
+    eventually: Eventually,
+) -> None:
+    _, folder = cluster
+    thread, raised = in_background(fleet, load(tmp_path, target, "120s"))
+    eventually(lambda: len(generators(folder)) == 2, "two generators run")
+    os.kill(int(fleet.crew.members[1].facts["pid"]), number)
+    thread.join(GONE_S_MAX)
+    assert not thread.is_alive()
+    assert isinstance(raised[0], RunFault)
+    assert "client 2 of 2, on apart" in raised[0].what
+    eventually(lambda: not generators(folder), "no generator is left")
+    fleet.together([load(tmp_path, target, "1s")], Notes())
+    assert disk.read_json(tmp_path / "hosts.json")["clients"][1]["host"] == "apart", "hired again"
+
+
+def test_a_killed_generator_costs_the_point_and_says_so(
+    fleet: Fleet, target: str, cluster: tuple[str, Path], tmp_path: Path, eventually: Eventually
+) -> None:
+    _, folder = cluster
+    thread, raised = in_background(fleet, load(tmp_path, target, "120s"))
+    eventually(lambda: len(generators(folder)) == 2, "two generators run")
+    os.kill(generators(folder)[0], signal.SIGKILL)
+    thread.join(GONE_S_MAX)
+    assert "SIGKILL" in str(raised[0])
+    assert "of 2, on" in str(raised[0])
+    eventually(lambda: not generators(folder), "the other one has ended too")
+
+
+STUDY = """
+name = "many_clients"
+question = "Do two clients act as one?"
+probe = "0"
+aa = false
+[hosts]
+at = "local:2"
+[run]
+profile = "quick"
+measure_s = {seconds}
+warmup_s = 0.2
+repeats = 2
+fractions = []
+rates = ["500"]
+retries = 0
+[[services]]
+kind = "synthetic"
+measure = ["sweep"]
+max_rps = "asked"
+params = {{ service = "fixed:20us", mode = "sleep" }}
+load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
+"""
+
+
+def study(folder: Path, seconds: float) -> list[str]:
+    (folder / "study.toml").write_text(STUDY.format(seconds=seconds))
+    where = [str(folder / "study.toml"), "--results", str(folder / "results"), "--force"]
+    return [sys.executable, "-m", "sojourn", "run", *where]
+
+
+def below(folder: Path) -> list[str]:
+    """Processes that have anything to do with a folder, by their command line or environment."""
+    result = []
+    for pid in proc.pids():
+        with contextlib.suppress(OSError):
+            about = (
+                Path(f"/proc/{pid}/environ").read_bytes()
+                + Path(f"/proc/{pid}/cmdline").read_bytes()
+            )
+            stat = proc.stat(pid)
+            if str(folder).encode() in about and stat and stat.state != "Z":
+                result.append(f"{pid} {stat.name}")
+    return result
+
+
+def test_a_killed_driver_leaves_nothing_and_the_study_resumes(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    env = {**os.environ, "PYTHONPATH": PACKAGE, "SOJOURN_STATE": str(tmp_path / "state")}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": env}
+    results = tmp_path / "results"
+
+    def is_in_the_second_point() -> bool:
+        return bool(list(results.rglob("outcome.parquet"))) and len(generators(tmp_path)) >= 3
+
+    with subprocess.Popen(study(tmp_path, 4), **quiet) as lab:
+        eventually(is_in_the_second_point, "a server and two generators run")
+        lab.kill()
+    eventually(lambda: not generators(tmp_path), "no generator and no server is left")
+    eventually(lambda: not below(tmp_path), "nothing of Ray is left")
+    assert len(list(results.rglob("outcome.parquet"))) == 1
+    command, until = study(tmp_path, 4), time.monotonic() + GONE_S_MAX
+    code = Exit.FAILED
+    while code == Exit.FAILED and time.monotonic() < until:  # a host of a busy machine may be lost
+        resumed = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
+        code = Exit(resumed.returncode)
+    assert code in {Exit.OK, Exit.UNKNOWN}, resumed.stderr
+    assert len(list(results.rglob("complete.json"))) == 1
+    points = sorted(results.rglob("hosts.json"))
+    assert [len(disk.read_json(at)["clients"]) for at in points] == [2, 2]
+    assert not below(tmp_path)
+    assert not list((tmp_path / "state").glob("*.jsonl")), "nothing is left to be undone"
+
+
+def test_a_cluster_that_is_not_there_is_a_fault() -> None:
+    spec = HostsSpec(at=f"127.0.0.1:{ports.free()}")
+    with pytest.raises((RunFault, HostFault)) as fault:
+        ray_engine.connect(spec)
+    assert spec.at in fault.value.at
+
+
+def test_a_wrong_token_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, temp = f"127.0.0.1:{ports.free()}", Path("/tmp") / f"sjt{os.getpid()}"  # noqa: S108
+    closed = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 40}
+    head = ("--head", "--port", at.partition(":")[2], "--include-dashboard", "false")
+    node = ray_start(tmp_path, "closed", *head, "--temp-dir", str(temp), **closed)
+    try:
+        while ports.is_free(int(at.partition(":")[2])):
+            assert node.poll(0.1) is None, (tmp_path / "closed.log").read_text()
+        for key, value in (closed | {"RAY_AUTH_TOKEN": "b" * 40}).items():
+            monkeypatch.setenv(key, value)
+        with pytest.raises(RunFault, match="no cluster answers, or it refuses the token"):
+            ray_engine.connect(HostsSpec(at=at))
+    finally:
+        node.stop(first=signal.SIGKILL)
+        shutil.rmtree(temp, ignore_errors=True)
