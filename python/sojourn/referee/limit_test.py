@@ -75,6 +75,8 @@ def test_a_closed_loop_follows_its_replies_and_an_open_one_does_not() -> None:
     server = Server(service_ns=100_000)
     assert turnaround(closed(4, server, 8)).share > 0.95
     assert turnaround(limited(poisson(500, 20, 1), server, 50, is_catching_up=True)).share < 0.1
+    one = limited(poisson(500, 40, 2), Server(), 1, is_catching_up=True)
+    assert turnaround(one).share < 0.1, "two of five follow within a millisecond by chance"
     assert turnaround(limited(paced(1000, 10), server, 1, is_catching_up=True)).share < 0.1
 
 

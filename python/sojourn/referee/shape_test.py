@@ -9,10 +9,12 @@ from sojourn.referee.shape import ALPHA, shape
 from sojourn.referee.simulated_testing import paced, poisson
 
 
-def test_a_poisson_process_is_called_another_one_as_rarely_as_stated() -> None:
+@pytest.mark.parametrize("seconds", [1.3, 6.0])
+def test_a_poisson_process_is_called_another_one_as_rarely_as_stated(seconds: float) -> None:
     runs = 400
     wrong = sum(
-        shape([poisson(1000, 6, seed)]).kind not in {"poisson", "unclear"} for seed in range(runs)
+        shape([poisson(1000, seconds, seed)]).kind not in {"poisson", "unclear"}
+        for seed in range(runs)
     )
     expected = ALPHA * runs
     assert wrong <= expected + 5 * np.sqrt(expected), "five sigma"

@@ -79,6 +79,18 @@ def test_a_pause_of_the_tool_is_no_stop_of_the_server() -> None:
     assert stopped.paused_ns == pytest.approx(1_000 * MS, rel=0.01)
 
 
+def test_a_pause_in_which_replies_come_is_no_stop_of_the_server() -> None:
+    """The tool does not send, although twenty slow replies come one after the other."""
+    due = paced(RATE, 4)
+    start = due[(due < 2_000 * MS) | (due > 3_000 * MS)]
+    end = start + MS // 20
+    last = int(np.searchsorted(start, 2_000 * MS))
+    end[last - 20 : last] = 2_000 * MS + np.arange(1, 21) * 50 * MS
+    seen = Requests(start_ns=start, first_ns=end, end_ns=end, connection=np.arange(start.size))
+    assert not gaps(seen, RATE).stops
+    assert gaps(seen, RATE).pauses == 1
+
+
 def test_quiet_poisson_runs_have_stops_as_rarely_as_stated() -> None:
     runs = 300
     wrong = 0
