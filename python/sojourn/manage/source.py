@@ -104,6 +104,16 @@ class Source:
         with contextlib.suppress(OSError):
             os.lseek(self._handle, 0, os.SEEK_END)
 
+    def take(self, handle: int) -> None:
+        """Read from this open file from now on; it is this source's to close."""
+        self.release()
+        os.set_blocking(handle, False)
+        self._handle, self._rest = handle, b""
+
+    def release(self) -> None:
+        """Close the file, and keep what came."""
+        self.close()
+
     def close(self) -> None:
         """Close the file or pipe again."""
         if self._handle >= 0:
