@@ -95,7 +95,7 @@ class Tracer:
             return
         with contextlib.suppress(ProcessLookupError):
             task.send_signal(signal.SIGINT)
-        self._lines.release()
+        self._lines.close()
         if task.stderr is not None:
             task.stderr.close()
         try:

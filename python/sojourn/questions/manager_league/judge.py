@@ -19,7 +19,7 @@ from sojourn.plan.points import Verdict
 from sojourn.plan.setting import LOAD, TWIN
 from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.questions.manager_league.plan import NAME, PHASE
-from sojourn.questions.manager_league.rows import Row, best, row
+from sojourn.questions.manager_league.rows import Row, best, misses_alone, row
 from sojourn.spec import ServiceSpec
 from sojourn.text.numbers import load_share, percent
 from sojourn.units import show_ns
@@ -87,7 +87,14 @@ class LeagueAnswer(Answer):
             for one in rows
             if one.why
         ]
-        text = " ".join(sentence(rows, load) for load in sorted({one.load for one in rows}))
+        loads = sorted({one.load for one in rows})
+        missed = [at for at in loads if misses_alone([one for one in rows if one.load == at])]
+        reasons += [
+            f"{spec.label} alone misses its target at {load_share(load)} load: give it less load "
+            "or a higher bound, or a quieter machine"
+            for load in missed
+        ]
+        text = " ".join(sentence(rows, load) for load in loads)
         text = text or "No manager was measured."
         return League(
             headline=text,
@@ -147,6 +154,8 @@ def sentence(rows: list[Row], load: float) -> str:
     """Who leaves most work among those with the fewest violated seconds, and what none does."""
     own = [one for one in rows if one.load == load and not one.is_twin]
     at = f"At {load_share(load)} load"
+    if misses_alone(own):
+        return f"{at} the service misses its target without any job, so no manager can keep it."
     first = best(own)
     if first is None:
         return f"{at} it is unknown which manager is best."

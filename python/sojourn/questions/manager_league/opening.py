@@ -8,7 +8,7 @@ from sojourn.actors.managers import called
 from sojourn.findings.findings import Findings
 from sojourn.questions.manager_league.judge import League, seconds, target
 from sojourn.questions.manager_league.plan import NAME
-from sojourn.questions.manager_league.rows import Row, best
+from sojourn.questions.manager_league.rows import Row, best, misses_alone
 from sojourn.questions.manager_league.section import changes, name, violated, work
 from sojourn.report import show
 from sojourn.report.draw.table import Table
@@ -52,7 +52,10 @@ class LeagueOpens(Opens):
 
 def headline(rows: list[Row]) -> str:
     """The best manager in fewer than 60 characters."""
-    first = best([one for one in rows if not one.is_twin])
+    own = [one for one in rows if not one.is_twin]
+    if misses_alone(own):
+        return "No manager can be judged: the target is missed alone"
+    first = best(own)
     if first is None:
         return "Which manager is best is unknown"
     share, job = show.share(first.work or 0.0), first.neighbour or "the job"
@@ -66,6 +69,10 @@ def headline(rows: list[Row]) -> str:
 
 def _sentences(section: League, load: float, rows: list[Row]) -> Iterator[str]:
     own = [one for one in rows if not one.is_twin]
+    if misses_alone(own):
+        alone = next(one for one in own if one.is_alone)
+        yield f"Without any job {section.service} violates {seconds(alone)}."
+        return
     first = best(own)
     if first is None:
         why = next((one.why for one in own if one.why), "nothing was measured")

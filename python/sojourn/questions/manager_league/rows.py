@@ -17,6 +17,7 @@ from sojourn.questions.manager_league.files import Managed
 from sojourn.stats.interval import Interval
 
 HOUR_S = 3600.0
+ALONE_MAX = 0.05  # share of its seconds that a service may violate alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +140,19 @@ def _per_h(one: Managed) -> float:
     return did.changes / did.seconds * HOUR_S if did and did.seconds else 0.0
 
 
+def misses_alone(rows: Sequence[Row]) -> bool:
+    """Whether the service surely misses its target without any job: no manager can keep it then."""
+    ends = next((one.violated_interval for one in rows if one.is_alone), None)
+    return ends is not None and ends.lo > ALONE_MAX
+
+
 def best(rows: Sequence[Row]) -> Row | None:
-    """Of those not surely violated more than the least, the one that leaves most work."""
+    """Of those not surely violated more than the least, the one that leaves most work.
+
+    None where too little is known, or where the service alone misses its target.
+    """
+    if misses_alone(rows):
+        return None
     known = [one for one in rows if one.verdict is Verdict.HOLDS and not one.is_alone]
     if not known:
         return None
