@@ -112,7 +112,11 @@ class LeagueAnswer(Answer):
         section = findings.section(League)
         if section is None:
             return None
-        each = [one.verdict is Verdict.HOLDS for one in section.rows if not one.is_twin]
+        each = [
+            one.verdict is Verdict.HOLDS and not misses_alone(section.at(load))
+            for load in section.loads
+            for one in section.at(load)
+        ]
         return count(each or [False], "managers")
 
     def service_json(self, section: Section | None) -> Mapping[str, object]:
