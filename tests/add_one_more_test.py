@@ -14,15 +14,14 @@ import pytest
 grow = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "add_one_more" / "grow.py")))
 # fmt: off
 KINDS = {
-    "controller", "knob", "manager", "neighbour", "place", "probe", "protocol", "question",
-    "service",
+    "controller", "knob", "neighbour", "place", "probe", "protocol", "question", "service",
 }
 # fmt: on
 STUDY = """
 name = "one_more"
 question = "Does a study see what was added?"
 neighbour = "wakeups"
-manager = "steady"
+manager = "gentle"
 [run]
 profile = "quick"
 [[services]]
@@ -31,6 +30,9 @@ place = "loopback2"
 measure = ["half"]
 [services.knobs]
 core = "0"
+[services.qos]
+q = 0.99
+bound = "1ms"
 """
 
 

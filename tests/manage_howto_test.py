@@ -43,13 +43,23 @@ def test_its_window_is_one() -> None:
     assert (result[0], result[1].n, result[1].above) == ("web", 2000, 3)
 
 
+def source(folder: Path, nth: int, more: str = "") -> configs.WindowsSpec:
+    """One of the page's tables of windows, in its configuration."""
+    blocks = re.findall(r"^    \[windows\]\n(?:    .*\n)+", PAGE, re.MULTILINE)
+    spec = re.sub(r"^    ", "", blocks[nth], flags=re.MULTILINE)
+    text = block("toml").replace('[windows]\nfile = "/run/web.jsonl"', spec)
+    path = folder / "web.toml"
+    path.write_text(more + text)
+    return configs.read(path).windows
+
+
+def test_its_tracer_is_a_source(tmp_path: Path) -> None:
+    windows = source(tmp_path, 1, "silent_s = 5.0\n")
+    assert (windows.tracer, windows.ports, windows.service) == ("2%", (11211,), "web")
+
+
 def test_its_endpoint_is_a_source(tmp_path: Path) -> None:
-    match = re.search(r"^    \[windows\]\n((?:    .*\n)+)", PAGE, re.MULTILINE)
-    assert match
-    spec = re.sub(r"^    ", "", match[0], flags=re.MULTILINE)
-    path = tmp_path / "web.toml"
-    path.write_text(block("toml").replace('[windows]\nfile = "/run/web.jsonl"', spec))
-    windows = configs.read(path).windows
+    windows = source(tmp_path, 0)
     assert (windows.metric, windows.labels) == (
         "http_request_duration_seconds",
         {"handler": "/api"},

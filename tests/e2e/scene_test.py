@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,14 +12,9 @@ from typing import Any
 import pytest
 
 from sojourn import actors, programs, run, samples
-from sojourn.actors import managers
-from sojourn.actors.kind import NamedKind
-from sojourn.actors.managers import Changes, Manager, Windows
 from sojourn.actors.probes import host as counters
 from sojourn.actors.probes import trace
 from sojourn.errors import HostFault, RunFault
-from sojourn.host.tree import cpu_text
-from sojourn.knobs import Knob
 from sojourn.places import proc
 from sojourn.plan import Phase, Point
 from sojourn.plan.setting import Setting
@@ -28,7 +22,7 @@ from sojourn.questions.blame import files as stopped
 from sojourn.questions.blame import plan as blame
 from sojourn.questions.blame.asks import OfService
 from sojourn.samples import resources
-from sojourn.spec import Study
+from sojourn.spec import ServiceSpec, Study
 
 pytestmark = pytest.mark.e2e
 
@@ -90,60 +84,41 @@ def test_what_a_server_uses_is_sampled_and_agrees_with_the_counters_of_the_whole
     assert "service_cpu_share" in own.names
 
 
-def test_a_null_everything_is_asked_and_changes_nothing(
-    lab: SimpleNamespace, measure: Measure
+def test_a_manager_moves_a_neighbour_while_load_runs_and_everything_is_back_afterwards(
+    lab: SimpleNamespace, needs: Needs, measure: Measure, session: run.Session
 ) -> None:
-    study = lab.study("null", neighbour="null", manager="null")
-    folder = measure(study, lab.point("null", measure_s=2.5))
-    text = read(folder, "decisions.json")
-    assert len(text["periods"]) >= 1
-    assert all(period["changes"] == {} for period in text["periods"])
-    assert all(period["windows"]["client"]["t_s"] > 0 for period in text["periods"])
-    assert read(folder, "host.json")["manager"]["changed"] == 0
-    setup = dict(read(folder, "service.json")["setup"])
-    assert setup["manager"] == "null, which decides once a second while load runs"
-    assert samples.read(folder).requests > 0
-
-
-class Moving(Manager):
-    """Gives the server the client's CPU, once."""
-
-    name = "moving"
-
-    def decide(self, windows: Windows, knobs: Mapping[str, Knob]) -> Changes:
-        assert {"client", "memcached"} <= set(windows)
-        return {"memcached.cpuset": str(min(os.sched_getaffinity(0)))}
-
-
-def test_what_a_manager_turns_is_turned_and_back_when_the_point_ends(
-    lab: SimpleNamespace,
-    needs: Needs,
-    measure: Measure,
-    session: run.Session,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A manager of one's own: one class and one line in `KINDS`."""
+    """`sojourn manage` with a fixed quota: the neighbour gets that much of a CPU, and no more."""
     needs("memcached")
-    if len(session.facts.topology.usable) < 2:
-        pytest.skip("one CPU: there is no other to move to")
-    kind = NamedKind(name="moving", about="", source="", build=lambda _: Moving())
-    monkeypatch.setattr(managers, "KINDS", {"moving": kind})
-    satisfied: list[str] = []
+    study = lab.study("memcached", neighbour="spin:server", manager="static:quota=0.3")
+    study = study.model_copy(update={"services": (_with_target(study.services[0]),)})
+    try:
+        actors.check(study, study.services[0], session.facts)
+    except HostFault as fault:
+        pytest.skip(fault.what)
+    asked = lab.point("memcached", measure_s=4.0)
+    asked = dataclasses.replace(asked, overrides=(("qos_quantile", 0.99), ("qos_bound", "1ms")))
+    folder = measure(study, asked)
+    did, host = read(folder, "manager.json"), read(folder, "host.json")
+    assert (did["manager"], did["ended"]) == ("static", "")
+    assert did["settled"]["quota"] == 0.3
+    audit = [json.loads(line) for line in (folder / "manager.audit.jsonl").read_text().splitlines()]
+    changes = [event for event in audit if event["event"] == "change"]
+    assert all(change["in_force"] for change in changes)
+    assert audit[-1] == {**audit[-1], "event": "end", "stuck": []}
+    windows = [json.loads(line) for line in (folder / "windows.jsonl").read_text().splitlines()]
+    assert sum(window["n"] for window in windows) > 0
+    (used_s,) = [host["neighbour"]["cpu_s"][cpu] for cpu in host["neighbour"]["cpu_s"]][:1]
+    assert used_s > 0
+    text = dict(read(folder, "service.json")["setup"])["manager"]
+    assert text.startswith("static, by sojourn manage: ")
+    groups = host["groups"]["spin:server"]["cgroup"]
+    assert not Path("/sys/fs/cgroup/cpu" + groups).exists(), "its group is gone"
 
-    def look(event: run.Event) -> None:
-        if event.step == "measure":  # told before the manager is asked
-            satisfied.append(session._served["memcached"].live.knobs["cpuset"].read())
 
-    session.show = look
-    folder = measure(
-        lab.study("memcached", manager="moving"), lab.point("memcached", measure_s=4.0)
+def _with_target(spec: ServiceSpec) -> ServiceSpec:
+    return ServiceSpec.model_validate(
+        {**spec.model_dump(by_alias=True), "qos": {"q": 0.99, "bound": "1ms"}}
     )
-    if len(satisfied) < 2:
-        pytest.skip("the generator was kept from saying two lines")
-    first = cpu_text(tuple(read(folder, "service.json")["placement"]["server"]))
-    (asked,) = {*read(folder, "decisions.json")["periods"][0]["changes"].values()}
-    assert satisfied[:2] == [first, asked]
-    assert session._served["memcached"].live.knobs["cpuset"].read() == first
 
 
 def test_a_probe_that_cannot_enter_fails_the_point_and_leaves_its_server_for_the_next(

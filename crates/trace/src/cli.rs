@@ -89,6 +89,13 @@ pub struct Args {
     /// Write the same as folded lines, times in µs, for other viewers; implies --blame.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub folded: Option<PathBuf>,
+    /// Print a line of JSON after each window, in place of the page: its requests, p99 with the 95 % interval,
+    /// and the requests above --bound. `sojourn manage` reads such lines.
+    #[arg(long, conflicts_with_all = ["sample", "who"], help_heading = "Output")]
+    pub windows: bool,
+    /// With --windows: requests that took longer than this are counted: `1ms`.
+    #[arg(long, value_name = "TIME", requires = "windows", help_heading = "Output")]
+    pub bound: Option<String>,
     /// Print stages, reasons and the form of the result as JSON.
     #[arg(long, help_heading = "Output")]
     pub describe: bool,
@@ -126,6 +133,7 @@ Examples:
   sojourn-trace --pid 4242 --sample 1/64
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
   sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
+  sojourn-trace --pid 4242 --windows --bound 1ms --duration 1h
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
   sojourn-trace diff old.json new.json
 

@@ -23,9 +23,7 @@ use crate::judge::few;
 use crate::judge::result::{Resolution, SCHEMA, TargetFacts, TraceResult, VerdictWord};
 use crate::judge::summary;
 use crate::judge::verdict::{self, Bounds};
-use crate::output::chrome;
-use crate::output::describe;
-use crate::output::text;
+use crate::output::{chrome, describe, text, windows};
 use crate::reconstruct::bins;
 use crate::reconstruct::reasons::Weight;
 use crate::reconstruct::stages::RESIDUAL;
@@ -68,8 +66,10 @@ fn act(
         hook_cost: args.hook_cost,
         blame: args.blamed_from(),
         all_stages: args.all_stages || args.records.is_some(),
+        is_live: args.windows,
     };
     check_outputs(args)?;
+    let mut lines = windows::printer(args, out)?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::output::records::Writer::open(args.records.as_deref())?;
@@ -86,8 +86,15 @@ fn act(
             args.duration
         );
     };
-    let mut outcome =
-        session::run(&target, options, stop, &mut begun, &mut |record| kept.add(record))?;
+    let mut outcome = session::run_with_windows(
+        &target,
+        options,
+        stop,
+        &mut begun,
+        &mut |record| kept.add(record),
+        &mut lines,
+    )?;
+    drop(lines);
     kept.close(&outcome.counts.threads)?;
     let mut result = result(&target, options, bounds, &mut outcome);
     if outcome.is_few {
@@ -174,7 +181,7 @@ fn write_results(args: &Args, result: &TraceResult, out: &mut dyn Write) -> Resu
     if let Some(path) = &args.chrome {
         write_file(path, &chrome::trace(result).to_string())?;
     }
-    if !is_stdout(args.json.as_deref()) {
+    if !is_stdout(args.json.as_deref()) && !args.windows {
         print(out, &text::page(result))?;
     }
     Ok(())

@@ -32,6 +32,7 @@ SHIELDLESS = "none"  # `run.shield`: the machine's scheduling is what is asked a
 __all__ = [
     "KINDS",
     "NOTHING",
+    "NO_NEIGHBOUR",
     "Actor",
     "ActorKind",
     "Catalogue",
@@ -65,14 +66,17 @@ NOTHING = Catalogue()
 def cast(
     study: Study, spec: ServiceSpec, point: Point, catalogue: Catalogue = NOTHING
 ) -> tuple[Actor, ...]:
-    """Who enters for a point, in order: its neighbours, probes and managers.
+    """Who enters for a point, in order: its neighbours, probes and manager.
 
-    A point's own rules or setting say who its neighbours are; else the study does.
+    A point's own rules or setting say who its neighbours are; else the study does. A manager is
+    there only beside a neighbour and under a load, because it has nothing to move otherwise.
 
     Raises:
         SpecFault: the study names a kind that there is not.
     """
-    manager = named(managers.KINDS, study.manager, key="manager")
+    has_neighbour = point.setting.get(NEIGHBOUR, study.neighbour) != NO_NEIGHBOUR
+    is_managed = point.offered_rps is not None and has_neighbour
+    manager = named(managers.KINDS, study.manager, key="manager") if is_managed else None
     is_bare = study.run.shield == SHIELDLESS and point.offered_rps is not None
     watching = (
         kind.build(spec, point) or (kind.bare(point) if is_bare and kind.bare else None)
@@ -140,6 +144,7 @@ def check(study: Study, spec: ServiceSpec, facts: Facts, catalogue: Catalogue = 
     for kind in catalogue.probes:
         kind.check_service(spec)
     if result := named(managers.KINDS, study.manager, key="manager"):
+        _check_managed(study, spec)
         result[0].check(facts)
     if wanted:
         if why := places.kind(spec.place).unseen:
@@ -149,3 +154,22 @@ def check(study: Study, spec: ServiceSpec, facts: Facts, catalogue: Catalogue = 
                 fix='leave out trace and breakdown, or give place = "local"',
             )
         probes.KINDS["trace"].check(facts)
+
+
+def _check_managed(study: Study, spec: ServiceSpec) -> None:
+    """Refuse a manager that could see or move nothing, whatever the machine is.
+
+    Raises:
+        SpecFault: there is no target, no neighbour, or no control group for each of them.
+    """
+    at = "manager"
+    if spec.qos is None:
+        fix = f'add [services.qos] to {spec.label}, such as bound = "1ms"'
+        raise SpecFault(f"a manager needs a target, and {spec.label} has none", at=at, fix=fix)
+    if study.neighbour == NO_NEIGHBOUR:
+        fix = "name a neighbour, or skip this combination by [[design.skip]]"
+        raise SpecFault("a manager has nothing to move without a neighbour", at=at, fix=fix)
+    if study.groups != "own":
+        fix = 'give groups = "own"'
+        what = "a manager moves control groups, so service and neighbour need one each"
+        raise SpecFault(what, at=at, fix=fix)

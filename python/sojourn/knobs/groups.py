@@ -222,7 +222,7 @@ def _made(on: Turned, hierarchy: Hierarchy) -> Group:
     parent = _below(tree, hierarchy, home)
     if hierarchy.version == 2:
         _hand_on(on, parent, hierarchy.controller)
-    folder = posixpath.join(parent, f"{PREFIX}{secrets.token_hex(3)}")
+    folder = posixpath.join(parent, f"{PREFIX}{on.shared.get('tag') or secrets.token_hex(3)}")
     entry = on.book.note(ENTRY, folder=folder, home=home, root=str(tree.root))
     try:
         _mkdir(tree, folder)

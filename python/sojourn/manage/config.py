@@ -18,6 +18,11 @@ from sojourn.errors import SpecFault
 
 BYTES_MAX = 1 << 20
 METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{0,199}", re.ASCII)
+COST = re.compile(r"(0\.[1-9]\d*|[1-9](\.\d+)?|[1-4]\d(\.\d+)?|50)%", re.ASCII)
+SILENT_S_TRACED = (
+    5.0  # windows come twice a second at most; the tracer leaves some out if it is late
+)
+CPUS = re.compile(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", re.ASCII)
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 
@@ -69,12 +74,26 @@ class WindowsSpec(Part):
     """The histogram, in seconds, without `_bucket`."""
     labels: Mapping[str, str] = Field(default_factory=dict)
     """What a series of it must have."""
+    tracer: str = ""
+    """The eBPF tracer is the source: share of the service's CPU time that it may take, such as
+    "2%", or "all" to trace every request."""
+    ports: tuple[Annotated[int, Field(ge=1, le=65535)], ...] = ()
+    """Of the tracer: local ports; none: all that the service listens on."""
     every_ms: Annotated[int, Field(ge=100, le=60_000)] = 1000
+
+    @field_validator("ports", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
 
     @model_validator(mode="after")
     def _one(self) -> WindowsSpec:
-        if self.file and self.url:
-            raise ValueError("windows come from a file or from a url, not from both")
+        if sum(map(bool, (self.file, self.url, self.tracer))) > 1:
+            raise ValueError("windows come from a file, a url or the tracer, from one of them")
+        if self.tracer not in {"", "all"} and not COST.fullmatch(self.tracer):
+            raise ValueError('tracer is "all", or a share from "0.1%" to "50%"')
+        if self.ports and not self.tracer:
+            raise ValueError("ports are of the tracer")
         if bool(self.url) != bool(self.metric):
             raise ValueError("an endpoint needs url and metric")
         if self.url:
@@ -106,6 +125,8 @@ class Config(Part):
     check_s: Annotated[float, Field(ge=0, le=600)] = 5.0
     audit: str = ""
     record: str = ""
+    cpus: str = ""
+    """CPUs that are shared out, such as "0,2-3"; "": those that the manager may use."""
     windows: WindowsSpec = Field(default_factory=WindowsSpec)
     constants: Mapping[str, float] = Field(default_factory=dict)
     groups: Mapping[Name, GroupSpec]
@@ -116,6 +137,13 @@ class Config(Part):
         if not isinstance(value, dict):
             return value
         return {k: float(v) if type(v) is int else v for k, v in value.items()}
+
+    @field_validator("cpus")
+    @classmethod
+    def _a_list(cls, text: str) -> str:
+        if text and not CPUS.fullmatch(text):
+            raise ValueError('cpus is a list of CPUs, such as "0,2-3"')
+        return text
 
     @model_validator(mode="after")
     def _whole(self) -> Config:
@@ -130,6 +158,8 @@ class Config(Part):
             raise ValueError(f"windows.service: there is no group {self.windows.service}")
         if self.windows.url and 2 * self.windows.every_ms > 1000 * self.silent_s:
             raise ValueError("silent_s is at least twice windows.every_ms: one answer may be late")
+        if self.windows.tracer not in {"", "all"} and self.silent_s < SILENT_S_TRACED:
+            raise ValueError(f"silent_s is at least {SILENT_S_TRACED:g} with a tracer at a cost")
         return self
 
     def service(self) -> str:

@@ -21,7 +21,7 @@ from typing import IO, Any
 from sojourn import disk
 from sojourn.controllers.look import CRITICAL, LOOKS_MAX, Change, Decision, History, Look
 from sojourn.errors import Fault, HostFault, RunFault
-from sojourn.host.tree import Tree
+from sojourn.host.tree import Tree, cpu_list
 from sojourn.manage import alone, reload
 from sojourn.manage.audit import Audit
 from sojourn.manage.config import Config
@@ -116,7 +116,7 @@ class Manager:
 
     def _prepare(self, stack: ExitStack) -> Watch:
         """Find everything, and refuse what is missing, before anything is changed."""
-        cpus = tuple(sorted(os.sched_getaffinity(0)))
+        cpus = cpu_list(self.config.cpus) or tuple(sorted(os.sched_getaffinity(0)))
         for name, spec in self.config.groups.items():
             self.groups[name] = Managed(name, spec, cpus, self.tree)
             self.groups[name].find()

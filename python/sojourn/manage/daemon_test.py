@@ -230,11 +230,14 @@ def test_a_group_that_vanishes_ends_it_with_a_fault(here: Stand) -> None:
 def test_one_of_two_best_effort_groups_that_vanishes_leaves_the_other_managed(
     here: Stand,
 ) -> None:
-    words = [sys.executable, "-I", "-S", "-c", testing.SLEEP]
+    words, own = [sys.executable, "-I", "-S", "-c", testing.SLEEP], list[str]()
+    hierarchy = knob_groups.find(testing.TREE, "cpu")
+    assert hierarchy is not None
     with subprocess.Popen(words) as other:
         here.more = f'[groups.other]\nrole = "best-effort"\npid = {other.pid}'
 
         def vanish() -> None:
+            own.append(hierarchy.folder(testing.TREE, other.pid))
             other.kill()
             other.wait()
 
@@ -247,6 +250,8 @@ def test_one_of_two_best_effort_groups_that_vanishes_leaves_the_other_managed(
     assert gone["group"] == "other"
     assert here.events()[-1]["event"] == "end"
     assert here.quota() is None
+    assert len(own) == 1
+    assert not testing.TREE.exists(own[0]), "the group of the process that ended is removed"
 
 
 def alone(

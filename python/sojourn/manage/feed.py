@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 from sojourn.controllers.look import Window
 from sojourn.manage.config import Config
+from sojourn.manage.groups import Managed
 from sojourn.manage.scrape import Scrape
 from sojourn.manage.source import Source
+from sojourn.manage.tracer import Tracer, first
+from sojourn.places import proc
 
 
 class Feed(Protocol):
     """A window source. `read` never waits."""
 
-    bad: int
-    newest_s: float | None
+    @property
+    def bad(self) -> int:
+        """Lines or answers that were no window."""
+
+    @property
+    def newest_s(self) -> float | None:
+        """When the last window came, on the clock of `read`; None: none has."""
 
     def open(self) -> None:
         """Begin to take windows; HostFault if it is not there."""
@@ -30,7 +39,7 @@ class Feed(Protocol):
         """Of one service; empty where none came."""
 
 
-def of(config: Config) -> Feed | None:
+def of(config: Config, groups: Mapping[str, Managed]) -> Feed | None:
     """Not opened yet; None: it names none."""
     spec, service = config.windows, config.service()
     if spec.file:
@@ -44,4 +53,22 @@ def of(config: Config) -> Feed | None:
             target_ns=config.groups[service].target_ns,
             every_s=spec.every_ms / 1000,
         )
+    if spec.tracer:
+        return Tracer(
+            pids=lambda: _pids(groups.get(service)),
+            service=service,
+            target_ns=config.groups[service].target_ns,
+            cost=spec.tracer,
+            ports=spec.ports,
+        )
     return None
+
+
+def _pids(group: Managed | None) -> tuple[int, ...]:
+    """Processes of a service that is there, those that started the others first."""
+    return first(group.pids(), _parent) if group is not None and group.is_there else ()
+
+
+def _parent(pid: int) -> int:
+    one = proc.stat(pid)
+    return one.parent if one else 0

@@ -34,7 +34,7 @@ class Parts:
 def opened(config: Config, groups: Mapping[str, Managed]) -> Parts:
     """All or nothing; HostFault where the source, or what the rule needs, is not there."""
     with ExitStack() as stack:
-        source = feed.of(config)
+        source = feed.of(config, groups)
         if source is not None:
             source.open()
             stack.callback(source.close)

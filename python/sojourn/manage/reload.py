@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from sojourn.errors import SpecFault
 from sojourn.manage.config import Config
 
-FIXED = ("audit", "record")
+FIXED = ("audit", "cpus", "record")
 
 
 def check(old: Config, new: Config) -> None:

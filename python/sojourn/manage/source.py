@@ -104,8 +104,14 @@ class Source:
         with contextlib.suppress(OSError):
             os.lseek(self._handle, 0, os.SEEK_END)
 
+    def take(self, handle: int) -> None:
+        """Read from this open file from now on; it is this source's to close."""
+        self.close()
+        os.set_blocking(handle, False)
+        self._handle, self._rest = handle, b""
+
     def close(self) -> None:
-        """Close the file or pipe again."""
+        """Close the file or pipe again; what came is not forgotten."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

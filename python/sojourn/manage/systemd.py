@@ -1,7 +1,8 @@
 """A unit for systemd: a manager with no more rights than it needs.
 
 - `KillMode=process`: when the manager is killed, its warden must live long enough to set the caps.
-- No capability is left: the files of control groups belong to root, and the manager runs as root.
+- No capability is left, because files of control groups belong to root, and the manager runs as
+  root. A tracer that is the window source keeps four.
 - Of the file system it writes control groups, its state folder and the folders of its own logs.
 """
 
@@ -15,6 +16,7 @@ from sojourn.manage.config import Config
 
 NAME = "sojourn-manage.service"
 STATE = "/var/lib/sojourn"
+TRACES = "CAP_BPF CAP_PERFMON CAP_NET_ADMIN CAP_SYS_PTRACE"  # of the tracer, as window source
 UNIT = """\
 [Unit]
 Description=Sojourn: keep services within their targets beside best-effort work
@@ -32,7 +34,7 @@ KillMode=process
 StateDirectory=sojourn
 Environment=SOJOURN_STATE={state}
 UMask=0077
-CapabilityBoundingSet=
+CapabilityBoundingSet={capabilities}
 AmbientCapabilities=
 NoNewPrivileges=yes
 ProtectSystem=strict
@@ -53,7 +55,7 @@ RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes
 SystemCallArchitectures=native
-SystemCallFilter=@system-service
+SystemCallFilter=@system-service{calls}
 SystemCallErrorNumber=EPERM
 
 [Install]
@@ -75,7 +77,8 @@ def unit(path: Path, config: Config, listen: str) -> str:
     words = [sys.executable, "-P", "-m", "sojourn", "manage", "--config", str(path.absolute())]
     words += ["--listen", listen] if listen else []
     folders = {str(Path(name).absolute().parent) for name in (config.audit, config.record) if name}
-    has_network = bool(listen or config.windows.url)
+    is_traced = bool(config.windows.tracer)
+    has_network = bool(listen or config.windows.url or is_traced)
     named = [config.windows.file, config.audit, config.record]
     return UNIT.format(
         command=" ".join(_quoted(word) for word in words),
@@ -83,6 +86,8 @@ def unit(path: Path, config: Config, listen: str) -> str:
         writes="".join(f" {_quoted(folder)}" for folder in sorted(folders)),
         private_tmp="no" if any(name.startswith("/tmp/") for name in named) else "yes",  # noqa: S108
         private_network="no" if has_network else "yes",
+        capabilities=TRACES if is_traced else "",
+        calls=" bpf perf_event_open setns" if is_traced else "",
         families="AF_UNIX AF_INET AF_INET6" if has_network else "AF_UNIX",
     )
 

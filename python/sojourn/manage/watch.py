@@ -33,7 +33,7 @@ class Watch:
         now_s = time.monotonic()
         for name in [name for name, one in self.groups.items() if not one.is_there]:
             self.audit.say(GONE, group=name)
-            del self.groups[name]
+            self.groups.pop(name).restore()  # a group that was made for its process is removed
         for role in (BEST_EFFORT, CRITICAL):
             if not any(one.spec.role == role for one in self.groups.values()):
                 raise RunFault(

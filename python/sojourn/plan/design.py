@@ -22,7 +22,7 @@ from sojourn.plan import axis as axes
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.questions import Questions
-from sojourn.plan.setting import NEIGHBOUR, Level, Setting
+from sojourn.plan.setting import MANAGER, NEIGHBOUR, Level, Setting
 from sojourn.plan.traced import NO_NEIGHBOUR
 from sojourn.spec import MaxRps, Study
 
@@ -144,7 +144,7 @@ def _level(value: object) -> Level:
 def axis_of(study: Study, levels: Setting) -> Setting:
     """The combination whose load axis is that of `levels`, if it is measured: itself, or alone."""
     lent = {f"services.{spec.label}.place": LOCAL for spec in study.services if spec.axis == LOCAL}
-    other = {NEIGHBOUR: NO_NEIGHBOUR, **lent}
+    other = {NEIGHBOUR: NO_NEIGHBOUR, MANAGER: NO_NEIGHBOUR, **lent}
     return Setting.of({name: other.get(name, level) for name, level in levels.items()})
 
 

@@ -20,6 +20,7 @@ TWIN = "twin"  # the second of two points that are the same but for this word (A
 WHOLE_PLOT = ("services.", "run.", "groups")  # of the factors that take a fresh start
 RATE = "rate"  # requests/s, where the plan itself looks for the load, or the study gives it
 NEIGHBOUR = "neighbour"  # who runs beside the service; "none": no one
+MANAGER = "manager"  # who moves knobs beside a neighbour; "none": no one
 CONNECTIONS = "connections"  # of the client; 1: one request at a time
 TRACER = "tracer"  # whether it is traced, or the twin that is not
 

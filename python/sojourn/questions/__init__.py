@@ -22,6 +22,7 @@ from sojourn.questions import (
     colocation,
     compare,
     isolation_cost,
+    manager_league,
     max_load,
     null,
     qos_matrix,
@@ -57,6 +58,7 @@ KINDS: Mapping[str, Kind] = kinds.table(
     smt_pairs.KIND,
     scheduler_bakeoff.KIND,
     compare.KIND,
+    manager_league.KIND,
 )
 PLANS = Questions(*(kind.plan for kind in KINDS.values()))
 

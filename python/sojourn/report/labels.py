@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sojourn import knobs, places
-from sojourn.actors import neighbours
+from sojourn.actors import managers, neighbours
 from sojourn.actors.kind import ALL, NamedKind, spaced
 from sojourn.findings.findings import ServiceFinding
-from sojourn.plan.setting import NEIGHBOUR, Level, level_text
+from sojourn.plan.setting import MANAGER, NEIGHBOUR, Level, level_text
 from sojourn.spec import words
 from sojourn.spec.keys import service_of
 from sojourn.spec.levels import short
@@ -51,6 +51,8 @@ def label(factor: str, level: Level) -> str:
     name, text = short(factor), _text(level)
     if name == NEIGHBOUR:
         return neighbour(text)
+    if name == MANAGER:
+        return managers.called(text)
     if ".knobs." in factor:
         return _knob(name, text)
     if name == "place":

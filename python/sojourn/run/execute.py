@@ -3,7 +3,7 @@
 point.json      what was to be measured (the store writes it before)
 load.job.json   the generator's job          load.json, load.hlog, raw.parquet   its results
 trace.json      where the time went, if it was traced
-decisions.json  what a manager saw and decided
+manager.json    what a manager did; manager.audit.jsonl its decisions, windows.jsonl its source
 service.json    what served                  service.log, load.log               what was said
 resources.json  what the service and the machine used, sample by sample
 host.json       what those on the stage saw: the machine, neighbours, culprits
@@ -182,7 +182,10 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
     for live in services.values():
         live.offered = offered
     with ExitStack() as stack:
-        companions = [Companions(study.groups, session.journal) for _ in point.all]
+        is_managed = study.manager != actors.NO_NEIGHBOUR
+        companions = [
+            Companions(study.groups, session.journal, is_managed=is_managed) for _ in point.all
+        ]
         for one in companions:
             stack.callback(one.leave)
         scenes = [

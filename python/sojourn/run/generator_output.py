@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+WINDOW = "window"  # requests that were answered since the last line, for a manager
 SUMMED = ("sent_rps", "done_rps", "in_flight", "errors")  # of several generators' lines
 LONGEST = ("p50_ns", "p99_ns")
 PART = 65_536
@@ -71,10 +72,12 @@ class Pipe:
 
 
 def second_of(line: bytes) -> Mapping[str, Any] | None:
-    """A line of progress, its finite numbers alone; None: it is none.
+    """A line of progress, its finite numbers and those of its window; None: it is none.
 
     >>> second_of(b'{"t_s": 1.5, "ended": true, "p50_ns": "x", "p99_ns": NaN}')
     {'t_s': 1.5, 'ended': True}
+    >>> second_of(b'{"window": {"n": 7, "p99_ns": null, "window": {"n": 1}}}')
+    {'window': {'n': 7}}
     """
     if not line.startswith(b"{"):
         return None
@@ -82,7 +85,13 @@ def second_of(line: bytes) -> Mapping[str, Any] | None:
         table = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return dict(_numbers(table)) if isinstance(table, dict) else None
+    return dict(_known(table)) if isinstance(table, dict) else None
+
+
+def _known(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from _numbers(table)
+    if isinstance(window := table.get(WINDOW), dict):
+        yield WINDOW, dict(_numbers(window))
 
 
 def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -99,4 +108,20 @@ def summed(lines: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         return first
     sums = {key: sum(line.get(key, 0) for line in lines) for key in SUMMED if key in first}
     longest = {key: max(line.get(key, 0) for line in lines) for key in LONGEST if key in first}
-    return {**first, **sums, **longest}
+    return {**first, **sums, **longest, **_window([line.get(WINDOW) for line in lines])}
+
+
+def _window(parts: Sequence[Any]) -> Mapping[str, Any]:
+    """Several windows as one: counts add up; a percentile of all is not known.
+
+    >>> _window([{"length_ms": 100, "n": 5, "above": 1, "p99_ns": 9}, {"length_ms": 101, "n": 6}])
+    {'window': {'length_ms': 101, 'n': 11}}
+    """
+    if not all(isinstance(part, dict) and "n" in part and "length_ms" in part for part in parts):
+        return {WINDOW: {}}
+    sums = {
+        key: sum(part[key] for part in parts)
+        for key in ("n", "above")
+        if all(key in part for part in parts)
+    }
+    return {WINDOW: {"length_ms": max(part["length_ms"] for part in parts), **sums}}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,7 @@ from sojourn.run.live import RunningService
 from sojourn.spec import Study
 
 OWN, SESSION, SHARED, NESTED = "own", "session", "shared", "nested"
-CONTROLLER = "cpu"
+CONTROLLER, CPUSET = "cpu", "cpuset"
 KEY = "groups"  # of a study
 CLIENT = "client"
 #: A client goes before the lab on its CPU (nice -20): its group has the weight of that.
@@ -128,12 +129,22 @@ def _has_budgets(tree: Tree) -> bool:
 class Companions:
     """Clients and neighbours of one scene, and how each was grouped."""
 
-    def __init__(self, how: str, book: Book, *, tree: Tree | None = None) -> None:
-        """No client or neighbour is there yet."""
+    def __init__(
+        self, how: str, book: Book, *, tree: Tree | None = None, is_managed: bool = False
+    ) -> None:
+        """No client or neighbour is there yet.
+
+        Args:
+            how: they are grouped.
+            book: where it is noted what is made.
+            tree: the machine, or a fake of it.
+            is_managed: neighbours get CPUs of their own as well, which a manager can move.
+        """
         self._how = how
+        self._more = (CPUSET,) if is_managed else ()
         self._book = book
         self._tree = tree or Tree()
-        self._made: dict[str, tuple[Turned, Group]] = {}
+        self._made: dict[str, tuple[Turned, tuple[Group, ...]]] = {}
         self._seen: dict[str, dict[str, Any]] = {}
         self._refused: dict[str, str] = {}
 
@@ -146,11 +157,11 @@ class Companions:
         """
         self._refused.pop(party, None)
         try:
-            group = self._group(party, group_of(live) if live else None)
+            every = self._groups(party, group_of(live) if live else None)
         except OSError as error:
             self._refused[party] = error.strerror or str(error)
             return ()
-        return (Path(group.folder),) if group else ()
+        return tuple(dict.fromkeys(Path(group.folder) for group in every))
 
     def admit(self, party: str, started: Process) -> Mapping[str, Any]:
         """Note how a program is grouped, as it read that itself when it began.
@@ -163,23 +174,30 @@ class Companions:
         self._seen[party] = {**result, **({"refused": why} if why else {})}
         return {"asked": self._how, **self._seen}
 
-    def _group(self, party: str, services: Group | None) -> Group | None:
+    def _groups(self, party: str, services: Group | None) -> tuple[Group, ...]:
         if self._how == SESSION:
-            return None
+            return ()
         if self._how == SHARED or (self._how == NESTED and party == CLIENT):
             if services is None:
                 raise OSError(0, "the service has no group of the lab's to share")
-            return services
+            return (services,)
         if party not in self._made:
             on = Turned(label=party, leader=os.getpid(), book=self._book, tree=self._tree)
+            on.shared["tag"] = secrets.token_hex(3)  # one name in every tree of groups
             prepare = _first if party == CLIENT else None
-            self._made[party] = on, groups.hold(on, CONTROLLER, USER, prepare)
+            self._made[party] = on, (groups.hold(on, CONTROLLER, USER, prepare),)
+            for controller in self._more if party != CLIENT else ():
+                with contextlib.suppress(OSError):  # a rule that needs it is refused before
+                    held = groups.hold(on, controller, f"{USER} {controller}")
+                    self._made[party] = on, (*self._made[party][1], held)
         return self._made[party][1]
 
     def leave(self) -> None:
         """Remove the groups that were made here; whoever was in them has ended."""
-        for on, group in self._made.values():
-            groups.leave(on, group, USER)
+        for on, every in self._made.values():
+            for group in reversed(every):
+                for user in sorted(group.users):
+                    groups.leave(on, group, user)
         self._made = {}
 
 

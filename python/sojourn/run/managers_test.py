@@ -1,19 +1,30 @@
-"""Managers in a scene: what they see, when they decide, and what is turned back."""
+"""Managers in a scene: what they are handed, and what is refused before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sojourn.actors.managers import Changes, Manager, Windows
+from sojourn import actors, controllers, disk, host
+from sojourn.actors import Role, Stage, managers
+from sojourn.actors.managers import Manager, Windows
+from sojourn.actors.managers.manager import counted, events
+from sojourn.errors import HostFault, SpecFault
+from sojourn.host.tree import Tree
+from sojourn.plan import Point
 from sojourn.run.execute import _All, _Watcher
 from sojourn.run.journal import Journal
 from sojourn.run.scene import Scene
-from sojourn.run.testing_scene import Noted, new_ledger, new_scene
+from sojourn.run.testing_scene import Noted, new_ledger, new_scene, point
+from sojourn.spec import PROFILES, ServiceSpec, Study
 
 SESSION: Any = SimpleNamespace(show=lambda _event: None, every_s=5.0)
 
@@ -29,30 +40,18 @@ def scene(tmp_path: Path, ledger: Journal) -> Scene:
     return new_scene(tmp_path, ledger)
 
 
-class Turning(Manager):
-    """Turns a knob up once a period, and does something wrong when it is at 2."""
-
-    name = "turning"
-
-    def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
-        assert windows["client"]["t_s"] > 0
-        assert windows["seeing"] == {"x": 1}
-        return {"share": str(int(knobs["share"].read()) + 1)}
-
-
 class Listening(Manager):
-    """Stores what it hears of the clients."""
-
-    name = "listening"
+    """Starts nothing, and stores what it hears of the clients."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("null", {})
         self.windows: list[dict[str, Any]] = []
 
-    def decide(self, windows: Windows, knobs: Mapping[str, Any]) -> Changes:
-        del knobs
+    def enter(self, stage: Stage) -> None:
+        del stage
+
+    def period(self, windows: Windows) -> None:
         self.windows.append({name: of for name, of in windows.items() if "client" in name})
-        return {}
 
 
 def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
@@ -74,63 +73,114 @@ def test_a_manager_sees_the_clients_of_each_service(scene: Scene) -> None:
     }
 
 
-def test_the_lab_is_woken_every_second_only_for_those_who_must_know(scene: Scene) -> None:
+def test_the_lab_is_woken_often_only_for_those_who_must_know(scene: Scene) -> None:
     watcher = _Watcher(SimpleNamespace(), scene, SESSION)  # type: ignore[arg-type]
     with scene:
-        scene.enter(Seeing("seeing", []))
+        scene.enter(Noted("seeing", []))
         assert watcher.every_s == _All([watcher]).every_s == SESSION.every_s
         scene.enter(Listening())
-        assert watcher.every_s == _All([watcher]).every_s == 1.0
+        assert watcher.every_s == _All([watcher]).every_s == 0.1
 
 
-class Seeing(Noted):
-    def window(self) -> Mapping[str, Any]:
-        return {"x": 1}
+def test_windows_of_the_client_are_handed_on_and_lines_without_one_are_not(scene: Scene) -> None:
+    """What the manager reads is what its program can read."""
+    manager = Manager("null", {})
+    manager._stage, manager._labels = scene, ("null",)
+    manager._lines = disk.append(scene.folder / "windows.jsonl")
+    window = {"length_ms": 100, "n": 2000, "p99_ns": 3e5, "above": 7}
+    manager.period({"client": {"t_s": 1.0, "done_rps": 5.0, "window": window}})
+    manager.period({"client": {"t_s": 1.1, "done_rps": 5.0}})
+    manager.period({"client": {"t_s": 1.1}, "null.client": {"window": {**window, "n": 5}}})
+    manager.leave()
+    lines = (scene.folder / "windows.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"service": "null", **window},
+        {"service": "null", **window, "n": 5},
+    ]
 
 
-class Share:
-    """A knob that remembers."""
+def test_only_changes_of_the_measured_part_count() -> None:
+    def at(second: int, **more: Any) -> dict[str, Any]:
+        return {"event": "change", "time": f"2026-01-01T00:00:{second:02}+00:00", **more}
 
-    def __init__(self) -> None:
-        self.levels = ["0"]
+    every = [at(1, knob="idle", after=True), at(3, knob="quota", after=0.5), at(4, knob="quota")]
+    from_s = datetime(2026, 1, 1, 0, 0, 2, tzinfo=UTC).timestamp()
+    every = [*every, {"event": "capped", "time": "2026-01-01T00:00:05+00:00"}]
+    assert counted(every, from_s, 10.0) == {
+        "changes": 2,
+        "settled": {"idle": True, "quota": None},
+        "seconds": 10.0,
+    }
+    assert counted(every, from_s, 1.5)["changes"] == 1, "what comes after the load is no part of it"
+    assert counted(every, None, 10.0)["changes"] == 0, "no load was measured"
 
-    def read(self) -> str:
-        return self.levels[-1]
 
-    def apply(self, level: str) -> None:
-        self.levels.append(level)
+def test_a_torn_line_of_the_audit_log_is_left_out(tmp_path: Path) -> None:
+    assert events(tmp_path) == []
+    (tmp_path / "manager.audit.jsonl").write_text('{"event": "start"}\n[1]\n{"event": "cha')
+    assert events(tmp_path) == [{"event": "start"}]
 
 
-def test_a_manager_decides_once_a_second_and_its_knobs_are_turned_back(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+def study(**more: Any) -> Study:
+    spec = ServiceSpec.model_validate(
+        {"kind": "memcached", "measure": ("sweep",), "qos": {"q": 0.99, "bound": "1ms"}}
+    )
+    table = {"name": "s", "question": "q", "run": PROFILES["quick"], "services": (spec,)}
+    return Study.model_validate({**table, "neighbour": "null", "manager": "null", **more})
+
+
+def test_a_manager_is_there_only_beside_a_neighbour_and_under_a_load() -> None:
+    def managed(of: Study, at: Point) -> list[str]:
+        cast = actors.cast(of, of.services[0], at)
+        return [actor.name for actor in cast if actor.role is Role.MANAGER]
+
+    assert managed(study(manager="static:idle=1"), point()) == ["static"]
+    assert managed(study(manager="none"), point()) == []
+    assert managed(study(), point(neighbour="none")) == []
+    assert managed(study(), replace(point(), offered_rps=None)) == [], "the axis is measured alone"
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"neighbour": "none"}, "nothing to move without a neighbour"),
+        ({"groups": "session"}, "moves control groups"),
+        ({"manager": "static:idel=1"}, "idel"),
+    ],
+)
+def test_a_manager_that_could_move_nothing_is_refused_on_every_machine(
+    more: dict[str, str], what: str
 ) -> None:
-    share = Share()
-    monkeypatch.setattr(Scene, "knobs", {"share": share})
-    with scene:
-        scene.enter(Seeing("seeing", []))
-        scene.enter(Turning())
-        for second in (1, 2):
-            scene.second({"t_s": second})
-        assert share.read() == "2"
-    assert share.levels == ["0", "1", "2", "0"]
-    assert scene.seen["manager"] == {"kind": "turning", "periods": 2, "changed": 2}
-    assert '"changes": {\n    "share": "2"' in (scene.folder / "decisions.json").read_text()
+    asked = study(**more)
+    with pytest.raises(SpecFault, match=what):
+        actors.check(asked, asked.services[0], host.read(sample_s=0))
 
 
-def test_knobs_are_turned_back_when_a_manager_fails(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+def test_a_level_is_refused_before_the_run_where_the_machine_lacks_what_it_needs(
+    tmp_path: Path,
 ) -> None:
-    share = Share()
-    monkeypatch.setattr(Scene, "knobs", {"share": share})
-    with pytest.raises(AssertionError), scene:  # noqa: PT012
-        scene.enter(Seeing("seeing", []))
-        scene.enter(Turning())
-        scene.second({"t_s": 1})
-        scene.second({"t_s": 0})
-    assert share.levels == ["0", "1", "0"]
+    for name in ("proc/self", f"proc/{os.getpid()}"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    bare: Any = SimpleNamespace(root=str(tmp_path))
+    with pytest.raises(HostFault, match="a manager needs the control-group controller cpu"):
+        managers.KINDS["null"].check(bare)
+    assert "cores" not in managers.present(Tree(tmp_path))
+    parties = controllers.kind("parties")
+    with pytest.raises(HostFault, match="needs CPUs of a group"):
+        parties.check(managers.present(Tree(tmp_path)))
+
+
+def test_every_controller_is_a_manager_with_its_constants() -> None:
+    assert [*managers.KINDS] == [*controllers.KINDS]
+    for name, kind in managers.KINDS.items():
+        wanted = controllers.KINDS[name].constants
+        assert {param.name: float(str(param.default)) for param in kind.params} == wanted
+        made = kind.build({param.name: str(param.default) for param in kind.params})
+        assert isinstance(made, Manager)
+        assert made.constants == {}, "what does not differ is not said"
 
 
 def test_the_knobs_of_a_scene_are_those_of_its_services(scene: Scene) -> None:
-    levels: Any = {"cpuset": Share()}
+    levels: Any = {"cpuset": object()}
     scene.services = {"web": SimpleNamespace(knobs=levels)}
     assert dict(scene.knobs) == {"web.cpuset": levels["cpuset"]}

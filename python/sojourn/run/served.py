@@ -134,7 +134,7 @@ def _company(stage: Stage) -> list[list[str]]:
         text = f"{beside['kind']} on CPU {cpus}, beside every point, the load axis included"
         rows.append([NEIGHBOUR, text])
     if manager:
-        text = f"{manager['kind']}, which decides once a second while load runs"
+        text = f"{manager['kind']}, by sojourn manage: {manager.get('changes', 0)} changes"
         rows.append(["manager", text])
     return rows
 

@@ -108,7 +108,7 @@ def fault(folder: Path, text: str) -> SpecFault:
             "is true",
             '"0-1"',
         ),
-        ("[run]", 'manager = "nul"\n[run]', 5, "manager", "no manager 'nul'", "null?"),
+        ("[run]", 'manager = "nul"\n[run]', 5, "manager", "no manager 'nul'", "null"),
     ],
 )
 def test_a_mistake_is_named_with_its_line_its_key_and_its_fix(

@@ -106,6 +106,7 @@ fn one_in(text: &str) -> Result<u32, Fault> {
 }
 
 /// What is asked for: how long, and how much of each request.
+#[expect(clippy::struct_excessive_bools, reason = "what is asked for, each by itself")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Length, ns.
@@ -124,6 +125,8 @@ pub struct Options {
     pub blame: Option<f64>,
     /// Of a sample too, distinguish every stage: with hooks on system calls.
     pub all_stages: bool,
+    /// Windows come as often as the cost allows, because somebody acts on each.
+    pub is_live: bool,
 }
 
 #[cfg(test)]

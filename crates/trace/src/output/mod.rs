@@ -4,3 +4,4 @@ pub mod chrome;
 pub mod describe;
 pub mod records;
 pub mod text;
+pub mod windows;

@@ -28,6 +28,7 @@ use crate::reconstruct::window::Sampling;
 use crate::reconstruct::window::clusters::Clusters;
 use crate::reconstruct::window::estimate::Estimate;
 use crate::reconstruct::window::stalls::Stalls;
+use crate::session::read::Memory;
 
 /// So that the end of the server and ^C are noticed soon.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -98,6 +99,19 @@ impl Live<'_, '_> {
         self.control.want(self.taken.borrow_mut().floors_ns(self.options));
     }
 
+    /// A window is over: whoever wanted to know it hears of it, and it is added to those before.
+    pub fn window_over(
+        &self,
+        memory: &Memory,
+        length_ns: u64,
+        outcome: &mut Outcome,
+    ) -> Result<(), Fault> {
+        let now = memory.snapshot();
+        let totals = outcome.clusters.totals_since(&now);
+        outcome.clusters.add(now);
+        (self.taken.borrow_mut().window)(length_ns, &totals)
+    }
+
     /// Begins the look at what ran and waited, if that is asked for; it ends with `unwatch`, and then
     /// the answer may be dropped.
     pub fn watch(&self, steps: &mut Steps) -> Result<Vec<Link>, Fault> {
@@ -130,11 +144,15 @@ impl Live<'_, '_> {
     }
 }
 
+/// Is given the length of a window that is over, ns, and its requests by bin of the totals.
+pub type Window<'a> = dyn FnMut(u64, &[u64]) -> Result<(), Fault> + 'a;
+
 /// What comes out of the ring, and where it goes.
 pub(crate) struct Taken<'a> {
     pub worst: Worst,
     pub keep: Option<Keep>,
     pub sink: &'a mut dyn FnMut(&Record),
+    pub window: &'a mut Window<'a>,
     /// Records since this was last set to 0.
     pub count: u64,
 }

@@ -35,8 +35,8 @@ use crate::culprit::keep::Keep;
 use crate::culprit::watch::Watch;
 use crate::reconstruct::counts::tid_of;
 use crate::reconstruct::record::{Record, Worst};
-pub use crate::session::live::Outcome;
 use crate::session::live::{Live, Taken, ring};
+pub use crate::session::live::{Outcome, Window};
 
 const ANOTHER: &str =
     "another sojourn-trace was running: its cost is inside these numbers, and ours in its";
@@ -54,20 +54,35 @@ pub fn run(
     begun: &mut dyn FnMut(),
     sink: &mut dyn FnMut(&Record),
 ) -> Result<Outcome, Fault> {
+    run_with_windows(target, options, stop, begun, sink, &mut |_, _| Ok(()))
+}
+
+/// The same; `window` hears of each window as soon as it is over, and ends the trace by a fault.
+///
+/// # Errors
+/// What the kernel refuses, and the fault of `window`.
+pub fn run_with_windows<'a>(
+    target: &Target,
+    options: Options,
+    stop: &AtomicBool,
+    begun: &mut dyn FnMut(),
+    sink: &'a mut dyn FnMut(&Record),
+    window: &'a mut Window<'a>,
+) -> Result<Outcome, Fault> {
     kernel::listen_to_libbpf();
     let mut last = Last::at_most(LAST);
-    traced(target, options, stop, &mut last, begun, sink)
+    traced(target, options, stop, &mut last, begun, (sink, window))
 }
 
 /// The same. `last`: this thread goes last now; it is empty during the trace, and full again at its end, beyond
 /// that of the hooks.
-fn traced(
+fn traced<'a>(
     target: &Target,
     options: Options,
     stop: &AtomicBool,
     last: &mut Option<Last>,
     begun: &mut dyn FnMut(),
-    sink: &mut dyn FnMut(&Record),
+    (sink, window): (&'a mut dyn FnMut(&Record), &'a mut Window<'a>),
 ) -> Result<Outcome, Fault> {
     let mut outcome = Outcome::default();
     let only = kernel::only_tracer();
@@ -89,6 +104,7 @@ fn traced(
         worst: Worst::new(options.worst),
         keep: options.blame.map(Keep::new),
         sink,
+        window,
         count: 0,
     });
     let live = Live {

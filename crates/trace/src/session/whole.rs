@@ -73,7 +73,7 @@ fn wait(
             break;
         }
         pace.came(live.look_into_ring()?);
-        flows.turn(live, memory, outcome);
+        flows.turn(live, memory, outcome)?;
     }
     Ok(())
 }
@@ -105,7 +105,12 @@ impl Flows {
     }
 
     /// Chooses others if it is time, and closes a slice.
-    fn turn(&mut self, live: &Live<'_, '_>, memory: &Memory, outcome: &mut Outcome) {
+    fn turn(
+        &mut self,
+        live: &Live<'_, '_>,
+        memory: &Memory,
+        outcome: &mut Outcome,
+    ) -> Result<(), Fault> {
         let now_ns = Monotonic.now_ns();
         if now_ns >= self.salted_ns + SALT.as_nanos() as u64 {
             self.salt(live);
@@ -113,8 +118,9 @@ impl Flows {
         }
         let slice_ns = if self.draw.is_some() { SLICE_NS } else { SLICE_OF_ALL_NS };
         if now_ns >= self.sliced_ns + slice_ns {
-            outcome.clusters.add(memory.snapshot());
+            live.window_over(memory, now_ns - self.sliced_ns, outcome)?;
             self.sliced_ns = now_ns;
         }
+        Ok(())
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(
     outcome.hooks.extend(lives.hooks.iter().cloned());
     outcome.hooks.push(clock);
     outcome.sampling.seed = Some(seed);
-    let trace_ns = live.options.duration_ns as f64;
+    let trace_ns = if live.options.is_live { 0.0 } else { live.options.duration_ns as f64 };
     let (duty, draw) = (Duty::new(asked, trace_ns), Draw::new(seed));
     let work = live.work();
     let mut windows =
@@ -145,7 +145,7 @@ impl Windows<'_, '_> {
         let to_ns = Monotonic.now_ns();
         let after = self.live.work();
         self.live.look_into_ring()?;
-        outcome.clusters.add(self.memory.snapshot());
+        self.live.window_over(&self.memory, ended_ns - started_ns, outcome)?;
         let seen = &mut outcome.sampling;
         seen.traced_ns += ended_ns - started_ns;
         if seen.places.len() < PLACES {

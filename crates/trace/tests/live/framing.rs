@@ -68,6 +68,7 @@ fn a_ring_that_is_too_small_drops_and_says_so() {
         hook_cost: false,
         blame: None,
         all_stages: false,
+        is_live: false,
     };
     let stop = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {

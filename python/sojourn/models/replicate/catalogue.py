@@ -135,12 +135,11 @@ _OTHER: Mapping[str, tuple[State, str]] = {
     "C2": ("simulated", "sojourn fleet (with two platforms)"),
     "C3": ("not yet", _MANY),
     "P1": ("computed", _CLASSIFY),
-    "P3": ("not yet", "needs the run-time manager"),
     "P11": ("not yet", _MANY),
     "P12": ("computed", "sojourn classify (prints them)"),
     "P16": ("computed", _CLASSIFY),
     "P17": ("computed", _CLASSIFY),
-    "P22": ("not yet", "needs the run-time manager"),
+    "P22": ("not yet", "sojourn manage moves CPU time and cores only"),
 }
 
 

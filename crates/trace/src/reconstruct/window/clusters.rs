@@ -149,6 +149,11 @@ impl Clusters {
         }
     }
 
+    /// Requests by bin of [`bins::TOTAL`] that came after the last window that was added.
+    pub fn totals_since(&self, now: &Snapshot) -> Vec<u64> {
+        self.last.totals.iter().zip(&now.totals).map(|(was, n)| n - was).collect()
+    }
+
     fn pair_up(&mut self) {
         self.list = self.list.chunks(2).map(together).collect();
         self.stride *= 2;

@@ -126,6 +126,7 @@ pub fn trace_with(
         hook_cost: false,
         blame: None,
         all_stages,
+        is_live: false,
     };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
     let started = Started::default();
