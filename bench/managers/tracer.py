@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.manage import testing
-from sojourn.manage.testing_traced import p99_ns, rps, seen
+from sojourn.manage.traced_testing import p99_ns, rps, seen
 
 RUNS = Path(__file__).parents[1] / "runs"
 COSTS = ("2%", "all")

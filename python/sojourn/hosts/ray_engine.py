@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from sojourn import extras
+from sojourn import disk, extras
 from sojourn.errors import Fault, HostFault, RunFault
 from sojourn.hosts.agent import Agent
 from sojourn.hosts.engine import Engine, LostError, Node, Pending, Remote, SilentError
@@ -130,7 +130,7 @@ class _Folder:
         self.path = PLACE / f"{work.PREFIX}{secrets.token_hex(4)}"
         self._entry = self._journal.made(self.path)
         self.path.mkdir(mode=0o700)
-        (self.path / work.MARK).touch()
+        disk.keep_text(self.path / work.MARK, "")
 
     def remove(self) -> None:
         """Remove it with all that Ray left in it."""

@@ -12,7 +12,7 @@ from sojourn.actors.probes import trace
 from sojourn.errors import HostFault
 from sojourn.manage import testing
 from sojourn.manage.testing import until
-from sojourn.manage.testing_traced import p99_ns, rps, seen
+from sojourn.manage.traced_testing import p99_ns, rps, seen
 from sojourn.places import proc
 
 RATE, RPS = "4k", 4000

@@ -7,7 +7,6 @@ use serde::Serialize;
 use sojourn_base::quantiles::ranks;
 use sojourn_base::{Fault, units};
 
-use crate::cli::Args;
 use crate::reconstruct::bins;
 
 const Q: f64 = 0.99;
@@ -55,15 +54,26 @@ fn bin_of(totals: &[u64], rank: u64) -> usize {
     totals.iter().position(reaches).unwrap_or(totals.len() - 1)
 }
 
+/// What was asked for on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Whether windows are printed.
+    pub is_wanted: bool,
+    /// `--bound`.
+    pub bound: Option<&'a str>,
+    /// `--json`: where the result goes.
+    pub json: Option<&'a Path>,
+}
+
 /// What prints them; nothing if they were not asked for. A fault where whoever reads them has gone.
 pub fn printer<'a>(
-    args: &Args,
+    asked: Asked<'_>,
     out: &'a mut dyn Write,
 ) -> Result<impl FnMut(u64, &[u64]) -> Result<(), Fault> + use<'a>, Fault> {
-    let bound = args.bound.as_deref().map(units::parse_ns).transpose();
+    let bound = asked.bound.map(units::parse_ns).transpose();
     let bound_ns = bound.map_err(|fault| fault.within("--bound"))?;
-    let is_wanted = args.windows;
-    if is_wanted && args.json.as_deref() == Some(Path::new("-")) {
+    let is_wanted = asked.is_wanted;
+    if is_wanted && asked.json == Some(Path::new("-")) {
         let what = "windows and the result are both to go to standard output";
         return Err(Fault::usage(what, "--windows", "name a file for --json"));
     }
@@ -84,8 +94,6 @@ pub fn printer<'a>(
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
 
     fn totals(times_ns: impl IntoIterator<Item = u64>) -> Vec<u64> {
@@ -133,15 +141,14 @@ mod tests {
                 Ok(())
             }
         }
-        let args = |words: &str| Args::try_parse_from(words.split_whitespace()).unwrap();
+        let asked = Asked { is_wanted: true, bound: None, json: None };
         let (mut text, none) = (Vec::new(), totals([]));
-        printer(&args("t --pid 1 --windows"), &mut text).unwrap()(1_000_000, &none).unwrap();
+        printer(asked, &mut text).unwrap()(1_000_000, &none).unwrap();
         assert!(text.starts_with(b"{\"length_ms\":1,\"n\":0,") && text.ends_with(b"}\n"));
-        assert!(printer(&args("t --pid 1 --windows"), &mut Gone).unwrap()(1, &none).is_err());
-        printer(&args("t --pid 1"), &mut Gone).unwrap()(1, &none).unwrap();
-        for wrong in ["t --pid 1 --windows --json -", "t --pid 1 --windows --bound x"] {
-            assert!(printer(&args(wrong), &mut Gone).is_err(), "{wrong}");
-        }
-        assert!(Args::try_parse_from(["t", "--pid", "1", "--bound", "1ms"]).is_err());
+        assert!(printer(asked, &mut Gone).unwrap()(1, &none).is_err());
+        let unasked = Asked { is_wanted: false, ..asked };
+        printer(unasked, &mut Gone).unwrap()(1, &none).unwrap();
+        assert!(printer(Asked { json: Some(Path::new("-")), ..asked }, &mut Gone).is_err());
+        assert!(printer(Asked { bound: Some("x"), ..asked }, &mut Gone).is_err());
     }
 }
