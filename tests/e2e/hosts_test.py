@@ -307,13 +307,6 @@ def refused(at: str, **variables: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True, env=env).stdout
 
 
-def test_a_cluster_that_is_not_there_is_a_fault() -> None:
-    at = f"127.0.0.1:{ports.free()}"
-    text = refused(at)
-    assert "error: no cluster answers: " in text
-    assert f"at: hosts.at = {at}" in text
-
-
 def test_a_wrong_token_is_refused(tmp_path: Path) -> None:
     at, temp = f"127.0.0.1:{ports.free()}", Path("/tmp") / f"sjt{os.getpid()}"  # noqa: S108
     closed = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 40}
