@@ -208,7 +208,10 @@ class _Actor(Remote):
         return self._node
 
     def ask(self, name: str, *args: Any) -> Pending:
-        return _Answer(self._ray, getattr(self._actor, name).remote(*args))
+        try:
+            return _Answer(self._ray, getattr(self._actor, name).remote(*args))
+        except Exception as error:  # noqa: BLE001  # such as a cluster that was left
+            raise LostError(_why(error)) from None
 
     def end(self) -> None:
         with contextlib.suppress(Exception):
