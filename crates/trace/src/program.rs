@@ -69,12 +69,8 @@ fn act(
         is_live: args.windows,
     };
     check_outputs(args)?;
-    let asked = windows::Asked {
-        is_wanted: args.windows,
-        bound: args.bound.as_deref(),
-        json: args.json.as_deref(),
-    };
-    let mut lines = windows::printer(asked, out)?;
+    let (bound, json) = (args.bound.as_deref(), args.json.as_deref());
+    let mut lines = windows::printer(args.windows, bound, json, out)?;
     session::check_host()?;
     let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
     let mut kept = crate::output::records::Writer::open(args.records.as_deref())?;

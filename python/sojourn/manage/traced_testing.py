@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
 import socket
 import statistics
 import subprocess
@@ -61,7 +62,7 @@ def seen(folder: Path, *, cost: str, rate: str, seconds: int, kill: bool = False
         for group in (one for every in made.values() for one in every):
             stack.callback(remove_group, group)
         words = ["memcached", "-l", "127.0.0.1", "-p", str(port), "-t", "1", "-U", "0"]
-        user = ["-u", "nobody"] if os.geteuid() == 0 else []
+        user = ["-u", pwd.getpwuid(65534).pw_name] if os.geteuid() == 0 else []
         _started(stack, ["taskset", "-c", str(server), *words, *user], made["web"])
         _started(stack, [sys.executable, "-I", "-S", "-c", SLEEP], made["batch"])
         assert until(lambda: _listens(port)), "memcached does not listen"  # noqa: S101

@@ -54,26 +54,17 @@ fn bin_of(totals: &[u64], rank: u64) -> usize {
     totals.iter().position(reaches).unwrap_or(totals.len() - 1)
 }
 
-/// What was asked for on the command line.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// Whether windows are printed.
-    pub is_wanted: bool,
-    /// `--bound`.
-    pub bound: Option<&'a str>,
-    /// `--json`: where the result goes.
-    pub json: Option<&'a Path>,
-}
-
-/// What prints them; nothing if they were not asked for. A fault where whoever reads them has gone.
+/// What prints them; nothing if they are not wanted. `bound` and `json` are the options of that name.
+/// A fault where whoever reads them has gone.
 pub fn printer<'a>(
-    asked: Asked<'_>,
+    is_wanted: bool,
+    bound: Option<&str>,
+    json: Option<&Path>,
     out: &'a mut dyn Write,
 ) -> Result<impl FnMut(u64, &[u64]) -> Result<(), Fault> + use<'a>, Fault> {
-    let bound = asked.bound.map(units::parse_ns).transpose();
+    let bound = bound.map(units::parse_ns).transpose();
     let bound_ns = bound.map_err(|fault| fault.within("--bound"))?;
-    let is_wanted = asked.is_wanted;
-    if is_wanted && asked.json == Some(Path::new("-")) {
+    if is_wanted && json == Some(Path::new("-")) {
         let what = "windows and the result are both to go to standard output";
         return Err(Fault::usage(what, "--windows", "name a file for --json"));
     }
@@ -141,14 +132,12 @@ mod tests {
                 Ok(())
             }
         }
-        let asked = Asked { is_wanted: true, bound: None, json: None };
         let (mut text, none) = (Vec::new(), totals([]));
-        printer(asked, &mut text).unwrap()(1_000_000, &none).unwrap();
+        printer(true, None, None, &mut text).unwrap()(1_000_000, &none).unwrap();
         assert!(text.starts_with(b"{\"length_ms\":1,\"n\":0,") && text.ends_with(b"}\n"));
-        assert!(printer(asked, &mut Gone).unwrap()(1, &none).is_err());
-        let unasked = Asked { is_wanted: false, ..asked };
-        printer(unasked, &mut Gone).unwrap()(1, &none).unwrap();
-        assert!(printer(Asked { json: Some(Path::new("-")), ..asked }, &mut Gone).is_err());
-        assert!(printer(Asked { bound: Some("x"), ..asked }, &mut Gone).is_err());
+        assert!(printer(true, None, None, &mut Gone).unwrap()(1, &none).is_err());
+        printer(false, None, None, &mut Gone).unwrap()(1, &none).unwrap();
+        assert!(printer(true, None, Some(Path::new("-")), &mut Gone).is_err());
+        assert!(printer(true, Some("x"), None, &mut Gone).is_err());
     }
 }
