@@ -32,7 +32,7 @@ MAY: Mapping[str, tuple[str, ...]] = {
     "plan/codec.py": ("beside",),  # a point's other points
     "plan/questions.py": ("beside",),
     "run/clients.py": ("beside", "together"),  # a probe beside a load; several generators
-    "run/execute.py": ("together",),
+    "hosts/fleet.py": ("check", "together"),  # functions of clients, on one host or on several
     "knobs/cpu_weight.py": ("beside",),  # a group beside another
     "stats/quantile_regression.py": ("attribution",),  # the method's own name
     "report/openings/interference.py": ("beside",),  # the English word
@@ -165,7 +165,7 @@ def test_no_word_of_a_question_is_left_where_none_may_be() -> None:
     spoken, used = [], set()
     for path in sorted(package.rglob("*.py")):
         at = path.relative_to(package).as_posix()
-        is_test = path.stem.endswith("_test") or path.stem.startswith("testing")
+        is_test = path.stem.endswith(("_test", "_testing")) or path.stem.startswith("testing")
         if is_test or at.startswith("questions/"):
             continue
         text = away.words(path.read_text())

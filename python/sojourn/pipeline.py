@@ -148,7 +148,7 @@ def _source(study: Study, show: run.Show, facts: host.Facts) -> Iterator[run.Sou
 
     with hosts.fleet(study, show, facts) as fleet:
         rows = (("clients", fleet.text),)
-        yield run.Source(offer=fleet.together, address=study.hosts.address, rows=rows)
+        yield run.Source(offer=fleet.offer, address=study.hosts.address, rows=rows)
 
 
 def _names(cpus: Sequence[int]) -> tuple[str, ...]:

@@ -147,7 +147,7 @@ def load(folder: Path, target: str, duration: str) -> Load:
 def test_nodes_with_clocks_ten_hours_apart_begin_together(
     fleet: Fleet, target: str, tmp_path: Path
 ) -> None:
-    fleet.together([load(tmp_path, target, "1s")], Notes())
+    fleet.offer([load(tmp_path, target, "1s")], Notes())
     hosts = disk.read_json(tmp_path / "hosts.json")
     near, apart = (json.loads((tmp_path / f"load.{n}.json").read_text()) for n in (1, 2))
     assert [client["clock"]["is_the_labs"] for client in hosts["clients"]] == [True, False]
@@ -165,7 +165,7 @@ def in_background(fleet: Fleet, asked: Load) -> tuple[threading.Thread, list[Bas
 
     def offer() -> None:
         try:
-            fleet.together([asked], Notes())
+            fleet.offer([asked], Notes())
         except Fault as fault:
             raised.append(fault)
 
@@ -202,7 +202,7 @@ def test_a_lost_agent_costs_the_point_and_nothing_of_it_is_left(
     assert isinstance(raised[0], RunFault)
     assert "client 2 of 2, on apart" in raised[0].what
     eventually(lambda: not generators(folder), "no generator is left")
-    fleet.together([load(tmp_path, target, "1s")], Notes())
+    fleet.offer([load(tmp_path, target, "1s")], Notes())
     assert disk.read_json(tmp_path / "hosts.json")["clients"][1]["host"] == "apart", "hired again"
 
 

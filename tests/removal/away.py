@@ -71,7 +71,7 @@ def tests_without(of: Path, gone: Iterable[str], asked: str | None) -> list[str]
 
 def copy(to: Path, *, with_tests: bool = False) -> None:
     """What the checks look at: the package, with or without its tests, and the contracts."""
-    tests = () if with_tests else ("*_test.py", "testing*", "golden")
+    tests = () if with_tests else ("*_test.py", "testing*", "*_testing.py", "golden")
     shutil.copytree(
         PACKAGE, to / "python" / "sojourn", ignore=shutil.ignore_patterns("__pycache__", *tests)
     )

@@ -1,6 +1,6 @@
 """Many hosts: clients on the nodes of a cluster act as one client.
 
-    [hosts] ─► ray_engine ─► crew ─► fleet.together ─► follow ─► joined ─► load.json
+    [hosts] ─► ray_engine ─► crew ─► fleet.offer ─► follow ─► joined ─► load.json
                connect       agents  jobs, clocks      T … end   sums,     hosts.json
                                                                  doubts
 

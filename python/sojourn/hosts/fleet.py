@@ -84,7 +84,7 @@ class Fleet:
         own = self.crew.own
         return all(parts.is_reached_over_loopback(one.facts, own) for one in self.crew.members)
 
-    def together(
+    def offer(
         self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
     ) -> list[Mapping[str, Any]]:
         """Offer a service its load from all clients; as `run.clients.together`.

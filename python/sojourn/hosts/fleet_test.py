@@ -119,7 +119,7 @@ def offered(tmp_path: Path, server: str) -> Offered:
         for nth, _ in enumerate(cluster.hosts):
             cluster.facts.setdefault(nth, {"boot": "the lab's", "time": f"of {nth}"})
         with Fleet(SPEC, cluster, own={**about(), **own}) as fleet:
-            (whole,) = fleet.together([load], Notes())
+            (whole,) = fleet.offer([load], Notes())
         return {**whole, "hosts": disk.read_json(tmp_path / "hosts.json")}
 
     return offer
@@ -225,15 +225,15 @@ def test_a_lost_agent_is_hired_again_for_the_next_point(
     with Fleet(SPEC, cluster, own={**about(), "boot": "b"}) as fleet:
         cluster.hired[1].end()
         with pytest.raises(RunFault, match="client 2 of 2"):
-            fleet.together([load], Notes())
-        assert fleet.together([load], Notes())[0]["requests"] > 0
+            fleet.offer([load], Notes())
+        assert fleet.offer([load], Notes())[0]["requests"] > 0
         assert len(cluster.hired) == 3
         cluster.hired[0].end()
         with pytest.raises(RunFault, match="client 1 of 2"):
-            fleet.together([load], Notes())
+            fleet.offer([load], Notes())
         cluster.gone.add(0)
         with pytest.raises(RunFault, match="the node has left the cluster"):
-            fleet.together([load], Notes())
+            fleet.offer([load], Notes())
 
 
 def test_an_agent_that_is_not_asked_any_more_ends_its_generator(state: Path) -> None:
@@ -303,4 +303,4 @@ def test_a_job_that_the_generator_refuses_says_which_client(offered: Offered) ->
 def test_several_services_at_once_are_refused(tmp_path: Path) -> None:
     load = Load(job(tmp_path, "null:"), 1, Files.named(tmp_path, "load"))
     with Fleet(SPEC, Cluster(Host())) as fleet, pytest.raises(SpecFault, match="at once"):
-        fleet.together([load, load], Notes())
+        fleet.offer([load, load], Notes())

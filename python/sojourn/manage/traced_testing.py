@@ -113,7 +113,8 @@ def _manager(
         f'[groups.web]\nrole = "latency-critical"\ntarget = "1ms"\ncgroup = "{groups["web"]}"\n'
         f'[groups.batch]\nrole = "best-effort"\ncgroup = "{groups["batch"]}"\n'
     )
-    words = [sys.executable, "-m", "sojourn", "manage", "--config", str(folder / "manage.toml")]
+    lab = [sys.executable, "-P", "-m", "sojourn"]
+    words = [*lab, "manage", "--config", str(folder / "manage.toml")]
     env = {**os.environ, "SOJOURN_STATE": f"{folder}/state"}
     log = stack.enter_context((folder / "log").open("wb"))
     manager = subprocess.Popen(words, stdin=QUIET, stdout=log, stderr=log, env=env)

@@ -131,6 +131,7 @@ def test_a_service_that_is_gone_means_silence_and_no_fault(asked: Path) -> None:
     pids: list[int] = [4711]
     one = Tracer(pids=lambda: tuple(pids), service="web", target_ns=1e6, cost="2%")
     one.open()
+    assert until(lambda: came(one, 1.0)), "a window, before which it may not be ended"
     pids.clear()
     os.kill(int(str(starts(asked)[0][0])), signal.SIGKILL)
     assert until(lambda: came(one, 1.0) and one._task is None)

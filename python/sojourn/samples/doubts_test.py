@@ -136,7 +136,7 @@ def test_misses_beyond_lag_and_allowance_are_the_services_own(
         times, upper_bounds=True, job={"qos_bound": bound, "qos_quantile": 0.5}, **late
     )
     load["outages"]["allowance"] = 1.2
-    void = {**load, "outages": {**load["outages"], "share_excluded": 0.51}}
+    void = {**load, "outages": {**load["outages"], "share_excluded": 0.81}}
     folder = made.put(tmp_path / "void", stated(point, phase=Phase.SEARCH), void)
     assert samples.read(folder).over_surely == counts[0] // 2, "half of the misses count (M33)"
     never = {**void, "sojourn_ns": {**void["sojourn_ns"], "lost": 2}}

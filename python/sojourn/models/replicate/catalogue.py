@@ -139,7 +139,7 @@ _OTHER: Mapping[str, tuple[State, str]] = {
     "P12": ("computed", "sojourn classify (prints them)"),
     "P16": ("computed", _CLASSIFY),
     "P17": ("computed", _CLASSIFY),
-    "P22": ("not yet", "sojourn manage moves CPU time and cores only"),
+    "P22": ("not yet", "needs more moved than CPU time and cores"),
 }
 
 
