@@ -106,12 +106,12 @@ def read(path: Path) -> Requests:
     try:
         table = read_columns(path, rows=MOST, values=MOST, columns=COLUMNS)
         columns = {name: np.asarray(table.column(name).to_numpy(), np.int64) for name in COLUMNS}
+    except MemoryError:  # one of Arrow's errors too
+        raise no_memory(path) from None
     except (OSError, ValueError, pa.ArrowException) as error:
         raise RunFault(
             f"the records of the trace cannot be read: {error}",
             at=str(path),
             fix="trace for a shorter time, or at a lower load",
         ) from error
-    except MemoryError:
-        raise no_memory(path) from None
     return of_columns(columns)

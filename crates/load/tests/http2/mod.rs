@@ -108,13 +108,13 @@ fn a_connection_that_ends_without_a_word_costs_no_request_that_may_be_sent_again
             let method = method.into();
             (run(Job { method, ..to(&peer, transport) }), peer.seen.connections.load(SeqCst))
         };
-        // After a stop of this machine more than 20 requests are due at once. A new connection then ends
-        // before its client has read a reply, and such an end may be the answer (`drive/again.rs`).
-        let mut runs = (0..3).map(|_| of("GET"));
-        let lost = |get: &Judged| planned(get) - count(get, Outcome::Hit);
+        // The calmest of three by the log of stops, whatever it lost: where this process is stopped for
+        // 100 ms, one request is lost now and then. Why is not known.
+        let runs = (0..3).map(|_| of("GET"));
         let (get, connections) =
-            runs.find(|(get, _)| lost(get) == 0).expect("three runs lost some");
+            runs.min_by_key(|(get, _)| get.result.outages.longest_ns).expect("three");
         assert!(connections > 10, "{transport}: {connections}");
+        assert_eq!(count(&get, Outcome::Hit), planned(&get), "{:?}", get.result.errors);
         let again = get.result.checks.sent_again;
         assert!(again + 2 >= connections, "{transport}: {again} of {connections}");
         let (post, _) = of("POST");
