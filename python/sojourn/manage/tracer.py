@@ -2,8 +2,8 @@
 
 `sojourn-trace --windows` is a child of the manager and prints a line after each window. A time is
 from the request's first segment at the host to the last byte of its reply handed to the kernel, so
-a client sees more. The tracer is told to end with the manager; one that is killed cannot tell, but
-then its next line finds no reader, and that ends the tracer as well.
+a client sees more. The manager ends the tracer when it ends itself. If the manager is killed, the
+next line of the tracer finds no reader, and that ends the tracer as well.
 
 A tracer that ended, such as with its service, is started again as soon as there is a process.
 """

@@ -1,4 +1,4 @@
-"""What tools measure whose result files the lab does not read."""
+"""What load tools measure if the lab cannot read their result files."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from sojourn.referee.usage import Sample, usage
 from sojourn.referee.waits import imagined, waits
 
 LEAST = 100  # requests
-PIPELINED = 0.01  # share from which requests cannot be told from each other
+PIPELINED = 0.01  # share from which requests cannot be separated from each other
 LONG_PAUSE = 5  # times what is looked at: a pause that is no jitter
 FASTER = 1.5  # times the rate of users: a tool that sends as fast as replies come
 USUAL = 10  # times the median reply: a gap that is no usual reply
@@ -105,7 +105,7 @@ def _gaps(requests: Requests, rate: float | None, *, is_rated: bool) -> Gaps:
 
 
 def _usual_rate(requests: Requests) -> float | None:
-    """Of a tool whose rate is not known: the rate outside of long gaps."""
+    """Of a tool with an unknown rate: the rate outside of long gaps."""
     if requests.n < LEAST or requests.mean_rps <= 0:
         return None
     steps = np.diff(requests.start_ns)

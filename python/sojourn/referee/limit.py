@@ -1,4 +1,4 @@
-"""Who kept the load from being larger, or from coming when it was due."""
+"""Who limited the load, or delayed it beyond when it was due."""
 
 from __future__ import annotations
 

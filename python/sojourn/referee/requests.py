@@ -82,7 +82,7 @@ class Requests:
 
 
 def of_columns(columns: Mapping[str, Times]) -> Requests:
-    """Requests from a trace's columns, whose rows are in any order."""
+    """Requests from a trace's columns; their rows may be in any order."""
     order = np.argsort(columns["start_ns"], kind="stable")
     start = columns["start_ns"][order]
     end = start + np.maximum(columns["total_ns"][order], 0)

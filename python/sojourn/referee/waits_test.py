@@ -1,4 +1,4 @@
-"""What users would have waited, against simulated clients whose users are known."""
+"""What users would have waited, compared with simulated clients with known waits."""
 
 from __future__ import annotations
 
