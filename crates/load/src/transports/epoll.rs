@@ -106,6 +106,7 @@ impl Transport for Epoll {
 
     fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>)) {
         while let Some(connection) = self.broken.pop() {
+            self.read_rest(connection, on);
             self.close(connection);
             on(Event::Closed(connection));
         }
@@ -220,18 +221,10 @@ impl Epoll {
 
     /// Reads until the socket is empty; `over`: until its end.
     fn receive(&mut self, connection: u32, over: bool, on: &mut dyn FnMut(Event<'_>)) {
-        while let Some(socket) = &self.open[connection as usize] {
-            self.syscalls += 1;
-            let (start, room) = (self.buffer.as_mut_ptr(), self.buffer.len());
-            let no_one = std::ptr::null_mut::<libc::sockaddr>();
-            // SAFETY: the buffer is valid for its length and not aliased during the call.
-            let read = unsafe {
-                let (call, from) = (libc::SYS_recvfrom, socket.as_raw_fd());
-                libc::syscall(call, from, start, room, libc::MSG_DONTWAIT, no_one, no_one)
-            };
+        while let Some(read) = self.receive_once(connection) {
             if read > 0 {
                 on(Event::Bytes(connection, &self.buffer[..read as usize]));
-                if self.ends.datagrams || ((read as usize) < room && !over) {
+                if self.ends.datagrams || ((read as usize) < self.buffer.len() && !over) {
                     return;
                 }
                 continue;
@@ -245,5 +238,30 @@ impl Epoll {
             self.close(connection);
             on(Event::Closed(connection));
         }
+    }
+
+    /// Reads what came before `connection` broke, because a send fails while replies wait to be read.
+    ///
+    /// The end itself is not reported: the failed send has taken the error from the socket, so that a reset
+    /// would look like an end in order.
+    #[cold]
+    fn read_rest(&mut self, connection: u32, on: &mut dyn FnMut(Event<'_>)) {
+        while let Some(read @ 1..) = self.receive_once(connection) {
+            on(Event::Bytes(connection, &self.buffer[..read as usize]));
+        }
+    }
+
+    /// What one system call has read: a number of bytes, 0 at the end, negative for an error.
+    #[inline]
+    fn receive_once(&mut self, connection: u32) -> Option<libc::c_long> {
+        let socket = self.open[connection as usize].as_ref()?;
+        self.syscalls += 1;
+        let (start, room) = (self.buffer.as_mut_ptr(), self.buffer.len());
+        let no_one = std::ptr::null_mut::<libc::sockaddr>();
+        // SAFETY: the buffer is valid for its length and not aliased during the call.
+        Some(unsafe {
+            let (call, from) = (libc::SYS_recvfrom, socket.as_raw_fd());
+            libc::syscall(call, from, start, room, libc::MSG_DONTWAIT, no_one, no_one)
+        })
     }
 }

@@ -94,7 +94,7 @@ impl Talk {
         loop {
             self.state = Some(state);
             while !self.out.is_empty() {
-                let sent = socket.write(&self.out)?;
+                let sent = uninterrupted(|| socket.write(&self.out))?;
                 self.out.drain(..sent);
             }
             match state {
@@ -102,7 +102,7 @@ impl Talk {
                 HelloState::Refused => return Err(self.refused()),
                 HelloState::More => {}
             }
-            let read = socket.read(&mut bytes)?;
+            let read = uninterrupted(|| socket.read(&mut bytes))?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -114,5 +114,16 @@ impl Talk {
     fn refused(&self) -> io::Error {
         let kind = io::ErrorKind::PermissionDenied;
         self.hello.why().map_or(kind.into(), |why| io::Error::new(kind, why))
+    }
+}
+
+/// Calls `call` again while a signal interrupts it: also a stop of this process does, where the socket has a
+/// time limit (signal(7), "Interruption of system calls by stop signals").
+pub(crate) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
     }
 }

@@ -10,7 +10,7 @@ use sojourn_base::Fault;
 
 use super::Reopen;
 use crate::job::address::Address;
-use crate::transports::hello::{Greeting, Refusal, Talk};
+use crate::transports::hello::{Greeting, Refusal, Talk, uninterrupted};
 
 /// How long all connections together may take to open.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -119,7 +119,7 @@ impl Way {
         if self.address.is_unix() {
             // Where its backlog is full a unix socket says so at once, unless it may wait.
             socket.set_write_timeout(Some(within))?;
-            socket.connect(&address)?;
+            uninterrupted(|| socket.connect(&address))?;
             socket.set_write_timeout(None)?;
         } else if self.datagrams {
             socket.connect(&address).map_err(|error| match error.kind() {

@@ -46,6 +46,10 @@ struct Connection {
     opening: Option<sockets::Opening>,
     /// Rises with every reopening: completions of an older one are not listened to.
     generation: u32,
+    /// Whether a receive is armed, which reports the end when all that came was read.
+    is_armed: bool,
+    /// Whether a send has failed, so that the end of the receive is no end in order.
+    is_broken: bool,
     outbox: Outbox,
 }
 
@@ -77,6 +81,8 @@ impl Uring {
                 socket: Some(socket),
                 opening: None,
                 generation: 0,
+                is_armed: false,
+                is_broken: false,
             })
             .collect();
         let fault = |error: io::Error| {
@@ -114,8 +120,25 @@ impl Uring {
         let data = self.user_data(RECEIVE, connection);
         let entry = opcode::RecvMulti::new(Fixed(connection), GROUP).build().user_data(data);
         // SAFETY: it points to nothing.
-        if !unsafe { self.ring.queue(&entry) } {
+        let is_armed = unsafe { self.ring.queue(&entry) };
+        self.each[connection as usize].is_armed = is_armed;
+        if !is_armed {
             self.breaks(connection);
+        }
+    }
+
+    /// A send on `connection` has failed. Replies may wait to be read, so the armed receive reads on to the end.
+    #[cold]
+    fn report_broken(&mut self, connection: u32, on: &mut dyn FnMut(Event<'_>)) {
+        let it = &mut self.each[connection as usize];
+        it.is_broken = true;
+        if let (true, Some(socket)) = (it.is_armed, &it.socket) {
+            // It ends the receive behind what came, also where the failure left the socket open.
+            let _ = socket.shutdown(std::net::Shutdown::Both);
+            self.ring.syscalls += 1;
+        } else {
+            self.close(connection);
+            on(Event::Closed(connection));
         }
     }
 
@@ -172,7 +195,9 @@ impl Uring {
     /// Notes a connection that can send no more, which the next poll reports.
     #[cold]
     fn breaks(&mut self, connection: u32) {
-        if !self.broken.contains(&connection) {
+        let it = &self.each[connection as usize];
+        let is_ending = it.is_broken && it.is_armed;
+        if !is_ending && !self.broken.contains(&connection) {
             self.broken.push(connection);
         }
     }
@@ -195,10 +220,11 @@ impl Uring {
         if !is_current || cqueue::more(entry.flags()) {
             return;
         }
+        self.each[connection as usize].is_armed = false;
         if result > 0 || result == -libc::ENOBUFS || (self.ends.datagrams && result == 0) {
             self.arm(connection); // the kernel disarmed it: buffers had run out for a moment
         } else {
-            if result == 0 {
+            if result == 0 && !self.each[connection as usize].is_broken {
                 on(Event::Ended(connection));
             }
             self.close(connection);
@@ -217,8 +243,7 @@ impl Transport for Uring {
 
     fn poll(&mut self, patience: Patience, on: &mut dyn FnMut(Event<'_>)) {
         while let Some(connection) = self.broken.pop() {
-            self.close(connection);
-            on(Event::Closed(connection));
+            self.report_broken(connection, on);
         }
         let nothing_yet = self.ring.uring.completion().is_empty();
         if nothing_yet && patience.wait_ns > 0 {
@@ -242,7 +267,7 @@ impl Transport for Uring {
         self.broken.retain(|&broken| broken != connection); // else it would end the next one
         let it = &mut self.each[connection as usize];
         it.generation += 1;
-        it.opening = None;
+        (it.opening, it.is_armed, it.is_broken) = (None, false, false);
         if let Some(socket) = it.socket.take() {
             // Ends the receive and any send still under way; both complete as strangers.
             let _ = socket.shutdown(std::net::Shutdown::Both);

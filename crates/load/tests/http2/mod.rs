@@ -108,11 +108,7 @@ fn a_connection_that_ends_without_a_word_costs_no_request_that_may_be_sent_again
             let method = method.into();
             (run(Job { method, ..to(&peer, transport) }), peer.seen.connections.load(SeqCst))
         };
-        // The calmest of three by the log of stops, whatever it lost: where this process is stopped for
-        // 100 ms, one request is lost now and then. Why is not known.
-        let runs = (0..3).map(|_| of("GET"));
-        let (get, connections) =
-            runs.min_by_key(|(get, _)| get.result.outages.longest_ns).expect("three");
+        let (get, connections) = of("GET");
         assert!(connections > 10, "{transport}: {connections}");
         assert_eq!(count(&get, Outcome::Hit), planned(&get), "{:?}", get.result.errors);
         let again = get.result.checks.sent_again;

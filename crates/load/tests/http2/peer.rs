@@ -137,6 +137,8 @@ impl<'a> Link<'a> {
                         self.answer(stream)?;
                     }
                 }
+                // A stop of this process interrupts a read with a time limit (signal(7)).
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }

@@ -1,5 +1,8 @@
 //! Protocols that say hello: on every connection, before the first request.
 
+use std::collections::VecDeque;
+use std::io;
+
 use super::*;
 use crate::transports::hello::{Hello, HelloState};
 
@@ -62,4 +65,43 @@ fn a_server_that_answers_a_greeting_otherwise_is_refused() {
     let address = server(drop);
     let fault = sockets::connect(&mut [vec![address.into()]], false, &[], 1, &hallo()).unwrap_err();
     assert!(fault.what.contains("greeting"), "{fault}");
+}
+
+/// A socket whose calls are interrupted once each, as a stop of the process does.
+struct Interrupted {
+    heard: VecDeque<Option<&'static [u8]>>,
+    is_interrupted: bool,
+    sent: Vec<u8>,
+}
+
+impl Read for Interrupted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(bytes) = self.heard.pop_front().flatten() else {
+            return Err(io::ErrorKind::Interrupted.into());
+        };
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+}
+
+impl Write for Interrupted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !std::mem::replace(&mut self.is_interrupted, true) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.sent.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_greeting_goes_on_after_a_stop_of_this_process() {
+    let heard = [None, Some(&b"REA"[..]), None, Some(&b"DY"[..])].into();
+    let mut socket = Interrupted { heard, is_interrupted: false, sent: Vec::new() };
+    hallo().begin().unwrap().go_on(&mut socket).unwrap();
+    assert_eq!((&socket.sent[..], socket.heard.len()), (&b"HELLO"[..], 0));
 }
