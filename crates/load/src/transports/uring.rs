@@ -8,19 +8,21 @@
 //!
 //! Source: `io_uring_prep_recv_multishot(3)`, `io_uring_setup_buf_ring(3)`.
 
+mod connection;
+
 use std::io;
 use std::os::fd::AsRawFd;
 
 use io_uring::types::Fixed;
 use io_uring::{cqueue, opcode, squeue};
-use socket2::Socket;
 use sojourn_base::Fault;
 use sojourn_base::kind::Kind;
 
 use super::buffers::Buffers;
-use super::outbox::{Outbox, Piece};
+use super::outbox::Piece;
 use super::ring::Ring;
-use super::{Ends, Event, Patience, Reopen, Transport, TransportKind, sockets};
+use super::{Ends, Event, Patience, Reopen, Transport, TransportKind};
+use connection::Connection;
 
 /// Completions taken from the ring before they are looked at.
 const BATCH: usize = 64;
@@ -41,18 +43,6 @@ struct Uring {
     broken: Vec<u32>,
 }
 
-struct Connection {
-    socket: Option<Socket>,
-    opening: Option<sockets::Opening>,
-    /// Rises with every reopening: completions of an older one are not listened to.
-    generation: u32,
-    /// Whether a receive is armed, which reports the end when all that came was read.
-    is_armed: bool,
-    /// Whether a send has failed, so that the end of the receive is no end in order.
-    is_broken: bool,
-    outbox: Outbox,
-}
-
 pub(super) const KIND: TransportKind = TransportKind {
     kind: Kind {
         name: "io_uring",
@@ -70,21 +60,7 @@ impl Uring {
     fn open(mut ends: Ends) -> Result<Self, Fault> {
         let count = ends.sockets.len();
         let sockets = std::mem::take(&mut ends.sockets);
-        let each = sockets
-            .into_iter()
-            .map(|socket| Connection {
-                outbox: if ends.says_more {
-                    Outbox::tracked(ends.request_bytes_max * ends.depth as usize)
-                } else {
-                    Outbox::new(&socket, ends.request_bytes_max, ends.depth)
-                },
-                socket: Some(socket),
-                opening: None,
-                generation: 0,
-                is_armed: false,
-                is_broken: false,
-            })
-            .collect();
+        let each = sockets.into_iter().map(|socket| Connection::new(socket, &ends)).collect();
         let fault = |error: io::Error| {
             Fault::failed(
                 format!("cannot set up io_uring for {count} connections: {error}"),

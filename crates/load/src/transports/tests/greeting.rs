@@ -70,7 +70,7 @@ fn a_server_that_answers_a_greeting_otherwise_is_refused() {
 /// A socket whose calls are interrupted once each, as a stop of the process does.
 struct Interrupted {
     heard: VecDeque<Option<&'static [u8]>>,
-    is_interrupted: bool,
+    was_stopped: bool,
     sent: Vec<u8>,
 }
 
@@ -86,7 +86,7 @@ impl Read for Interrupted {
 
 impl Write for Interrupted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !std::mem::replace(&mut self.is_interrupted, true) {
+        if !std::mem::replace(&mut self.was_stopped, true) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         self.sent.extend_from_slice(bytes);
@@ -101,7 +101,7 @@ impl Write for Interrupted {
 #[test]
 fn a_greeting_goes_on_after_a_stop_of_this_process() {
     let heard = [None, Some(&b"REA"[..]), None, Some(&b"DY"[..])].into();
-    let mut socket = Interrupted { heard, is_interrupted: false, sent: Vec::new() };
+    let mut socket = Interrupted { heard, was_stopped: false, sent: Vec::new() };
     hallo().begin().unwrap().go_on(&mut socket).unwrap();
     assert_eq!((&socket.sent[..], socket.heard.len()), (&b"HELLO"[..], 0));
 }

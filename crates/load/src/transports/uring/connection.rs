@@ -1,0 +1,32 @@
+//! What is remembered of one connection of the ring.
+
+use socket2::Socket;
+
+use crate::transports::outbox::Outbox;
+use crate::transports::{Ends, sockets};
+
+/// See the module.
+pub(super) struct Connection {
+    pub(super) socket: Option<Socket>,
+    pub(super) opening: Option<sockets::Opening>,
+    /// Rises with every reopening: completions of an older one are not listened to.
+    pub(super) generation: u32,
+    /// Whether a receive is armed, which reports the end when all that came was read.
+    pub(super) is_armed: bool,
+    /// Whether a send has failed, so that the end of the receive is no end in order.
+    pub(super) is_broken: bool,
+    pub(super) outbox: Outbox,
+}
+
+impl Connection {
+    /// That of an open `socket`; nothing is armed on it.
+    pub(super) fn new(socket: Socket, ends: &Ends) -> Self {
+        let outbox = if ends.says_more {
+            Outbox::tracked(ends.request_bytes_max * ends.depth as usize)
+        } else {
+            Outbox::new(&socket, ends.request_bytes_max, ends.depth)
+        };
+        let socket = Some(socket);
+        Self { socket, opening: None, generation: 0, is_armed: false, is_broken: false, outbox }
+    }
+}
