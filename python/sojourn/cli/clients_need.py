@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,18 +60,28 @@ def _need(rate_rps: float, folders: Iterable[Path]) -> str:
 
 def _parts(folder: Path) -> Iterator[dict[str, Any]]:
     """Results of each client of a point, by itself, that it does not doubt."""
-    from sojourn import disk
     from sojourn.plan import Verdict
 
-    every = sorted(folder.glob("load.[0-9]*.json")) or [folder / "load.json"]
-    for path in every:
-        if path.name.endswith(".job.json"):
-            continue
+    for table in _tables(folder):
         try:
-            table = disk.read_json(path)
             is_sound = table["verdict"] != Verdict.UNKNOWN
             numbers = {"offered_rps": float(table["offered_rps"]), "cost": dict(table["cost"])}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             continue
         if is_sound:
             yield numbers
+
+
+def _tables(folder: Path) -> Iterator[dict[str, Any]]:
+    """What each client wrote; of many clients, what `hosts.json` has of each."""
+    from sojourn import disk
+    from sojourn.samples import HOSTS
+
+    every = [p for p in sorted(folder.glob("load.[0-9]*.json")) if not p.name.endswith(".job.json")]
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        if not every and (folder / HOSTS).exists():
+            yield from map(dict, disk.read_json(folder / HOSTS)["clients"])
+            return
+    for path in every or [folder / "load.json"]:
+        with contextlib.suppress(OSError, ValueError):
+            yield dict(disk.read_json(path))

@@ -26,7 +26,7 @@ from sojourn.hosts import crew as crew_module
 from sojourn.hosts import follow
 from sojourn.hosts.agent import Agent, about
 from sojourn.hosts.fleet import Fleet
-from sojourn.hosts.testing import Cluster, Host
+from sojourn.hosts.testing import Cluster, Host, Notes
 from sojourn.places import ports, proc
 from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
@@ -36,14 +36,6 @@ from sojourn.spec.hosts import HostsSpec
 SPEC = HostsSpec(at="10.9.0.1:6379")
 SECOND = 1_000_000_000
 ENDS_S_MAX = 60.0  # a guard against a hang on a busy machine
-
-
-class Notes:
-    def started(self, what: str, pid: int, start_ticks: int) -> int:
-        return pid
-
-    def undone(self, entry: int) -> None:
-        return
 
 
 @pytest.fixture(autouse=True)
