@@ -116,7 +116,7 @@ def figure(rows: list[Row]) -> str:
         ("memory of the driver, MB", "memory_mb", MEMORY_MB),
     )
     parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 260" font-size="12" font-family="Arial">',
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 260" font-size="12">',
         '<rect width="900" height="260" fill="white"/>',
     ]
     counts = sorted({row.clients for row in rows})
