@@ -33,6 +33,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import pyarrow.parquet as pq
 
@@ -40,6 +41,7 @@ from sojourn.hosts import cluster_testing
 from sojourn.hosts.cluster_testing import Cluster, Host, generators
 from sojourn.plan import Verdict
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the cluster is ended
 KEPT = Path(__file__).parents[1] / "runs"
 DEEDS = ("agent", "generator", "lab", "worker", "head", "link", "deaf", "stopped")
 HITS = ("agent", "generator", "worker", "link", "stopped")  # the point that runs is lost by them
@@ -179,11 +181,19 @@ def once(row: Row, made: Cluster, folder: Path, draw: random.Random) -> None:
     while not row.is_complete and row.tries < TRIES:
         row.tries += 1
         with log.open("ab") as out:
-            subprocess.run(words, env=env, stdout=out, stderr=out, timeout=300, check=False)
+            resume(words, env, out)
         row.is_complete = bool(list(results.rglob("complete.json")))
     row.left = (*row.left, *left(made, folder))
     if not row.is_complete:
         print(log.read_text()[-3000:], file=sys.stderr)
+
+
+def resume(words: list[str], env: dict[str, str], out: IO[bytes]) -> None:
+    """Run the same command again; one that does not end is killed, and counts as a try."""
+    try:
+        subprocess.run(words, env=env, stdout=out, stderr=out, timeout=ENDS_S_MAX, check=False)
+    except subprocess.TimeoutExpired:
+        out.write(b"it did not end\n")
 
 
 def temp(folder: Path) -> Path:

@@ -30,6 +30,23 @@ def needs(study: Study, results: Path) -> Iterator[str]:
         yield f"{service.label}: {_need(rate_rps, folders)}"
 
 
+def machine_hours(study: Study, wall_s: float) -> float | None:
+    """What a study costs in hours of machines; None: the cluster knows how many there are."""
+    machines = study.hosts.machines if study.hosts else 1
+    return None if machines is None else machines * wall_s / 3600
+
+
+def cost(study: Study, wall_s: float) -> str:
+    """The same for people; "": one machine, of which the plan has the time."""
+    if study.hosts is None or study.hosts.local:
+        return ""
+    hours = machine_hours(study, wall_s)
+    if hours is None:
+        return f"{wall_s / 3600:.2g} hours of this machine, and of each that is a client"
+    machines = study.hosts.machines
+    return f"{hours:.2g} machine-hours: {machines} machines, {wall_s / 3600:.2g} hours each"
+
+
 def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:
     """The highest rate that a study offers a service; None: it is a share of what is not known."""
     if study.run.rates_rps:

@@ -23,9 +23,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sojourn import __version__, built, disk, programs
+from sojourn import disk
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import pack
+from sojourn.hosts.about import about
 from sojourn.hosts.engine import Facts
 from sojourn.places.process import Process
 from sojourn.run import generator, journal, work
@@ -262,25 +263,3 @@ def plain(fault: Fault) -> dict[str, str]:
     """A fault as it is handed over."""
     kind = "spec" if isinstance(fault, SpecFault) else "run"
     return {"kind": kind, "what": fault.what, "at": fault.at, "fix": fault.fix}
-
-
-def about() -> Facts:
-    """Facts of this process and its host, the same for the driver and its agents."""
-
-    def space(name: str) -> str:
-        with contextlib.suppress(OSError):
-            return os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # not a path
-        return ""
-
-    program = programs.maybe(PROGRAM)
-    return {
-        "version": f"{__version__} {built.commit()}".strip(),
-        "boot": journal.boot_id(),
-        "time": space("time"),
-        "net": space("net"),
-        "mnt": space("mnt"),
-        "pid": os.getpid(),
-        "user": os.geteuid(),
-        "cpus": sorted(os.sched_getaffinity(0)),
-        "generator": programs.says(program, "--version") if program else "",
-    }

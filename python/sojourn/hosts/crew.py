@@ -137,7 +137,7 @@ class Crew:
             HostFault: a host lacks what a client needs.
             RunFault: an agent does not come.
         """
-        self.engine, self.own, self._now = engine, own, now
+        self.engine, self.own, self._now, self._spec = engine, own, now, spec
         first = HostClock((same(now()),))
         self.members = [
             Member(nth=nth, node=node, remote=self._hired(node), clock=first)
@@ -206,6 +206,24 @@ class Crew:
                     at="hosts.clients",
                     fix="install the same sojourn on every host",
                 )
+        self._check_needs(member)
+
+    def _check_needs(self, member: Member) -> None:
+        cpus = len(member.facts.get("cpus") or ())
+        if cpus < self._spec.cpus:
+            raise HostFault(
+                f"{member.node.text} has {cpus} CPU{'s' * (cpus != 1)}, "
+                f"each client needs {self._spec.cpus}",
+                at="hosts.cpus",
+                fix="ask for fewer, or leave this host out of hosts.clients",
+            )
+        lacking = [one for one in self._spec.features if one not in member.facts["features"]]
+        if lacking:
+            raise HostFault(
+                f"{member.node.text} lacks what each client needs: {', '.join(lacking)}",
+                at="hosts.features",
+                fix="leave it out of hosts.features, or that host out of hosts.clients",
+            )
 
     def ready(self) -> None:
         """Hire again who was lost.

@@ -22,7 +22,7 @@ from sojourn import disk
 from sojourn.actors.clients import Job
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import follow, joined, pack, parts
-from sojourn.hosts.agent import about
+from sojourn.hosts.about import about
 from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.engine import Engine, Facts
 from sojourn.places.process import Ledger

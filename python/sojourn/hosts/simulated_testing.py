@@ -17,7 +17,7 @@ from typing import Any
 
 from sojourn.actors.clients import Job
 from sojourn.hosts import pack
-from sojourn.hosts.agent import about
+from sojourn.hosts.about import about
 from sojourn.hosts.engine import Facts, Node, SilentError
 from sojourn.hosts.testing import Notes
 from sojourn.run import generator

@@ -7,7 +7,7 @@ from sojourn.report import noise, parts, show
 from sojourn.spec import MaxRps
 
 #: Who was there while it was measured, and on what.
-COMPANY = ("emulated", "shield", "clients", "neighbour", "manager")
+COMPANY = ("emulated", "shield", "clients", "client clocks", "neighbour", "manager")
 
 
 def of_service(service: ServiceFinding) -> list[tuple[str, str]]:
