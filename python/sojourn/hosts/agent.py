@@ -28,6 +28,7 @@ from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import pack
 from sojourn.hosts.about import about
 from sojourn.hosts.engine import Facts
+from sojourn.hosts.network import RoundTrips
 from sojourn.places.process import Process
 from sojourn.run import generator, journal, work
 from sojourn.run.generator import Watcher
@@ -100,6 +101,7 @@ class _Run:
         job = {**job, **({TURNS: self._turns.file} if self._turns else {})}
         own = {key: str(self.folder / PARTS[key]) for key in ("hlog", "raw") if job.get(key)}
         self._job = {**job, **own}
+        self.trips = RoundTrips(str(job.get("target", "")), int(job.get("start_at") or 0))
         self.thread = threading.Thread(target=self._go, name="generator")
         self.thread.start()
 
@@ -111,6 +113,8 @@ class _Run:
         except Exception as error:  # noqa: BLE001  # a thread has no one else to report to
             text = f"{type(error).__name__}: {error}"
             self.fault = {"kind": "run", "what": text, "at": PROGRAM, "fix": "report this"}
+        finally:
+            self.trips.end()
 
     @property
     def is_over(self) -> bool:
@@ -234,7 +238,8 @@ class Agent:
         if self._run is None or not self._run.files.result.exists():
             return None
         hlog = self._run.folder / PARTS["hlog"]
-        return pack.packed(self._run.files.result, hlog if hlog.exists() else None)
+        packed = pack.packed(self._run.files.result, hlog if hlog.exists() else None)
+        return {**packed, "network": self._run.trips.table}
 
     def drop(self) -> None:
         """End the run, if one goes on, and remove its files."""

@@ -184,6 +184,7 @@ def _client(part: Part, tail: Tail) -> dict[str, Any]:
         "offered_rps": result["offered_rps"],
         "cost": result["cost"],
         "verdict": result["verdict"],
+        "network": part.opened.network,
         "p50_ns": result["sojourn_ns"]["p50"],
         "p99_ns": result["sojourn_ns"]["p99"],
         "above_p99": {

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sojourn import disk
 from sojourn.actors.clients import hdr
 from sojourn.actors.clients.merge import SPANS
+from sojourn.hosts import network
 from sojourn.samples.contract import LoadResult
 
 Packed: TypeAlias = dict[str, Any]
@@ -111,6 +112,7 @@ class Opened:
         plain: number of each that has no tag.
         lengths: how many bins each slice has.
         slices: bins and counts of all slices, in order.
+        network: round trips while it ran, or None.
     """
 
     result: Mapping[str, Any]
@@ -120,6 +122,7 @@ class Opened:
     plain: Ints
     lengths: Small
     slices: tuple[Small, Small]
+    network: Mapping[str, int] | None = None
 
     def by_slice(self, above_bin: int) -> Ints:
         """Requests above a bin (-1: all) in each slice that has no tag."""
@@ -141,7 +144,7 @@ def opened(table: object) -> Opened:
         return _opened(table)
     except DamagedError:
         raise
-    except (ValueError, TypeError, LookupError, OverflowError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
         raise DamagedError(str(error).splitlines()[0][:200]) from None
 
 
@@ -170,6 +173,7 @@ def _opened(table: Any) -> Opened:
         plain=plain,
         lengths=lengths,
         slices=(bins, counts),
+        network=network.checked(table.get("network")),
     )
 
 

@@ -80,6 +80,9 @@ DAMAGE: dict[str, Callable[[dict[str, Any]], object]] = {
     "slices that are not": lambda one: one.update(slices=(small(1), small(5), small(1))),
     "a slice twice": lambda one: one.update(keys=b'[["", "0", "1"], ["", "0", "1"]]'),
     "a slice without a time": lambda one: one.update(keys=b'[["", "soon", "1"]]'),
+    "round trips in no order": lambda one: one.update(
+        network={"count": 1, "min_ns": 9, "p50_ns": 5, "max_ns": 7}
+    ),
     "lengths without end": lambda one: one.update(
         slices=(small(4294967295, 4294967295), small(5), small(1))
     ),

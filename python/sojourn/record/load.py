@@ -67,7 +67,7 @@ def _study_data(record: Record, questions: Questions, readers: Readers) -> Study
         ),
         questions=questions,
         setups={
-            label: (*_setup(facts), *clocks.row(_folders(record, outcomes, label)))
+            label: (*_setup(facts), *clocks.rows(_folders(record, outcomes, label)))
             for label, facts in served.items()
         },
         cpu_kinds={label: unlike.stored(facts) for label, facts in served.items()},
