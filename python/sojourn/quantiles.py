@@ -5,9 +5,12 @@ One more is one more number here, and one more line in `crates/base/src/quantile
 
 from __future__ import annotations
 
+from functools import cache
+
 ALL: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999)
 
 
+@cache
 def key(q: float) -> str:
     """The key of a quantile in results.
 

@@ -6,7 +6,6 @@ that starts are given in. So it is known how far apart the clocks are, to the na
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -21,11 +20,13 @@ from typing import Any
 
 import pytest
 
-from sojourn import disk, programs, store
+from sojourn import disk, programs
 from sojourn.errors import Exit, Fault, RunFault
 from sojourn.hosts import ray_engine
+from sojourn.hosts.cluster_testing import PACKAGE, below, generators, ray_start
 from sojourn.hosts.fleet import Fleet
-from sojourn.places import ports, proc, process
+from sojourn.hosts.testing import Notes
+from sojourn.places import ports
 from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
 from sojourn.spec.hosts import HostsSpec
@@ -36,41 +37,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("turn")]
 AHEAD_S = 36_000
 SECOND = 1_000_000_000
 GONE_S_MAX = 600.0  # a guard against a hang
-PACKAGE = str(Path(store.__file__).parents[2])
 Eventually = Callable[[Callable[[], bool], str], None]
-
-
-class Notes:
-    def started(self, what: str, pid: int, start_ticks: int) -> int:
-        return pid
-
-    def undone(self, entry: int) -> None:
-        return
-
-
-def ray_start(
-    folder: Path, name: str, *words: str, before: tuple[str, ...] = (), **variables: str
-) -> process.Process:
-    """Start one node of a cluster; its warden ends all of it with this process at the latest."""
-    # fmt: off
-    own = (
-        "start", "--block", "--node-name", name, "--num-cpus", "0", "--disable-usage-stats",
-        "--object-store-memory", "100000000", *words,
-    )
-    # fmt: on
-    return process.start(
-        f"ray node {name}",
-        [*before, sys.executable, "-m", "ray.scripts.scripts", *own],
-        cwd=folder,
-        ledger=Notes(),
-        log=folder / f"{name}.log",
-        variables={
-            "PYTHONPATH": PACKAGE,
-            "SOJOURN_STATE": str(folder / "state"),
-            "HOME": str(folder),
-            **variables,
-        },
-    )
 
 
 @pytest.fixture(scope="module")
@@ -174,16 +141,6 @@ def in_background(fleet: Fleet, asked: Load) -> tuple[threading.Thread, list[Bas
     return thread, raised
 
 
-def generators(folder: Path) -> list[int]:
-    """Processes of generators that journals note and that live."""
-    pids = []
-    for path in (folder / "state").glob("*.jsonl"):
-        with contextlib.suppress(OSError):
-            lines = [json.loads(line) for line in path.read_text().splitlines()]
-            pids += [line["pid"] for line in lines if line["event"] == "process"]
-    return [pid for pid in pids if (stat := proc.stat(pid)) and stat.state != "Z"]
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_agent_costs_the_point_and_nothing_of_it_is_left(
     number: signal.Signals,
@@ -195,13 +152,13 @@ def test_a_lost_agent_costs_the_point_and_nothing_of_it_is_left(
 ) -> None:
     _, folder = cluster
     thread, raised = in_background(fleet, load(tmp_path, target, "120s"))
-    eventually(lambda: len(generators(folder)) == 2, "two generators run")
+    eventually(lambda: len(generators(folder / "state")) == 2, "two generators run")
     os.kill(int(fleet.crew.members[1].facts["pid"]), number)
     thread.join(GONE_S_MAX)
     assert not thread.is_alive()
     assert isinstance(raised[0], RunFault)
     assert "client 2 of 2, on apart" in raised[0].what
-    eventually(lambda: not generators(folder), "no generator is left")
+    eventually(lambda: not generators(folder / "state"), "no generator is left")
     fleet.offer([load(tmp_path, target, "1s")], Notes())
     assert disk.read_json(tmp_path / "hosts.json")["clients"][1]["host"] == "apart", "hired again"
 
@@ -211,12 +168,12 @@ def test_a_killed_generator_costs_the_point_and_says_so(
 ) -> None:
     _, folder = cluster
     thread, raised = in_background(fleet, load(tmp_path, target, "120s"))
-    eventually(lambda: len(generators(folder)) == 2, "two generators run")
-    os.kill(generators(folder)[0], signal.SIGKILL)
+    eventually(lambda: len(generators(folder / "state")) == 2, "two generators run")
+    os.kill(generators(folder / "state")[0], signal.SIGKILL)
     thread.join(GONE_S_MAX)
     assert "SIGKILL" in str(raised[0])
     assert "of 2, on" in str(raised[0])
-    eventually(lambda: not generators(folder), "the other one has ended too")
+    eventually(lambda: not generators(folder / "state"), "the other one has ended too")
 
 
 STUDY = """
@@ -249,21 +206,6 @@ def study(folder: Path, seconds: float) -> list[str]:
     return [sys.executable, "-m", "sojourn", "run", *where]
 
 
-def below(folder: Path) -> list[str]:
-    """Processes that have anything to do with a folder, by their command line or environment."""
-    result = []
-    for pid in proc.pids():
-        with contextlib.suppress(OSError):
-            about = (
-                Path(f"/proc/{pid}/environ").read_bytes()
-                + Path(f"/proc/{pid}/cmdline").read_bytes()
-            )
-            stat = proc.stat(pid)
-            if str(folder).encode() in about and stat and stat.state != "Z":
-                result.append(f"{pid} {stat.name}")
-    return result
-
-
 def test_a_killed_driver_leaves_nothing_and_the_study_resumes(
     tmp_path: Path, eventually: Eventually
 ) -> None:
@@ -272,12 +214,15 @@ def test_a_killed_driver_leaves_nothing_and_the_study_resumes(
     results = tmp_path / "results"
 
     def is_in_the_second_point() -> bool:
-        return bool(list(results.rglob("outcome.parquet"))) and len(generators(tmp_path)) >= 3
+        return (
+            bool(list(results.rglob("outcome.parquet")))
+            and len(generators(tmp_path / "state")) >= 3
+        )
 
     with subprocess.Popen(study(tmp_path, 4), **quiet) as lab:
         eventually(is_in_the_second_point, "a server and two generators run")
         lab.kill()
-    eventually(lambda: not generators(tmp_path), "no generator and no server is left")
+    eventually(lambda: not generators(tmp_path / "state"), "no generator and no server is left")
     eventually(lambda: not below(tmp_path), "nothing of Ray is left")
     assert len(list(results.rglob("outcome.parquet"))) == 1
     command, until = study(tmp_path, 4), time.monotonic() + GONE_S_MAX
@@ -311,7 +256,7 @@ def test_a_wrong_token_is_refused(tmp_path: Path) -> None:
     at, temp = f"127.0.0.1:{ports.free()}", Path("/tmp") / f"sjt{os.getpid()}"  # noqa: S108
     closed = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 40}
     head = ("--head", "--port", at.partition(":")[2], "--include-dashboard", "false")
-    node = ray_start(tmp_path, "closed", *head, "--temp-dir", str(temp), **closed)
+    node = ray_start(tmp_path, "closed", *head, "--temp-dir", str(temp), variables=closed)
     try:
         while ports.is_free(int(at.partition(":")[2])):
             assert node.poll(0.1) is None, (tmp_path / "closed.log").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,23 @@ def needs(study: Study, results: Path) -> Iterator[str]:
             continue
         folders = [record.path / one.folder for one in own if record and one.is_believed]
         yield f"{service.label}: {_need(rate_rps, folders)}"
+
+
+def machine_hours(study: Study, wall_s: float) -> float | None:
+    """What a study costs in hours of machines; None: the cluster knows how many there are."""
+    machines = study.hosts.machines if study.hosts else 1
+    return None if machines is None else machines * wall_s / 3600
+
+
+def cost(study: Study, wall_s: float) -> str:
+    """The same for people; "": one machine, of which the plan has the time."""
+    if study.hosts is None or study.hosts.local:
+        return ""
+    hours = machine_hours(study, wall_s)
+    if hours is None:
+        return f"{wall_s / 3600:.2g} hours of this machine, and of each that is a client"
+    machines = study.hosts.machines
+    return f"{hours:.2g} machine-hours: {machines} machines, {wall_s / 3600:.2g} hours each"
 
 
 def _highest(study: Study, outcomes: Iterable[Outcome]) -> float | None:
@@ -59,18 +77,28 @@ def _need(rate_rps: float, folders: Iterable[Path]) -> str:
 
 def _parts(folder: Path) -> Iterator[dict[str, Any]]:
     """Results of each client of a point, by itself, that it does not doubt."""
-    from sojourn import disk
     from sojourn.plan import Verdict
 
-    every = sorted(folder.glob("load.[0-9]*.json")) or [folder / "load.json"]
-    for path in every:
-        if path.name.endswith(".job.json"):
-            continue
+    for table in _tables(folder):
         try:
-            table = disk.read_json(path)
             is_sound = table["verdict"] != Verdict.UNKNOWN
             numbers = {"offered_rps": float(table["offered_rps"]), "cost": dict(table["cost"])}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             continue
         if is_sound:
             yield numbers
+
+
+def _tables(folder: Path) -> Iterator[dict[str, Any]]:
+    """What each client wrote; of many clients, what `hosts.json` has of each."""
+    from sojourn import disk
+    from sojourn.samples import HOSTS
+
+    every = [p for p in sorted(folder.glob("load.[0-9]*.json")) if not p.name.endswith(".job.json")]
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        if not every and (folder / HOSTS).exists():
+            yield from map(dict, disk.read_json(folder / HOSTS)["clients"])
+            return
+    for path in every or [folder / "load.json"]:
+        with contextlib.suppress(OSError, ValueError):
+            yield dict(disk.read_json(path))

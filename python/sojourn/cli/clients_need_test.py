@@ -84,3 +84,35 @@ def test_a_client_that_was_not_sound_has_shown_nothing(recorded: Any) -> None:
 
 def test_one_host_is_not_asked_for_clients() -> None:
     assert needed(study(hosts=None)) == []
+
+
+def test_of_many_clients_what_the_hosts_file_has_of_each_decides(
+    recorded: Any, tmp_path: Path
+) -> None:
+    recorded([])
+    every = [part("spin"), part("spin", Verdict.UNKNOWN), part("yield")]
+    at = tmp_path / "points/0001"
+    (at / "hosts.json").write_text(json.dumps({"clients": every}))
+    (at / "load.json").write_text(json.dumps({**part("spin"), "offered_rps": 20_000.0}))
+    assert "need 10 clients at most: one carried 10.0k on time" in needed(study())[0]
+    (at / "hosts.json").write_text("[")
+    assert "need 5 clients at most" in needed(study())[0], "the load of all is all there is"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "hours", "text"),
+    [
+        (None, 0.5, ""),
+        (HostsSpec(at="local:4"), 0.5, ""),
+        (HostsSpec(at="auto", clients=("a", "a", "b")), 1.5, "1.5 machine-hours: 3 machines"),
+        (HostsSpec(at="auto", clients=("role=client",)), None, "and of each that is a client"),
+        (HostsSpec(at="auto"), None, "and of each that is a client"),
+    ],
+)
+def test_machine_hours_count_each_machine_once(
+    hosts: HostsSpec | None, hours: float | None, text: str
+) -> None:
+    asked = study(hosts=hosts)
+    assert clients_need.machine_hours(asked, 1800.0) == hours
+    assert text in clients_need.cost(asked, 1800.0)
+    assert bool(clients_need.cost(asked, 1800.0)) is bool(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +28,15 @@ WatchS = Annotated[
         min=0,
         max=600,
         help="How long to watch the CPUs that a server would get. 0: skip this.",
+    ),
+]
+RestoreHosts = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts",
+        metavar="CLUSTER",
+        help="Undo it on the other nodes of this Ray cluster too: ray://HOST:10001, HOST:6379 or "
+        "auto.",
     ),
 ]
 
@@ -139,21 +148,29 @@ def _culprits(console: Console, sight: Sight) -> None:
         console.print(f"  and {len(sight.culprits) - CULPRITS_MAX} more")
 
 
-def restore(as_json: AsJson = False) -> int:
+def restore(hosts: RestoreHosts = None, as_json: AsJson = False) -> int:
     """Undo what a killed run left behind: servers, files, changed settings. Safe at any time.
+
+    With --hosts, the nodes of a Ray cluster do the same with what was left on them.
 
     \b
     Examples:
       sojourn restore
+      sojourn restore --hosts 10.0.0.1:6379
     """
     from sojourn import run
 
-    undone = run.restore()
+    undone: list[Any] = [*run.restore()]
+    if hosts is not None:
+        from sojourn.hosts import undo
+
+        undone += undo.of_cluster(hosts)
     if as_json:
         put_json(undone)
     elif not undone:
         to_stdout().print("nothing was left behind")
     else:
         for one in undone:
-            to_stdout().print(f"{escape(one.what)}: {escape(one.how)}")
+            where = f"{one.host}: " if hasattr(one, "host") else ""
+            to_stdout().print(escape(f"{where}{one.what}: {one.how}"), soft_wrap=True)
     return Exit.OK if all(one.is_done for one in undone) else Exit.FAILED

@@ -131,6 +131,7 @@ def plan(
                 "is_cut": ahead.is_cut,
                 "combinations": combinations(here, ahead),
                 "clients": list(clients_need.needs(here, results)),
+                "machine_hours": clients_need.machine_hours(here, ahead.wall_s),
                 "shows": shows,
                 "spread": spread,
                 "left_out": [one.table for one in (*left_out.by_design(asked), *held.skipped)],
@@ -138,7 +139,9 @@ def plan(
         )
     else:
         show(here, ahead)
-        for line in clients_need.needs(here, results):
+        for line in filter(
+            None, (clients_need.cost(here, ahead.wall_s), *clients_need.needs(here, results))
+        ):
             to_stdout().print(escape(line), soft_wrap=True, highlight=False)
         for one in shows:
             to_stdout().print(escape(one.text), soft_wrap=True, highlight=False)

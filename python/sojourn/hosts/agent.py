@@ -19,12 +19,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sojourn import __version__, built, disk, programs
+from sojourn import disk
 from sojourn.errors import Fault, RunFault, SpecFault
+from sojourn.hosts import pack
+from sojourn.hosts.about import about
 from sojourn.hosts.engine import Facts
+from sojourn.hosts.network import RoundTrips
 from sojourn.places.process import Process
 from sojourn.run import generator, journal, work
 from sojourn.run.generator import Watcher
@@ -82,14 +86,22 @@ class _Watch(Watcher):
 class _Run:
     """One run of the generator, in a thread of its own."""
 
-    def __init__(self, job: Mapping[str, Any]) -> None:
+    def __init__(self, job: Mapping[str, Any], turns: str) -> None:
         self.watch = _Watch()
         self.fault: dict[str, str] | None = None
         self.journal = journal.Journal.create()
-        self.folder, self._entry = work.make(self.journal, None)
+        self._turns: _Turns | None = None
+        try:
+            self._turns = _Turns(turns, self.journal) if turns else None
+            self.folder, self._entry = work.make(self.journal, None)
+        except BaseException:
+            self._end()
+            raise
         self.files = Files.named(self.folder, "load")
+        job = {**job, **({TURNS: self._turns.file} if self._turns else {})}
         own = {key: str(self.folder / PARTS[key]) for key in ("hlog", "raw") if job.get(key)}
         self._job = {**job, **own}
+        self.trips = RoundTrips(str(job.get("target", "")), int(job.get("start_at") or 0))
         self.thread = threading.Thread(target=self._go, name="generator")
         self.thread.start()
 
@@ -101,6 +113,8 @@ class _Run:
         except Exception as error:  # noqa: BLE001  # a thread has no one else to report to
             text = f"{type(error).__name__}: {error}"
             self.fault = {"kind": "run", "what": text, "at": PROGRAM, "fix": "report this"}
+        finally:
+            self.trips.end()
 
     @property
     def is_over(self) -> bool:
@@ -114,9 +128,42 @@ class _Run:
         if not self.is_over:
             return False
         work.remove(self.folder, self._entry, self.journal)
+        self._end()
+        return True
+
+    def _end(self) -> None:
+        if self._turns is not None:
+            self._turns.remove()
         self.journal.close()
         self.watch.close()
-        return True
+
+
+class _Turns:
+    """A folder for the file by which clients of one host take turns; the journal has it.
+
+    Each of them makes it, or takes the one that is there, and each removes it.
+    """
+
+    def __init__(self, name: str, book: journal.Journal) -> None:
+        path = Path(tempfile.gettempdir(), f"{work.PREFIX}{name}")
+        self._path, self._book, self._entry = path, book, book.made(path)
+        try:
+            path.mkdir(mode=0o700, exist_ok=True)
+            self._check(path)
+            (path / work.MARK).touch()
+        except BaseException:
+            book.undone(self._entry)
+            raise
+        self.file = str(path / TURNS)
+
+    def _check(self, path: Path) -> None:
+        about = path.lstat()
+        if path.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+            raise RunFault("the folder is another's", at=str(path), fix="remove it")
+
+    def remove(self) -> None:
+        """Remove it, if it is there."""
+        work.remove(self._path, self._entry, self._book)
 
 
 class Agent:
@@ -126,14 +173,18 @@ class Agent:
         """What dead labs left on this host is undone first."""
         self._lease_s, self._heard_s = lease_s, time.monotonic()
         self._run: _Run | None = None
-        self._turns: Path | None = None
         self._lock = threading.Lock()
-        restore()
+        self._undone = list(restore())
         threading.Thread(target=self._guard, name="lease", daemon=True).start()
 
     def hello(self) -> Facts:
         """Who it is, and what of this host it has in common with the driver."""
         return about()
+
+    def undo(self) -> list[dict[str, Any]]:
+        """Undo what dead labs left on this host; what that was, with what it began with."""
+        undone, self._undone = [*self._undone, *restore()], []
+        return [asdict(one) for one in undone]
 
     def keep_to(self, cpus: list[int]) -> None:
         """Keep the agent itself to some CPUs; the generator has others."""
@@ -160,7 +211,7 @@ class Agent:
             self._heard_s = time.monotonic()
             self._drop("another run begins")
             try:
-                self._run = _Run({**job, **self._by_turns(turns)})
+                self._run = _Run(job, turns)
             except Fault as fault:
                 return plain(fault)
             return None
@@ -181,6 +232,15 @@ class Agent:
         path = self._run.folder / PARTS[name]
         return disk.read_bytes(path, most=MOST) if path.exists() else b""
 
+    def pack(self) -> pack.Packed | None:
+        """The result of the run that has ended, so that the driver only adds; None: no result."""
+        self._heard_s = time.monotonic()
+        if self._run is None or not self._run.files.result.exists():
+            return None
+        hlog = self._run.folder / PARTS["hlog"]
+        packed = pack.packed(self._run.files.result, hlog if hlog.exists() else None)
+        return {**packed, "network": self._run.trips.table}
+
     def drop(self) -> None:
         """End the run, if one goes on, and remove its files."""
         with self._lock:
@@ -190,21 +250,6 @@ class Agent:
         run, self._run = self._run, None
         if run is not None and not run.drop(why, self._lease_s):
             os._exit(1)  # its warden kills the generator, and the journal has the rest
-        if self._turns is not None:
-            with contextlib.suppress(OSError):
-                disk.tree.remove(self._turns)
-            self._turns = None
-
-    def _by_turns(self, name: str) -> dict[str, str]:
-        """The key of a job by which clients of one host take turns."""
-        if not name:
-            return {}
-        self._turns = Path(tempfile.gettempdir(), f"{work.PREFIX}{name}")
-        self._turns.mkdir(mode=0o700, exist_ok=True)
-        about = self._turns.lstat()
-        if self._turns.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o077:
-            raise RunFault("the folder is another's", at=str(self._turns), fix="remove it")
-        return {TURNS: str(self._turns / TURNS)}
 
     def _guard(self) -> None:
         """End the run when the driver has been silent for too long."""
@@ -223,25 +268,3 @@ def plain(fault: Fault) -> dict[str, str]:
     """A fault as it is handed over."""
     kind = "spec" if isinstance(fault, SpecFault) else "run"
     return {"kind": kind, "what": fault.what, "at": fault.at, "fix": fault.fix}
-
-
-def about() -> Facts:
-    """Facts of this process and its host, the same for the driver and its agents."""
-
-    def space(name: str) -> str:
-        with contextlib.suppress(OSError):
-            return os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115  # not a path
-        return ""
-
-    program = programs.maybe(PROGRAM)
-    return {
-        "version": f"{__version__} {built.commit()}".strip(),
-        "boot": journal.boot_id(),
-        "time": space("time"),
-        "net": space("net"),
-        "mnt": space("mnt"),
-        "pid": os.getpid(),
-        "user": os.geteuid(),
-        "cpus": sorted(os.sched_getaffinity(0)),
-        "generator": programs.says(program, "--version") if program else "",
-    }

@@ -48,6 +48,8 @@ def loaded(folder: Path, hosts: str, service: str = "", sets: tuple[str, ...] = 
         ('at = "auto"\naddress = "::1"', "is no IPv4 address"),
         ('at = "auto"\nservers = ["a"]', "no key 'servers'"),
         ('clients = ["a"]', "hosts.at is missing"),
+        ('at = "auto"\ncpus = 0', "hosts.cpus"),
+        ('at = "auto"\nfeatures = ["gpu"]', "hosts.features"),
     ],
 )
 def test_a_wrong_key_says_what_is_wrong_and_where(tmp_path: Path, hosts: str, words: str) -> None:

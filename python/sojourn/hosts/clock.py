@@ -167,9 +167,6 @@ def spread_ns(starts: Sequence[Reading]) -> float:
     """
     if len(starts) < 2:
         return 0
-    return max(
-        late.at_ns + late.error_ns - early.at_ns + early.error_ns
-        for late in starts
-        for early in starts
-        if late is not early
-    )
+    late = sorted(((one.at_ns + one.error_ns, nth) for nth, one in enumerate(starts)))[-2:]
+    early = sorted(((one.at_ns - one.error_ns, nth) for nth, one in enumerate(starts)))[:2]
+    return max(last - first for last, nth in late for first, other in early if nth != other)

@@ -10,12 +10,13 @@ from typing import Any
 from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.hosts import parts
 from sojourn.hosts.clock import Exchange, HostClock, JumpedError, Reading, reading, same
-from sojourn.hosts.engine import Engine, Facts, LostError, Node, Remote
+from sojourn.hosts.engine import Engine, Facts, LostError, Node, Pending, Remote
 from sojourn.spec.hosts import HostsSpec
 
 HIRE_S_MAX = 120.0  # a process with Python's libraries, on a busy machine
 ANSWER_S_MAX = 10.0  # of an agent that lives
 EXCHANGES_MIN, EXCHANGES_MAX = 4, 40
+EXCHANGES_ALL = 1000
 ERROR_NS_ENOUGH = 200_000  # bounds this narrow leave the most of a millisecond for the starts
 RESUMES = "see whether that host runs; then run the study again: it resumes"
 
@@ -101,6 +102,15 @@ def chosen(spec: HostsSpec, nodes: Sequence[Node]) -> list[Node]:
     return result
 
 
+def exchanges_max(clients: int) -> int:
+    """How often each clock is read at most: together some `EXCHANGES_ALL`, half a second.
+
+    >>> [exchanges_max(n) for n in (1, 25, 100, 1000)]
+    [40, 40, 10, 1]
+    """
+    return max(1, min(EXCHANGES_MAX, EXCHANGES_ALL // clients))
+
+
 def counted(n: int) -> str:
     """A number of clients, for people.
 
@@ -127,29 +137,65 @@ class Crew:
             HostFault: a host lacks what a client needs.
             RunFault: an agent does not come.
         """
-        self.engine, self.own, self._now = engine, own, now
-        nodes = chosen(spec, engine.nodes())
+        self.engine, self.own, self._now, self._spec = engine, own, now, spec
         first = HostClock((same(now()),))
         self.members = [
-            Member(nth=nth, node=node, remote=engine.hire(node), clock=first)
-            for nth, node in enumerate(nodes)
+            Member(nth=nth, node=node, remote=self._hired(node), clock=first)
+            for nth, node in enumerate(chosen(spec, self._nodes()))
         ]
-        for member in self.members:
-            self._welcome(member)
+        self._welcome(self.members)
 
     def __len__(self) -> int:
         return len(self.members)
 
-    def _welcome(self, member: Member) -> None:
-        """Hear of its host, and begin its clock anew: it may have started again."""
+    def _nodes(self) -> tuple[Node, ...]:
         try:
-            member.facts = dict(member.ask("hello", within_s=HIRE_S_MAX))
+            return self.engine.nodes()
         except LostError as error:
+            raise self._headless(str(error)) from None
+
+    def _hired(self, node: Node) -> Remote:
+        try:
+            return self.engine.hire(node)
+        except LostError as error:
+            raise self._headless(str(error)) from None
+
+    def _headless(self, why: str) -> RunFault:
+        what = f"the cluster cannot be asked: {why}"
+        fix = "see whether its head runs; then run the study again: it resumes"
+        return RunFault(what, at=f"hosts, {self.engine.about}", fix=fix)
+
+    def _welcome(self, members: Sequence[Member]) -> None:
+        """Hear of their hosts, all at once, and begin their clocks anew: they may have restarted.
+
+        Raises:
+            HostFault: one lacks what a client needs.
+            RunFault: one does not come.
+        """
+        until_s = time.monotonic() + HIRE_S_MAX
+        pending = [(member, self._asked(member, "hello")) for member in members]
+        for member, answer in pending:
+            try:
+                member.facts = dict(answer.result(max(1.0, until_s - time.monotonic())))
+            except LostError as error:
+                member.is_lost = True
+                raise self._lost(member, f"does not come: {error}") from None
+            member.is_lost = False
+            self._check(member)
+        for member in members:
+            member.is_here = parts.is_same_clock(member.facts, self.own)
+            try:
+                member.clock = HostClock((self._read(member),))
+            except (LostError, JumpedError) as error:
+                member.lose()
+                raise self._lost(member, f"does not come: {error}") from None
+
+    def _asked(self, member: Member, name: str) -> Pending:
+        try:
+            return member.remote.ask(name)
+        except LostError as error:
+            member.is_lost = True
             raise self._lost(member, f"does not come: {error}") from None
-        member.is_lost = False
-        self._check(member)
-        member.is_here = parts.is_same_clock(member.facts, self.own)
-        member.clock = HostClock((self._read(member),))
 
     def _check(self, member: Member) -> None:
         for what in ("version", "generator"):
@@ -160,6 +206,24 @@ class Crew:
                     at="hosts.clients",
                     fix="install the same sojourn on every host",
                 )
+        self._check_needs(member)
+
+    def _check_needs(self, member: Member) -> None:
+        cpus = len(member.facts.get("cpus") or ())
+        if cpus < self._spec.cpus:
+            raise HostFault(
+                f"{member.node.text} has {cpus} CPU{'s' * (cpus != 1)}, "
+                f"each client needs {self._spec.cpus}",
+                at="hosts.cpus",
+                fix="ask for fewer, or leave this host out of hosts.clients",
+            )
+        lacking = [one for one in self._spec.features if one not in member.facts["features"]]
+        if lacking:
+            raise HostFault(
+                f"{member.node.text} lacks what each client needs: {', '.join(lacking)}",
+                at="hosts.features",
+                fix="leave it out of hosts.features, or that host out of hosts.clients",
+            )
 
     def ready(self) -> None:
         """Hire again who was lost.
@@ -167,17 +231,17 @@ class Crew:
         Raises:
             RunFault: its node is gone, or the agent does not come.
         """
-        for member in self.members:
-            if not member.is_lost:
-                continue
-            there = next((n for n in self.engine.nodes() if n.id == member.node.id), None)
+        lost = [member for member in self.members if member.is_lost]
+        nodes = self._nodes() if lost else ()
+        for member in lost:
+            there = next((n for n in nodes if n.id == member.node.id), None)
             again = there or next(
-                (n for n in self.engine.nodes() if n.address == member.node.address), None
+                (n for n in nodes if n.address == member.node.address), None
             )  # a node that was started again has another id
             if again is None:
                 raise self._lost(member, "has no host: the node has left the cluster")
-            member.node, member.remote = again, self.engine.hire(again)
-            self._welcome(member)
+            member.node, member.remote = again, self._hired(again)
+        self._welcome(lost)
 
     def read_clocks(self) -> None:
         """Read every clock once more.
@@ -196,12 +260,13 @@ class Crew:
 
     def _read(self, member: Member) -> Reading:
         exchanges: list[Exchange] = []
-        while len(exchanges) < EXCHANGES_MAX:
+        most = exchanges_max(len(self))
+        while len(exchanges) < most:
             sent = self._now()
             stamp = int(member.ask("stamp"))
             exchanges.append(Exchange(sent, stamp, self._now()))
             result = reading(exchanges)
-            if len(exchanges) >= EXCHANGES_MIN and result.error_ns <= ERROR_NS_ENOUGH:
+            if len(exchanges) >= min(EXCHANGES_MIN, most) and result.error_ns <= ERROR_NS_ENOUGH:
                 break
         return result
 

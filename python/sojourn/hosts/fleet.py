@@ -21,9 +21,9 @@ from typing import IO, Any, Self
 from sojourn import disk
 from sojourn.actors.clients import Job
 from sojourn.errors import Fault, RunFault, SpecFault
-from sojourn.hosts import follow, joined, parts
-from sojourn.hosts.agent import about
-from sojourn.hosts.crew import Crew, counted
+from sojourn.hosts import follow, joined, pack, parts
+from sojourn.hosts.about import about
+from sojourn.hosts.crew import Crew, Member, counted
 from sojourn.hosts.engine import Engine, Facts
 from sojourn.places.process import Ledger
 from sojourn.run import clients
@@ -33,6 +33,8 @@ from sojourn.run.generator_job import Files
 from sojourn.run.watch import Event, Show, nothing
 from sojourn.spec.hosts import HostsSpec
 
+ASK_S = 2e-3  # until each has its job
+FILES_OF = 32  # of so many clients at most each file is kept: four for each, written through
 AHEAD_S = (0.6, 2.0, 10.0)  # for agents to start their generators; as in `run.clients`
 
 
@@ -115,16 +117,16 @@ class Fleet:
             jobs = parts.jobs(load.job, facts, crew.own, turns)
             crew.read_clocks()
             try:
-                self._run(jobs, turns, ahead_s + clients.prepared_s(tuple(jobs)), watcher)
+                self._run(jobs, turns, ahead_s + self._prepared_s(jobs), watcher)
                 break
             except Fault as fault:
                 if not fault.at.startswith("start_at") or ahead_s == AHEAD_S[-1]:
                     raise
-        results = [self._taken(nth, job, load.files) for nth, job in enumerate(jobs)]
+        brought = self._brought(jobs, load.files)
         crew.read_clocks()
         every = [
-            joined.read(member, job, files)
-            for member, (job, files) in zip(crew.members, results, strict=True)
+            joined.part(member, job, own, opened)
+            for member, job, (own, opened) in zip(crew.members, jobs, brought, strict=True)
         ]
         whole = joined.joined(crew, every, load.job, load.files)
         self._show(Event(step="hosts", text=joined.together_text(every)))
@@ -139,12 +141,39 @@ class Fleet:
         ]
         follow.run(self.crew, timed, turns, ahead_s, watcher)
 
-    def _taken(self, nth: int, job: Job, files: Files) -> tuple[Job, Files]:
+    def _prepared_s(self, jobs: Sequence[Job]) -> float:
+        """How long clients take to be ready: those of one machine in turn, machines at once."""
+        machines: dict[str, list[Job]] = {}
+        for member, job in zip(self.crew.members, jobs, strict=True):
+            machines.setdefault(str(member.facts["boot"] or member.nth), []).append(job)
+        asked_s = ASK_S * len(jobs)
+        return asked_s + max(clients.prepared_s(tuple(own)) for own in machines.values())
+
+    def _brought(self, jobs: Sequence[Job], files: Files) -> list[tuple[Files, pack.Opened]]:
+        """Bring home every result, and the files of each client where they are few."""
+        crew, result = self.crew, []
+        nothing = [()] * len(crew)
+        for (member, table), job in zip(
+            follow.each(crew, "pack", nothing, follow.TAKE_S_MAX), jobs, strict=True
+        ):
+            own = Files.named(files.result.parent, f"{files.result.stem}.{member.nth + 1}")
+            if table is None:
+                raise RunFault(
+                    f"{member.text(len(crew))} wrote no result",
+                    at=str(own.result),
+                    fix="see whether the disk of its host is full",
+                )
+            result.append((own, joined.opened(table, own)))
+            self._take(member, job, own)
+        return result
+
+    def _take(self, member: Member, job: Job, own: Files) -> None:
         """Bring home what a client wrote: `load.1.json`, `load.1.hlog` of the first."""
-        member = self.crew.members[nth]
-        own = Files.named(files.result.parent, f"{files.result.stem}.{nth + 1}")
-        wanted = {"result": own.result, "log": own.log}
-        wanted |= {key: Path(str(job[key])) for key in ("hlog", "raw") if job.get(key)}
+        wanted = {"raw": Path(str(job["raw"]))} if job.get("raw") else {}
+        if len(self.crew) <= FILES_OF:
+            wanted |= {"result": own.result, "log": own.log}
+            wanted |= {"hlog": Path(str(job["hlog"]))} if job.get("hlog") else {}
+            disk.keep_json(own.job, dict(job), indent=1)
         for name, path in wanted.items():
             content = follow.take(self.crew, member, name)
             if content or name == "log":
@@ -155,8 +184,6 @@ class Fleet:
                     at=str(path),
                     fix=f"see {own.log}; is its disk full?",
                 )
-        disk.keep_json(own.job, dict(job), indent=1)
-        return job, own
 
 
 def _fill(content: bytes, file: IO[bytes]) -> None:

@@ -21,12 +21,12 @@ from hdrh.histogram import HdrHistogram
 
 from sojourn import disk, programs
 from sojourn.actors.clients import hdr
-from sojourn.errors import HostFault, RunFault, SpecFault
-from sojourn.hosts import crew as crew_module
+from sojourn.errors import RunFault, SpecFault
 from sojourn.hosts import follow
-from sojourn.hosts.agent import Agent, about
+from sojourn.hosts.about import about
+from sojourn.hosts.agent import Agent
 from sojourn.hosts.fleet import Fleet
-from sojourn.hosts.testing import Cluster, Host
+from sojourn.hosts.testing import Cluster, Host, Notes
 from sojourn.places import ports, proc
 from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
@@ -36,14 +36,6 @@ from sojourn.spec.hosts import HostsSpec
 SPEC = HostsSpec(at="10.9.0.1:6379")
 SECOND = 1_000_000_000
 ENDS_S_MAX = 60.0  # a guard against a hang on a busy machine
-
-
-class Notes:
-    def started(self, what: str, pid: int, start_ticks: int) -> int:
-        return pid
-
-    def undone(self, entry: int) -> None:
-        return
 
 
 @pytest.fixture(autouse=True)
@@ -263,34 +255,6 @@ def generators(state: Path) -> list[int]:
         json.loads(line) for path in state.glob("*.jsonl") for line in path.read_text().splitlines()
     ]
     return [line["pid"] for line in lines if line["event"] == "process"]
-
-
-def test_who_is_a_client_is_said_by_name_address_or_label() -> None:
-    nodes = Cluster(Host(), Host(), Host()).nodes()
-    by = {"host1": ["host1"], "10.9.0.3": ["host2"], "id0": ["host0"]}
-    for name, wanted in by.items():
-        spec = HostsSpec(at="auto", clients=(name,))
-        assert [node.name for node in crew_module.chosen(spec, nodes)] == wanted
-    twice = HostsSpec(at="auto", clients=("host0", "host0"))
-    assert len(crew_module.chosen(twice, nodes)) == 2
-
-
-def test_a_host_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(SpecFault, match="no node 'host7'") as fault:
-        Fleet(HostsSpec(at="auto", clients=("host7",)), Cluster(Host(), Host()))
-    assert "host0 (10.9.0.1), host1 (10.9.0.2)" in fault.value.fix
-
-
-def test_a_cluster_of_this_host_alone_has_no_client() -> None:
-    cluster = Cluster()
-    with pytest.raises(SpecFault, match="the role clients has no host"):
-        Fleet(HostsSpec(at="auto"), cluster)
-
-
-def test_a_host_with_another_version_is_refused() -> None:
-    cluster = Cluster(Host(), facts={0: {"version": "0.1.0"}})
-    with pytest.raises(HostFault, match=r"host0 \(10\.9\.0\.1\) has 0\.1\.0, this host"):
-        Fleet(SPEC, cluster)
 
 
 def test_a_job_that_the_generator_refuses_says_which_client(offered: Offered) -> None:

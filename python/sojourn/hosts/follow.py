@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import select
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.actors.clients import Job
@@ -24,6 +25,8 @@ from sojourn.run.watch import Deadline
 
 BEAT_S = 1.0
 NEAR_S = 0.1  # the same once the load is over, when results are all that is waited for
+NEAR_EACH_S = 0.5e-3  # more for each client: a question costs the lab's host so much
+IN_FLIGHT = 64
 SILENT_S = 10.0
 TAKE_S_MAX = 60.0  # a large result over a slow link
 
@@ -91,16 +94,41 @@ def run(crew: Crew, jobs: Sequence[Job], turns: str, ahead_s: float, watcher: Wa
         raise
 
 
-def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
-    pending = [
-        (member, member.remote.ask("start", dict(job), turns if "turns" in job else ""))
-        for member, job in zip(crew.members, jobs, strict=True)
-    ]
-    for member, answer in pending:
+def each(
+    crew: Crew, name: str, args: Sequence[Sequence[Any]], within_s: float
+) -> Iterator[tuple[Member, Any]]:
+    """Ask all members something; their answers in order, as they come.
+
+    `IN_FLIGHT` of them are asked at once, so that answers do not fill the memory.
+
+    Args:
+        crew: who is asked.
+        name: of the method.
+        args: for each member.
+        within_s: for each answer, since the one before.
+
+    Raises:
+        RunFault: one is lost.
+    """
+    pending: deque[tuple[Member, Pending]] = deque()
+    rest = list(zip(crew.members, args, strict=True))[::-1]
+    while rest or pending:
+        while rest and len(pending) < IN_FLIGHT:
+            member, own = rest.pop()
+            try:
+                pending.append((member, member.remote.ask(name, *own)))
+            except LostError as error:
+                raise crew.lost(member, f"was lost: {error}") from None
+        member, answer = pending.popleft()
         try:
-            fault = answer.result(SILENT_S)
+            yield member, answer.result(within_s)
         except LostError as error:
             raise crew.lost(member, f"was lost: {error}") from None
+
+
+def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
+    args = [(dict(job), turns if "turns" in job else "") for job in jobs]
+    for member, fault in each(crew, "start", args, SILENT_S):
         if fault is not None:
             raise _fault(member, fault, len(crew))
 
@@ -108,10 +136,11 @@ def _start(crew: Crew, jobs: Sequence[Job], turns: str) -> None:
 def _follow(
     crew: Crew, every: Sequence[Following], watcher: Watcher, deadline: Deadline, over_s: float
 ) -> None:
+    near_s = min(BEAT_S, NEAR_S + NEAR_EACH_S * len(every))
     while any(not one.is_over for one in every):
         for one in every:
             one.beat()
-        nap_s = min(BEAT_S, max(NEAR_S, over_s - time.monotonic()))
+        nap_s = min(BEAT_S, max(near_s, over_s - time.monotonic()))
         ready, _, _ = select.select(watcher.sources(), [], [], nap_s)
         if ready:
             watcher.look()
@@ -146,9 +175,10 @@ def drop(crew: Crew) -> None:
     for member in crew.members:
         with contextlib.suppress(LostError):
             pending.append((member, member.remote.ask("drop")))
+    until_s = time.monotonic() + SILENT_S  # for all together: many may be behind one dead link
     for member, answer in pending:
         try:
-            answer.result(SILENT_S)
+            answer.result(max(0.1, until_s - time.monotonic()))
         except LostError:
             member.lose()
 

@@ -15,16 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sojourn import disk, units
 from sojourn.actors import clients
 from sojourn.actors.clients import Job, hdr, logs
-from sojourn.errors import RunFault, StoreFault
+from sojourn.errors import RunFault
+from sojourn.hosts import pack
 from sojourn.hosts.clock import Reading, spread_ns
 from sojourn.hosts.crew import Crew, Member, counted
+from sojourn.hosts.pack import Opened
 from sojourn.hosts.tail import FALSE_RATE, QUANTILES, TIMES, Tail, named, tails
 from sojourn.run.generator_job import Files
-from sojourn.samples import HOSTS, Histogram, decode, intervals, load_result
+from sojourn.samples import HOSTS
+from sojourn.visible import in_line
 
 SCHEMA = "sojourn.hosts/1"
 SPREAD_NS_MAX = 1_000_000
@@ -36,15 +40,20 @@ class Part:
     """What one client brought home.
 
     Attributes:
-        result: as it wrote it.
+        opened: its result, histograms and slices.
         start: of the warm-up, by the lab's clock.
     """
 
     member: Member
     job: Job
     files: Files
-    result: Mapping[str, Any]
+    opened: Opened
     start: Reading
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """As it wrote it, without the texts of histograms."""
+        return self.opened.result
 
     @property
     def corrected(self) -> dict[str, Any]:
@@ -56,33 +65,37 @@ class Part:
         return {**self.result, "start_ns": self.start.at_ns, "started_unix_ns": unix_ns}
 
 
-def read(member: Member, job: Job, files: Files) -> Part:
+def opened(table: object, files: Files) -> Opened:
     """A client's result, which a stranger may have written.
 
     Raises:
         RunFault: it does not follow its contract.
     """
     try:
-        load_result(files.result)
-        result = disk.read_json(files.result)
-    except StoreFault as fault:
-        raise RunFault(fault.what, at=fault.at, fix="install the same sojourn there") from None
-    return Part(
-        member=member,
-        job=job,
-        files=files,
-        result=result,
-        start=member.here(int(result["start_ns"])),
-    )
+        return pack.opened(table)
+    except pack.DamagedError as error:
+        raise RunFault(
+            f"a client's result does not follow its contract: {in_line(str(error))}",
+            at=str(files.result),
+            fix="install the same sojourn there",
+        ) from None
+
+
+def part(member: Member, job: Job, files: Files, own: Opened) -> Part:
+    """What a client brought home, with its start by the lab's clock."""
+    start = member.here(int(own.result["start_ns"]))
+    return Part(member=member, job=job, files=files, opened=own, start=start)
 
 
 def joined(crew: Crew, parts: Sequence[Part], job: Job, files: Files) -> dict[str, Any]:
     """Write the result of all, and what it is made of; returns the result."""
-    whole = clients.merged([part.corrected for part in parts], job)
+    every = [part.opened for part in parts]
+    whole = clients.merged([part.corrected for part in parts], job, pack.Sums(every))
     disk.keep_json(files.result, whole, indent=1)
-    for key, merge in (("hlog", logs.merge_hlog), ("raw", logs.merge_raw)):
-        if job.get(key):
-            merge([Path(str(part.job[key])) for part in parts], Path(str(job[key])))
+    if job.get("hlog"):
+        disk.keep_text(Path(str(job["hlog"])), pack.merged_hlog(every))
+    if job.get("raw"):
+        logs.merge_raw([Path(str(part.job["raw"])) for part in parts], Path(str(job["raw"])))
     table = _about(crew, parts, _tails(parts, whole))
     disk.keep_json(files.result.parent / HOSTS, table, indent=1)
     return whole
@@ -103,26 +116,28 @@ def together_text(parts: Sequence[Part]) -> str:
 
 
 def _tails(parts: Sequence[Part], whole: Mapping[str, Any]) -> dict[float, tuple[Tail, ...]]:
-    """What each supplies above quantiles of all together, slice by slice, by quantile."""
-    lines = [_slices(part) for part in parts]
-    count = min(map(len, lines))
-    cut = [line[:count] for line in lines]
-    requests = np.array([[one.total for one in line] for line in cut], np.int64)
+    """What each supplies above quantiles of all together, slice by slice, by quantile.
+
+    Without an interval log the run is one slice, of which no one is named.
+    """
     total, lost = hdr.added([str(whole["sojourn_ns"]["hdr"])]), int(whole["sojourn_ns"]["lost"])
+    requests = _above(parts, -1)
     result = {}
     for q in QUANTILES:
         above_ns = hdr.quantile(total, q, lost)
-        bound = float("inf") if above_ns is None else above_ns
-        beyond = np.array([[one.over(bound) for one in line] for line in cut], np.int64)
-        result[q] = tails(requests, beyond)
+        last = hdr.BINS if above_ns is None else hdr.bin_of(above_ns)
+        result[q] = tails(requests, _above(parts, last))
     return result
 
 
-def _slices(part: Part) -> list[Histogram]:
-    """Its requests by slices of the run; without a log the run is one, of which no one is named."""
-    if part.job.get("hlog"):
-        return [one.sojourn for one in intervals(Path(str(part.job["hlog"]))) if not one.tag]
-    return [decode(str(part.result["sojourn_ns"]["hdr"]), at=str(part.files.result))]
+def _above(parts: Sequence[Part], last: int) -> NDArray[np.int64]:
+    """Requests of each in bins above one, by slices that all have."""
+    plain = [len(part.opened.plain) for part in parts]
+    if not all(plain):
+        spans = (part.opened.spans["sojourn_ns"] for part in parts)
+        every = [[int(n[bins.astype(np.int64) > last].sum(dtype=np.int64))] for bins, n in spans]
+        return np.array(every, np.int64)
+    return np.array([part.opened.by_slice(last)[: min(plain)] for part in parts], np.int64)
 
 
 def _about(
@@ -166,7 +181,10 @@ def _client(part: Part, tail: Tail) -> dict[str, Any]:
         "start_ns": part.start.at_ns,
         "start_error_ns": round(part.start.error_ns),
         "requests": result["requests"],
+        "offered_rps": result["offered_rps"],
+        "cost": result["cost"],
         "verdict": result["verdict"],
+        "network": part.opened.network,
         "p50_ns": result["sojourn_ns"]["p50"],
         "p99_ns": result["sojourn_ns"]["p99"],
         "above_p99": {

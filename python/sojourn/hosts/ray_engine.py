@@ -10,26 +10,34 @@ because the generator, not the agent, uses the CPUs.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
 import secrets
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sojourn import disk, extras
 from sojourn.errors import Fault, HostFault, RunFault
 from sojourn.hosts.agent import Agent
 from sojourn.hosts.engine import Engine, LostError, Node, Pending, Remote, SilentError
+from sojourn.hosts.waits import within
 from sojourn.run import work
 from sojourn.run.journal import Journal
 from sojourn.spec.hosts import HostsSpec
 from sojourn.visible import in_line
 
+T = TypeVar("T")
 OLDEST = (2, 40)
 NEWEST = 3  # major, not yet known
-JOIN_S_MAX = 120.0  # a busy machine takes a hundred
+JOIN_S_MAX = 120.0  # a busy machine takes a hundred; of each try
+CALL_S_MAX = 30.0  # a question to the head, which itself gives up after 20
+END_S_MAX = 10.0
 STORE_BYTES = 200 << 20
 PLACE = Path("/tmp")  # noqa: S108  # paths of Ray's sockets have to be short
 TRIES = 4
@@ -52,6 +60,7 @@ def connect(spec: HostsSpec) -> Engine:
         where |= {"include_dashboard": False, "address": "local"}
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", "20")
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "86400")  # else it aborts us
     try:
         _join(ray, where, TRIES if spec.local else 1)
     except BaseException as error:
@@ -67,16 +76,28 @@ def _join(ray: Any, where: dict[str, Any], tries: int) -> None:
     """Connect. Ray gives one of this machine 30 s to start, which a busy one may not have."""
     for left in reversed(range(tries)):
         try:
-            ray.init(
-                **where, log_to_driver=False, logging_level=logging.CRITICAL, namespace="sojourn"
-            )
+            within(JOIN_S_MAX, partial(_init, ray, where), "Ray")
         except Exception:  # Ray's own kinds are many
-            with contextlib.suppress(Exception):
-                ray.shutdown()
+            _leave(ray)
             if not left:
                 raise
         else:
             return
+
+
+def _init(ray: Any, where: dict[str, Any]) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    ray.init(**where, **quiet, namespace="sojourn")
+
+
+def _leave(ray: Any) -> None:
+    """Leave the cluster. A head that is gone would hold up the end of this process as well."""
+    try:
+        within(END_S_MAX, ray.shutdown, "Ray's end")
+    except SilentError:
+        atexit.unregister(ray.shutdown)
+    except Exception:  # noqa: BLE001, S110  # what cannot be left is left all the same
+        pass
 
 
 def _ray() -> Any:
@@ -150,6 +171,9 @@ class _Ray(Engine):
         return f"Ray {self._ray.__version__}"
 
     def nodes(self) -> tuple[Node, ...]:
+        return _asked(CALL_S_MAX, self._nodes, "the cluster's head")
+
+    def _nodes(self) -> tuple[Node, ...]:
         own = "" if self._is_client else self._ray.get_runtime_context().get_node_id()
         living = [_node(entry, own) for entry in self._ray.nodes() if entry.get("Alive")]
         return tuple(sorted(living, key=lambda node: (node.address, node.id)))
@@ -162,8 +186,14 @@ class _Ray(Engine):
         return False
 
     def hire(self, node: Node) -> Remote:
+        actor = _asked(CALL_S_MAX, partial(self._actor, node), "the cluster's head")
+        made = _Actor(self._ray, actor, node)
+        self._hired.append(made)
+        return made
+
+    def _actor(self, node: Node) -> Any:
         strategies = import_module("ray.util.scheduling_strategies")
-        actor = (
+        return (
             self._ray.remote(Agent)
             .options(
                 num_cpus=0,
@@ -173,15 +203,15 @@ class _Ray(Engine):
             )
             .remote()
         )
-        made = _Actor(self._ray, actor, node)
-        self._hired.append(made)
-        return made
+
+    def _end_all(self) -> None:
+        for one in self._hired:
+            one.kill()
 
     def close(self) -> None:
-        for one in self._hired:
-            one.end()
-        with contextlib.suppress(Exception):
-            self._ray.shutdown()
+        with contextlib.suppress(SilentError):
+            within(END_S_MAX, self._end_all, "the ends of agents")
+        _leave(self._ray)
         if self._folder is not None:
             self._folder.remove()
 
@@ -209,35 +239,46 @@ class _Actor(Remote):
 
     def ask(self, name: str, *args: Any) -> Pending:
         try:
-            return _Answer(self._ray, getattr(self._actor, name).remote(*args))
+            return _Answer(getattr(self._actor, name).remote(*args))
         except Exception as error:  # noqa: BLE001  # such as a cluster that was left
             raise LostError(_why(error)) from None
 
     def end(self) -> None:
+        with contextlib.suppress(SilentError):
+            within(END_S_MAX, self.kill, "the end of an agent")
+
+    def kill(self) -> None:
+        """Let Ray kill its process, however long that takes."""
         with contextlib.suppress(Exception):
             self._ray.kill(self._actor)
 
 
 class _Answer(Pending):
-    """A reference that Ray fills."""
+    """A reference that Ray fills, from a thread of its own: no wait here depends on Ray."""
 
-    def __init__(self, ray: Any, ref: Any) -> None:
-        self._ray, self._ref = ray, ref
+    def __init__(self, ref: Any) -> None:
+        self._future: Future[Any] = ref.future()
 
     def is_there(self) -> bool:
-        try:
-            ready, _ = self._ray.wait([self._ref], timeout=0)
-        except Exception as error:  # noqa: BLE001  # Ray's own kinds are many
-            raise LostError(_why(error)) from None
-        return bool(ready)
+        return self._future.done()
 
     def result(self, within_s: float) -> Any:
         try:
-            return self._ray.get(self._ref, timeout=within_s)
-        except self._ray.exceptions.GetTimeoutError:
-            raise SilentError(f"no answer within {within_s:.0f} s") from None
-        except Exception as error:  # noqa: BLE001
+            return self._future.result(within_s)
+        except Exception as error:  # noqa: BLE001  # Ray's own kinds are many
+            if not self._future.done():
+                raise SilentError(f"no answer within {within_s:.0f} s") from None
             raise LostError(_why(error)) from None
+
+
+def _asked(length_s: float, call: Callable[[], T], what: str) -> T:
+    """What Ray answers in time; LostError with its reason if it does not."""
+    try:
+        return within(length_s, call, what)
+    except LostError:
+        raise
+    except Exception as error:  # noqa: BLE001  # Ray's own kinds are many
+        raise LostError(_why(error)) from None
 
 
 def _why(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from sojourn.plan import design, failures, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome
 from sojourn.plan.questions import Questions
+from sojourn.record import clocks
 from sojourn.record.point import culprits_of, pace_of
 from sojourn.record.summarised import all_summarised, asked_quantiles, summary_of
 from sojourn.samples import culprits, read_json
@@ -65,7 +66,10 @@ def _study_data(record: Record, questions: Questions, readers: Readers) -> Study
             )
         ),
         questions=questions,
-        setups={label: _setup(facts) for label, facts in served.items()},
+        setups={
+            label: (*_setup(facts), *clocks.rows(_folders(record, outcomes, label)))
+            for label, facts in served.items()
+        },
         cpu_kinds={label: unlike.stored(facts) for label, facts in served.items()},
         workers={label: int(f["workers"]) for label, f in served.items() if f.get("workers")},
         started=str(manifest.get("started", "")),
@@ -118,6 +122,14 @@ def _served(record: Record, outcomes: Sequence[Outcome]) -> dict[str, Mapping[st
             if home not in results and is_meant and path.exists():
                 results[home] = read_json(path)
     return results
+
+
+def _folders(record: Record, outcomes: Sequence[Outcome], home: str) -> Iterator[Path]:
+    """The folders of all points of a service and its levels."""
+    for outcome in outcomes:
+        levels = design.levels_of(record.study, outcome.point)
+        if record.study.hosts and design.home(outcome.point.service, levels) == home:
+            yield record.folder_of(outcome)
 
 
 def _setup(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,8 @@ from sojourn.report import noise, parts, show
 from sojourn.spec import MaxRps
 
 #: Who was there while it was measured, and on what.
-COMPANY = ("emulated", "shield", "clients", "neighbour", "manager")
+_FAR = ("clients", "client clocks", "way to the server")  # of clients on other hosts
+COMPANY = ("emulated", "shield", *_FAR, "neighbour", "manager")
 
 
 def of_service(service: ServiceFinding) -> list[tuple[str, str]]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from typing import Literal, TypeAlias
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sojourn.spec.base import Model
 
 LOCAL = "local:"  # a cluster of this machine alone, which the lab starts and ends
 CLIENTS_MAX = 1000
+Feature: TypeAlias = Literal["root", "groups", "pressure", "btf", "sched_ext"]
 _AT = re.compile(r"(ray://)?[A-Za-z0-9._-]{1,253}:[0-9]{1,5}|auto")
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
 _NAME = re.compile(r"[A-Za-z0-9._:/-]{1,253}(=[A-Za-z0-9._-]{1,63})?")
@@ -37,6 +39,12 @@ class HostsSpec(Model):
     """Address at which a service that the lab starts listens, so that clients on other machines
     reach it. Whoever else reaches that address can use the service meanwhile."""
 
+    cpus: int = Field(default=1, ge=1, le=4096)
+    """CPUs that each client's host must have at the least, checked before the first run."""
+    features: tuple[Feature, ...] = ()
+    """What each client's host must have, checked before the first run: "root", "groups" (control
+    groups of version 2), "pressure", "btf" (types for eBPF), "sched_ext"."""
+
     @field_validator("at")
     @classmethod
     def _a_cluster(cls, at: str) -> str:
@@ -51,7 +59,7 @@ class HostsSpec(Model):
             )
         return at
 
-    @field_validator("clients", mode="before")
+    @field_validator("clients", "features", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
@@ -88,6 +96,15 @@ class HostsSpec(Model):
         if self.local and self.clients is not None:
             raise ValueError("local:N says how many clients there are; leave clients out")
         return self
+
+    @property
+    def machines(self) -> int | None:
+        """How many machines take part, the lab's own included; None: the cluster knows."""
+        if self.local:
+            return 1
+        if self.clients is None or any("=" in name for name in self.clients):
+            return None
+        return 1 + len(set(self.clients))
 
     @property
     def local(self) -> int:

@@ -15,6 +15,8 @@ from sojourn import quantiles
 Span: TypeAlias = Mapping[str, Any]
 
 MAX_NS, DIGITS = 3_600_000_000_000, 3  # as the generator's
+_LAYOUT = HdrHistogram(1, MAX_NS, DIGITS)
+BINS = int(_LAYOUT.counts_len)
 
 
 def added(texts: Sequence[str]) -> HdrHistogram:
@@ -26,10 +28,31 @@ def added(texts: Sequence[str]) -> HdrHistogram:
     return total
 
 
-def span(spans: Sequence[Span]) -> dict[str, Any]:
-    """One summary of the times of several, as the generator would have written of all of them."""
+def of_counts(counts: NDArray[np.int64]) -> HdrHistogram:
+    """The histogram whose bins hold so much.
+
+    Args:
+        counts: of every bin, in order of the layout.
+    """
+    total = HdrHistogram(1, MAX_NS, DIGITS)
+    used = np.flatnonzero(counts)
+    if len(used):
+        np.ctypeslib.as_array(total.counts)[:] = counts
+        first, last = int(used[0]), int(used[-1])
+        total.set_internal_tacking_values(first or -1, last, int(counts.sum()))
+    return total
+
+
+def span(spans: Sequence[Span], total: HdrHistogram | None = None) -> dict[str, Any]:
+    """One summary of the times of several, as the generator would have written of all of them.
+
+    Args:
+        spans: of each.
+        total: the sum of their histograms, where that is known.
+    """
     finite = [int(one["count"]) - int(one["lost"]) for one in spans]
-    total, lost = added([str(one["hdr"]) for one in spans]), sum(int(one["lost"]) for one in spans)
+    total = added([str(one["hdr"]) for one in spans]) if total is None else total
+    lost = sum(int(one["lost"]) for one in spans)
     sums = [n * float(one["mean"]) for n, one in zip(finite, spans, strict=True) if n]
     largest = [one["max"] for one in spans if one["max"] is not None]
     return {
@@ -40,6 +63,21 @@ def span(spans: Sequence[Span]) -> dict[str, Any]:
         "lost": lost,
         "hdr": total.encode().decode(),
     }
+
+
+class Sums:
+    """Histograms of several results, from the texts in them."""
+
+    def __init__(self, results: Sequence[Mapping[str, Any]]) -> None:
+        self._results = results
+
+    def total(self, name: str) -> HdrHistogram:
+        """The sum of those of one span."""
+        return added([str(result[name]["hdr"]) for result in self._results])
+
+    def above(self, name: str, ns: float) -> list[int]:
+        """How many times of each are above a value that came from `quantile`."""
+        return [above(added([str(result[name]["hdr"])]), ns) for result in self._results]
 
 
 def quantile(total: HdrHistogram, q: float, lost: int) -> int | None:
@@ -54,8 +92,17 @@ def quantile(total: HdrHistogram, q: float, lost: int) -> int | None:
 
 def above(total: HdrHistogram, ns: float) -> int:
     """Finite times above a value that came from `quantile`."""
-    index = int(total._counts_index_for(int(ns)))  # noqa: SLF001  # the library has no other name
-    return int(_counts(total)[index + 1 :].sum())
+    return int(_counts(total)[bin_of(ns) + 1 :].sum())
+
+
+def bin_of(ns: float) -> int:
+    """The bin that a time falls into."""
+    return int(_LAYOUT._counts_index_for(int(ns)))  # noqa: SLF001  # the library has no other name
+
+
+def counts(text: str) -> NDArray[np.int64]:
+    """What each bin of a histogram holds, base64, compressed."""
+    return _counts(added([text]))
 
 
 def _counts(total: HdrHistogram) -> NDArray[np.int64]:

@@ -31,17 +31,20 @@ CPU_MAX = 0.8  # of a CPU that several processes share, as a generator that slee
 UNKNOWN, HOLDS, VIOLATED = "unknown", "holds", "violated"
 
 
-def merged(results: Sequence[Result], job: Job) -> dict[str, Any]:
+def merged(results: Sequence[Result], job: Job, sums: hdr.Sums | None = None) -> dict[str, Any]:
     """One result of several.
 
     Args:
         results: of each process, in order; each began at the same instant.
         job: that was shared among them.
+        sums: of their histograms; None: they are in the results.
     """
     first, weights = results[0], [int(result["requests"]) for result in results]
-    spans = {name: hdr.span([result[name] for result in results]) for name in SPANS}
-    parts = _parts(results, spans["sojourn_ns"])
-    verdict, reasons = _judged(results, job, spans["sojourn_ns"])
+    sums = sums or hdr.Sums(results)
+    totals = {name: sums.total(name) for name in SPANS}
+    spans = {name: hdr.span([one[name] for one in results], totals[name]) for name in SPANS}
+    parts = _parts(results, spans["sojourn_ns"], sums)
+    verdict, reasons = _judged(results, job, spans["sojourn_ns"], totals["sojourn_ns"])
     return {
         **first,
         "job": _job(results, job),
@@ -93,19 +96,16 @@ def _job(results: Sequence[Result], job: Job) -> dict[str, Any]:
 
 
 def _judged(
-    results: Sequence[Result], job: Job, sojourn: Mapping[str, Any]
+    results: Sequence[Result], job: Job, sojourn: Mapping[str, Any], total: hdr.HdrHistogram
 ) -> tuple[str, list[str]]:
     if any(result["verdict"] == UNKNOWN for result in results):
-        return UNKNOWN, _notices(
-            [r for r in results if r["verdict"] == UNKNOWN], "reasons", results
-        )
+        return UNKNOWN, _notices(results, "reasons", UNKNOWN)
     crowded = _crowded(results)
     if crowded:
         return UNKNOWN, [crowded]
     q, bound = float(job.get("qos_quantile") or 0.0), str(job.get("qos_bound") or "")
     if not bound or not sojourn["count"]:
         return HOLDS, []
-    total = hdr.added([str(sojourn["hdr"])])
     outcome, bound_ns = hdr.quantile(total, q, sojourn["lost"]), units.parse_ns(bound)
     if outcome is not None and outcome <= bound_ns:
         return HOLDS, []
@@ -131,35 +131,33 @@ def _crowded(results: Sequence[Result]) -> str:
     )
 
 
-def _notices(
-    results: Sequence[Result], key: str, among: Sequence[Result] | None = None
-) -> list[str]:
-    """What processes say of themselves, each by its number."""
-    all_of_them = list(among or results)
+def _notices(results: Sequence[Result], key: str, verdict: str = "") -> list[str]:
+    """What processes, or those of a verdict, say of themselves, each by its number."""
     return [
-        f"client {all_of_them.index(result) + 1} of {len(all_of_them)}: {text}"
-        for result in results
+        f"client {nth} of {len(results)}: {text}"
+        for nth, result in enumerate(results, 1)
+        if not verdict or result["verdict"] == verdict
         for text in result.get(key, ())
     ]
 
 
-def _parts(results: Sequence[Result], sojourn: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _parts(
+    results: Sequence[Result], sojourn: Mapping[str, Any], sums: hdr.Sums
+) -> list[dict[str, Any]]:
     """Each process by itself, in the place of threads (M14)."""
-    totals = [hdr.added([str(result["sojourn_ns"]["hdr"])]) for result in results]
     p99 = sojourn["p99"]
     lost = [int(result["sojourn_ns"]["lost"]) for result in results]
-    beyond = [
-        n + (hdr.above(total, p99) if p99 is not None else 0)
-        for total, n in zip(totals, lost, strict=True)
-    ]
+    above = [0] * len(lost) if p99 is None else sums.above("sojourn_ns", p99)
+    beyond = [n + k for n, k in zip(lost, above, strict=True)]
     selected = [int(result["sojourn_ns"]["count"]) for result in results]
-    is_reported = sum(beyond) >= 100
+    all_n, all_k = sum(selected), sum(beyond)
+    is_reported = all_k >= 100
     return [
         {
             "requests": n,
             "p50": result["sojourn_ns"]["p50"],
             "p99": result["sojourn_ns"]["p99"],
-            "tail_factor": (k / sum(beyond)) / (n / sum(selected)) if is_reported and n else None,
+            "tail_factor": (k / all_k) / (n / all_n) if is_reported and n else None,
             "cpu_share": sum(thread["cpu_share"] for thread in result["threads"]),
         }
         for result, n, k in zip(results, selected, beyond, strict=True)

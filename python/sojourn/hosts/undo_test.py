@@ -1,0 +1,77 @@
+"""Restore on the nodes of a cluster: real journals of dead labs, planted hosts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sojourn.cli.app import main
+from sojourn.errors import Exit, SpecFault
+from sojourn.hosts import ray_engine, undo
+from sojourn.hosts.engine import LostError, Node
+from sojourn.hosts.testing import Cluster, Host
+
+DEAD = """
+from pathlib import Path
+from sojourn.run import journal, work
+import os
+folder, entry = work.make(journal.Journal.create(), None)
+print(folder, flush=True)
+os._exit(9)
+"""
+
+
+@pytest.fixture
+def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder that a lab left when it died."""
+    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+    words = [sys.executable, "-c", DEAD]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    folder = Path(done.stdout.strip())
+    assert folder.is_dir()
+    yield folder
+    assert not folder.exists()
+
+
+def test_what_a_dead_lab_left_on_a_node_is_undone_there_and_named(left: Path) -> None:
+    (row,) = undo.restored(Cluster(Host()))
+    assert (row.host, row.is_done) == ("host0 (10.9.0.1)", True)
+    assert row.what == f"working files {left}"
+    assert undo.restored(Cluster(Host())) == ()
+
+
+def test_a_node_that_does_not_answer_is_named_and_the_others_are_undone(left: Path) -> None:
+    silent = Host(is_silent=lambda name: name == "undo")
+    rows = undo.restored(Cluster(Host(), silent), within_s=30.0)
+    by_host = {row.host: row for row in rows}
+    assert not by_host["host1 (10.9.0.2)"].is_done
+    assert "run `sojourn restore` on that host" in by_host["host1 (10.9.0.2)"].how
+    assert not left.exists()
+
+
+def test_the_command_restores_here_and_there(
+    left: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ray_engine, "connect", lambda _: Cluster(Host()))
+    assert main(["restore", "--hosts", "10.9.0.1:6379", "--json"]) == Exit.OK
+    assert str(left) in json.loads(capsys.readouterr().out)[0]["what"]
+
+    class Headless(Cluster):
+        def nodes(self) -> tuple[Node, ...]:
+            raise LostError("no answer within 30 s")
+
+    monkeypatch.setattr(ray_engine, "connect", lambda _: Headless())
+    assert main(["restore", "--hosts", "10.9.0.1:6379"]) == Exit.FAILED
+    assert "no answer within 30 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("at", ["local:2", "nowhere", "local:0"])
+def test_what_is_no_cluster_is_refused(at: str) -> None:
+    with pytest.raises(SpecFault) as fault:
+        undo.of_cluster(at)
+    assert fault.value.fix

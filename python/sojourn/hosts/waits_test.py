@@ -1,0 +1,31 @@
+"""Calls with a deadline: what they return, what they raise, and that they end."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from sojourn.hosts.engine import SilentError
+from sojourn.hosts.waits import within
+
+
+def test_a_call_that_never_returns_is_left_behind() -> None:
+    stop = threading.Event()
+    began_s = time.monotonic()
+    with pytest.raises(SilentError, match="the head: no answer within 0 s"):
+        within(0.05, stop.wait, "the head")
+    assert time.monotonic() - began_s < 30
+    assert any(thread.name == "the head" and thread.daemon for thread in threading.enumerate())
+    stop.set()
+
+
+def test_what_a_call_raises_is_raised_even_if_it_is_a_timeout_of_its_own() -> None:
+    def late() -> None:
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        within(5.0, late, "a call")
+    with pytest.raises(ZeroDivisionError):
+        within(5.0, lambda: 1 // 0, "a call")
