@@ -41,7 +41,9 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     let running = Running::new(threads.len());
     let listener = progress.listener();
     if listener.is_some() {
-        live.iter().for_each(|live| drop(live.times.set(Buckets::default())));
+        for live in &live {
+            let _ = live.times.set(Buckets::default()); // of each run once
+        }
     }
     let parts = Part::each(threads, live, ring, probe, &protocol);
     thread::scope(|scope| {

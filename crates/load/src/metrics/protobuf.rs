@@ -142,7 +142,9 @@ mod tests {
     #[test]
     fn numbers_are_as_short_as_the_format_has_them() {
         let mut bytes = Vec::new();
-        [0, 127, 128, 300].into_iter().for_each(|value| varint(&mut bytes, value));
+        for value in [0, 127, 128, 300] {
+            varint(&mut bytes, value);
+        }
         assert_eq!(bytes, [0, 127, 0x80, 1, 0xAC, 2]);
         assert_eq!([0, -1, 1, -2, 5].map(zigzag), [0, 1, 2, 3, 10]);
     }

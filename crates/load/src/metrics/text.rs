@@ -1,4 +1,4 @@
-//! The classic form: text of OpenMetrics 1.0, which every version of Prometheus reads.
+//! The classic form: text of `OpenMetrics` 1.0, which every version of Prometheus reads.
 
 use std::fmt::Write;
 
