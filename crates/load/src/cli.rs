@@ -115,8 +115,7 @@ pub struct ClientArgs {
     /// Number of threads; each has its share of connections and rate [1]
     #[arg(long, short, value_name = "COUNT")]
     pub threads: Option<u32>,
-    /// Local addresses to connect from in turn, if one address has too few ports:
-    /// 127.0.0.2,127.0.0.3 [none]
+    /// Local addresses to connect from in turn, if one has too few ports: 127.0.0.2,127.0.0.3 [none]
     #[arg(long, value_name = "ADDRS")]
     pub source: Option<String>,
     /// CPUs to pin threads to: 1 or 1,3-5 [not pinned]
@@ -222,6 +221,9 @@ pub struct OutputArgs {
     /// Time between two lines of progress, 100ms or more; one more line follows at the end
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     pub progress_every: u64,
+    /// Answer Prometheus at ADDRESS:PORT/metrics during the run; a PORT alone is of 127.0.0.1 [none]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
     /// Read the job as JSON; -: from stdin. Options override its keys
     #[arg(long, value_name = "FILE")]
     pub job: Option<PathBuf>,

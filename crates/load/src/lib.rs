@@ -10,6 +10,7 @@ pub mod drive;
 pub mod job;
 pub mod judge;
 pub mod measure;
+pub mod metrics;
 pub mod output;
 pub mod plan;
 pub mod program;

@@ -18,6 +18,7 @@ use crate::job::Job;
 use crate::judge::result::{RunResult, Verdict};
 use crate::judge::selfcheck;
 use crate::measure;
+use crate::metrics::Listener;
 use crate::output::describe;
 use crate::output::hlog;
 use crate::output::pretty_json;
@@ -34,10 +35,15 @@ pub fn main(
     out: &mut dyn Write,
     talk: &mut dyn Write,
 ) -> u8 {
-    program::main(words, out, talk, |args: Args, out, _| act(&args, stop, out))
+    program::main(words, out, talk, |args: Args, out, talk| act(&args, stop, out, talk))
 }
 
-fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit, Fault> {
+fn act(
+    args: &Args,
+    stop: &Arc<AtomicBool>,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> Result<Exit, Fault> {
     if args.output.describe {
         return files::say(out, &describe::json()).map(|()| Exit::Ok);
     }
@@ -54,9 +60,14 @@ fn act(args: &Args, stop: &Arc<AtomicBool>, out: &mut dyn Write) -> Result<Exit,
     if args.output.check {
         return ready::check(&resolved).map(|_| Exit::Ok);
     }
+    let listener = args.output.listen.as_deref().map(Listener::open).transpose()?;
+    if let Some(listener) = &listener {
+        let _ = writeln!(talk, "metrics at {}", listener.url());
+    }
     let every = Duration::from_nanos(args.output.progress_every);
     let bound_ns = resolved.qos.map(|qos| qos.bound_ns);
-    let mut progress = Progress::new(form(args.output.progress)).every(every).bound(bound_ns);
+    let mut progress =
+        Progress::new(form(args.output.progress)).every(every).bound(bound_ns).listen(listener);
     let measured = measure::measure(&resolved, stop, &mut progress)?;
     let result = &measured.result;
     write_json(json, result, out)?;

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FILE_BYTES = 2 * 1024**3
 TABLE_BYTES = 2 * 1024**3  # in memory
 PORTION_BYTES = 64 * 1024**2
+_OWN_SCHEMA = b"ARROW:schema"
 _ROWS = 65_536  # of a portion
 _CHUNKS = 100_000  # columns of all groups of rows
 _THRIFT = 1_000_000  # entries of a list, and bytes of a text, of the file's own description
@@ -57,10 +58,15 @@ def read_columns(
 
 
 def read_schema(path: Path, *, is_named: bool = False) -> pa.Schema:
-    """The columns of a Parquet file and what is written about them; faults as `read_columns`."""
+    """The columns of a Parquet file, what is written about them and the file; see `read_columns`.
+
+    pyarrow leaves out what is written about a file that has an Arrow schema beside it.
+    """
     try:
         with reader(path, most=FILE_BYTES, is_named=is_named) as handle:
-            return _opened(handle).schema_arrow
+            file = _opened(handle)
+            about = {k: v for k, v in (file.metadata.metadata or {}).items() if k != _OWN_SCHEMA}
+            return file.schema_arrow.with_metadata({**about, **(file.schema_arrow.metadata or {})})
     except MemoryError:
         raise no_memory(path) from None
 

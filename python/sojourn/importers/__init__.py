@@ -23,8 +23,12 @@ from sojourn.importers import (
     k6_json,
     k6_summary,
     memtier,
+    metriken,
     mutilate,
     mutilate_save,
+    oha_csv,
+    oha_json,
+    oha_text,
     pgbench_aggregate,
     pgbench_log,
     vegeta_bin,
@@ -62,6 +66,10 @@ FORMATS: Mapping[str, Format] = kinds.table(
     fortio.FORMAT,
     mutilate.FORMAT,
     mutilate_save.FORMAT,
+    oha_text.FORMAT,
+    oha_json.FORMAT,
+    oha_csv.FORMAT,
+    metriken.FORMAT,
 )
 DEFAULT = Options()
 

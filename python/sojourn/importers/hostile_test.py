@@ -68,6 +68,11 @@ HOSTILE = ["NaN", "-1", "1e400", "-Infinity", '"x"', "null", "[]", "true", "1" +
         ("k6-summary", '{\n"metrics":{"http_req_duration":{"med":VALUE}}}'),
         ("ghz", '{"details":[{"timestamp":"2026-01-01T00:00:00Z","status":"OK","latency":VALUE}]}'),
         ("mutilate-save", "0.019325 VALUE"),
+        ("oha-json", ('{"summary":{"total":1,"average":VALUE},"latencyPercentiles":{"p50":VALUE},'
+         '"statusCodeDistribution":{"200":5},"errorDistribution":{}}')),
+        ("oha-csv", "request-start,DNS,request-duration,status\n0,0,VALUE,200"),
+        ("oha", ("Summary:\n  Total:\t1 sec\n  Requests/sec:\t5\n\nResponse time distribution:\n"
+         "  50.00% in VALUE sec\n\nStatus code distribution:\n  [200] 5 responses\n")),
         ("fortio", ('{"DurationHistogram":{"Count":2,"Sum":1,"Max":1,"Avg":0.5,"Data":[{"Start":0,'
          '"End":VALUE,"Count":2}]},"ActualDuration":5}')),
     ],

@@ -83,6 +83,16 @@ SAMPLES = [
     Sample("mutilate-skip.txt", "mutilate", 8925, printed={0.99: 0.2756}, within=1e-9),
     Sample("mutilate-scan.txt", "mutilate", None, printed={0.99: 2.5058}, within=1e-9, series=3),
     Sample("mutilate.save", "mutilate-save", 73, printed={None: 1.1847}, within=0.00005),
+    Sample("oha.txt", "oha", 800, printed={0.5: 0.0638, 0.9: 0.6048, 0.99: 7.7008, 0.999: 9.9402,
+           None: 0.417}, within=1e-9, clock="not known"),
+    Sample("oha-errors.txt", "oha", 854, 399, clock="not known"),
+    Sample("oha-none.txt", "oha", 0, 4, clock="not known"),
+    Sample("oha.json", "oha-json", 800, printed={0.5: 0.094541, 0.9: 0.139768, 0.99: 3.56956,
+           0.999: 4.608776, None: 0.16236219}, within=1e-7, clock="not known"),
+    Sample("oha-errors.json", "oha-json", 66, 34, clock="not known"),
+    Sample("oha-none.json", "oha-json", 0, 10, clock="not known"),
+    Sample("oha.csv", "oha-csv", 60, clock="not known"),
+    Sample("rezolus-combined.parquet", "rezolus", 155801, series=4),
 ]
 # fmt: on
 BY_NAME = pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.name)

@@ -20,6 +20,7 @@ mod read;
 pub mod ready;
 mod reopen;
 pub mod run;
+mod running;
 mod segments;
 pub mod streams;
 pub mod turns;

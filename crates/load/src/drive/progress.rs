@@ -6,16 +6,16 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::thread::{self, Thread};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use sojourn_base::units::{show_count, show_ns};
 
 use crate::drive::Live;
+use crate::drive::running::Running;
 use crate::drive::window::{Answered, Window, at_quantile};
+use crate::metrics::{Listener, Seen};
 
 /// The form of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,48 +65,7 @@ pub struct Progress {
     before: Totals,
     answered: Answered,
     at: Instant,
-}
-
-/// How many threads of a run have yet to end, and who waits for that.
-#[derive(Debug)]
-pub struct Running {
-    left: AtomicUsize,
-    waits: Thread,
-}
-
-/// One of them; dropped, it has ended.
-#[derive(Debug)]
-pub struct Ends<'a>(&'a Running);
-
-impl Running {
-    /// So many threads, for which the calling one waits.
-    pub fn new(threads: usize) -> Self {
-        Self { left: AtomicUsize::new(threads), waits: thread::current() }
-    }
-
-    /// What one of them holds while it runs.
-    pub fn one(&self) -> Ends<'_> {
-        Ends(self)
-    }
-
-    /// Sleeps until all have ended or `due` has come; true: they have ended.
-    fn await_end(&self, due: Instant) -> bool {
-        loop {
-            let left = due.saturating_duration_since(Instant::now());
-            if self.left.load(Acquire) == 0 || left.is_zero() {
-                return self.left.load(Acquire) == 0;
-            }
-            thread::park_timeout(left); // it may wake for no reason
-        }
-    }
-}
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        if self.0.left.fetch_sub(1, Release) == 1 {
-            self.0.waits.unpark();
-        }
-    }
+    listener: Option<Listener>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -126,6 +85,7 @@ impl Progress {
             before: Totals::default(),
             answered: Answered::default(),
             at: Instant::now(),
+            listener: None,
         }
     }
 
@@ -140,6 +100,17 @@ impl Progress {
     pub fn bound(mut self, bound_ns: Option<u64>) -> Self {
         self.answered.bound_ns = bound_ns;
         self
+    }
+
+    /// The same, and Prometheus is answered meanwhile.
+    #[must_use]
+    pub fn listen(self, listener: Option<Listener>) -> Self {
+        Self { listener, ..self }
+    }
+
+    /// What answers Prometheus; the threads have to count for it.
+    pub(super) fn listener(&mut self) -> Option<Listener> {
+        self.listener.take()
     }
 
     /// Shows lines until all of `running` have ended, and one more then; on the calling thread.
@@ -169,13 +140,7 @@ impl Progress {
     }
 
     fn second(&mut self, live: &[Arc<Live>]) -> Second {
-        let sum = |count: fn(&Live) -> u64| live.iter().map(|live| count(live)).sum::<u64>();
-        let now = Totals {
-            sent: sum(|live| live.sent.load(Relaxed)),
-            done: sum(|live| live.done.load(Relaxed)),
-            gone: sum(|live| live.gone.load(Relaxed)),
-            errors: sum(|live| live.errors.load(Relaxed)),
-        };
+        let now = Totals::of(live);
         let past_s = self.at.elapsed().as_secs_f64();
         let before = std::mem::replace(&mut self.before, now);
         self.at = Instant::now();
@@ -186,7 +151,7 @@ impl Progress {
             t_s: t_ns as f64 / 1e9,
             sent_rps: (now.sent - before.sent) as f64 / past_s,
             done_rps: (now.done - before.done) as f64 / past_s,
-            in_flight: now.sent.saturating_sub(now.done + now.gone),
+            in_flight: now.in_flight(),
             errors: now.errors,
             p50_ns: at_quantile(&recent, 0.5),
             p99_ns: at_quantile(&recent, 0.99),
@@ -205,6 +170,38 @@ impl Progress {
             Form::Off => {}
         }
     }
+}
+
+impl Totals {
+    fn of(live: &[Arc<Live>]) -> Self {
+        let sum = |count: fn(&Live) -> u64| live.iter().map(|live| count(live)).sum::<u64>();
+        Self {
+            sent: sum(|live| live.sent.load(Relaxed)),
+            done: sum(|live| live.done.load(Relaxed)),
+            gone: sum(|live| live.gone.load(Relaxed)),
+            errors: sum(|live| live.errors.load(Relaxed)),
+        }
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.sent.saturating_sub(self.done + self.gone)
+    }
+}
+
+/// What Prometheus gets of a run that goes on.
+pub(super) fn seen(live: &[Arc<Live>]) -> Seen {
+    let now = Totals::of(live);
+    let mut seen = Seen {
+        sent: now.sent,
+        answered: now.done,
+        failed: now.errors,
+        in_flight: now.in_flight(),
+        ..Seen::default()
+    };
+    for times in live.iter().filter_map(|live| live.times.get()) {
+        times.add_to(&mut seen.times, &mut seen.sum_ns);
+    }
+    seen
 }
 
 /// To stderr; if it is closed the line is lost.
@@ -254,24 +251,6 @@ mod tests {
         let second = Progress::new(Form::Off).second(&[live]);
         assert_eq!((second.t_s, second.in_flight, second.errors), (3.0, 9, 1));
         assert_eq!((second.p50_ns, second.p99_ns), (51_000, 100_000));
-    }
-
-    #[test]
-    fn who_waits_sleeps_until_the_last_thread_has_ended_or_a_line_is_due() {
-        let running = Running::new(2);
-        let soon = Instant::now() + Duration::from_millis(5);
-        assert!(!running.await_end(soon) && Instant::now() >= soon, "a line is due");
-        thread::scope(|scope| {
-            let (first, last) = (running.one(), running.one());
-            drop(first);
-            assert!(!running.await_end(Instant::now()), "one still runs");
-            scope.spawn(move || {
-                thread::sleep(Duration::from_millis(5));
-                drop(last);
-            });
-            assert!(running.await_end(Instant::now() + Duration::from_secs(3600)));
-        });
-        assert!(running.await_end(Instant::now()));
     }
 
     #[test]

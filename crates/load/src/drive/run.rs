@@ -14,8 +14,10 @@ use sojourn_base::clock::{Clock, Monotonic, unix_ns};
 use crate::drive::long::keeper;
 use crate::drive::measurement::Measurement;
 use crate::drive::part::{Part, Together, run_thread};
-use crate::drive::progress::{Progress, Running};
+use crate::drive::progress::{self, Progress};
 use crate::drive::ready::Ready;
+use crate::drive::running::Running;
+use crate::metrics::{Buckets, Listener};
 use crate::plan::begin;
 use crate::plan::marks::ThreadMeasurement;
 use crate::plan::resolve::Resolved;
@@ -37,6 +39,12 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     let server_watch = watch_server(&resolved);
     let (are_done, busy) = (AtomicBool::new(false), resolved.cpus_in_use());
     let running = Running::new(threads.len());
+    let listener = progress.listener();
+    if listener.is_some() {
+        for live in &live {
+            let _ = live.times.set(Buckets::default()); // of each run once
+        }
+    }
     let parts = Part::each(threads, live, ring, probe, &protocol);
     thread::scope(|scope| {
         let (are_done, busy, running) = (&are_done, &busy, &running);
@@ -61,6 +69,14 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
         together.start(ready.as_ref().ok().map(|(_, start_ns)| *start_ns));
         let (keeper, start_ns) = ready?;
+        let listening = listener.as_ref().and_then(Listener::stopper);
+        if let Some(listener) = listener {
+            let shown = &shown;
+            scope.spawn(move || {
+                cpu::keep_off(busy);
+                listener.serve(|| progress::seen(shown));
+            });
+        }
         let started_unix_ns = unix_ns() + start_ns.saturating_sub(Monotonic.now_ns());
         let keeping = keeper.map(|keeper| {
             scope.spawn(move || {
@@ -72,6 +88,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         let runs: Vec<ThreadMeasurement> =
             handles.into_iter().filter_map(|handle| handle.join().ok().flatten()).collect();
         are_done.store(true, Relaxed);
+        drop(listening);
         let retained =
             keeping.map(|keeping| keeping.join().map_err(|_| keeper_died())).transpose()?;
         let sentinels = sentinels.into_iter().flatten().flat_map(|s| s.stop(start_ns)).collect();

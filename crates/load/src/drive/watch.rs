@@ -1,9 +1,9 @@
 //! What the loop notes about itself: gaps between polls, CPU time, system calls; and what it lets
 //! others see while it runs.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 use sojourn_base::clock::thread_cpu_ns;
 use sojourn_base::span;
@@ -11,6 +11,7 @@ use sojourn_base::span;
 use super::Times;
 use super::queued::{GAP_MIN_NS, OwnThread, Queued};
 use crate::drive::long::Border;
+use crate::metrics::Buckets;
 use crate::plan::marks::ThreadMeasurement;
 use crate::plan::resolve::Wait;
 use crate::protocols::Outcome;
@@ -163,6 +164,8 @@ pub struct Live {
     pub errors: AtomicU64,
     /// The last [`RECENT`] sojourn times, ns; entry `done % RECENT` is the next to be written.
     pub recent_ns: Box<[AtomicU64]>,
+    /// All sojourn times in buckets, if somebody listens; set before the thread begins.
+    pub times: OnceLock<Buckets>,
 }
 
 impl Live {
@@ -176,6 +179,7 @@ impl Live {
             gone: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             recent_ns: (0..RECENT).map(|_| AtomicU64::new(0)).collect(),
+            times: OnceLock::new(),
         }
     }
 
@@ -191,6 +195,9 @@ impl Live {
         let done = self.done.load(Relaxed);
         self.recent_ns[done as usize % RECENT].store(sojourn_ns, Relaxed);
         self.done.store(done + 1, Relaxed);
+        if let Some(times) = self.times.get() {
+            times.add(sojourn_ns);
+        }
         if outcome != Outcome::Hit {
             self.errors.store(self.errors.load(Relaxed) + 1, Relaxed);
         }
