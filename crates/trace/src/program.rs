@@ -13,6 +13,7 @@ use sojourn_base::{Exit, Fault, files, program};
 use crate::attach::how::How;
 use crate::attach::kernel;
 use crate::attach::target::{self, Target};
+use crate::blackbox;
 use crate::cli::{Args, Instead};
 use crate::culprit::result::Blamed;
 use crate::culprit::svg::Panel;
@@ -52,6 +53,9 @@ fn act(
     }
     if args.describe {
         return print(out, &describe::json()).map(|()| Exit::Ok);
+    }
+    if args.black_box.ring {
+        return blackbox::act::act(&args.black_box, (args.pid, &args.ports), stop, out, talk);
     }
     if let Some(cpus) = &args.who {
         return look(args, cpus, stop, out, talk);
@@ -204,7 +208,7 @@ fn incomplete(dropped: u64) -> Option<String> {
     (dropped > 0).then(|| {
         format!(
             "{dropped} slow requests found no room in the ring: the list of the slowest may lack \
-             some of them; give a larger --ring"
+             some of them; give a larger --buffer"
         )
     })
 }

@@ -84,6 +84,7 @@ struct culprit_thread {
 	u64 off_ns;		/* 0: on a CPU */
 	u64 woken_ns;
 	u64 early_ns;		/* a wake-up while it still ran */
+	u64 stack_ns;		/* its last stack was taken then */
 	u32 waker_tid;
 	u32 waker_tgid;
 	u32 waker_is_irq;
@@ -98,6 +99,8 @@ struct culprit_thread {
 struct culprit_settings {
 	u64 floor_ns;		/* shorter waits and sleeps are not told */
 	u64 irq_ns;		/* time in interrupts is told in pieces of this */
+	u64 stack_gap_ns;	/* of a thread: at least so long between two stacks */
+	u64 idle_ns;		/* sleeps in epoll_wait and its like from here on are told, too; 0: none is */
 	u8 call_class[MAX_SYSCALL];
 	u16 native[OTHER_ABI];
 	u32 pid_ns;		/* whose numbers are meant: see pids.h */
