@@ -27,6 +27,7 @@ from sojourn.importers import (
     mutilate_save,
     pgbench_aggregate,
     pgbench_log,
+    ring,
     vegeta_bin,
     vegeta_csv,
     vegeta_json,
@@ -62,6 +63,7 @@ FORMATS: Mapping[str, Format] = kinds.table(
     fortio.FORMAT,
     mutilate.FORMAT,
     mutilate_save.FORMAT,
+    ring.FORMAT,
 )
 DEFAULT = Options()
 

@@ -17,14 +17,16 @@ use sojourn_base::{Exit, Fault};
 use super::args::RingArgs;
 use super::assemble::{self, Facts};
 use super::dump::{Cause, Dump};
-use super::folder::Folder;
+use super::folder::{Folder, Part};
 use super::hooks::Hooks;
 use super::listen::{self, Text};
 use super::metrics::{self, Now};
 use super::record::Came;
 use super::service::By;
 use super::state::State;
+use super::windows::Windows;
 use super::{otlp, perfetto, unit};
+use crate::attach::how::How;
 use crate::attach::kernel;
 use crate::attach::last::Last;
 use crate::attach::target;
@@ -42,9 +44,9 @@ const AGAIN_NS: u64 = 5 * NS_PER_S;
 pub fn act(
     args: &RingArgs,
     (pid, ports): (u32, &[u16]),
+    windows: Option<How>,
     stop: &AtomicBool,
-    out: &mut dyn Write,
-    talk: &mut dyn Write,
+    (out, talk): (&mut dyn Write, &mut dyn Write),
 ) -> Result<Exit, Fault> {
     let asked = args.asked()?;
     let by = By::read(pid, args.comm.as_deref(), args.cgroup.as_deref())?;
@@ -77,6 +79,7 @@ pub fn act(
         last_ns: asked.last_ns,
         folder,
         hooks,
+        windows: windows.map(|how| Windows::start(how, ports)),
         state,
         target: None,
         newest: TargetFacts::default(),
@@ -171,6 +174,8 @@ struct Ring {
     last_ns: u64,
     folder: Folder,
     hooks: Hooks,
+    /// Stages beside it, if they were asked for.
+    windows: Option<Windows>,
     state: State,
     /// The service, if it runs.
     target: Option<TargetFacts>,
@@ -206,6 +211,7 @@ impl Ring {
             log.line(&about);
             self.dump(cause("ended", about), log);
             self.target = None;
+            self.windows.iter().for_each(|windows| windows.follow(None));
             self.gone_ns = Some(now_ns);
             self.next_find_ns = now_ns + FIND_NS;
             if matches!(self.by, By::Pid(_)) {
@@ -290,6 +296,7 @@ impl Ring {
             let (name, ports) = (in_line(&found.name), ports.join(", "));
             log.line(&format!("watching {name} (pid {}), port {ports}", found.pid));
         }
+        self.windows.iter().for_each(|windows| windows.follow(Some(found.pid)));
         self.newest = found.clone();
         self.target = Some(found);
         Ok(())
@@ -363,8 +370,13 @@ impl Ring {
         let json = |out: &mut dyn Write| Ok(serde_json::to_writer(out, dump)?);
         let trace = |out: &mut dyn Write| Ok(serde_json::to_writer(out, &perfetto::trace(dump))?);
         let spans = |out: &mut dyn Write| out.write_all(otlp::line(dump).as_bytes());
-        let parts: [super::folder::Part<'_>; 3] =
-            [(".json", &json), (".perfetto.json", &trace), (".otlp.jsonl", &spans)];
+        let stages = self.windows.as_ref().and_then(Windows::newest);
+        let windows = |out: &mut dyn Write| Ok(serde_json::to_writer_pretty(out, &stages)?);
+        let mut parts: Vec<Part<'_>> =
+            vec![(".json", &json), (".perfetto.json", &trace), (".otlp.jsonl", &spans)];
+        if stages.is_some() {
+            parts.push((".windows.json", &windows));
+        }
         self.folder.write(&name, &parts)
     }
 }

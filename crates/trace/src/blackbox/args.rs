@@ -16,8 +16,11 @@ const ROOM: std::ops::RangeInclusive<usize> = 100..=2_000_000;
 pub struct RingArgs {
     /// Watch the service until stopped, and dump the slowest requests of the last minutes with their causes. A dump
     /// is written when a request takes longer than --over, when a --trigger is met, on SIGUSR1, and when the service
-    /// ends.
-    #[arg(long)]
+    /// ends. With --cost, windows are traced beside it, and a dump has their stages.
+    #[arg(long, conflicts_with_all = [
+        "who", "sample", "all", "all_stages", "json", "records", "chrome", "blame", "flame", "folded", "windows",
+        "hook_cost",
+    ])]
     pub ring: bool,
     /// With --ring: every process of this name, in place of --pid; also those that start later.
     #[arg(long, value_name = "NAME", requires = "ring")]

@@ -232,6 +232,29 @@ mod tests {
         assert!(state.floor_ns <= 5 * MS, "what the user calls slow comes through again");
     }
 
+    /// A day, a second at a time: a burst each minute, a storm each hour.
+    #[test]
+    fn a_day_needs_no_more_memory_than_a_minute() {
+        let mut state = state(Some(5 * MS), Vec::new());
+        let mut totals = vec![0; bins::TOTAL.count()];
+        for second in 1..=86_400_u64 {
+            let n = if second % 3_600 == 0 { 5_000 } else if second % 60 == 0 { 300 } else { 1 };
+            for number in 0..n {
+                slow(&mut state, second * NS_PER_S, 6 * MS + second * number);
+            }
+            totals[bins::TOTAL.of(6 * MS)] += n;
+            state.second(second * NS_PER_S, 0, &totals, 0);
+            assert!(state.memory.len() <= 1_000 && state.tally.since(0).count() <= 62);
+            if state.due(second * NS_PER_S).is_some() {
+                state.dumped(second * NS_PER_S);
+            }
+        }
+        let newest = state.memory.slowest((0, u64::MAX), 1_000);
+        assert!(newest.iter().all(|it| it.end_ns() >= 86_340 * NS_PER_S), "of the last minute");
+        assert!(newest.len() > 800, "and of all its seconds: {}", newest.len());
+        assert_eq!(state.tally.ever().iter().sum::<u64>(), totals.iter().sum::<u64>());
+    }
+
     #[test]
     fn memory_of_signals_and_names_has_an_end() {
         let mut state = state(None, Vec::new());
