@@ -1,7 +1,7 @@
 """What does the black box cost the service: its CPU time per request, with it over without it.
 
-memcached (one thread) on CPU 0, an open-loop client on CPU 1, the black box wherever the kernel puts
-it. Runs with and without it alternate, in an order that is drawn for each pair. The kernel's own
+memcached (one thread) on CPU 0, an open-loop client on CPU 1, the black box wherever the kernel
+puts it. Runs with and without it alternate, in an order that is drawn for each pair. The kernel's own
 account of the server's threads is read before and after the measured requests. Prints the ratio of
 each pair, the median, and an interval of 95 % (sign test). Needs root, memcached, two CPUs. Raw
 rows: bench/ring/results.
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,22 +33,39 @@ def cpu_ns(pid: int) -> int:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
 
 
+def wait_for(word: str, lines: Iterable[str] | None) -> None:
+    """Until a line has the word."""
+    any(word in line for line in lines or ())
+
+
 def own_s(pid: int) -> float:
     """CPU time of the black box."""
     return cpu_ns(pid) / 1e9
 
 
-def load(
-    args: argparse.Namespace, port: int, pid: int, *more: str
-) -> tuple[float, float | None]:
+def load(args: argparse.Namespace, port: int, pid: int, *more: str) -> tuple[float, float | None]:
     """CPU time of the server per request, ns, and p99 of the client, ns."""
     with tempfile.TemporaryDirectory() as name:
         out = Path(name) / "load.json"
         before = cpu_ns(pid)
         subprocess.run(
-            [str(args.programs / "sojourn-load"), f"memcache://127.0.0.1:{port}", "--cpus", "1"]
-            + ["--rate", str(args.rate), "--duration", f"{args.seconds}s", "--warmup", "1s"]
-            + ["--connections", "64", "--json", str(out), *more],
+            [
+                str(args.programs / "sojourn-load"),
+                f"memcache://127.0.0.1:{port}",
+                "--cpus",
+                "1",
+                "--rate",
+                str(args.rate),
+                "--duration",
+                f"{args.seconds}s",
+                "--warmup",
+                "1s",
+                "--connections",
+                "64",
+                "--json",
+                str(out),
+                *more,
+            ],
             check=False,
             capture_output=True,
         )
@@ -64,14 +82,22 @@ def one(args: argparse.Namespace, port: int, pid: int, *, is_on: bool) -> dict[s
     tracer = None
     if is_on:
         tracer = subprocess.Popen(
-            [str(args.programs / "sojourn-trace"), "--ring", "--pid", str(pid), "--over", "5ms"]
-            + ["--dumps", str(args.dumps), "--pause", "1h"],
+            [
+                str(args.programs / "sojourn-trace"),
+                "--ring",
+                "--pid",
+                str(pid),
+                "--over",
+                "5ms",
+                "--dumps",
+                str(args.dumps),
+                "--pause",
+                "1h",
+            ],
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert tracer.stderr is not None
-        while "watching" not in tracer.stderr.readline():
-            pass
+        wait_for("watching", tracer.stderr)
     time.sleep(0.5)
     began = own_s(tracer.pid) if tracer else 0.0
     per_request, p99 = load(args, port, pid)
@@ -111,14 +137,18 @@ def main() -> int:
         server.wait()
     ratios = []
     for pair in rows:
-        on, off = (next(row["cpu_ns"] for row in pair if row["on"] is is_on) for is_on in (True, False))
+        on, off = (
+            next(row["cpu_ns"] for row in pair if row["on"] is is_on) for is_on in (True, False)
+        )
         ratios.append(float(on) / float(off))  # type: ignore[arg-type]
     ratios.sort()
     outer = 0 if len(ratios) < 9 else 1  # of 6 to 8 pairs the extremes: 97 % and more
     own = statistics.mean(row["own_cpu_share"] for pair in rows for row in pair if row["on"])  # type: ignore[misc]
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     file = HERE / "results" / f"{stamp}-cost-{args.rate}.json"
-    file.write_text(json.dumps({"rate": args.rate, "seconds": args.seconds, "pairs": rows}, indent=1) + "\n")
+    file.write_text(
+        json.dumps({"rate": args.rate, "seconds": args.seconds, "pairs": rows}, indent=1) + "\n"
+    )
     print(f"{args.rate} requests/s: CPU per request ×{statistics.median(ratios):.4f}", end=" ")
     print(f"[{ratios[outer]:.4f}, {ratios[-1 - outer]:.4f}], own CPU {own:.2%} of one; {file.name}")
     return 0

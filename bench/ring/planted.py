@@ -5,7 +5,7 @@ Stalls of 1 to 50 ms come at random times, of two kinds in random order: the ser
 signal (`stop`), or a task of real-time priority computes on its CPU (`neighbour`). The client's own
 record of every request is the truth: a request that took longer than the bound by both ends, in a
 stall, must be in the dump, with the planted culprit in the first place. Prints a table; the exit
-code is 1 if less than nine tenths are. Needs root, memcached, two CPUs. Raw rows: bench/ring/results.
+code is 1 if less than nine tenths are. Needs root, memcached, two CPUs. Rows: bench/ring/results.
 
     .venv/bin/python bench/ring/planted.py [--rate 1000] [--stalls 60] [--seconds 100] [--seed 1]
 """
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,11 @@ def neighbour() -> None:
             pass
 
 
+def wait_for(word: str, lines: Iterable[str] | None) -> None:
+    """Until a line has the word."""
+    any(word in line for line in lines or ())
+
+
 def plan(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Kinds, places and lengths, drawn before the run; stalls lie 60 ms apart at least."""
     rng = random.Random(args.seed)  # noqa: S311 - a schedule, no secret
@@ -69,20 +75,37 @@ def stall(one: dict[str, Any], pid: int, other: subprocess.Popen[str]) -> None:
         time.sleep(one["ms"] / 1e3)
         os.kill(pid, signal.SIGCONT)
     else:
-        assert other.stdin is not None
         print(one["ms"], file=other.stdin, flush=True)
         time.sleep(one["ms"] / 1e3)
     one["to_unix_ns"] = time.time_ns()
 
 
-def run(args: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any], Path]:
+def run(
+    args: argparse.Namespace, folder: Path
+) -> tuple[list[dict[str, Any]], dict[str, Any], Path]:
     """The stalls as they were, the dump, and the client's requests."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        ["taskset", "-c", SERVER_CPU, "memcached", "-u", "root", "-l", "127.0.0.1"]
-        + ["-p", str(port), "-U", "0", "-t", "1", "-m", "64"]
+        [
+            "taskset",
+            "-c",
+            SERVER_CPU,
+            "memcached",
+            "-u",
+            "root",
+            "-l",
+            "127.0.0.1",
+            "-p",
+            str(port),
+            "-U",
+            "0",
+            "-t",
+            "1",
+            "-m",
+            "64",
+        ]
     )
     other = subprocess.Popen(
         [sys.executable, str(Path(__file__)), "--neighbour"],
@@ -92,30 +115,58 @@ def run(args: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]], d
     )
     tracer: subprocess.Popen[str] | None = None
     try:
-        assert other.stdout is not None
-        other.stdout.readline()
+        wait_for("ready", other.stdout)
         time.sleep(0.5)
         tracer = subprocess.Popen(
-            [str(args.programs / "sojourn-trace"), "--ring", "--pid", str(server.pid)]
-            + ["--over", "5ms", "--last", f"{args.seconds + 60}s", "--pause", "1h"]
-            + ["--dumps", str(folder / "dumps"), "--dumps-size", "4GiB"],
+            [
+                str(args.programs / "sojourn-trace"),
+                "--ring",
+                "--pid",
+                str(server.pid),
+                "--over",
+                "5ms",
+                "--last",
+                f"{args.seconds + 60}s",
+                "--pause",
+                "1h",
+                "--dumps",
+                str(folder / "dumps"),
+                "--dumps-size",
+                "4GiB",
+            ],
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert tracer.stderr is not None
-        while "watching" not in tracer.stderr.readline():
-            pass
+        wait_for("watching", tracer.stderr)
         raw, result = folder / "raw.parquet", folder / "load.json"
         load = subprocess.Popen(
-            [str(args.programs / "sojourn-load"), f"memcache://127.0.0.1:{port}", "--preload"]
-            + ["--rate", str(args.rate), "--duration", f"{args.seconds}s", "--cpus", CLIENT_CPU]
-            + ["--connections", "64", "--raw", str(raw), "--raw-max", "10M", "--json", str(result)],
+            [
+                str(args.programs / "sojourn-load"),
+                f"memcache://127.0.0.1:{port}",
+                "--preload",
+                "--rate",
+                str(args.rate),
+                "--duration",
+                f"{args.seconds}s",
+                "--cpus",
+                CLIENT_CPU,
+                "--connections",
+                "64",
+                "--raw",
+                str(raw),
+                "--raw-max",
+                "10M",
+                "--json",
+                str(result),
+            ],
             stderr=subprocess.DEVNULL,
         )
         time.sleep(3)  # preload and warm-up
         began, stalls = time.monotonic(), plan(args)
         for one in stalls:
-            time.sleep(max(0.0, began + one["at_s"] * (args.seconds - 5) / args.seconds - time.monotonic()))
+            time.sleep(
+                max(0.0, began + one["at_s"] * (args.seconds - 5) / args.seconds - time.monotonic())
+            )
             stall(one, server.pid, other)
         load.wait()
         before = set((folder / "dumps").glob("*.otlp.jsonl"))
@@ -132,7 +183,7 @@ def run(args: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]], d
 
 
 def truth(raw: Path, result: Path, stalls: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Requests that the client saw take longer than the bound in a stall, by when they were done."""
+    """Requests that took longer than the bound in a stall, as the client saw them."""
     start = json.loads(result.read_text())["started_unix_ns"]
     rows = pq.read_table(raw, columns=["sent_ns", "first_byte_ns", "done_ns"]).to_pydict()
     found = []
@@ -221,9 +272,14 @@ def main() -> int:
     shares = []
     for kind in ("stop", "neighbour"):
         mine = [row for row in rows if row["kind"] == kind and row["requests"]]
-        n, stored, right = (sum(row[key] for row in mine) for key in ("requests", "stored", "named"))
+        n, stored, right = (
+            sum(row[key] for row in mine) for key in ("requests", "stored", "named")
+        )
         shares.append(right / n if n else 1.0)
-        print(f"{kind:10} {len(mine):3} stalls {n:7} requests {stored:7} stored {right:7} named", end=" ")
+        print(
+            f"{kind:10} {len(mine):3} stalls {n:7} requests {stored:7} stored {right:7} named",
+            end=" ",
+        )
         print(f"{shares[-1]:.1%}")
     print(f"blind rate that the dump states: {dump['blind']['share']:.2%}; rows: {file.name}")
     return int(min(shares) < 0.9)

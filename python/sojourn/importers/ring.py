@@ -1,4 +1,4 @@
-"""A dump of `sojourn-trace --ring`: all requests by time, and what took the time of the slow ones."""
+"""A dump of `sojourn-trace --ring`: all requests by time, and causes of the slow ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _bins(
     """Lower and upper edges, ns, and counts."""
     lo, hi, counts = [], [], []
     for row in totals:
-        if not isinstance(row, list) or len(row) != 3:  # noqa: PLR2004 - two edges and a count
+        if not isinstance(row, list) or len(row) != 3:
             raise fault("a bin of its histogram is no list of three numbers", at, "dump again")
         lo.append(number(row[0], "totals", at))
         hi.append(number(row[1], "totals", at))

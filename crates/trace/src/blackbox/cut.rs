@@ -108,7 +108,11 @@ fn plain(kind: &'static str, name: &str, about: String) -> Culprit {
 }
 
 fn idle() -> Culprit {
-    plain("idle", "", "its thread slept in epoll_wait: for an upstream, or for more of the request".into())
+    plain(
+        "idle",
+        "",
+        "its thread slept in epoll_wait: for an upstream, or for more of the request".into(),
+    )
 }
 
 fn running(thread: &str) -> Culprit {
@@ -208,8 +212,12 @@ mod tests {
             comm: comm.into(),
             target,
         };
-        let signals =
-            [sent(9, "sh", 19, 7), sent(10, "kill", 19, 7), sent(10, "x", 15, 7), sent(20, "y", 19, 7)];
+        let signals = [
+            sent(9, "sh", 19, 7),
+            sent(10, "kill", 19, 7),
+            sent(10, "x", 15, 7),
+            sent(20, "y", 19, 7),
+        ];
         assert_eq!(parts(&seen, &signals)[0], ("stopped", "kill".into(), 18));
         assert_eq!(parts(&seen, &[])[0], ("stopped", String::new(), 18), "the sender is not known");
     }

@@ -126,11 +126,19 @@ fn free_stem(inside: &Path, name: &str) -> String {
 }
 
 /// Writes a new file that only its owner reads, and gives it its name.
-fn one(inside: &Path, name: &str, fill: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn one(
+    inside: &Path,
+    name: &str,
+    fill: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let beside = inside.join(format!(".{:016x}.part", RandomState::new().hash_one(name)));
     let flags = libc::O_NOFOLLOW;
-    let file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(flags).open(&beside)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(&beside)?;
     let mut out = BufWriter::new(file);
     let filled = fill(&mut out)
         .and_then(|()| out.into_inner().map_err(io::IntoInnerError::into_error))
@@ -212,7 +220,9 @@ mod tests {
             std::os::unix::fs::symlink(&victim, path.join(name)).unwrap();
         }
         let written = write(&folder, "a", 5).unwrap();
-        assert!(written.ends_with("ring-a-002.json") && written.symlink_metadata().unwrap().is_file());
+        assert!(
+            written.ends_with("ring-a-002.json") && written.symlink_metadata().unwrap().is_file()
+        );
         assert_eq!(fs::read(&victim).unwrap(), b"as it was");
         let linked = place("linked");
         std::os::unix::fs::symlink(&path, &linked).unwrap();

@@ -87,7 +87,9 @@ impl Hooks {
     pub fn follow(&self, target: &TargetFacts) -> Result<(), Fault> {
         let tgids = load::map(&self.object, "tgids")?;
         for pid in &target.pids {
-            tgids.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+            tgids
+                .update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY)
+                .map_err(refused)?;
         }
         let mut words = [0_u64; 1024];
         for port in &target.ports {

@@ -69,7 +69,8 @@ fn answer(mut stream: TcpStream, text: &Text) {
     }
     let body = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let is_read = request.starts_with(b"GET ") || request.starts_with(b"HEAD ");
-    let (status, body) = if is_read { ("200 OK", body) } else { ("405 Method Not Allowed", String::new()) };
+    let (status, body) =
+        if is_read { ("200 OK", body) } else { ("405 Method Not Allowed", String::new()) };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()

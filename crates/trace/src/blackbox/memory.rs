@@ -112,12 +112,12 @@ impl Memory {
         self.stored == 0
     }
 
-    /// Those that ended within `[from, to]`, slowest first, `most` at most.
+    /// Those that ended within `(from, to]`, slowest first, `most` at most.
     pub fn slowest(&self, (from_ns, to_ns): (u64, u64), most: usize) -> Vec<Slow> {
         let seconds = self.seconds.range(from_ns / NS_PER_S..=to_ns / NS_PER_S);
         let all = seconds.flat_map(|(_, second)| second.slowest.iter().map(|slow| slow.0));
         let mut found: Vec<Slow> =
-            all.filter(|slow| (from_ns..=to_ns).contains(&slow.end_ns())).collect();
+            all.filter(|slow| slow.end_ns() > from_ns && slow.end_ns() <= to_ns).collect();
         found.sort_unstable_by(|a, b| b.cmp(a));
         found.truncate(most);
         found
@@ -181,7 +181,7 @@ mod tests {
             }
         }
         for second in 0..10 {
-            let span = (second * NS_PER_S, (second + 1) * NS_PER_S - 1);
+            let span = ((second * NS_PER_S).saturating_sub(1), (second + 1) * NS_PER_S - 1);
             let found = memory.slowest(span, 1_000);
             let totals: Vec<u64> = found.iter().map(|slow| slow.total_ns).collect();
             let wanted: Vec<u64> = (1..=1_000).rev().take(totals.len()).collect();

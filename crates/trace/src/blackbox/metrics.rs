@@ -64,7 +64,10 @@ pub fn text(now: &Now) -> String {
     let label = format!("service=\"{}\"", escaped(&now.service));
     let mut out = String::new();
     let mut line = |text: String| writeln!(out, "{text}").expect("into memory");
-    line("# HELP sojourn_ring_request_seconds Time from a request's bytes at TCP to its reply.".into());
+    line(
+        "# HELP sojourn_ring_request_seconds Time from a request's bytes at TCP to its reply."
+            .into(),
+    );
     line("# TYPE sojourn_ring_request_seconds histogram".into());
     line("# UNIT sojourn_ring_request_seconds seconds".into());
     let all: u64 = now.totals.iter().sum();

@@ -5,8 +5,8 @@
 //! requests by second), [`cut`] (a request's time by stage and culprit), [`dump`] (what is written), [`perfetto`] and
 //! [`otlp`] (the same for other viewers), [`folder`] (where dumps go), [`metrics`] and [`listen`] (for Prometheus),
 //! [`service`] (whom to watch, by process, name or control group), [`unit`] (for systemd). All of that is pure or
-//! talks to files only; `hooks` talks to the kernel, `windows` traces stages beside it, and `act` runs
-//! the loop. The kernel's side is `src/bpf/slow.bpf.c`
+//! talks to files only; `hooks` talks to the kernel, `windows` traces stages beside it, `turns` is
+//! the loop, and `act` begins it. The kernel's side is `src/bpf/slow.bpf.c`
 //! for the requests and `src/bpf/culprit.bpf.c` for the threads.
 
 pub mod args;
@@ -16,12 +16,14 @@ pub mod cut;
 pub mod dump;
 pub mod folder;
 pub mod listen;
+pub mod log;
 pub mod memory;
 pub mod metrics;
 pub mod otlp;
 pub mod perfetto;
 pub mod record;
 pub mod service;
+pub mod stamp;
 pub mod state;
 pub mod tally;
 pub mod unit;
@@ -30,5 +32,7 @@ pub mod unit;
 pub mod act;
 #[cfg(feature = "bpf")]
 pub mod hooks;
+#[cfg(feature = "bpf")]
+mod turns;
 #[cfg(feature = "bpf")]
 pub mod windows;

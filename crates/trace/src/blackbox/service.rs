@@ -33,7 +33,8 @@ impl By {
     /// # Errors
     /// None, several, or a name that none can have.
     pub fn read(pid: u32, comm: Option<&str>, group: Option<&str>) -> Result<Self, Fault> {
-        let named = usize::from(pid != 0) + usize::from(comm.is_some()) + usize::from(group.is_some());
+        let named =
+            usize::from(pid != 0) + usize::from(comm.is_some()) + usize::from(group.is_some());
         if named != 1 {
             let fix = "give one of --pid 4242, --comm memcached, --cgroup memcached.service";
             return Err(Fault::usage("the black box needs one service to watch", "--ring", fix));

@@ -63,7 +63,13 @@ impl State {
     }
 
     /// A slow request came; `name` finds its thread's name.
-    pub fn slow(&mut self, slow: Slow, now_ns: u64, unix_ns: u64, name: impl FnOnce(&Slow) -> String) {
+    pub fn slow(
+        &mut self,
+        slow: Slow,
+        now_ns: u64,
+        unix_ns: u64,
+        name: impl FnOnce(&Slow) -> String,
+    ) {
         if self.names.len() >= NAMES {
             self.names.clear();
         }
@@ -126,7 +132,8 @@ impl State {
         if is_too_soon {
             self.passed_over += 1;
         } else if self.due.is_none() {
-            let cause = Cause { kind: kind.into(), about, at_unix_ns, passed_over: self.passed_over };
+            let cause =
+                Cause { kind: kind.into(), about, at_unix_ns, passed_over: self.passed_over };
             self.due = Some((now_ns + SETTLES_NS, cause));
         }
     }
@@ -238,7 +245,13 @@ mod tests {
         let mut state = state(Some(5 * MS), Vec::new());
         let mut totals = vec![0; bins::TOTAL.count()];
         for second in 1..=86_400_u64 {
-            let n = if second % 3_600 == 0 { 5_000 } else if second % 60 == 0 { 300 } else { 1 };
+            let n = if second % 3_600 == 0 {
+                5_000
+            } else if second % 60 == 0 {
+                300
+            } else {
+                1
+            };
             for number in 0..n {
                 slow(&mut state, second * NS_PER_S, 6 * MS + second * number);
             }

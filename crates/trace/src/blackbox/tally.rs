@@ -42,11 +42,12 @@ impl Tally {
 
     /// A second ends: `totals` and `dropped` are the kernel's counts since it began to count.
     pub fn add(&mut self, end_ns: u64, totals: &[u64], dropped: u64, floor_ns: u64) {
-        let news = self.before.iter_mut().zip(totals).enumerate().filter_map(|(bin, (old, new))| {
-            let n = new.saturating_sub(*old);
-            *old = *new;
-            (n > 0).then_some((bin as u16, n.min(u64::from(u32::MAX)) as u32))
-        });
+        let news =
+            self.before.iter_mut().zip(totals).enumerate().filter_map(|(bin, (old, new))| {
+                let n = new.saturating_sub(*old);
+                *old = *new;
+                (n > 0).then_some((bin as u16, n.min(u64::from(u32::MAX)) as u32))
+            });
         let bins = news.collect();
         let dropped_now = dropped.saturating_sub(self.dropped_before);
         self.dropped_before = dropped;
@@ -59,6 +60,12 @@ impl Tally {
     /// Those that ended from then on.
     pub fn since(&self, from_ns: u64) -> impl Iterator<Item = &Second> {
         self.seconds.iter().filter(move |second| second.end_ns > from_ns)
+    }
+
+    /// Where the second begins in which `ns` lies: the end of the one before; `began_ns` if there is none.
+    pub fn edge(&self, ns: u64, began_ns: u64) -> u64 {
+        let ends = self.seconds.iter().map(|second| second.end_ns);
+        ends.filter(|end| *end <= ns).max().unwrap_or(began_ns)
     }
 
     /// Requests by bin, of the seconds that ended from then on.
@@ -101,6 +108,7 @@ mod tests {
         assert_eq!(seconds, [(3, 1), (2, 0)]);
         assert_eq!(at_least(&tally.totals(0), 5_000_000), 2);
         assert_eq!(at_least(&tally.totals(1_000), 0), 2, "the first second is not asked for");
+        assert_eq!([0, 1_500, 2_000].map(|ns| tally.edge(ns, 7)), [7, 1_000, 2_000]);
         tally.add(5_000, &counts(&[(500, 4), (9_000_000, 2)]), 4, 7);
         assert_eq!(tally.since(0).count(), 1, "two seconds are too old");
         assert_eq!(at_least(tally.ever(), 0), 6, "and the sum of all stays");

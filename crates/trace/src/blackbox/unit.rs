@@ -88,9 +88,15 @@ mod tests {
     #[test]
     fn a_unit_runs_the_same_words_and_writes_its_folder_only() {
         let words = ["/opt/a b/sojourn-trace", "--ring", "--comm", "100%"].map(str::to_owned);
-        let text = unit(&words, Path::new("/srv/dumps"), Some(Path::new("/var/log/x/ring.log"))).unwrap();
-        assert!(text.contains("ExecStart=\"/opt/a b/sojourn-trace\" --ring --comm \"100%%\"\n"), "{text}");
-        assert!(text.contains("ReadWritePaths=/srv/dumps /var/log/x\n") && !text.contains("StateDir"));
+        let text =
+            unit(&words, Path::new("/srv/dumps"), Some(Path::new("/var/log/x/ring.log"))).unwrap();
+        assert!(
+            text.contains("ExecStart=\"/opt/a b/sojourn-trace\" --ring --comm \"100%%\"\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("ReadWritePaths=/srv/dumps /var/log/x\n") && !text.contains("StateDir")
+        );
         assert!(!text.contains('{'), "every place is filled: {text}");
         let text = unit(&words, Path::new(STATE), None).unwrap();
         assert!(text.contains("StateDirectory=sojourn-ring\nStateDirectoryMode=0700\nCapability"));

@@ -97,7 +97,9 @@ impl Lasting {
     }
 
     fn number(&mut self, map: &Map<'_>, process: Option<u32>, id: i32, seen: &mut Seen) -> i32 {
-        let Some(stack) = u32::try_from(id).ok().and_then(|id| addresses(map, id)) else { return -1 };
+        let Some(stack) = u32::try_from(id).ok().and_then(|id| addresses(map, id)) else {
+            return -1;
+        };
         if let Some(number) = self.numbers.get(&(process, stack.clone())) {
             return *number;
         }

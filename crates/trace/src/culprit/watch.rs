@@ -83,13 +83,8 @@ pub struct Eye {
 }
 
 /// In windows: as closely as it can.
-const IN_WINDOWS: Eye = Eye {
-    floor_ns: FLOOR_NS,
-    stack_gap_ns: 0,
-    idle_ns: 0,
-    idles: &[],
-    sees_interrupts: true,
-};
+const IN_WINDOWS: Eye =
+    Eye { floor_ns: FLOOR_NS, stack_gap_ns: 0, idle_ns: 0, idles: &[], sees_interrupts: true };
 
 /// Of 1024 places for threads: from here on they are given out anew.
 const PLACES: u64 = 960;
@@ -143,7 +138,8 @@ impl Watch {
     /// Attaches the hooks; they begin to look. Until `disable`, then the links may be dropped.
     pub fn attach(&self, steps: &mut Steps) -> Result<Vec<Link>, Fault> {
         let mut links = Vec::new();
-        let is_wanted = |lost: &str| self.eye.sees_interrupts || ![SOFTIRQ, HARDIRQ].contains(&lost);
+        let is_wanted =
+            |lost: &str| self.eye.sees_interrupts || ![SOFTIRQ, HARDIRQ].contains(&lost);
         for (name, point, lost) in HOOKS.iter().filter(|(name, ..)| *name != LIVES) {
             if !is_wanted(lost) {
                 continue;

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use sojourn_trace::blackbox::dump::{Dump, SlowRequest};
 use sojourn_trace::program;
 
+use crate::support::alone;
 use crate::support::child::Held;
 use crate::support::echo::{self, Ask};
 use crate::support::server::Server;
-use crate::support::alone;
 
 const MS: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -51,7 +51,8 @@ impl Ring {
         let folder = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&folder);
         let (said, stop) = (Said::default(), Arc::new(AtomicBool::new(false)));
-        let mut all: Vec<OsString> = ["sojourn-trace", "--ring", "--dumps"].map(Into::into).to_vec();
+        let mut all: Vec<OsString> =
+            ["sojourn-trace", "--ring", "--dumps"].map(Into::into).to_vec();
         all.push(folder.clone().into());
         all.extend(words.iter().map(Into::into));
         let (mut talk, ends) = (said.clone(), Arc::clone(&stop));
@@ -75,7 +76,8 @@ impl Ring {
     fn dump(&self, kind: &str) -> Dump {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(dump) = self.dumps().into_iter().rev().find(|dump| dump.cause.kind == kind) {
+            if let Some(dump) = self.dumps().into_iter().rev().find(|dump| dump.cause.kind == kind)
+            {
                 return dump;
             }
             assert!(Instant::now() < deadline, "no dump '{kind}': {}", self.text());
