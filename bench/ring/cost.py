@@ -1,9 +1,9 @@
 """What does the black box cost the service: its CPU time per request, with it over without it.
 
 memcached (one thread) on CPU 0, an open-loop client on CPU 1, the black box wherever the kernel
-puts it. Runs with and without it alternate, in an order that is drawn for each pair. The kernel's own
-account of the server's threads is read before and after the measured requests. Prints the ratio of
-each pair, the median, and an interval of 95 % (sign test). Needs root, memcached, two CPUs. Raw
+puts it. Runs with and without it alternate, in an order that is drawn for each pair. The kernel's
+own account of the server's threads is read before and after the measured requests. Prints the ratio
+of each pair, the median, and an interval of 95 % (sign test). Needs root, memcached, two CPUs. Raw
 rows: bench/ring/results.
 
     .venv/bin/python bench/ring/cost.py [--rate 30000] [--pairs 8] [--seconds 6]

@@ -36,6 +36,7 @@ MARGIN = 1.1  # the client's time has its own wake-up in it: near the bound the 
 NEAR_NS = 3_000_000  # both ends see a request's reply so close to each other
 NEIGHBOUR = "ring-neighbour"
 SERVER_CPU, CLIENT_CPU = "0", "1"
+MEMCACHED = ("-u", "root", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "64")
 
 
 def neighbour() -> None:

@@ -35,6 +35,8 @@ const HOOKS: [(&str, &str); 4] = [
 const EYE: Eye = Eye {
     floor_ns: 200_000,
     stack_gap_ns: 1_000_000,
+    run_ns: 100_000,
+    group_ns: 100_000,
     idle_ns: 1_000_000,
     // A thread for each connection waits for its next request there.
     idles: &[libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_accept4],

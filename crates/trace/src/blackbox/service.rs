@@ -66,10 +66,9 @@ impl By {
         }
     }
 
-    /// The service as it is now, with the ports that it listens on; `None`: there is none, or it does not listen
-    /// yet. `ports` replace those that are found. `never`: processes that are none of it.
-    pub fn look(&self, proc_root: &Path, ports: &[u16], never: &[u32]) -> Option<TargetFacts> {
-        let roots: Vec<u32> = match self {
+    /// The processes that are named so.
+    pub fn roots(&self, proc_root: &Path) -> Vec<u32> {
+        match self {
             Self::Pid(pid) => vec![*pid],
             Self::Comm(comm) => all(proc_root)
                 .filter(|pid| target::name(proc_root, *pid).as_ref() == Some(comm))
@@ -77,9 +76,14 @@ impl By {
             Self::Group(group) => {
                 all(proc_root).filter(|pid| is_in(proc_root, *pid, group)).collect()
             }
-        };
+        }
+    }
+
+    /// The service as it is now, with the ports that it listens on; `None`: there is none, or it does not listen
+    /// yet. `ports` replace those that are found. `never`: processes that are none of it.
+    pub fn look(&self, proc_root: &Path, ports: &[u16], never: &[u32]) -> Option<TargetFacts> {
         let (mut pids, mut open, mut name) = (BTreeSet::new(), BTreeSet::new(), None);
-        for pid in roots.into_iter().filter(|pid| !never.contains(pid)) {
+        for pid in self.roots(proc_root).into_iter().filter(|pid| !never.contains(pid)) {
             if pids.contains(&pid) {
                 continue;
             }

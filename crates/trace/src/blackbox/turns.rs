@@ -1,7 +1,6 @@
 //! The turns of the loop: follow the service, take what the hooks send, write dumps.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::PoisonError;
 
 use sojourn_base::Fault;
@@ -10,26 +9,27 @@ use sojourn_base::units::NS_PER_S;
 use sojourn_base::visible::in_line;
 
 use super::args::Asked;
-use super::assemble::{self, Facts};
-use super::dump::{Cause, Dump};
-use super::folder::{Folder, Part};
+use super::dump::Cause;
+use super::folder::Folder;
 use super::hooks::Hooks;
 use super::listen::Text;
 use super::log::Log;
 use super::metrics::{self, Now};
 use super::record::Came;
 use super::service::By;
-use super::stamp::stamp;
 use super::state::State;
 use super::windows::Windows;
-use super::{otlp, perfetto};
 use crate::attach::{kernel, target};
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::window::work::own_cpu_ns;
 
-/// How often a service that is not there is looked for, and one that is there for new processes and ports.
+mod dumps;
+
+/// How often a service that is not there is looked for, one that is there for new processes, and for new ports,
+/// which takes some ms.
 const FIND_NS: u64 = NS_PER_S / 2;
 const AGAIN_NS: u64 = 5 * NS_PER_S;
+const PORTS_NS: u64 = 60 * NS_PER_S;
 
 /// All that the loop has.
 pub struct Ring {
@@ -52,6 +52,9 @@ pub struct Ring {
     unwatched_ns: u64,
     next_second_ns: u64,
     next_find_ns: u64,
+    next_ports_ns: u64,
+    /// Processes by which the service was found.
+    roots: Vec<u32>,
     text: Text,
     dumps: u64,
     dumps_failed: u64,
@@ -84,6 +87,8 @@ impl Ring {
             unwatched_ns: 0,
             next_second_ns: now_ns + NS_PER_S,
             next_find_ns: now_ns,
+            next_ports_ns: now_ns,
+            roots: Vec::new(),
             text,
             dumps: 0,
             dumps_failed: 0,
@@ -121,7 +126,7 @@ impl Ring {
         } else if let Some(cause) = self.state.due(now_ns) {
             self.dump(cause, log);
         }
-        if now_ns >= self.next_find_ns {
+        if now_ns >= self.next_find_ns && self.may_differ(now_ns) {
             self.find(now_ns, log)?;
         }
         Ok(false)
@@ -171,10 +176,20 @@ impl Ring {
         self.unwatched_ns + self.gone_ns.map_or(0, |gone_ns| now_ns.saturating_sub(gone_ns))
     }
 
+    /// Whether a look at the service may show something new. It is not there, or has other processes, or its ports
+    /// have not been looked at for long.
+    fn may_differ(&mut self, now_ns: u64) -> bool {
+        self.next_find_ns = now_ns + if self.target.is_some() { AGAIN_NS } else { FIND_NS };
+        let roots = self.by.roots(Path::new("/proc"));
+        let is_due = self.target.is_none() || now_ns >= self.next_ports_ns || roots != self.roots;
+        self.roots = roots;
+        is_due
+    }
+
     /// Looks for the service, or for more of it.
     fn find(&mut self, now_ns: u64, log: &mut Log<'_>) -> Result<(), Fault> {
         let found = self.by.look(Path::new("/proc"), &self.ports, &[std::process::id()]);
-        self.next_find_ns = now_ns + if found.is_some() { AGAIN_NS } else { FIND_NS };
+        self.next_ports_ns = now_ns + PORTS_NS;
         let Some(mut found) = found else { return Ok(()) };
         for pid in self.hooks.pids()? {
             if !found.pids.contains(&pid) && kernel::lives(pid) {
@@ -201,90 +216,6 @@ impl Ring {
         self.newest = found.clone();
         self.target = Some(found);
         Ok(())
-    }
-
-    /// How the service ended, as far as it was seen.
-    fn last_words(&self) -> String {
-        let who = format!("{} (pid {})", in_line(&self.newest.name), self.newest.pid);
-        let is_own = |target: u32| self.newest.pids.contains(&target);
-        let last = self.state.signals.iter().rev().find(|it| is_own(it.target) && it.number != 19);
-        match last {
-            Some(signal) => format!(
-                "{who} has ended; before that, `{}` ({}) sent it signal {}",
-                in_line(&signal.comm),
-                signal.tgid,
-                signal.number
-            ),
-            None => format!("{who} has ended; no signal to it was seen"),
-        }
-    }
-
-    fn dump(&mut self, cause: Cause, log: &mut Log<'_>) {
-        // What ended until now is counted and stored alike: first the counts, then what is on its way.
-        let now_ns = Monotonic.now_ns();
-        self.second(now_ns);
-        if let Err(fault) = self.take() {
-            log.line(&fault.to_string());
-        }
-        let dump = self.made(cause, now_ns);
-        let written = self.write(&dump);
-        self.passed_over += self.state.passed_over;
-        self.state.dumped(now_ns);
-        match written {
-            Ok(path) => {
-                self.dumps += 1;
-                log.line(&format!("{} ({}): {}", path.display(), dump.cause.about, dump.answer));
-            }
-            Err(fault) => {
-                self.dumps_failed += 1;
-                log.line(&fault.to_string());
-            }
-        }
-    }
-
-    fn made(&mut self, cause: Cause, now_ns: u64) -> Dump {
-        let from_ns = now_ns.saturating_sub(self.last_ns).max(self.began_ns);
-        let from_ns = self.state.tally.edge(from_ns, self.began_ns);
-        self.state.signals.make_contiguous();
-        let mut warnings = Vec::new();
-        if self.hooks.events_lost() > 0 {
-            warnings.push(format!(
-                "{} events of the scheduler had no room: some causes may be missing",
-                self.hooks.events_lost()
-            ));
-        }
-        let seen = self.hooks.seen();
-        assemble::dump(Facts {
-            target: self.newest.clone(),
-            cause,
-            kernel: kernel::release(),
-            span: (from_ns, now_ns),
-            unix_less_mono_ns: unix_ns().wrapping_sub(Monotonic.now_ns()),
-            over_ns: self.over_ns,
-            memory: &self.state.memory,
-            tally: &self.state.tally,
-            seen: &seen,
-            signals: self.state.signals.as_slices().0,
-            names: &self.state.names,
-            foreign: self.hooks.foreign(),
-            unwatched_ns: self.unwatched(now_ns).min(now_ns - from_ns),
-            warnings,
-        })
-    }
-
-    fn write(&self, dump: &Dump) -> Result<PathBuf, Fault> {
-        let name = stamp(dump.cause.at_unix_ns / NS_PER_S);
-        let json = |out: &mut dyn Write| Ok(serde_json::to_writer(out, dump)?);
-        let trace = |out: &mut dyn Write| Ok(serde_json::to_writer(out, &perfetto::trace(dump))?);
-        let spans = |out: &mut dyn Write| out.write_all(otlp::line(dump).as_bytes());
-        let stages = self.windows.as_ref().and_then(Windows::newest);
-        let windows = |out: &mut dyn Write| Ok(serde_json::to_writer_pretty(out, &stages)?);
-        let mut parts: Vec<Part<'_>> =
-            vec![(".json", &json), (".perfetto.json", &trace), (".otlp.jsonl", &spans)];
-        if stages.is_some() {
-            parts.push((".windows.json", &windows));
-        }
-        self.folder.write(&name, &parts)
     }
 }
 

@@ -83,7 +83,7 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 {
 	struct run *run;
 
-	if (now_ns < cpu->in_ns + RUN_NS)
+	if (now_ns < cpu->in_ns + culprit_settings.run_ns)
 		return;
 	run = &cpu->runs[wrapped(cpu->runs_n, HISTORY)];
 	if (run->to_ns && !run->is_told) {
@@ -100,7 +100,7 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 	run->is_told = 0;
 	bpf_probe_read_kernel(run->comm, sizeof(run->comm), &task->comm);
 	run->group[0] = 0;
-	if (!slot && now_ns - cpu->in_ns >= GROUP_NS)
+	if (!slot && now_ns - cpu->in_ns >= culprit_settings.group_ns)
 		group_of(task, run->group);
 	cpu->runs_n++;
 }
@@ -349,6 +349,8 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 		if (!t->is_waiting)
 			begins_to_wait(t);
 	}
+	if (t->is_idle && culprit_settings.idle_ns)
+		return 0;
 	cpu = here();
 	t->waker_tid = tid_here();
 	t->waker_tgid = tgid_here();

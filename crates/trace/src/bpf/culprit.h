@@ -21,8 +21,6 @@
 #define BPF_F_USER_STACK (1 << 8)
 
 #define PF_KTHREAD 0x00200000
-#define RUN_NS 1000		/* a shorter run is not remembered */
-#define GROUP_NS 10000		/* of a shorter run the control group is not read */
 #define EARLY_NS 100000		/* a waker may strike so long before its thread is off the CPU */
 #define SERVED_NS 1000000000ULL	/* interrupts are told of CPUs that served within this time */
 #define SPREAD_NS 10000000	/* short interrupts are summed over at most this time */
@@ -100,7 +98,10 @@ struct culprit_settings {
 	u64 floor_ns;		/* shorter waits and sleeps are not told */
 	u64 irq_ns;		/* time in interrupts is told in pieces of this */
 	u64 stack_gap_ns;	/* of a thread: at least so long between two stacks */
-	u64 idle_ns;		/* sleeps in epoll_wait and its like from here on are told, too; 0: none is */
+	u64 run_ns;		/* a shorter run is not remembered */
+	u64 group_ns;		/* of a shorter run the control group is not read */
+	u64 idle_ns;		/* sleeps in epoll_wait and its like from here on are told, too, without
+				 * whoever ended them; 0: none is */
 	u8 call_class[MAX_SYSCALL];
 	u16 native[OTHER_ABI];
 	u32 pid_ns;		/* whose numbers are meant: see pids.h */

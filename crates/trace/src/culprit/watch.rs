@@ -74,7 +74,11 @@ pub struct Eye {
     pub floor_ns: u64,
     /// Between two stacks of a thread there is at least so much time, ns.
     pub stack_gap_ns: u64,
-    /// Sleeps in `epoll_wait` and its like from here on are sent too, ns; 0: none is.
+    /// Runs shorter than this are not remembered, ns.
+    pub run_ns: u64,
+    /// Of runs shorter than this the control group is not read, ns.
+    pub group_ns: u64,
+    /// Sleeps in `epoll_wait` and its like from here on are sent too, ns, without whoever ended them; 0: none is.
     pub idle_ns: u64,
     /// Calls in which a thread has nothing to do, beside those.
     pub idles: &'static [libc::c_long],
@@ -83,8 +87,15 @@ pub struct Eye {
 }
 
 /// In windows: as closely as it can.
-const IN_WINDOWS: Eye =
-    Eye { floor_ns: FLOOR_NS, stack_gap_ns: 0, idle_ns: 0, idles: &[], sees_interrupts: true };
+const IN_WINDOWS: Eye = Eye {
+    floor_ns: FLOOR_NS,
+    stack_gap_ns: 0,
+    run_ns: 1_000,
+    group_ns: 10_000,
+    idle_ns: 0,
+    idles: &[],
+    sees_interrupts: true,
+};
 
 /// Of 1024 places for threads: from here on they are given out anew.
 const PLACES: u64 = 960;
@@ -307,7 +318,7 @@ fn settings(pid_ns: u32, eye: Eye) -> Vec<u8> {
             classes[call as usize] = class;
         }
     }
-    let words = [eye.floor_ns, IRQ_NS, eye.stack_gap_ns, eye.idle_ns];
+    let words = [eye.floor_ns, IRQ_NS, eye.stack_gap_ns, eye.run_ns, eye.group_ns, eye.idle_ns];
     let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
     bytes.extend(classes);
     bytes.extend(compat::native().iter().flat_map(|n| n.to_ne_bytes()));
