@@ -84,7 +84,7 @@ def redrawn(args: argparse.Namespace, protocol: str, folder: Path) -> dict[str, 
     """How often each interval holds, by way to draw."""
     records = folder / "records.parquet"
     with loaded(args, protocol, folder) as pid:
-        whole = traced(args, pid, folder, "--records", str(records), "--ring", "256MiB")
+        whole = traced(args, pid, folder, "--records", str(records), "--buffer", "256MiB")
     results: dict[str, Any] = {"verdict": whole["verdict"], "p99_ns": whole["total"]["p99_ns"]}
     for how in ("windows", "sample"):
         command = [str(REDRAW), str(records), how, str(args.draws)]

@@ -24,7 +24,7 @@ mod bpf {
     use crate::{clang, layout};
 
     /// The last one is not loaded: it says where fields lie.
-    const OBJECTS: [&str; 4] = ["breakdown", "who", "culprit", "layout"];
+    const OBJECTS: [&str; 5] = ["breakdown", "who", "culprit", "slow", "layout"];
 
     pub fn build() {
         let clang = clang::best().unwrap_or_else(|| {

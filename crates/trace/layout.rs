@@ -9,7 +9,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 
 /// Structs of `src/bpf/layout.bpf.c`, in its order.
-const STRUCTS: [&str; 13] = [
+const STRUCTS: [&str; 16] = [
     "row",
     "thread",
     "tally",
@@ -23,6 +23,9 @@ const STRUCTS: [&str; 13] = [
     "culprit_counts",
     "who_cpu",
     "who_task",
+    "slow",
+    "slow_control",
+    "slow_counts",
 ];
 
 const HEAD: &str = "\

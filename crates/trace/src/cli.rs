@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use sojourn_base::{Fault, units};
 
 use crate::attach::how::How;
+use crate::blackbox::args::RingArgs;
 use crate::diff::args::{self as diff_args, DiffArgs};
 use crate::judge::verdict::Bounds;
 
@@ -28,7 +29,7 @@ pub struct Args {
     /// Process to trace; its children are traced too.
     #[arg(
         long,
-        required_unless_present_any = ["describe", "who"],
+        required_unless_present_any = ["describe", "who", "ring"],
         default_value_t = 0,
         hide_default_value = true
     )]
@@ -99,9 +100,9 @@ pub struct Args {
     /// Print stages, reasons and the form of the result as JSON.
     #[arg(long, help_heading = "Output")]
     pub describe: bool,
-    /// Size of the ring buffer for records: a power of 2, such as 16MiB.
+    /// Size of the buffer for records on their way out of the kernel: a power of 2, such as 16MiB.
     #[arg(long, default_value = "16MiB", help_heading = "Checks")]
-    pub ring: String,
+    pub buffer: String,
     /// Largest share of unmatched requests before the verdict is `unknown`.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE", help_heading = "Checks")]
     pub unmatched_max: f64,
@@ -111,6 +112,9 @@ pub struct Args {
     /// Let the kernel measure the cost of each hook while tracing; this costs time too.
     #[arg(long, help_heading = "Checks")]
     pub hook_cost: bool,
+    /// The black box.
+    #[command(flatten)]
+    pub black_box: RingArgs,
 }
 
 /// What is done instead of a trace.
@@ -134,6 +138,7 @@ Examples:
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
   sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
   sojourn-trace --pid 4242 --windows --bound 1ms --duration 1h
+  sojourn-trace --ring --comm memcached --over 5ms --last 60s --listen 9464
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
   sojourn-trace diff old.json new.json
 
@@ -189,15 +194,15 @@ impl Args {
         How::read(self.cost.as_deref(), self.sample.as_deref(), wants_all, self.seed)
     }
 
-    /// Size of the ring, bytes.
+    /// Size of the buffer, bytes.
     pub fn ring_bytes(&self) -> Result<u32, Fault> {
-        let bytes = units::parse_bytes(&self.ring).map_err(|fault| fault.within("--ring"))?;
+        let bytes = units::parse_bytes(&self.buffer).map_err(|fault| fault.within("--buffer"))?;
         if bytes.is_power_of_two() && (4096..=1 << 30).contains(&bytes) {
             return Ok(bytes as u32);
         }
         Err(Fault::usage(
-            format!("a ring of {bytes} bytes cannot be made"),
-            "--ring",
+            format!("a buffer of {bytes} bytes cannot be made"),
+            "--buffer",
             "give a power of 2 from 4KiB to 1GiB",
         ))
     }
@@ -235,7 +240,7 @@ mod tests {
         for (words, flag) in [
             ("t --pid 1 --duration 0s", "--duration"),
             ("t --pid 1 --duration 7h", "--duration"),
-            ("t --pid 1 --ring 3MB", "--ring"),
+            ("t --pid 1 --buffer 3MB", "--buffer"),
             ("t --pid 1 --unmatched-max 2", "--unmatched-max"),
         ] {
             let args = args(words);

@@ -3,12 +3,13 @@
 //! [`reconstruct`] (stages, bins, counts, records: what the kernel side keeps, and what follows from it) →
 //! [`attach`] (programs into the kernel, and the server that they watch) → [`culprit`] (what made the slowest
 //! requests slow) and [`who`] (who else runs on some CPUs) → `session` (one trace; needs the feature `bpf`) →
-//! [`judge`] (the result, and whether it holds) → [`output`] (how it is written) → [`diff`] (how two results differ)
+//! [`judge`] (the result, and whether it holds) → [`blackbox`] (the slowest requests of the last minutes) → [`output`] (how it is written) → [`diff`] (how two results differ)
 //! → `program`. A folder
 //! imports only those before it. What needs clang or the kernel has the feature `bpf`; all else builds without.
 //! The kernel side is `src/bpf/breakdown.bpf.c`.
 
 pub mod attach;
+pub mod blackbox;
 pub mod cli;
 pub mod culprit;
 pub mod diff;

@@ -31,6 +31,7 @@ from sojourn.importers import (
     oha_text,
     pgbench_aggregate,
     pgbench_log,
+    ring,
     vegeta_bin,
     vegeta_csv,
     vegeta_json,
@@ -70,6 +71,7 @@ FORMATS: Mapping[str, Format] = kinds.table(
     oha_json.FORMAT,
     oha_csv.FORMAT,
     metriken.FORMAT,
+    ring.FORMAT,
 )
 DEFAULT = Options()
 

@@ -45,7 +45,7 @@ class Tracer:
         self._argv = (
             str(programs.find(TRACER)),
             *("--pid", str(pid), "--port", str(port), "--duration", LONGEST, "--worst", "0"),
-            *("--records", RECORDS, "--json", RESULT, "--ring", ring),
+            *("--records", RECORDS, "--json", RESULT, "--buffer", ring),
         )
         self._process: process.Process | None = None
 

@@ -65,7 +65,7 @@ def _actors() -> Iterator[tuple[str, Iterable[ActorKind]]]:
 def _trace() -> dict[str, Any]:
     """The tracer's part; where it cannot be built, as it was."""
     if programs.maybe("sojourn-trace") is None:
-        names = ("trace-kinds", "trace-result", "trace-diff", "who-result")
+        names = ("trace-kinds", "trace-result", "trace-diff", "trace-ring", "who-result")
         return {name: kinds.schema(name) for name in names}
     result = _describe("sojourn-trace")
     tables = [
@@ -76,6 +76,7 @@ def _trace() -> dict[str, Any]:
         "trace-kinds": {"tables": tables},
         "trace-result": result["result"],
         "trace-diff": result["diff"],
+        "trace-ring": result["ring"],
         "who-result": result["who"],
     }
 

@@ -83,7 +83,7 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 {
 	struct run *run;
 
-	if (now_ns < cpu->in_ns + RUN_NS)
+	if (now_ns < cpu->in_ns + culprit_settings.run_ns)
 		return;
 	run = &cpu->runs[wrapped(cpu->runs_n, HISTORY)];
 	if (run->to_ns && !run->is_told) {
@@ -100,7 +100,7 @@ static __always_inline void remember(struct culprit_cpu *cpu, struct task_struct
 	run->is_told = 0;
 	bpf_probe_read_kernel(run->comm, sizeof(run->comm), &task->comm);
 	run->group[0] = 0;
-	if (!slot && now_ns - cpu->in_ns >= GROUP_NS)
+	if (!slot && now_ns - cpu->in_ns >= culprit_settings.group_ns)
 		group_of(task, run->group);
 	cpu->runs_n++;
 }
@@ -189,7 +189,8 @@ static __always_inline void leaves(void *ctx, struct culprit_thread *t, struct t
 	} else {
 		t->off_kind = OFF_ASLEEP;
 		read_call(t, task);
-		if (!t->is_idle) {
+		if (!t->is_idle && now_ns >= t->stack_ns + culprit_settings.stack_gap_ns) {
+			t->stack_ns = now_ns;
 			t->kernel_stack = bpf_get_stackid(ctx, &culprit_stacks, 0);
 			t->user_stack = bpf_get_stackid(ctx, &culprit_stacks, BPF_F_USER_STACK);
 			if (t->kernel_stack < 0)
@@ -244,7 +245,7 @@ static __always_inline void slept_before(struct culprit_thread *t, struct task_s
 static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread *t, struct task_struct *task,
 				  u64 now_ns)
 {
-	u64 off_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns;
+	u64 off_ns, woken_ns = t->woken_ns, floor_ns = culprit_settings.floor_ns, sleep_ns = floor_ns;
 	struct told *told;
 
 	waited_before(t, task);
@@ -264,7 +265,9 @@ static __always_inline void comes(struct culprit_cpu *cpu, struct culprit_thread
 	if (woken_ns < off_ns)
 		woken_ns = off_ns;
 	t->early_ns = 0;
-	if (now_ns < woken_ns + floor_ns && (t->is_idle || woken_ns < off_ns + floor_ns))
+	if (t->is_idle)
+		sleep_ns = culprit_settings.idle_ns ? culprit_settings.idle_ns : ~0ULL;
+	if (now_ns < woken_ns + floor_ns && woken_ns - off_ns < sleep_ns)
 		return;
 	told = tell(TOLD_OFF);
 	if (!told)
@@ -346,6 +349,8 @@ int BPF_PROG(culprit_waking, struct task_struct *p)
 		if (!t->is_waiting)
 			begins_to_wait(t);
 	}
+	if (t->is_idle && culprit_settings.idle_ns)
+		return 0;
 	cpu = here();
 	t->waker_tid = tid_here();
 	t->waker_tgid = tgid_here();

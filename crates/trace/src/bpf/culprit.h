@@ -21,8 +21,6 @@
 #define BPF_F_USER_STACK (1 << 8)
 
 #define PF_KTHREAD 0x00200000
-#define RUN_NS 1000		/* a shorter run is not remembered */
-#define GROUP_NS 10000		/* of a shorter run the control group is not read */
 #define EARLY_NS 100000		/* a waker may strike so long before its thread is off the CPU */
 #define SERVED_NS 1000000000ULL	/* interrupts are told of CPUs that served within this time */
 #define SPREAD_NS 10000000	/* short interrupts are summed over at most this time */
@@ -84,6 +82,7 @@ struct culprit_thread {
 	u64 off_ns;		/* 0: on a CPU */
 	u64 woken_ns;
 	u64 early_ns;		/* a wake-up while it still ran */
+	u64 stack_ns;		/* its last stack was taken then */
 	u32 waker_tid;
 	u32 waker_tgid;
 	u32 waker_is_irq;
@@ -98,6 +97,11 @@ struct culprit_thread {
 struct culprit_settings {
 	u64 floor_ns;		/* shorter waits and sleeps are not told */
 	u64 irq_ns;		/* time in interrupts is told in pieces of this */
+	u64 stack_gap_ns;	/* of a thread: at least so long between two stacks */
+	u64 run_ns;		/* a shorter run is not remembered */
+	u64 group_ns;		/* of a shorter run the control group is not read */
+	u64 idle_ns;		/* sleeps in epoll_wait and its like from here on are told, too, without
+				 * whoever ended them; 0: none is */
 	u8 call_class[MAX_SYSCALL];
 	u16 native[OTHER_ABI];
 	u32 pid_ns;		/* whose numbers are meant: see pids.h */

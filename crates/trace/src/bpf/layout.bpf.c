@@ -7,6 +7,7 @@
 #include "shapes.h"
 #include "told.h"
 #include "who.h"
+#include "slow.h"
 
 #define SHARED(type) struct type *layout_##type
 
@@ -23,3 +24,6 @@ SHARED(culprit_control);
 SHARED(culprit_counts);
 SHARED(who_cpu);
 SHARED(who_task);
+SHARED(slow);
+SHARED(slow_control);
+SHARED(slow_counts);

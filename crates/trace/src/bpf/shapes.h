@@ -112,8 +112,7 @@ enum wait {
 #define EXIT_THREADS 64		/* beyond as many, threads share the place; power of 2 */
 
 /* Log-linear bins: 2^SUB bins per octave, linear below the first. */
-#define TOTAL_SUB 7
-#define TOTAL_BINS ((36 - TOTAL_SUB) * 128 + 128)	/* up to 2^36 ns = 69 s, then saturates */
+#include "totals.h"
 #define STAGE_SUB 5
 #define STAGE_BINS ((34 - STAGE_SUB) * 32 + 32)		/* up to 2^34 ns = 17 s, then saturates */
 /* Rows: requests of similar total share one; 16 per octave from 2^ROW_MIN ns on. */

@@ -113,6 +113,16 @@ impl<'a> Index<'a> {
         self.own.contains(&tgid)
     }
 
+    /// The times off its CPU of thread `tid` that overlap `[from, to)`.
+    pub fn offs(
+        &self,
+        tid: u32,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> impl Iterator<Item = &'a Off> + use<'_, 'a> {
+        within(self.offs.get(&tid), from_ns, to_ns)
+    }
+
     /// What kept thread `tid` from running between two moments.
     pub fn pieces(&self, tid: u32, from_ns: u64, to_ns: u64) -> Vec<Piece<'a>> {
         let (mut pieces, mut at_ns) = (Vec::new(), from_ns);

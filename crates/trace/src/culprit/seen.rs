@@ -182,6 +182,32 @@ pub struct Seen {
     pub names: Names,
 }
 
+impl Seen {
+    /// Drops what ended before `from_ns`, and the oldest of what is more than `most` things. How many of those.
+    pub fn forget(&mut self, from_ns: u64, most: usize) -> u64 {
+        self.runs.retain(|run| run.to_ns >= from_ns);
+        self.offs.retain(|off| off.to_ns >= from_ns);
+        self.irqs.retain(|irq| irq.to_ns >= from_ns);
+        let before = self.runs.len() + self.offs.len();
+        if before > most {
+            let mut ends: Vec<u64> = self.runs.iter().map(|run| run.to_ns).collect();
+            ends.extend(self.offs.iter().map(|off| off.to_ns));
+            let cut = before - most * 3 / 4;
+            let (_, from_ns, _) = ends.select_nth_unstable(cut);
+            let from_ns = *from_ns;
+            self.runs.retain(|run| run.to_ns >= from_ns);
+            self.offs.retain(|off| off.to_ns >= from_ns);
+        }
+        if self.names.0.len() > NAMES {
+            self.names = Names::default(); // those in use stay where they are used
+        }
+        (before - self.runs.len() - self.offs.len()) as u64
+    }
+}
+
+/// Strings that are shared at most.
+const NAMES: usize = 50_000;
+
 /// Strings that come again and again, kept once.
 #[derive(Clone, Debug, Default)]
 pub struct Names(HashSet<Arc<str>>);

@@ -14,7 +14,7 @@ use blazesym::symbolize::{Input, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
 use libbpf_rs::{Map, MapCore as _, MapFlags};
 
-use super::seen::{Names, Off, Stacks, UNKNOWN};
+use super::seen::{Names, Off, Seen, Stacks, UNKNOWN};
 
 /// How long the names of one stack may take.
 const NAMED_WITHIN: Duration = Duration::from_secs(60);
@@ -54,6 +54,70 @@ pub fn name(map: &Map<'_>, offs: &[Off], names: &mut Names) -> Stacks {
         };
     }
     named
+}
+
+/// Names stacks while events come, for as long as the program runs: a process may end, and the kernel's table of
+/// stacks has an end.
+pub struct Lasting {
+    namer: Namer,
+    known: HashMap<Option<u32>, HashMap<u64, Arc<str>>>,
+    numbers: HashMap<(Option<u32>, Vec<u64>), i32>,
+}
+
+/// Stacks that are remembered; then all are forgotten at once.
+const REMEMBERED: usize = 4_096;
+/// Names that come while requests are watched may take so long.
+const SOON: Duration = Duration::from_secs(2);
+
+impl Default for Lasting {
+    fn default() -> Self {
+        Self { namer: Namer::new(), known: HashMap::new(), numbers: HashMap::new() }
+    }
+}
+
+impl Lasting {
+    /// Names the stacks of the events from number `from` on, gives them numbers of their own, and frees the
+    /// kernel's.
+    pub fn take(&mut self, map: &Map<'_>, seen: &mut Seen, from: usize) {
+        if self.numbers.len() > REMEMBERED {
+            (self.known, self.numbers) = Default::default();
+            (seen.stacks.kernel, seen.stacks.user) = Default::default();
+        }
+        let mut freed = HashSet::new();
+        for at in from..seen.offs.len() {
+            let (tgid, kernel, user) =
+                (seen.offs[at].tgid, seen.offs[at].kernel_stack, seen.offs[at].user_stack);
+            freed.extend([kernel, user].into_iter().filter_map(|id| u32::try_from(id).ok()));
+            seen.offs[at].kernel_stack = self.number(map, None, kernel, seen);
+            seen.offs[at].user_stack = self.number(map, Some(tgid), user, seen);
+        }
+        for id in freed {
+            let _ = map.delete(&id.to_ne_bytes()); // it may be gone
+        }
+    }
+
+    fn number(&mut self, map: &Map<'_>, process: Option<u32>, id: i32, seen: &mut Seen) -> i32 {
+        let Some(stack) = u32::try_from(id).ok().and_then(|id| addresses(map, id)) else {
+            return -1;
+        };
+        if let Some(number) = self.numbers.get(&(process, stack.clone())) {
+            return *number;
+        }
+        let table = self.known.entry(process).or_default();
+        let fresh: Vec<u64> =
+            stack.iter().copied().filter(|address| !table.contains_key(address)).collect();
+        for (address, name) in fresh.iter().zip(self.namer.names(process, &fresh, SOON)) {
+            table.insert(*address, seen.names.keep(&name));
+        }
+        let frames = stack.iter().map(|address| table[address].clone()).collect();
+        let number = i32::try_from(self.numbers.len()).unwrap_or(i32::MAX);
+        match process {
+            None => seen.stacks.kernel.insert(number, frames),
+            Some(tgid) => seen.stacks.user.insert((tgid, number), frames),
+        };
+        self.numbers.insert((process, stack), number);
+        number
+    }
 }
 
 /// The addresses of one stack, innermost first.

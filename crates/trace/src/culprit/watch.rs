@@ -1,6 +1,6 @@
 //! The culprit's hooks: load, attach, take their events, detach. Runs beside a breakdown.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::rc::Rc;
@@ -67,12 +67,46 @@ const FILES: &[libc::c_long] = &[
     libc::SYS_splice,
 ];
 
+/// How closely the hooks look.
+#[derive(Clone, Copy, Debug)]
+pub struct Eye {
+    /// Waits and sleeps shorter than this are not sent, ns.
+    pub floor_ns: u64,
+    /// Between two stacks of a thread there is at least so much time, ns.
+    pub stack_gap_ns: u64,
+    /// Runs shorter than this are not remembered, ns.
+    pub run_ns: u64,
+    /// Of runs shorter than this the control group is not read, ns.
+    pub group_ns: u64,
+    /// Sleeps in `epoll_wait` and its like from here on are sent too, ns, without whoever ended them; 0: none is.
+    pub idle_ns: u64,
+    /// Calls in which a thread has nothing to do, beside those.
+    pub idles: &'static [libc::c_long],
+    /// Interrupts are looked at, too.
+    pub sees_interrupts: bool,
+}
+
+/// In windows: as closely as it can.
+const IN_WINDOWS: Eye = Eye {
+    floor_ns: FLOOR_NS,
+    stack_gap_ns: 0,
+    run_ns: 1_000,
+    group_ns: 10_000,
+    idle_ns: 0,
+    idles: &[],
+    sees_interrupts: true,
+};
+
+/// Of 1024 places for threads: from here on they are given out anew.
+const PLACES: u64 = 960;
+
 /// Thread ids may be used again by anybody: this one stays between windows.
 const LIVES: &str = "culprit_exit";
 
 /// The loaded hooks, and their events so far.
 pub struct Watch {
     lives: Option<Link>,
+    eye: Eye,
     /// Programs that could be attached.
     names: RefCell<Vec<&'static str>>,
     control: Shared,
@@ -86,7 +120,12 @@ pub struct Watch {
 impl Watch {
     /// Loads everything; `tgids` is the breakdown's map of the service's processes.
     pub fn load(tgids: &Map<'_>) -> Result<Self, Fault> {
-        let object = object(OBJECT, Some(tgids))?;
+        Self::load_with(tgids, IN_WINDOWS)
+    }
+
+    /// The same, looking in another way.
+    pub fn load_with(tgids: &Map<'_>, eye: Eye) -> Result<Self, Fault> {
+        let object = object(OBJECT, Some(tgids), eye)?;
         let lives = load::program(&object, LIVES).and_then(|program| program.attach().ok());
         let control = Shared::new(&load::map(&object, ".data.culprit")?, control::SIZE)?;
         let counts = Shared::new(&load::map(&object, ".bss.culprit")?, counts::SIZE)?;
@@ -103,13 +142,19 @@ impl Watch {
             builder.build().map_err(refused)?
         };
         let names = RefCell::new(lives.iter().map(|_| LIVES).collect());
-        Ok(Self { lives, names, control, counts, epoch: Cell::new(0), ring, seen, object })
+        let epoch = Cell::new(0);
+        Ok(Self { lives, eye, names, control, counts, epoch, ring, seen, object })
     }
 
     /// Attaches the hooks; they begin to look. Until `disable`, then the links may be dropped.
     pub fn attach(&self, steps: &mut Steps) -> Result<Vec<Link>, Fault> {
         let mut links = Vec::new();
+        let is_wanted =
+            |lost: &str| self.eye.sees_interrupts || ![SOFTIRQ, HARDIRQ].contains(&lost);
         for (name, point, lost) in HOOKS.iter().filter(|(name, ..)| *name != LIVES) {
+            if !is_wanted(lost) {
+                continue;
+            }
             let program = load::program(&self.object, name);
             match program.map(|program| steps.take(|| program.attach())) {
                 Some(Ok(link)) => {
@@ -158,6 +203,28 @@ impl Watch {
     /// Takes what is in the ring.
     pub fn consume(&self) -> Result<(), Fault> {
         self.ring.consume().map_err(refused)
+    }
+
+    /// What was sent and has not been dropped.
+    pub fn seen(&self) -> RefMut<'_, Seen> {
+        self.seen.borrow_mut()
+    }
+
+    /// The kernel's stacks, by the numbers that events have.
+    pub fn stacks(&self) -> Result<Map<'_>, Fault> {
+        load::map(&self.object, "culprit_stacks")
+    }
+
+    /// Events without room in the ring so far.
+    pub fn lost(&self) -> u64 {
+        self.counts.word(counts::RING_FULL)
+    }
+
+    /// Gives the places of threads out anew once most are in use: threads come and go for days.
+    pub fn recycle(&self) {
+        if self.counts.word(counts::THREADS_N) > PLACES {
+            self.counts.set(counts::THREADS_N, 0);
+        }
     }
 
     /// Joins the slowest requests of a trace with what was seen meanwhile; nothing is attached any more.
@@ -210,7 +277,7 @@ fn missing(point: &str) -> Fault {
 /// Loads the object in `bytes`, ours or one that another compiler made; what each program costs the
 /// verifier.
 pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
-    let object = object(bytes.unwrap_or(OBJECT), None)?;
+    let object = object(bytes.unwrap_or(OBJECT), None, IN_WINDOWS)?;
     let cost = |(name, ..): &(&str, &str, &str)| {
         let program = load::program(&object, name)?;
         Some(((*name).to_owned(), kernel::program_cost(&program).ok()?.verified))
@@ -218,14 +285,14 @@ pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault>
     Ok(HOOKS.iter().filter_map(cost).collect())
 }
 
-fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
+fn object(bytes: &[u8], tgids: Option<&Map<'_>>, eye: Eye) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
     let mut object = load::open(bytes).map_err(refused)?;
     let pid_ns = pidns::of(Path::new("/proc"))?;
     for mut map in object.maps_mut() {
         match (map.name().to_str(), tgids) {
             (Some(".rodata.culprit"), _) => {
-                map.set_initial_value(&settings(pid_ns)).map_err(refused)?;
+                map.set_initial_value(&settings(pid_ns, eye)).map_err(refused)?;
             }
             (Some("tgids"), Some(shared)) => map.reuse_fd(shared.as_fd()).map_err(refused)?,
             _ => {}
@@ -244,14 +311,15 @@ fn object(bytes: &[u8], tgids: Option<&Map<'_>>) -> Result<Object, Fault> {
 }
 
 /// The kernel's `struct culprit_settings`.
-fn settings(pid_ns: u32) -> Vec<u8> {
+fn settings(pid_ns: u32, eye: Eye) -> Vec<u8> {
     let mut classes = [0_u8; calls::MAX];
-    for (calls, class) in [(FILES, HAS_FILE), (calls::WAIT, IDLE)] {
+    for (calls, class) in [(FILES, HAS_FILE), (calls::WAIT, IDLE), (eye.idles, IDLE)] {
         for &call in calls {
             classes[call as usize] = class;
         }
     }
-    let mut bytes: Vec<u8> = [FLOOR_NS, IRQ_NS].iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let words = [eye.floor_ns, IRQ_NS, eye.stack_gap_ns, eye.run_ns, eye.group_ns, eye.idle_ns];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
     bytes.extend(classes);
     bytes.extend(compat::native().iter().flat_map(|n| n.to_ne_bytes()));
     bytes.extend(pid_ns.to_ne_bytes());

@@ -3,6 +3,8 @@
 pub mod blocks;
 pub mod difference;
 pub mod few;
+#[cfg(feature = "bpf")]
+pub mod made;
 pub mod result;
 pub mod summary;
 pub mod verdict;

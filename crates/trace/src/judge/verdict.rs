@@ -55,7 +55,7 @@ pub fn judge(
     }
     let dropped = counts.weighing(Weight::Dropped);
     if dropped > 0 {
-        reasons.push(format!("{dropped} records found the ring full: give a larger --ring"));
+        reasons.push(format!("{dropped} records found the ring full: give a larger --buffer"));
     }
     for (share, owner) in
         [(residual.0, "time"), (residual.1, "time of the requests at and above p99")]
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(judge(&counts(100, "no_reply", 1), (0.0, 0.0)).verdict, VerdictWord::Holds);
         for (counts, residual, word) in [
             (counts(100, "no_reply", 2), (0.0, 0.0), "closed before"),
-            (counts(100, "record_dropped", 1), (0.0, 0.0), "--ring"),
+            (counts(100, "record_dropped", 1), (0.0, 0.0), "--buffer"),
             (counts(100, "sum_mismatch", 1), (0.0, 0.0), "add to"),
             (counts(0, "no_reply", 0), (0.0, 0.0), "load"),
             (counts(100, "preempt_history", 2), (0.0, 0.0), "stages of 2 of 100"),

@@ -3,6 +3,7 @@
 use schemars::schema_for;
 use serde::Serialize;
 
+use crate::blackbox::dump::Dump;
 use crate::judge::difference::DiffResult;
 use crate::judge::result::TraceResult;
 use crate::reconstruct::reasons::REASONS;
@@ -18,6 +19,7 @@ struct Description {
     result: schemars::Schema,
     who: schemars::Schema,
     diff: schemars::Schema,
+    ring: schemars::Schema,
 }
 
 #[derive(Serialize)]
@@ -56,6 +58,7 @@ pub fn json() -> String {
         result: schema_for!(TraceResult),
         who: schema_for!(WhoResult),
         diff: schema_for!(DiffResult),
+        ring: schema_for!(Dump),
     };
     let mut text = serde_json::to_string_pretty(&description).expect("plain data");
     text.push('\n');

@@ -228,3 +228,35 @@ pub mod who_task {
     pub const NAME: usize = 48;
     pub const SIZE: usize = 64;
 }
+
+/// `struct slow`.
+pub mod slow {
+    pub const START_NS: usize = 0;
+    pub const TOTAL_NS: usize = 8;
+    pub const KIND: usize = 16;
+    pub const TID: usize = 20;
+    pub const TGID: usize = 24;
+    pub const BYTES: usize = 28;
+    pub const PEER_PORT: usize = 32;
+    pub const PORT: usize = 34;
+    pub const TARGET: usize = 36;
+    pub const COMM: usize = 40;
+    pub const SIZE: usize = 56;
+}
+
+/// `struct slow_control`.
+pub mod slow_control {
+    pub const IS_ENABLED: usize = 0;
+    pub const FLOOR_NS: usize = 8;
+    pub const PORTS: usize = 16;
+    pub const SIZE: usize = 8208;
+}
+
+/// `struct slow_counts`.
+pub mod slow_counts {
+    pub const DROPPED: usize = 0;
+    pub const FOREIGN: usize = 8;
+    pub const UNTRACKED: usize = 16;
+    pub const TOTALS: usize = 24;
+    pub const SIZE: usize = 30744;
+}

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libbpf_rs::libbpf_sys::API_HEADERS;
+use sojourn_trace::blackbox::hooks;
 use sojourn_trace::culprit;
 use sojourn_trace::session;
 use sojourn_trace::who::watch;
@@ -36,6 +37,12 @@ fn objects_of_every_clang_load() {
             .unwrap_or_else(|fault| panic!("{name}: culprit.bpf.c\n{fault}"));
         assert_eq!(costs.len(), 7, "{name}: {costs:?}");
         let sum = sum + costs.iter().map(|(_, cost)| cost).sum::<u32>();
+        let object = compile(name, "slow", &folder.0);
+        match hooks::verifier_costs(Some(&object)) {
+            Ok(costs) => assert_eq!(costs.len(), 4, "{name}: {costs:?}"),
+            Err(fault) if fault.exit == 2 => support::say("skipped", &fault.what), // an old kernel
+            Err(fault) => panic!("{name}: slow.bpf.c\n{fault}"),
+        }
         support::say(
             "loaded",
             &format!("who, culprit and breakdown by {name}: {sum} instructions verified"),

@@ -23,6 +23,7 @@ mod hogs;
 mod layout;
 mod namespaces;
 mod refusals;
+mod ring;
 mod served;
 mod shapes;
 mod shims;

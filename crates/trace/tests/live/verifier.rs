@@ -23,6 +23,7 @@ fn no_program_drifts_away_from_its_recorded_cost() {
     let now: BTreeMap<String, u32> = now
         .into_iter()
         .chain(sojourn_trace::culprit::watch::verifier_costs(None).unwrap())
+        .chain(sojourn_trace::blackbox::hooks::verifier_costs(None).unwrap_or_default()) // before 6.3: none
         .collect();
     for (program, cost) in &now {
         assert!(*cost < LIMIT, "{program} costs {cost} instructions, more than {LIMIT}");
@@ -39,6 +40,10 @@ fn no_program_drifts_away_from_its_recorded_cost() {
     };
     let retained: BTreeMap<String, u32> = serde_json::from_str(&text).unwrap();
     for (program, cost) in &now {
+        if program.starts_with("slow_") && !retained.contains_key(program) {
+            support::say("unknown", &format!("no cost of {program} is recorded for this kernel"));
+            continue;
+        }
         let was = *retained
             .get(program)
             .unwrap_or_else(|| panic!("{program} is not in {}", file.display()));

@@ -1,0 +1,93 @@
+//! A dump from known memory.
+
+use super::*;
+use crate::blackbox::{otlp, perfetto};
+use crate::culprit::seen::{Off, OffKind};
+use sojourn_base::units::NS_PER_S;
+
+const MS: u64 = 1_000_000;
+
+/// Ten requests of 20 ms that waited for a stop, of which the kernel counted `counted`.
+fn made(counted: u64) -> Dump {
+    let mut memory = Memory::new(60 * NS_PER_S, 1_000);
+    let slow =
+        |n: u64| Slow { start_ns: NS_PER_S + n, total_ns: 20 * MS, tid: 7, ..Slow::default() };
+    (0..10).for_each(|n| memory.add(slow(n)));
+    let mut tally = Tally::new(60 * NS_PER_S);
+    let mut totals = vec![0; bins::TOTAL.count()];
+    totals[bins::TOTAL.of(100_000)] = 990;
+    totals[bins::TOTAL.of(20 * MS)] = counted;
+    tally.add(2 * NS_PER_S, &totals, counted - 10, MS);
+    let stop = Off {
+        tid: 7,
+        tgid: 7,
+        cpu: 0,
+        kind: OffKind::Stopped,
+        from_ns: NS_PER_S,
+        woken_ns: NS_PER_S + 19 * MS,
+        to_ns: NS_PER_S + 19 * MS,
+        is_idle: false,
+        call: None,
+        kernel_stack: -1,
+        user_stack: -1,
+        waker: None,
+        file: None,
+    };
+    let seen = Seen { offs: vec![stop], ..Seen::default() };
+    let comm = "sh \u{1b}[2J".to_owned();
+    let signals = [Signal { at_ns: NS_PER_S - 1, number: 19, tid: 5, tgid: 5, comm, target: 7 }];
+    dump(Facts {
+        target: TargetFacts { pid: 7, name: "echo".into(), pids: vec![7], ports: vec![80] },
+        cause: Cause { kind: "over".into(), ..Cause::default() },
+        kernel: "6.18".into(),
+        span: (0, 2 * NS_PER_S),
+        unix_less_mono_ns: 1_000 * NS_PER_S,
+        over_ns: Some(5 * MS),
+        memory: &memory,
+        tally: &tally,
+        seen: &seen,
+        signals: &signals,
+        names: &HashMap::from([(7, "worker".to_owned())]),
+        foreign: 0,
+        unwatched_ns: 0,
+        warnings: Vec::new(),
+    })
+}
+
+#[test]
+fn a_dump_has_the_slow_requests_and_who_took_their_time() {
+    let dump = made(10);
+    assert_eq!((dump.requests, dump.slow.len(), dump.blind.stored), (1_000, 10, 10));
+    assert_eq!((dump.blind.share, dump.blind.unexplained), (0.0, 0));
+    let culprit = &dump.culprits[0];
+    assert_eq!((culprit.kind.as_str(), culprit.requests), ("stopped", 10));
+    assert!(culprit.about.contains("sh \\x1b[2J"), "no control is left: {}", culprit.about);
+    assert!(dump.answer.contains("10 of 1000 requests") && dump.answer.contains("stopped"));
+    assert_eq!(dump.slow[0].culprits[0].0, 0);
+    assert_eq!(dump.slow[0].start_unix_ns - dump.slow[0].start_ns, 1_000 * NS_PER_S);
+    let text = serde_json::to_string(&dump).unwrap();
+    assert_eq!(serde_json::from_str::<Dump>(&text).unwrap(), dump, "it is read as it was written");
+}
+
+#[test]
+fn requests_that_are_not_here_are_in_the_blind_rate() {
+    let dump = made(40);
+    assert_eq!((dump.blind.slow_requests, dump.blind.stored, dump.blind.dropped), (40, 10, 30));
+    assert!((dump.blind.share - 0.75).abs() < 1e-9);
+}
+
+#[test]
+fn other_viewers_have_the_same_requests() {
+    let dump = made(10);
+    let trace = perfetto::trace(&dump);
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |what: &str| events.iter().filter(|event| event["ph"] == what).count();
+    assert_eq!((of("X"), of("i")), (10 * 3, 1), "a request and its two stages each");
+    let spans: serde_json::Value = serde_json::from_str(&otlp::line(&dump)).unwrap();
+    let spans = spans["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+    assert_eq!(spans.len(), 30);
+    let parents: Vec<&str> =
+        spans.iter().filter_map(|span| span.get("parentSpanId")?.as_str()).collect();
+    assert!(parents.iter().all(|id| spans.iter().any(|span| span["spanId"] == *id)));
+    assert_eq!(spans[0]["traceId"].as_str().unwrap().len(), 32);
+}

@@ -1,0 +1,236 @@
+//! A slow request's time, cut up: by stage, and by who or what took it.
+//!
+//! The hooks know when a request came and when its reply left, and what the replying thread did meanwhile. So a
+//! stage is a state of that thread. Every moment belongs to exactly one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sojourn_base::visible::in_line;
+
+use super::memory::Slow;
+use super::record::Signal;
+use crate::culprit::pieces::{Index, Piece};
+use crate::culprit::seen::{Off, OffKind};
+use crate::culprit::suspect::{Suspect, wait_stage};
+
+/// The thread ran: this request, or others before it.
+pub const RUNNING: &str = "running";
+/// It was stopped by a signal.
+pub const STOPPED: &str = "stopped";
+/// It slept in `epoll_wait` or its like: for an upstream, or until it was woken.
+pub const IDLE: &str = "wait_upstream";
+const RUNQ: &str = "runq_delay";
+/// SIGSTOP.
+const STOP: u32 = 19;
+/// Frames of a stack that are written.
+const FRAMES: usize = 24;
+
+/// Who or what took time; the same one has the same words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Culprit {
+    /// As in the causes of a trace (`task`, `futex`, `block_io`, …), or `stopped`, `idle` and `running`.
+    pub kind: &'static str,
+    /// Of the task, file, function, sender or thread.
+    pub name: String,
+    /// Control group of a task; empty: the root, or no task.
+    pub cgroup: String,
+    /// Name of the thread that ended a sleep; empty: not known.
+    pub waker: String,
+    /// In words.
+    pub about: String,
+}
+
+/// One request, cut up.
+#[derive(Clone, Debug, Default)]
+pub struct Cut {
+    /// Time by stage, ns, none of them 0; adds to the total.
+    pub stages: Vec<(&'static str, u64)>,
+    /// Time by culprit, ns, the largest first; adds to the total.
+    pub culprits: Vec<(Culprit, u64)>,
+    /// Functions in which its longest sleep was, outermost last; empty: not known.
+    pub stack: Vec<Arc<str>>,
+}
+
+/// Cuts a request up. `signals`: those to the service; `thread`: the replying thread's name.
+pub fn cut(slow: &Slow, index: &Index<'_>, signals: &[Signal], thread: &str) -> Cut {
+    let (from_ns, to_ns) = (slow.start_ns, slow.end_ns());
+    let mut stages = BTreeMap::<&'static str, u64>::new();
+    let mut culprits = BTreeMap::<Culprit, u64>::new();
+    let mut left_ns = slow.total_ns;
+    let mut put = |stage: &'static str, culprit: Culprit, ns: u64| {
+        let ns = ns.min(left_ns);
+        if ns > 0 {
+            left_ns -= ns;
+            *stages.entry(stage).or_default() += ns;
+            *culprits.entry(culprit).or_default() += ns;
+        }
+    };
+    let pieces = index.pieces(slow.tid, from_ns, to_ns);
+    for piece in &pieces {
+        put(stage_of(piece), of_suspect(&piece.suspect), piece.ns);
+    }
+    for off in index.offs(slow.tid, from_ns, to_ns) {
+        let asleep_ns = off.woken_ns.min(to_ns).saturating_sub(off.from_ns.max(from_ns));
+        match off.kind {
+            OffKind::Stopped => put(STOPPED, of_stop(off, signals), asleep_ns),
+            OffKind::Asleep if off.is_idle => put(IDLE, idle(), asleep_ns),
+            OffKind::Asleep | OffKind::Preempted => {}
+        }
+    }
+    put(RUNNING, running(thread), slow.total_ns);
+    let mut culprits: Vec<(Culprit, u64)> = culprits.into_iter().collect();
+    culprits.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    let stack = longest_sleep(&pieces).map_or_else(Vec::new, |off| stack_of(off, index));
+    Cut { stages: stages.into_iter().collect(), culprits, stack }
+}
+
+fn stage_of(piece: &Piece<'_>) -> &'static str {
+    match &piece.suspect {
+        _ if piece.is_runq => RUNQ,
+        Suspect::Wait { kind, .. } => wait_stage(*kind),
+        _ => RUNNING,
+    }
+}
+
+fn of_suspect(suspect: &Suspect) -> Culprit {
+    let (cgroup, waker) = match suspect {
+        Suspect::Task { group, .. } => (group.to_string(), String::new()),
+        Suspect::Wait { waker, .. } => (String::new(), waker.to_string()),
+        _ => Default::default(),
+    };
+    Culprit { kind: suspect.kind(), name: suspect.name(), cgroup, waker, about: suspect.words() }
+}
+
+fn plain(kind: &'static str, name: &str, about: String) -> Culprit {
+    let (cgroup, waker) = Default::default();
+    Culprit { kind, name: name.into(), cgroup, waker, about }
+}
+
+fn idle() -> Culprit {
+    plain(
+        "idle",
+        "",
+        "its thread slept in epoll_wait: for an upstream, or for more of the request".into(),
+    )
+}
+
+fn running(thread: &str) -> Culprit {
+    let about = format!("its thread `{}` ran: this request, or others before it", in_line(thread));
+    plain("running", thread, about)
+}
+
+/// The newest stop signal before the thread stopped.
+fn of_stop(off: &Off, signals: &[Signal]) -> Culprit {
+    let is_it = |signal: &&Signal| {
+        signal.number == STOP && signal.target == off.tgid && signal.at_ns <= off.from_ns
+    };
+    let sender = signals.iter().filter(is_it).max_by_key(|signal| signal.at_ns);
+    let name = sender.map_or("", |signal| signal.comm.as_str());
+    let about = match sender {
+        Some(signal) => format!("stopped by a signal from `{}` ({})", in_line(name), signal.tgid),
+        None => "stopped by a signal, from whom was not seen".into(),
+    };
+    plain("stopped", name, about)
+}
+
+fn longest_sleep<'a>(pieces: &[Piece<'a>]) -> Option<&'a Off> {
+    pieces.iter().filter(|piece| piece.off.is_some()).max_by_key(|piece| piece.ns)?.off
+}
+
+fn stack_of(off: &Off, index: &Index<'_>) -> Vec<Arc<str>> {
+    let stacks = index.stacks();
+    let kernel = stacks.kernel_of(off).iter().cloned();
+    let user = stacks.user_of(off).iter().cloned();
+    kernel.map(|name| Arc::from(format!("{name}_[k]"))).chain(user).take(FRAMES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::culprit::seen::{Run, Seen, Waker};
+
+    const MS: u64 = 1_000_000;
+
+    fn off(kind: OffKind, from: u64, woken: u64, to: u64) -> Off {
+        Off {
+            tid: 7,
+            tgid: 7,
+            cpu: 0,
+            kind,
+            from_ns: from * MS,
+            woken_ns: woken * MS,
+            to_ns: to * MS,
+            is_idle: false,
+            call: u32::try_from(libc::SYS_futex).ok(),
+            kernel_stack: 1,
+            user_stack: -1,
+            waker: Some(Waker { tid: 8, tgid: 7, comm: "locker".into(), is_irq: false }),
+            file: None,
+        }
+    }
+
+    fn parts(seen: &Seen, signals: &[Signal]) -> Vec<(&'static str, String, u64)> {
+        let index = Index::new(seen, [7]);
+        let slow = Slow { start_ns: 10 * MS, total_ns: 20 * MS, tid: 7, ..Slow::default() };
+        let cut = cut(&slow, &index, signals, "worker");
+        assert_eq!(cut.stages.iter().map(|(_, ns)| ns).sum::<u64>(), slow.total_ns);
+        assert_eq!(cut.culprits.iter().map(|(_, ns)| ns).sum::<u64>(), slow.total_ns);
+        cut.culprits.into_iter().map(|(it, ns)| (it.kind, it.name, ns / MS)).collect()
+    }
+
+    #[test]
+    fn a_neighbour_on_the_cpu_has_the_time_that_it_ran() {
+        let run = Run {
+            cpu: 0,
+            tid: 99,
+            tgid: 99,
+            from_ns: 12 * MS,
+            to_ns: 24 * MS,
+            is_kernel: false,
+            is_own: false,
+            comm: "xz".into(),
+            group: "batch".into(),
+        };
+        let offs = vec![off(OffKind::Preempted, 12, 12, 24)];
+        let seen = Seen { runs: vec![run], offs, ..Seen::default() };
+        assert_eq!(parts(&seen, &[]), [("task", "xz".into(), 12), ("running", "worker".into(), 8)]);
+    }
+
+    #[test]
+    fn a_lock_has_its_holder_and_a_stop_its_sender() {
+        let seen = Seen { offs: vec![off(OffKind::Asleep, 0, 28, 29)], ..Seen::default() };
+        let found = parts(&seen, &[]);
+        assert_eq!((found[0].0, found[0].2), ("futex", 18), "only what lies in the request");
+        assert_eq!(found[1], ("unseen", "no task seen".into(), 1), "it waited for its CPU");
+        let seen = Seen { offs: vec![off(OffKind::Stopped, 11, 29, 29)], ..Seen::default() };
+        let sent = |at, comm: &str, number, target| Signal {
+            at_ns: at * MS,
+            number,
+            tid: 5,
+            tgid: 5,
+            comm: comm.into(),
+            target,
+        };
+        let signals = [
+            sent(9, "sh", 19, 7),
+            sent(10, "kill", 19, 7),
+            sent(10, "x", 15, 7),
+            sent(20, "y", 19, 7),
+        ];
+        assert_eq!(parts(&seen, &signals)[0], ("stopped", "kill".into(), 18));
+        assert_eq!(parts(&seen, &[])[0], ("stopped", String::new(), 18), "the sender is not known");
+    }
+
+    #[test]
+    fn what_was_seen_of_other_threads_is_none_of_its_time() {
+        let mut other = off(OffKind::Asleep, 0, 100, 100);
+        other.tid = 8;
+        let seen = Seen { offs: vec![other], ..Seen::default() };
+        assert_eq!(parts(&seen, &[]), [("running", "worker".into(), 20)]);
+        let mut asleep = off(OffKind::Asleep, 0, 25, 25);
+        asleep.is_idle = true;
+        let seen = Seen { offs: vec![asleep], ..Seen::default() };
+        assert_eq!(parts(&seen, &[])[0].0, "idle", "it waits for an upstream");
+    }
+}

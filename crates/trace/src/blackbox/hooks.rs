@@ -1,0 +1,221 @@
+//! The hooks of the black box: load, attach, tell them whom to watch, take what they send.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::{Link, MapCore as _, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use sojourn_base::Fault;
+
+use super::record::{self, Came};
+use crate::attach::kernel::{self, refused};
+use crate::attach::load;
+use crate::attach::pidns;
+use crate::attach::shared::Shared;
+use crate::attach::steps::Steps;
+use crate::culprit::symbols::Lasting;
+use crate::culprit::watch::{Eye, Watch};
+use crate::judge::result::TargetFacts;
+use crate::reconstruct::bins;
+use crate::reconstruct::layout::{slow_control as control, slow_counts as counts};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slow.bpf.o"));
+
+/// Programs, and where they sit.
+const HOOKS: [(&str, &str); 4] = [
+    ("slow_ready", "sk_data_ready"),
+    ("slow_sent", "sock_send_length"),
+    ("slow_signal", "signal_generate"),
+    ("slow_fork", "sched_process_fork"),
+];
+
+/// What threads wait for is looked at all the time, so only what a user can notice.
+const EYE: Eye = Eye {
+    floor_ns: 200_000,
+    stack_gap_ns: 1_000_000,
+    run_ns: 100_000,
+    group_ns: 100_000,
+    idle_ns: 1_000_000,
+    // A thread for each connection waits for its next request there.
+    idles: &[libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_accept4],
+    sees_interrupts: false,
+};
+/// Events of the scheduler in memory: 60 MB.
+const EVENTS: usize = 300_000;
+
+/// The loaded hooks. Dropping it detaches them.
+pub struct Hooks {
+    control: Shared,
+    counts: Shared,
+    ring: RingBuffer<'static>,
+    came: Rc<RefCell<Vec<Came>>>,
+    watch: Watch,
+    lasting: Lasting,
+    /// Scheduler events that left memory for lack of room.
+    forgotten: u64,
+    _links: Vec<Link>,
+    object: Object,
+}
+
+impl Hooks {
+    /// Loads and attaches them; they do nothing until `enable`.
+    ///
+    /// # Errors
+    /// This kernel has no such tracepoints, or refuses.
+    pub fn load() -> Result<Self, Fault> {
+        let object = object(OBJECT)?;
+        let tgids = load::map(&object, "tgids")?;
+        let watch = Watch::load_with(&tgids, EYE)?;
+        let control = Shared::new(&load::map(&object, ".data.slow")?, control::SIZE)?;
+        let counts = Shared::new(&load::map(&object, ".bss.slow")?, counts::SIZE)?;
+        let came = Rc::new(RefCell::new(Vec::new()));
+        let ring = ring(&object, Rc::clone(&came))?;
+        let mut steps = Steps::default();
+        let mut links = Vec::new();
+        for (name, point) in HOOKS {
+            let program = load::program(&object, name).ok_or_else(|| missing(point))?;
+            let link = steps.take(|| program.attach());
+            links.push(link.map_err(|error| refused(error).within(point))?);
+        }
+        links.extend(watch.attach(&mut steps)?);
+        let lasting = Lasting::default();
+        let _links = links;
+        Ok(Self { control, counts, ring, came, watch, lasting, forgotten: 0, _links, object })
+    }
+
+    /// Watches this service, and none else: its processes and ports.
+    pub fn follow(&self, target: &TargetFacts) -> Result<(), Fault> {
+        let tgids = load::map(&self.object, "tgids")?;
+        for pid in &target.pids {
+            tgids
+                .update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY)
+                .map_err(refused)?;
+        }
+        let mut words = [0_u64; 1024];
+        for port in &target.ports {
+            words[usize::from(port >> 6)] |= 1 << (port & 63);
+        }
+        for (at, word) in words.into_iter().enumerate() {
+            self.control.set(control::PORTS + 8 * at, word);
+        }
+        Ok(())
+    }
+
+    /// Processes of the service, with children that it has started since.
+    pub fn pids(&self) -> Result<Vec<u32>, Fault> {
+        let tgids = load::map(&self.object, "tgids")?;
+        Ok(tgids.keys().filter_map(|key| Some(u32::from_ne_bytes(key.try_into().ok()?))).collect())
+    }
+
+    /// A process has ended.
+    pub fn leave(&self, pid: u32) {
+        if let Ok(tgids) = load::map(&self.object, "tgids") {
+            let _ = tgids.delete(&pid.to_ne_bytes()); // it may be gone
+        }
+    }
+
+    /// Requests are timed from now on, or not any more.
+    pub fn enable(&self, is_on: bool) {
+        self.control.set(control::IS_ENABLED, u64::from(is_on));
+    }
+
+    /// Shorter requests are counted only.
+    pub fn set_floor(&self, ns: u64) {
+        self.control.set(control::FLOOR_NS, ns);
+    }
+
+    /// Takes what came, and names the stacks in it.
+    pub fn take(&mut self) -> Result<Vec<Came>, Fault> {
+        self.ring.consume().map_err(refused)?;
+        let from = self.watch.seen().offs.len();
+        self.watch.consume()?;
+        let mut seen = self.watch.seen();
+        if seen.offs.len() > from {
+            self.lasting.take(&self.watch.stacks()?, &mut seen, from);
+        }
+        drop(seen);
+        Ok(std::mem::take(&mut self.came.borrow_mut()))
+    }
+
+    /// Drops events that ended before `from_ns`.
+    pub fn forget(&mut self, from_ns: u64) {
+        self.forgotten += self.watch.seen().forget(from_ns, EVENTS);
+        self.watch.recycle();
+    }
+
+    /// What threads waited for; the losses in it are those of all time.
+    pub fn seen(&self) -> std::cell::RefMut<'_, crate::culprit::seen::Seen> {
+        let mut seen = self.watch.seen();
+        seen.losses.lost = self.events_lost();
+        seen
+    }
+
+    /// Scheduler events without room.
+    pub fn events_lost(&self) -> u64 {
+        self.watch.lost() + self.forgotten
+    }
+
+    /// All requests by bin.
+    pub fn totals(&self) -> Vec<u64> {
+        (0..bins::TOTAL.count()).map(|bin| self.counts.word(counts::TOTALS + 8 * bin)).collect()
+    }
+
+    /// Slow requests without room, and those for which the kernel had no memory.
+    pub fn dropped(&self) -> u64 {
+        self.counts.word(counts::DROPPED) + self.counts.word(counts::UNTRACKED)
+    }
+
+    /// Slow replies of processes that are none of the service's.
+    pub fn foreign(&self) -> u64 {
+        self.counts.word(counts::FOREIGN)
+    }
+}
+
+fn ring(object: &Object, came: Rc<RefCell<Vec<Came>>>) -> Result<RingBuffer<'static>, Fault> {
+    let map = load::map(object, "slow_ring")?;
+    let mut builder = RingBufferBuilder::new();
+    let take = move |bytes: &[u8]| {
+        came.borrow_mut().extend(record::read(bytes));
+        0
+    };
+    builder.add(&map, take).map_err(refused)?;
+    builder.build().map_err(refused)
+}
+
+fn missing(point: &str) -> Fault {
+    Fault::usage(
+        format!("this kernel has no tracepoint {point}, and the black box needs it"),
+        kernel::release(),
+        "a kernel of 6.3 or later has it; on an older one trace in windows, without --ring",
+    )
+}
+
+/// Loads the object in `bytes`, ours or one that another compiler made; what each program costs the verifier.
+pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
+    let object = object(bytes.unwrap_or(OBJECT))?;
+    let cost = |(name, _): &(&str, &str)| {
+        let program = load::program(&object, name)?;
+        Some(((*name).to_owned(), kernel::program_cost(&program).ok()?.verified))
+    };
+    Ok(HOOKS.iter().filter_map(cost).collect())
+}
+
+fn object(bytes: &[u8]) -> Result<Object, Fault> {
+    kernel::listen_to_libbpf();
+    let btf = Btf::from_vmlinux().map_err(refused)?;
+    for (_, point) in HOOKS {
+        if btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{point}")).is_none() {
+            return Err(missing(point));
+        }
+    }
+    let mut object = load::open(bytes).map_err(refused)?;
+    let pid_ns = u64::from(pidns::of(Path::new("/proc"))?);
+    for mut map in object.maps_mut() {
+        if map.name().to_str() == Some(".rodata.slow") {
+            map.set_initial_value(&pid_ns.to_ne_bytes()).map_err(refused)?;
+        }
+    }
+    object.load().map_err(|error| load::explain(&error, &kernel::libbpf_messages()))
+}

@@ -1,0 +1,215 @@
+//! Slow requests of the last minutes in bounded memory: the slowest of each second stay.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use sojourn_base::units::NS_PER_S;
+
+/// When there is no room, so much of it is freed at once: nine tenths stay.
+const STAYS: (usize, usize) = (9, 10);
+
+/// A request that took long. Times are `CLOCK_MONOTONIC`, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slow {
+    /// How long it took.
+    pub total_ns: u64,
+    /// Its first bytes came then.
+    pub start_ns: u64,
+    /// Thread that replied.
+    pub tid: u32,
+    /// Its process.
+    pub tgid: u32,
+    /// Bytes of the first write of the reply.
+    pub bytes: u32,
+    /// The client's port.
+    pub peer_port: u16,
+    /// The service's port.
+    pub port: u16,
+}
+
+impl Slow {
+    /// When its reply left.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.total_ns)
+    }
+
+    fn rank(&self) -> (u64, u64, u32, u16) {
+        (self.total_ns, self.start_ns, self.tid, self.peer_port)
+    }
+}
+
+impl Ord for Slow {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Slow {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The slow requests of one second.
+#[derive(Debug, Default)]
+struct Second {
+    slowest: BinaryHeap<Reverse<Slow>>,
+    evicted: u64,
+    /// The slowest of the evicted; all slower ones are here.
+    evicted_to_ns: u64,
+}
+
+/// A bounded store: at most `room` requests, of the last `last_ns`.
+#[derive(Debug)]
+pub struct Memory {
+    last_ns: u64,
+    room: usize,
+    seconds: BTreeMap<u64, Second>,
+    stored: usize,
+}
+
+/// What had to leave because there was no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evicted {
+    /// How many.
+    pub requests: u64,
+    /// The slowest of them, ns; all slower ones are stored.
+    pub to_ns: u64,
+}
+
+impl Memory {
+    /// For `room` requests of the last `last_ns`.
+    pub fn new(last_ns: u64, room: usize) -> Self {
+        Self { last_ns, room: room.max(1), seconds: BTreeMap::new(), stored: 0 }
+    }
+
+    /// Takes one in, and makes room where there is none.
+    pub fn add(&mut self, slow: Slow) {
+        let second = self.seconds.entry(slow.end_ns() / NS_PER_S).or_default();
+        second.slowest.push(Reverse(slow));
+        self.stored += 1;
+        if self.stored > self.room {
+            self.shrink();
+        }
+    }
+
+    /// Drops what ended more than `last_ns` ago.
+    pub fn forget(&mut self, now_ns: u64) {
+        let from = now_ns.saturating_sub(self.last_ns) / NS_PER_S;
+        let newer = self.seconds.split_off(&from);
+        let gone: usize = self.seconds.values().map(|second| second.slowest.len()).sum();
+        self.stored -= gone;
+        self.seconds = newer;
+    }
+
+    /// How many are stored.
+    pub fn len(&self) -> usize {
+        self.stored
+    }
+
+    /// Whether none is stored.
+    pub fn is_empty(&self) -> bool {
+        self.stored == 0
+    }
+
+    /// Those that ended within `(from, to]`, slowest first, `most` at most.
+    pub fn slowest(&self, (from_ns, to_ns): (u64, u64), most: usize) -> Vec<Slow> {
+        let seconds = self.seconds.range(from_ns / NS_PER_S..=to_ns / NS_PER_S);
+        let all = seconds.flat_map(|(_, second)| second.slowest.iter().map(|slow| slow.0));
+        let mut found: Vec<Slow> =
+            all.filter(|slow| slow.end_ns() > from_ns && slow.end_ns() <= to_ns).collect();
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.truncate(most);
+        found
+    }
+
+    /// What has left for lack of room, of the seconds that are stored.
+    pub fn evicted(&self) -> Evicted {
+        let seconds = self.seconds.values();
+        seconds.fold(Evicted::default(), |sum, second| Evicted {
+            requests: sum.requests + second.evicted,
+            to_ns: sum.to_ns.max(second.evicted_to_ns),
+        })
+    }
+
+    /// The fastest of the fullest seconds leave, until all seconds have the same room.
+    fn shrink(&mut self) {
+        let most = (self.room * STAYS.0 / STAYS.1).max(1);
+        let level = level(self.seconds.values().map(|second| second.slowest.len()), most);
+        for second in self.seconds.values_mut() {
+            while second.slowest.len() > level {
+                let Some(Reverse(fastest)) = second.slowest.pop() else { break };
+                second.evicted += 1;
+                second.evicted_to_ns = second.evicted_to_ns.max(fastest.total_ns);
+                self.stored -= 1;
+            }
+        }
+    }
+}
+
+/// The largest size such that sizes cut to it have `most` in sum.
+fn level(sizes: impl Iterator<Item = usize>, most: usize) -> usize {
+    let mut sizes: Vec<usize> = sizes.collect();
+    sizes.sort_unstable();
+    let mut left = most;
+    for (at, &size) in sizes.iter().enumerate() {
+        let each = left / (sizes.len() - at);
+        if size > each {
+            return each;
+        }
+        left -= size;
+    }
+    usize::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow(second: u64, total_ns: u64) -> Slow {
+        Slow { start_ns: second * NS_PER_S, total_ns, ..Slow::default() }
+    }
+
+    #[test]
+    fn it_never_has_more_than_its_room_and_the_slowest_of_each_second_stay() {
+        let mut memory = Memory::new(60 * NS_PER_S, 100);
+        for second in 0..10 {
+            for n in 0..1_000 {
+                // In no order, so that what comes last has no advantage.
+                memory.add(slow(second, 1 + n * 7919 % 1_000));
+                assert!(memory.len() <= 100);
+            }
+        }
+        for second in 0..10 {
+            let span = ((second * NS_PER_S).saturating_sub(1), (second + 1) * NS_PER_S - 1);
+            let found = memory.slowest(span, 1_000);
+            let totals: Vec<u64> = found.iter().map(|slow| slow.total_ns).collect();
+            let wanted: Vec<u64> = (1..=1_000).rev().take(totals.len()).collect();
+            assert!(totals.len() >= 9, "second {second} has {}", totals.len());
+            assert_eq!(totals, wanted, "the slowest of second {second}");
+        }
+        let evicted = memory.evicted();
+        assert_eq!(evicted.requests + memory.len() as u64, 10_000, "each is here or counted");
+        assert!(evicted.to_ns <= 992, "what is slower than {} is here", evicted.to_ns);
+    }
+
+    #[test]
+    fn a_second_with_few_slow_ones_gives_nothing_to_one_with_many() {
+        let mut memory = Memory::new(60 * NS_PER_S, 100);
+        memory.add(slow(1, 5));
+        (0..10_000).for_each(|n| memory.add(slow(2, 100 + n)));
+        assert_eq!(memory.slowest((NS_PER_S, 2 * NS_PER_S - 1), 10).len(), 1);
+        assert!(memory.len() > 80, "the room is used: {}", memory.len());
+    }
+
+    #[test]
+    fn what_is_too_old_leaves() {
+        let mut memory = Memory::new(10 * NS_PER_S, 100);
+        (0..30).for_each(|second| memory.add(slow(second, 1)));
+        memory.forget(30 * NS_PER_S);
+        assert_eq!(memory.len(), 10);
+        assert!(memory.slowest((0, u64::MAX), 100).iter().all(|s| s.start_ns >= 20 * NS_PER_S));
+        memory.forget(100 * NS_PER_S);
+        assert!(memory.is_empty() && memory.slowest((0, u64::MAX), 9).is_empty());
+    }
+}

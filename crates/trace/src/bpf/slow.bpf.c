@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0)
+/*
+ * The black box: how long every request took, with two cheap hooks, all the time.
+ *
+ * A request lasts from the first of its bytes at TCP until the first bytes of its reply have been given
+ * to IP, ns. TCP has read the clock itself at both moments (tcp_clock_cache), so no hook does. All requests are
+ * counted by total. Those from floor_ns on go through the ring; culprit.bpf.c tells what its thread waited for.
+ *
+ * Not included: the time before TCP, and bytes of a reply after its first write. Requests that
+ * arrive on one connection before the reply of an earlier one count as one until it, and from the
+ * newest of their bytes on afterwards: such a request may look shorter than it was, never longer.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "bounds.h"
+#include "bins.h"
+#include "slow.h"
+
+#define SIGKILL 9
+#define SIGTERM 15
+#define SIGSTOP 19
+#define FATAL (1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << SIGKILL | 1 << 11 | 1 << SIGTERM | 1 << SIGSTOP)
+
+struct slow_settings {
+	u64 pid_ns;		/* whose numbers are meant: see pids.h */
+};
+
+const volatile struct slow_settings slow_settings SEC(".rodata.slow");
+struct slow_control slow_control SEC(".data.slow");
+struct slow_counts slow_counts SEC(".bss.slow");
+
+static __always_inline u32 pid_ns(void)
+{
+	return slow_settings.pid_ns;
+}
+
+#include "pids.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct asked);
+} asked_of SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service */
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u32);
+} tgids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} slow_ring SEC(".maps");
+
+static __always_inline bool is_served(const struct sock *sk)
+{
+	u16 port = sk->__sk_common.skc_num;
+
+	return slow_control.ports[port >> 6] >> (port & 63) & 1;
+}
+
+/* Bytes can be read. */
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(slow_ready, struct sock *sk)
+{
+	struct tcp_sock *tp;
+	struct asked *asked;
+	u64 now_ns;
+	u8 state;
+
+	if (!is_served(sk) || !slow_control.is_enabled)
+		return 0;
+	state = sk->__sk_common.skc_state;
+	if (state != TCP_ESTABLISHED)	/* in CLOSE_WAIT no request begins: what comes is the FIN */
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	asked = bpf_sk_storage_get(&asked_of, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!asked) {
+		__sync_fetch_and_add(&slow_counts.untracked, 1);
+		return 0;
+	}
+	if (asked->come_seq == tp->rcv_nxt)	/* woken twice */
+		return 0;
+	asked->come_seq = tp->rcv_nxt;
+	now_ns = tp->tcp_clock_cache;
+	asked->last_ns = now_ns;
+	if (!asked->first_ns)
+		asked->first_ns = now_ns;
+	return 0;
+}
+
+static __noinline int tell_slow(struct sock *sk, u64 start_ns, u64 total_ns, s32 bytes)
+{
+	u32 tgid = tgid_here();
+	struct slow *slow;
+
+	if (!sk)
+		return 0;
+	if (!bpf_map_lookup_elem(&tgids, &tgid)) {
+		__sync_fetch_and_add(&slow_counts.foreign, 1);
+		return 0;
+	}
+	slow = bpf_ringbuf_reserve(&slow_ring, sizeof(*slow), 0);
+	if (!slow) {
+		__sync_fetch_and_add(&slow_counts.dropped, 1);
+		return 0;
+	}
+	__builtin_memset(slow, 0, sizeof(*slow));
+	slow->start_ns = start_ns;
+	slow->total_ns = total_ns;
+	slow->kind = SLOW_REQUEST;
+	slow->tid = tid_here();
+	slow->tgid = tgid;
+	slow->bytes = bytes > 0 ? bytes : 0;
+	slow->peer_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	slow->port = sk->__sk_common.skc_num;
+	bpf_ringbuf_submit(slow, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* A call that sends has ended. */
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(slow_sent, struct sock *sk, int bytes)
+{
+	struct tcp_sock *tp;
+	struct asked *asked;
+	u64 start_ns, end_ns, total_ns, bin;
+
+	if (!is_served(sk) || !slow_control.is_enabled || bytes <= 0)
+		return 0;
+	asked = bpf_sk_storage_get(&asked_of, sk, 0, 0);
+	if (!asked || !asked->first_ns)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	start_ns = asked->first_ns;
+	end_ns = tp->tcp_clock_cache;
+	if (end_ns <= asked->last_ns)	/* nothing has been sent since: it waits in the socket */
+		end_ns = bpf_ktime_get_ns();
+	asked->first_ns = tp->copied_seq == tp->rcv_nxt ? 0 : asked->last_ns;
+	total_ns = end_ns - start_ns;
+	if ((s64)total_ns < 0)
+		return 0;
+	bin = bin_of(total_ns | 1, TOTAL_SUB, TOTAL_BINS);
+	if (is_below(&bin, TOTAL_BINS))
+		__sync_fetch_and_add(&slow_counts.totals[bin], 1);
+	if (total_ns >= slow_control.floor_ns)
+		tell_slow(sk, start_ns, total_ns, bytes);
+	return 0;
+}
+
+/* Who stops or ends the service. */
+SEC("tp_btf/signal_generate")
+int BPF_PROG(slow_signal, int number, void *info, struct task_struct *task)
+{
+	u32 target = tgid_of(task);
+	struct slow *slow;
+
+	if (number < 1 || number > 31 || !(FATAL >> number & 1))
+		return 0;
+	if (!bpf_map_lookup_elem(&tgids, &target))
+		return 0;
+	slow = bpf_ringbuf_reserve(&slow_ring, sizeof(*slow), 0);
+	if (!slow)
+		return 0;
+	__builtin_memset(slow, 0, sizeof(*slow));
+	slow->start_ns = bpf_ktime_get_ns();
+	slow->kind = SLOW_SIGNAL;
+	slow->bytes = number;
+	slow->tid = tid_here();
+	slow->tgid = tgid_here();
+	slow->target = target;
+	bpf_get_current_comm(slow->comm, sizeof(slow->comm));
+	bpf_ringbuf_submit(slow, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Children of the service are of the service. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(slow_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 from = tgid_of(parent), to = tgid_of(child), one = 1;
+
+	if (from != to && bpf_map_lookup_elem(&tgids, &from))
+		bpf_map_update_elem(&tgids, &to, &one, BPF_ANY);
+	return 0;
+}
+
+char licence[] SEC("license") = "Dual BSD/GPL";

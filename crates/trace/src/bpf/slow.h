@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* What the hooks of the black box and its user space both read and write. */
+#ifndef SOJOURN_SLOW_H
+#define SOJOURN_SLOW_H
+
+#include "totals.h"
+
+#define SLOW_PORT_WORDS (65536 / 64)
+
+/* How far a connection is; under the socket's lock. */
+struct asked {
+	u64 first_ns;		/* the oldest request without a reply came then; 0: there is none */
+	u64 last_ns;		/* the newest bytes came then */
+	u32 come_seq;		/* bytes up to here have come */
+	u32 pad;
+};
+
+enum slow_kind { SLOW_REQUEST, SLOW_SIGNAL };
+
+/* A slow request, or a signal that stops or ends a process of the service. */
+struct slow {
+	u64 start_ns;		/* CLOCK_MONOTONIC; of a signal: when it was sent */
+	u64 total_ns;
+	u32 kind;
+	u32 tid;		/* that replied; of a signal: the sender */
+	u32 tgid;
+	u32 bytes;		/* of the first write of the reply; of a signal: its number */
+	u16 peer_port;
+	u16 port;
+	u32 target;		/* of a signal: the process that it was sent to */
+	char comm[16];		/* of a signal: the sender's name */
+};
+
+/* Written by user space at any time. */
+struct slow_control {
+	u64 is_enabled;
+	u64 floor_ns;		/* shorter requests are counted, and not sent */
+	u64 ports[SLOW_PORT_WORDS];	/* a bit for each port of the service */
+};
+
+/* Written by the hooks; atomic. */
+struct slow_counts {
+	u64 dropped;		/* slow requests for which the ring had no room */
+	u64 foreign;		/* slow, but a process that is none of the service's replied */
+	u64 untracked;		/* requests on connections for which there was no memory */
+	u64 totals[TOTAL_BINS];	/* all requests by total */
+};
+
+#endif

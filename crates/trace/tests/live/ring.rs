@@ -1,0 +1,263 @@
+//! The black box on real servers: what is planted is in the dump with its cause, and restarts are followed.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use sojourn_trace::blackbox::dump::{Dump, SlowRequest};
+use sojourn_trace::program;
+
+use crate::support::alone;
+use crate::support::child::Held;
+use crate::support::echo::{self, Ask};
+use crate::support::server::Server;
+
+const MS: u64 = 1_000_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the program says.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Said {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A black box that watches, until it is dropped.
+struct Ring {
+    folder: PathBuf,
+    said: Said,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<u8>>,
+}
+
+impl Ring {
+    fn start(words: &[&str]) -> Self {
+        let name = format!("sojourn-ring-live-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        let (said, stop) = (Said::default(), Arc::new(AtomicBool::new(false)));
+        let mut all: Vec<OsString> =
+            ["sojourn-trace", "--ring", "--dumps"].map(Into::into).to_vec();
+        all.push(folder.clone().into());
+        all.extend(words.iter().map(Into::into));
+        let (mut talk, ends) = (said.clone(), Arc::clone(&stop));
+        let run = move || program::main(all, &ends, &mut io::sink(), &mut talk);
+        Self { folder, said, stop, thread: Some(thread::spawn(run)) }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.said.0.lock().unwrap()).into_owned()
+    }
+
+    fn wait_for(&self, what: &str, times: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.text().matches(what).count() < times {
+            assert!(Instant::now() < deadline, "no '{what}': {}", self.text());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The newest dump that one of this kind started.
+    fn dump(&self, kind: &str) -> Dump {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(dump) = self.dumps().into_iter().rev().find(|dump| dump.cause.kind == kind)
+            {
+                return dump;
+            }
+            assert!(Instant::now() < deadline, "no dump '{kind}': {}", self.text());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// All of them, oldest first.
+    fn dumps(&self) -> Vec<Dump> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        let is_dump = |path: &&PathBuf| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.ends_with(".json") && !name.contains("perfetto") && !name.starts_with('.')
+        };
+        let texts = paths.iter().filter(is_dump).filter_map(|path| fs::read_to_string(path).ok());
+        texts.map(|text| serde_json::from_str(&text).unwrap()).collect()
+    }
+
+    /// Asks for one by SIGUSR1.
+    fn ask(&self) -> Dump {
+        // SAFETY: this process has a handler by now, because the service is watched.
+        unsafe { libc::kill(libc::getpid(), libc::SIGUSR1) };
+        self.dump("signal")
+    }
+
+    fn end(&mut self) -> u8 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map_or(0, |thread| thread.join().unwrap())
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn call(ask: Ask, stream: &mut TcpStream, times: usize) {
+    for _ in 0..times {
+        ask.call(stream);
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// How many of the requests from `ns` on have a culprit of this kind in the first place.
+fn first<'a>(dump: &'a Dump, ns: u64, kind: &str) -> (Vec<&'a SlowRequest>, usize) {
+    let slow: Vec<&SlowRequest> = dump.slow.iter().filter(|it| it.total_ns >= ns).collect();
+    let is_it = |request: &&&SlowRequest| {
+        request.culprits.first().is_some_and(|(at, _)| dump.culprits[*at as usize].kind == kind)
+    };
+    let found = slow.iter().filter(is_it).count();
+    (slow, found)
+}
+
+#[test]
+fn a_stop_starts_a_dump_that_has_the_request_and_the_sender() {
+    let Some(_alone) = alone() else { return };
+    let server = echo::start(&["1"]);
+    let pid = server.pid().to_string();
+    let mut ring = Ring::start(&["--pid", &pid, "--over", "100ms"]);
+    ring.wait_for("watching", 1);
+    let mut stream = server.connect();
+    call(Ask::default(), &mut stream, 50);
+    server.stop();
+    Ask::default().send(&mut stream);
+    thread::sleep(Duration::from_millis(200));
+    server.go_on();
+    Ask::default().receive(&mut stream);
+    let dump = ring.dump("over");
+    let (slow, stopped) = first(&dump, 190 * MS, "stopped");
+    assert!(!slow.is_empty() && stopped == slow.len(), "{:?}", dump.culprits);
+    let own = fs::read_to_string("/proc/thread-self/comm").unwrap();
+    assert!(dump.culprits.iter().any(|it| it.kind == "stopped" && it.name == own.trim_end()));
+    for request in &dump.slow {
+        assert_eq!(request.stages.iter().map(|(_, ns)| ns).sum::<u64>(), request.total_ns);
+        assert_eq!(request.culprits.iter().map(|(_, ns)| ns).sum::<u64>(), request.total_ns);
+    }
+    assert!(dump.requests >= 51 && dump.blind.share == 0.0, "{} {:?}", dump.requests, dump.blind);
+    let names: Vec<String> = fs::read_dir(&ring.folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    for end in [".json", ".perfetto.json", ".otlp.jsonl"] {
+        assert!(names.iter().any(|name| name.ends_with(end)), "{end}: {names:?}");
+    }
+    assert_eq!(ring.end(), 0, "stopped is its usual end");
+}
+
+#[test]
+fn a_lock_is_put_down_to_whoever_held_it() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start("examples/planted", &["lock"], |line| line.trim().parse().unwrap());
+    let pid = server.pid().to_string();
+    let ring = Ring::start(&["--pid", &pid]);
+    ring.wait_for("watching", 1);
+    call(Ask::default(), &mut server.connect(), 400);
+    let dump = ring.ask();
+    let (slow, locked) = first(&dump, 4 * MS, "futex");
+    assert!(slow.len() >= 3 && locked * 10 >= slow.len() * 6, "{locked}: {:?}", dump.culprits);
+    let lock = dump.culprits.iter().find(|it| it.kind == "futex").unwrap();
+    assert_eq!(lock.waker.as_deref(), Some("locker"), "{lock:?}");
+    assert!(lock.stack.iter().any(|name| name.contains("futex")), "{:?}", lock.stack);
+}
+
+#[test]
+fn a_neighbour_on_the_cpu_is_named() {
+    let Some(_alone) = alone() else { return };
+    let server = Server::start("examples/planted", &["burn"], |line| line.trim().parse().unwrap());
+    let pin = ["-apc", "0", &server.pid().to_string()].map(str::to_owned);
+    assert!(Command::new("taskset").args(pin).output().unwrap().status.success());
+    let pid = server.pid().to_string();
+    let ring = Ring::start(&["--pid", &pid]);
+    ring.wait_for("watching", 1);
+    let path = std::env::current_exe().unwrap();
+    let planted = path.parent().unwrap().parent().unwrap().join("examples/planted");
+    let mut hog = Command::new("taskset");
+    hog.args(["-c", "0"]).arg(planted).arg("hog").stdout(Stdio::null());
+    let _hog = Held::start(&mut hog);
+    // Work that outlasts its slice, so that the hog comes in between.
+    call(Ask { app_us: 20_000, ..Ask::default() }, &mut server.connect(), 60);
+    let dump = ring.ask();
+    let named = dump.culprits.iter().find(|it| it.kind == "task" && it.name == "planted-hog");
+    let named = named.unwrap_or_else(|| panic!("{:?}", dump.culprits));
+    assert!(named.share > 0.1, "{named:?}");
+}
+
+#[test]
+fn a_service_that_dies_is_dumped_and_its_next_life_is_followed() {
+    let Some(_alone) = alone() else { return };
+    let exe = std::env::current_exe().unwrap();
+    let echo = exe.parent().unwrap().parent().unwrap().join("examples/echo");
+    let name = format!("ring{}", std::process::id());
+    let copy = std::env::temp_dir().join(&name);
+    fs::copy(echo, &copy).unwrap();
+    let start = |path: &Path| Server::start_at(path, &["1"], |line| line.trim().parse().unwrap());
+    let mut ring = Ring::start(&["--comm", &name]);
+    ring.wait_for("waiting for", 1);
+    let first = start(&copy);
+    ring.wait_for("watching", 1);
+    call(Ask::default(), &mut first.connect(), 30);
+    let pid = first.pid();
+    drop(first); // by SIGKILL
+    let dump = ring.dump("ended");
+    assert_eq!(dump.target.pid, pid);
+    assert!(dump.requests >= 30, "{}", dump.answer);
+    assert!(dump.cause.about.contains("signal 9"), "{}", dump.cause.about);
+    assert!(dump.signals.iter().any(|it| it.number == 9 && it.pid == pid), "{:?}", dump.signals);
+    let second = start(&copy);
+    ring.wait_for("watching", 2);
+    call(Ask { app_us: 0, ..Ask::default() }, &mut second.connect(), 30);
+    let later = ring.ask();
+    assert_eq!(later.target.pid, second.pid());
+    assert!(later.requests >= 60, "both lives are in the last minute: {}", later.answer);
+    assert!(later.blind.unwatched_ns > 0, "and the time between them is counted");
+    assert_eq!(ring.end(), 0);
+    fs::remove_file(&copy).unwrap();
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    let Some(_alone) = alone() else { return };
+    let own = std::process::id().to_string();
+    for (words, wanted) in [
+        (vec!["--pid", &own, "--trigger", "path=/cart"], "no contents of requests"),
+        (vec!["--pid", &own, "--trigger", "p99"], "no rule to start a dump by"),
+        (vec!["--pid", &own, "--over", "0s"], "not a time that a request may take"),
+        (vec!["--pid", &own, "--last", "1ms"], "not a time from 1 s"),
+        (vec!["--pid", &own, "--listen", "here"], "no address to listen on"),
+        (vec!["--pid", "999999999"], "there is no process"),
+        (vec!["--pid", "1", "--comm", "x"], "needs one service"),
+        (vec![], "needs one service"),
+    ] {
+        let mut ring = Ring::start(&words);
+        let exit = ring.thread.take().unwrap().join().unwrap();
+        assert!(exit == 2 && ring.text().contains(wanted), "{words:?}: {exit} {}", ring.text());
+    }
+}
