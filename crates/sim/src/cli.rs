@@ -10,7 +10,7 @@ use sojourn_base::{Exit, Fault, files, program};
 use crate::describe;
 use crate::queue::run::Job;
 use crate::result::Verdict;
-use crate::{calls, closed, fleet, queue, sched, show};
+use crate::{calls, fleet, queue, sched, show};
 
 /// What a command ends with.
 #[derive(Clone, Debug, Default)]

@@ -11,6 +11,7 @@ a weight for each dose, of which the weights of all resources add to 1.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,13 @@ def effect(victim: Victim, runs: Sequence[Run], q: float, bound_ns: float) -> fl
     return float(np.clip(np.log(beside / alone), LEAST, 0.0))
 
 
+@functools.lru_cache(maxsize=4096)
+def dose_effects(victim: Victim, q: float, bound_ns: float) -> Mapping[Dose, float]:
+    """The effect of each dose that a victim was measured beside."""
+    every = victim.doses.items()
+    return {dose: effect(victim, runs, q, bound_ns) for dose, runs in every}
+
+
 def effects(
     victim: Victim, doses: Sequence[Dose], q: float, bound_ns: float, without: Dose | None = None
 ) -> NDArray[np.float64]:
@@ -64,12 +72,12 @@ def effects(
         bound_ns: of the border.
         without: a dose that is taken as not measured.
     """
-    known = {dose: runs for dose, runs in victim.doses.items() if dose != without}
     lines: dict[str, tuple[list[float], list[float]]] = {}
-    for dose, runs in known.items():
-        shares, values = lines.setdefault(dose.resource, ([0.0], [0.0]))
-        shares.append(dose.share)
-        values.append(effect(victim, runs, q, bound_ns))
+    for dose, value in dose_effects(victim, q, bound_ns).items():
+        if dose != without:
+            shares, values = lines.setdefault(dose.resource, ([0.0], [0.0]))
+            shares.append(dose.share)
+            values.append(value)
     return np.array([np.interp(dose.share, *lines[dose.resource]) for dose in doses])
 
 

@@ -46,9 +46,9 @@ class Run:
     others: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Victim:
-    """One service of one record.
+    """One service of one record. Two are the same only if they are one object.
 
     Attributes:
         label: of the service.
