@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use sojourn_base::kind::{Catalogue, Table};
 use sojourn_base::{Exit, Fault, files, program};
 
-use crate::queue::run::{Job, QueueResult};
+use crate::describe;
+use crate::queue::run::Job;
 use crate::result::Verdict;
-use crate::{closed, fleet, queue, sched, show};
+use crate::{calls, fleet, queue, sched, show};
 
 /// What a command ends with.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,8 @@ enum Command {
     Sched(JobArgs),
     /// Simulate a datacenter: servers, a service tree, neighbours, a day's load; from a JSON job
     Fleet(FleetArgs),
+    /// Simulate services that call each other: fan-out, hedging, retries, start-up; from a JSON job
+    Calls(JobArgs),
 }
 
 #[derive(Debug, Args)]
@@ -115,12 +117,13 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Answer
         Err(error) => return Ok(usage(&error)),
     };
     if cli.describe {
-        return Ok(Answer { out: describe()?, ..Answer::default() });
+        return Ok(Answer { out: describe::text()?, ..Answer::default() });
     }
     match cli.command {
         Some(Command::Queue(args)) => run_queue(&args),
         Some(Command::Sched(args)) => run_sched(&args),
         Some(Command::Fleet(args)) => run_fleet(&args),
+        Some(Command::Calls(args)) => run_calls(&args),
         None => Err(Fault::usage("no command given", "", "try sojourn-sim queue --help")),
     }
 }
@@ -159,6 +162,14 @@ fn run_fleet(args: &FleetArgs) -> Result<Answer, Fault> {
     let result = fleet::run::run(&job, threads)?;
     let speed = speed("requests kept", result.server_ns.count, started);
     deliver(args.job.json.as_deref(), &result, show::fleet(&result), speed, result.verdict)
+}
+
+fn run_calls(args: &JobArgs) -> Result<Answer, Fault> {
+    let job: calls::job::Job = read_job(&args.job)?;
+    let started = Instant::now();
+    let result = calls::run::run(&job)?;
+    let speed = speed("events", result.events, started);
+    deliver(args.json.as_deref(), &result, show::calls(&result), speed, result.verdict)
 }
 
 impl QueueArgs {
@@ -223,43 +234,6 @@ fn speed(what: &str, count: u64, started: Instant) -> String {
     let s = started.elapsed().as_secs_f64();
     let rate = sojourn_base::units::show_count(count as f64 / s);
     format!("{count} {what} in {s:.2} s: {rate} {what}/s\n")
-}
-
-fn describe() -> Result<String, Fault> {
-    let catalogue = Catalogue {
-        program: "sojourn-sim",
-        version: env!("CARGO_PKG_VERSION"),
-        tables: vec![
-            Table::of("arrivals", sojourn_workload::arrivals::KINDS),
-            Table::of("services", sojourn_workload::dist::KINDS),
-            Table::of("disciplines", queue::KINDS),
-            Table::of("policies", sched::KINDS),
-            Table::of("placements", fleet::placement::KINDS),
-            Table::of("closed_forms", closed::KINDS),
-        ],
-    };
-    let json = serde_json::json!({
-        "catalogue": catalogue,
-        "queue": {
-            "job_schema": schemars::schema_for!(Job),
-            "job_default": Job::default(),
-            "result_schema": schemars::schema_for!(QueueResult),
-        },
-        "fleet": {
-            "job_schema": schemars::schema_for!(fleet::job::Job),
-            "job_default": fleet::job::Job::default(),
-            "result_schema": schemars::schema_for!(fleet::result::FleetResult),
-        },
-        "sched": {
-            "job_schema": schemars::schema_for!(sched::job::Job),
-            "job_default": sched::job::Job::default(),
-            "neighbour_default": sched::job::NeighbourJob::default(),
-            "result_schema": schemars::schema_for!(sched::result::SchedResult),
-        },
-    });
-    let text = serde_json::to_string_pretty(&json);
-    text.map(|t| t + "\n")
-        .map_err(|e| Fault::failed(format!("cannot describe: {e}"), "", "report this"))
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! What a machine at hand cannot show is simulated; what is simulated was first compared with what
 //! is known exactly. Reading order: [`closed`] (formulas), [`queue`] (requests and servers, one
 //! recursion per discipline), [`sched`] (CPUs, run queues, tasks), [`fleet`] (a
-//! datacenter of queues), [`stats`] (sections and their intervals), [`cli`].
+//! datacenter of queues), [`calls`] (services that call each other), [`stats`] (sections and their intervals), [`cli`].
 //!
 //! Every result is a function of its job alone: same seed, same bytes, on any number of CPUs.
 
+pub mod calls;
 pub mod cli;
 pub mod closed;
+mod describe;
 pub mod fleet;
 pub mod queue;
 pub mod result;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use sojourn_base::quantiles::QUANTILES;
 use sojourn_base::units::{show_count, show_ns};
 
+use crate::calls::result::CallsResult;
 use crate::fleet::result::FleetResult;
 use crate::queue::run::QueueResult;
 use crate::result::Verdict;
@@ -115,6 +116,52 @@ pub fn fleet(result: &FleetResult) -> String {
             ns(hour.server_ns.p99),
             hour.neighbour_share,
             hour.neighbour_throughput
+        );
+    }
+    for reason in &result.reasons {
+        let _ = writeln!(text, "\nunknown: {reason}");
+    }
+    text
+}
+
+/// A system of services as text for people.
+pub fn calls(result: &CallsResult) -> String {
+    let mut text = format!(
+        "simulated: {} runs at {} requests/s, {:.2} % answered ({:.2} to {:.2} %)\n\n",
+        result.job.runs,
+        show_count(result.offered_rps),
+        result.answered.mid * 100.0,
+        result.answered.lo * 100.0,
+        result.answered.hi.min(1.0) * 100.0
+    );
+    let _ = writeln!(text, "{:>8} {:>12} {:>27}", "", "sojourn", "95 % interval");
+    let found = &result.intervals;
+    let mean = [("mean".to_string(), result.sojourn_ns.mean, found.mean)];
+    let quantiles = QUANTILES.iter().zip(result.sojourn_ns.quantiles()).zip(found.quantiles());
+    let quantiles = quantiles.map(|((quantile, value), interval)| {
+        (quantile.name(), value.map(|ns| ns as f64), interval)
+    });
+    for (name, value, interval) in mean.into_iter().chain(quantiles) {
+        let _ = writeln!(text, "{name:>8} {:>12} {:>27}", text_of(value), range(interval));
+    }
+    let head = ["use", "instances", "per user", "timeouts", "retries", "hedges", "wasted"];
+    let _ = write!(text, "\n{:<14}", "");
+    head.iter().for_each(|name| {
+        let _ = write!(text, " {name:>9}");
+    });
+    text.push('\n');
+    for one in &result.services {
+        let _ = writeln!(
+            text,
+            "{:<14} {:>9.3} {:>9.2} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3}",
+            one.name,
+            one.utilisation,
+            one.instances,
+            one.per_request,
+            one.timeouts,
+            one.retries,
+            one.hedges,
+            one.wasted
         );
     }
     for reason in &result.reasons {

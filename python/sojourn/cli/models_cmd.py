@@ -18,8 +18,10 @@ from sojourn.cli.fleet_cmd import fleet
 from sojourn.cli.models_show import end, print_table
 from sojourn.cli.options import RESULTS, AsJson, Results, SettingOption, TableArgument
 from sojourn.cli.plain import put_json
+from sojourn.cli.predict_cmd import predict
 from sojourn.cli.replicate_cmd import replicate
 from sojourn.cli.tco_cmd import total_cost
+from sojourn.cli.whatif_cmd import whatif
 from sojourn.errors import SpecFault
 from sojourn.units import parse_count, parse_ns
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 app = typer.Typer()
 PANEL = "Model"
 
+app.command(rich_help_panel=PANEL)(predict)
+app.command(rich_help_panel=PANEL)(whatif)
 app.command("tco", rich_help_panel=PANEL)(total_cost)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from sojourn import programs
 from sojourn.errors import Exit, RunFault, SpecFault
 
-Command = Literal["queue", "sched", "fleet"]
+Command = Literal["queue", "sched", "fleet", "calls"]
 Job = Mapping[str, Any]
 Result = Mapping[str, Any]
 

@@ -44,7 +44,7 @@ def documents() -> dict[str, Any]:
         "load-job": load["job"],
         "load-result": load["result"],
         "sim-kinds": sim["catalogue"],
-        **{f"sim-{name}": sim[name] for name in ("queue", "sched", "fleet")},
+        **{f"sim-{name}": sim[name] for name in ("queue", "sched", "fleet", "calls")},
         **_trace(),
         "colocation": Table.model_json_schema(by_alias=True),
         "point": TypeAdapter(Point).json_schema(),

@@ -1,0 +1,18 @@
+//! Services that call each other: fan-out, hedging, timeouts, retries, start-up time, two speeds.
+//!
+//! Each service has instances with a queue each. A request does its own service there, then calls
+//! other services, stage by stage, and is answered when its last stage is. A call that was not
+//! answered in time may be sent again. The server does not learn of it and works for nobody, so a
+//! service that is a little too slow can be kept too slow by retries.
+//!
+//! Source of the vocabulary: Dean and Barroso, The Tail at Scale, CACM 56(2), 2013; Bronson et al.,
+//! Metastable Failures in Distributed Systems, HotOS 2021.
+//! Reading order: [`job`], `plan`, `station`, `world`, `caller`, [`run`], [`result`].
+
+mod caller;
+pub mod job;
+mod plan;
+pub mod result;
+pub mod run;
+mod station;
+mod world;

@@ -1,0 +1,118 @@
+//! What changes while a system runs: instances, speed, the load; and storms of retries.
+
+use super::*;
+use crate::calls::job::{Scaling, Speed};
+
+/// Fixed gaps and services, so that the queue is a fluid: one instance does 100/s and 150/s come. The
+/// look after 1 s asks for a second one, which serves 10 s later: 11 s · 50/s wait by then, and the last of
+/// them waits for 550 before it at 200/s.
+#[test]
+fn an_instance_that_starts_slowly_leaves_a_queue() {
+    let wait_s = |startup: &str| {
+        let scaling = Scaling {
+            max: 2,
+            target: 0.8,
+            every: "1s".into(),
+            startup: startup.into(),
+            ..Scaling::default()
+        };
+        let one = ServiceJob {
+            service: "fixed:10".into(),
+            pick: "shortest".into(),
+            scaling: Some(scaling),
+            ..narrow("a")
+        };
+        let arrivals = "fixed".to_string();
+        let job = Job {
+            arrivals,
+            rate: "150".into(),
+            requests: 4000,
+            warmup: 0,
+            runs: 2,
+            ..job(vec![one])
+        };
+        let result = run(&job).unwrap();
+        assert!(result.services[0].instances > 1.0 && result.services[0].instances < 2.0);
+        result.sojourn_ns.max.unwrap() as f64 / 1e9
+    };
+    // Those who came last to the only instance: 550 in 5.5 s at its own 100/s.
+    assert!((wait_s("10s") - 5.5).abs() < 0.1, "{}", wait_s("10s"));
+    assert!((wait_s("2s") - 1.5).abs() < 0.1, "{}", wait_s("2s"));
+}
+
+#[test]
+fn instances_that_are_not_needed_stop_after_their_time() {
+    let instances = |down_after: &str| {
+        let scaling = Scaling {
+            max: 4,
+            down_after: down_after.into(),
+            every: "1s".into(),
+            ..Scaling::default()
+        };
+        let one = ServiceJob { instances: 4, scaling: Some(scaling), ..narrow("a") };
+        let job = Job { rate: "20".into(), requests: 4000, warmup: 0, runs: 2, ..job(vec![one]) };
+        run(&job).unwrap().services[0].instances
+    };
+    assert!((instances("1h") - 4.0).abs() < 1e-9, "none stops");
+    assert!(instances("5s") < 1.3, "{}", instances("5s"));
+}
+
+/// At the lower speed throughout, a service is an M/M/1 of that speed; at full speed of the other.
+#[test]
+fn the_lower_speed_is_a_slower_service() {
+    for (up_above, speed) in [(1.0, 0.8), (0.0, 1.0)] {
+        let speed_of = Speed { low: 0.8, up_above, every: "100s".into() };
+        let one = ServiceJob { speed: Some(speed_of), ..narrow("a") };
+        let job = Job { rate: "40".into(), requests: 60_000, warmup: 10_000, ..job(vec![one]) };
+        let result = run(&job).unwrap();
+        let truth = 1.0 / (speed - 0.4) * UNIT_NS;
+        assert!(near(result.intervals.mean.unwrap(), truth), "{speed}: {truth}");
+        let slow = result.services[0].slow_share;
+        assert!(if speed < 1.0 { slow > 0.999 } else { slow < 0.2 }, "{slow}");
+    }
+}
+
+/// A surge of 20 s fills the queue beyond the timeout. Without retries the queue empties again; with
+/// them it is kept full by requests that nobody waits for, long after the surge (Bronson 2021).
+#[test]
+fn a_storm_of_retries_outlasts_its_cause() {
+    let lost = |retries: u32, retry_budget: f64| {
+        let client = Call { timeout: "300ms".into(), retries, retry_budget, ..Call::default() };
+        let rate = "steps:70@30s,200@20s,70@400s".to_string();
+        let job =
+            Job { client, rate, requests: 34_000, warmup: 0, runs: 4, ..job(vec![narrow("a")]) };
+        let result = run(&job).unwrap();
+        (1.0 - result.answered.mid, result.services[0].wasted)
+    };
+    let (calm, storm, bounded) = (lost(0, 0.0), lost(3, 0.0), lost(3, 0.1));
+    assert!(calm.0 < 0.3, "without retries: {calm:?}");
+    assert!(storm.0 > 0.8 && storm.1 > 0.2, "with three: {storm:?}");
+    assert!(bounded.0 < 0.5, "with a budget of a tenth: {bounded:?}");
+}
+
+/// A surge of the load shows in the tail, and a steady load of the same mean has none.
+#[test]
+fn the_load_may_change_with_time() {
+    let p99 = |rate: &str| {
+        let job = Job { rate: rate.into(), requests: 30_000, warmup: 0, ..job(vec![narrow("a")]) };
+        run(&job).unwrap().intervals.p99.unwrap().mid
+    };
+    assert!(p99("sine:50,45,100s") > 1.5 * p99("50"));
+}
+
+#[test]
+fn a_trace_brings_its_own_arrivals() {
+    let file = std::env::temp_dir().join(format!("sojourn-calls-trace-{}.csv", std::process::id()));
+    let times: String = (0..2000).map(|i| format!("{}\n", f64::from(i) * 0.02)).collect();
+    std::fs::write(&file, format!("timestamp_s\n{times}")).unwrap();
+    let one = ServiceJob { service: "fixed:10".into(), ..narrow("a") };
+    let arrivals = format!("trace:{}", file.display());
+    let asked =
+        Job { arrivals, rate: String::new(), requests: 1000, warmup: 0, runs: 2, ..job(vec![one]) };
+    let result = run(&asked);
+    let faster = run(&Job { rate: "90".into(), ..asked.clone() });
+    std::fs::remove_file(&file).unwrap();
+    let (result, faster) = (result.unwrap(), faster.unwrap());
+    assert!((result.offered_rps - 50.0).abs() < 1.0, "{}", result.offered_rps);
+    assert!((faster.offered_rps - 90.0).abs() < 2.0, "{}", faster.offered_rps);
+}

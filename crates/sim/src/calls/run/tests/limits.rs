@@ -1,0 +1,74 @@
+//! What is refused, and what is not known.
+
+use super::*;
+use crate::calls::job::{Scaling, Speed};
+
+#[test]
+fn more_than_it_can_do_is_no_steady_state() {
+    let over = run(&Job { rate: "120".into(), ..job(vec![narrow("a")]) }).unwrap();
+    assert_eq!(over.verdict, Verdict::Unknown);
+    assert!(over.reasons[0].starts_with("no steady state"), "{:?}", over.reasons);
+    let stopped = run(&Job { events_max: 1000, ..job(vec![narrow("a")]) }).unwrap();
+    assert!(stopped.reasons[0].starts_with("not finished"), "{:?}", stopped.reasons);
+}
+
+#[test]
+fn a_full_queue_refuses() {
+    // M/M/1/K with ρ = 1 and K = 2 in the system: a third of the arrivals find it full.
+    let one = ServiceJob { queue_max: 1, ..narrow("a") };
+    let result = run(&Job { rate: "100".into(), requests: 50_000, ..job(vec![one]) }).unwrap();
+    assert!(near(result.answered, 2.0 / 3.0), "{:?}", result.answered);
+    assert!((result.services[0].refused - 1.0 / 3.0).abs() < 0.01);
+}
+
+#[test]
+fn a_quantile_that_few_requests_carry_has_no_interval() {
+    let result = run(&Job { requests: 500, ..job(vec![narrow("a")]) }).unwrap();
+    assert!(result.intervals.p90.is_some() && result.intervals.p99.is_none());
+}
+
+#[test]
+fn mistakes_are_named_with_a_way_out() {
+    let wrong = |change: &dyn Fn(&mut Job)| {
+        let mut job =
+            job(vec![ServiceJob { calls: vec![to("back")], ..narrow("front") }, narrow("back")]);
+        change(&mut job);
+        run(&job).unwrap_err()
+    };
+    assert!(wrong(&|j| j.services.clear()).fix.contains("at least one"));
+    assert!(
+        wrong(&|j| j.services[0].calls[0].to = "bakc".into()).fix.contains("did you mean back")
+    );
+    let circle = wrong(&|j| j.services[1].calls = vec![to("front")]);
+    assert!(circle.what.contains("calls itself"), "{}", circle.what);
+    assert!(wrong(&|j| j.services[0].calls[0].copies = 200_000).what.contains("calls"));
+    assert!(wrong(&|j| j.services[0].calls[0].need = 2).at.contains("services[0].calls[0].copies"));
+    assert!(wrong(&|j| j.client.fails = 1.0).at.contains("client.fails"));
+    assert!(wrong(&|j| j.client.timeout = "soon".into()).at.contains("client.timeout"));
+    assert!(wrong(&|j| j.client.retries = 2_000_000).fix.contains("1,000,000"));
+    assert!(wrong(&|j| j.services[0].workers = 0).what.contains("workers is 0"));
+    assert!(wrong(&|j| j.services[0].pick = "best".into()).fix.contains("shortest"));
+    assert!(wrong(&|j| j.runs = 1).what.contains("runs is 1"));
+    assert!(wrong(&|j| j.requests = 0).what.contains("requests is 0"));
+    assert!(wrong(&|j| j.rate = "0".into()).at.contains("rate"));
+    assert!(wrong(&|j| j.rate = String::new()).fix.contains("rate"));
+    assert!(wrong(&|j| j.schema = "x".into()).what.contains("'x'"));
+    let scaling = |change: fn(&mut Scaling)| {
+        let mut one = Scaling::default();
+        change(&mut one);
+        wrong(&|j| j.services[0].scaling = Some(one.clone()))
+    };
+    assert!(scaling(|s| s.min = 2).at.contains("scaling"));
+    assert!(scaling(|s| s.target = 0.0).at.contains("target"));
+    assert!(scaling(|s| s.every = "0s".into()).at.contains("every"));
+    let speed = Speed { low: 0.0, ..Speed::default() };
+    assert!(wrong(&|j| j.services[0].speed = Some(speed.clone())).at.contains("speed"));
+}
+
+#[test]
+fn student_is_the_tables() {
+    for (freedom, table) in [(1.0, 12.706), (3.0, 3.182), (4.0, 2.776), (7.0, 2.365), (31.0, 2.040)]
+    {
+        assert!((t_95(freedom) / table - 1.0).abs() < 0.003, "{freedom}: {}", t_95(freedom));
+    }
+}

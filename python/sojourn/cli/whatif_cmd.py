@@ -1,0 +1,248 @@
+"""`sojourn whatif`: other machines, schedulers and ways of calling, simulated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sojourn.cli import lowered
+from sojourn.cli.options import AsJson
+from sojourn.cli.plain import put_json
+from sojourn.cli.predict_cmd import parse_target
+from sojourn.errors import Exit, SpecFault
+from sojourn.quantiles import ALL
+from sojourn.text.numbers import percentile
+from sojourn.units import show_count, show_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sojourn.models.whatif.answer import Answer
+    from sojourn.models.whatif.asked import Question
+
+SCHEMA = "sojourn.whatif/1"
+_MACHINE, _CALLS, _TIME = "A machine", "Services that call", "What changes with time"
+
+
+def _levels(name: str, about: str, panel: str) -> Any:
+    return typer.Option(
+        name, metavar="LIST", show_default=False, help=about, rich_help_panel=panel
+    )
+
+
+def whatif(
+    service: Annotated[
+        str,
+        typer.Option(metavar="DIST", help="Service time: exponential:50us, fixed:1ms, gamma:1ms,2."),
+    ] = "",
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RECORD",
+            show_default=False,
+            help="Instead of --service: a record; `sojourn calibrate` fits the service time.",
+        ),
+    ] = None,
+    target: Annotated[
+        str, typer.Option(metavar="TEXT", help="Quantile and bound.")
+    ] = "p99<=10ms",
+    rate: Annotated[
+        str,
+        typer.Option(
+            metavar="RATE",
+            show_default="the highest within the target is searched",
+            help="Offered load: 2k, steps:2k@10s,9k@60s, sine:2k,1k,60s.",
+        ),
+    ] = "",
+    arrivals: Annotated[
+        str, typer.Option(metavar="KIND", help="Arrival process: poisson, fixed, trace:FILE.")
+    ] = "poisson",
+    cores: Annotated[str, _levels("--cores", "CPUs of the machine, or of one instance: 1,2,4.", _MACHINE)] = "",
+    scheduler: Annotated[str, _levels("--scheduler", "eevdf, cfs, bvt, rt, fifo.", _MACHINE)] = "",
+    neighbour: Annotated[
+        str, _levels("--neighbour", "On each CPU: none, spin, or work/sleep such as 6ms/42ms.", _MACHINE)
+    ] = "",
+    instances: Annotated[str, _levels("--instances", "Instances, each with its queue.", _CALLS)] = "",
+    fanout: Annotated[str, _levels("--fanout", "Calls of one request at once; all are needed.", _CALLS)] = "",
+    hedge: Annotated[str, _levels("--hedge", "Send a second copy after this time: none,5ms.", _CALLS)] = "",
+    timeout: Annotated[str, _levels("--timeout", "Give a call up after this time.", _CALLS)] = "",
+    retries: Annotated[str, _levels("--retries", "Attempts after the first: 0,3.", _CALLS)] = "",
+    backoff: Annotated[str, _levels("--backoff", "Pause before a retry; it doubles.", _CALLS)] = "",
+    budget: Annotated[str, _levels("--budget", "Most retries, as a share of all calls: 10%.", _CALLS)] = "",
+    errors: Annotated[str, _levels("--errors", "Share of replies that are errors: 0,1%.", _CALLS)] = "",
+    scale: Annotated[str, _levels("--scale", "Fewest and most instances, by use: none,1..8.", _TIME)] = "",
+    startup: Annotated[str, _levels("--startup", "Time until a new instance serves: 5s,60s.", _TIME)] = "",
+    speed: Annotated[
+        str, _levels("--speed", "Lower speed, and the use above which it is left: 0.6@0.8.", _TIME)
+    ] = "",
+    requests: Annotated[int, typer.Option(metavar="N", help="Simulated requests of one run.")] = 20_000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of every draw.")] = 1,
+    as_json: AsJson = False,
+) -> int:
+    """What would other machines, schedulers and ways of calling do? Ask the simulator.
+
+    Give a service time, or a record to fit it to, and lists of levels. Every combination is
+    simulated: the highest load within the target, or with --rate the tail at that load. The
+    simulator is held against closed forms by tests. Each answer is labelled as predicted, and
+    comes with the measurement that would check it.
+
+    Exit codes: 0 answered (with --rate: all within the target), 1 a combination is not within it,
+    2 wrong usage, 3 the simulator does not vouch for an answer.
+
+    \b
+    Examples:
+      sojourn whatif --service exponential:50us --scheduler eevdf,fifo --neighbour none,spin
+      sojourn whatif --service exponential:5ms --fanout 1,5,20 --hedge none,20ms --target "p99<=50ms"
+      sojourn whatif --service exponential:10ms --rate steps:70@30s,200@20s,70@200s \\
+          --timeout 300ms --retries 0,3 --target "p99<=300ms"
+      sojourn whatif --from results/latency_vs_load/vm/20261122T014937Z-51be --cores 1,2,4
+    """
+    from sojourn.models.simulator import Simulator
+    from sojourn.models.whatif import answer
+    from sojourn.models.whatif.asked import NAMES, Question, combinations
+
+    given = {
+        "cores": cores, "scheduler": scheduler, "neighbour": neighbour, "instances": instances,
+        "fanout": fanout, "hedge": hedge, "timeout": timeout, "retries": retries,
+        "backoff": backoff, "budget": budget, "errors": errors, "scale": scale,
+        "startup": startup, "speed": speed,
+    }  # fmt: skip
+    levels = {name: _words(given[name], name) for name in NAMES}
+    q, bound_ns = parse_target(target, ALL)
+    drawn, unit = _service(service, record)
+    if not 1000 <= requests <= 10_000_000:
+        raise SpecFault(f"{requests} requests", at="--requests", fix="give 1,000 to 10,000,000")
+    question = Question(
+        service=drawn, unit=unit, arrivals=arrivals, rate=_rate(rate, arrivals),
+        q=q, bound_ns=bound_ns, requests=requests, seed=seed,
+    )  # fmt: skip
+    every = list(combinations(levels))
+    if any(one.is_machine for one in every) and ":" in question.rate:
+        raise SpecFault(
+            "the simulator of schedulers takes a steady rate", at="--rate", fix="write --rate 20k"
+        )
+    found = answer.answers(Simulator.find(), question, every)
+    if as_json:
+        put_json(_document(question, found))
+    else:
+        _print(question, found, [name for name in NAMES if len(levels[name]) > 1])
+    return _exit(question, found)
+
+
+def _words(text: str, name: str) -> list[str]:
+    found = [word.strip() for word in text.split(",")] if text else []
+    if any(not word for word in found):
+        raise SpecFault("a level is empty", at=f"--{name}", fix="write levels with commas: 1,2,4")
+    return list(dict.fromkeys(found))
+
+
+def _rate(text: str, arrivals: str) -> str:
+    if text or not arrivals.startswith("trace:"):
+        return text
+    raise SpecFault(
+        "a trace is played at a rate", at="--rate", fix="write --rate 2k; the trace is stretched"
+    )
+
+
+def _service(text: str, record: Path | None) -> tuple[str, str]:
+    """The service time as the simulator reads it, and its unit."""
+    if bool(text) == (record is not None):
+        what = "a service time and a record are given" if text else "there is no service time"
+        raise SpecFault(what, at="--service", fix="write --service exponential:50us, or --from RECORD")
+    if record is not None:
+        return _fitted(record), "us"
+    return _in_ns(text), "ns"
+
+
+def _in_ns(text: str) -> str:
+    """`gamma:1ms,2` in ns; a number without a unit stays, as a share or a coefficient is none."""
+    from sojourn.units import parse_ns
+
+    if text.startswith("histogram:"):
+        return text
+    name, colon, rest = text.partition(":")
+    words = []
+    has_unit = False
+    for word in rest.split(","):
+        try:
+            words.append(f"{parse_ns(word, needs_unit=True)}")
+            has_unit = True
+        except ValueError:
+            words.append(word)
+    if not colon or not has_unit:
+        raise SpecFault(
+            f"'{text}' is no service time", at="--service", fix="write exponential:50us or gamma:1ms,2"
+        )
+    return f"{name}:{','.join(words)}"
+
+
+def _fitted(record: Path) -> str:
+    from sojourn.models import record_loads
+    from sojourn.models.calibrate import calibrate
+    from sojourn.models.calibration import Setup
+    from sojourn.models.simulator import Simulator
+
+    lowered.for_reading(record)
+    if not record_loads.is_record(record):
+        raise SpecFault("this is no record", at=str(record), fix="give results/STUDY/MACHINE/RUN")
+    one = record_loads.chosen(record_loads.read(record), str(record))
+    fit = calibrate(Simulator.find(), one.points, Setup(peak_rps=one.peak_rps))
+    values = fit.parameters
+    return f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
+
+
+def _exit(of: Question, found: Sequence[Answer]) -> int:
+    if any(one.tail_ns[0] > of.bound_ns for one in found if of.rate):
+        return Exit.VIOLATED
+    # At a searched rate nothing grows; where a rate is given, an unclear tail decides nothing.
+    is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in found if of.rate)
+    return Exit.UNKNOWN if is_open else Exit.OK
+
+
+def _document(of: Question, found: Sequence[Answer]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "label": "predicted",
+        "question": asdict(of),
+        "answers": [asdict(one) for one in found],
+    }
+
+
+def _print(of: Question, found: Sequence[Answer], varied: Sequence[str]) -> None:
+    from sojourn.cli.draw import escape, new_table, to_stdout
+
+    console = to_stdout()
+    word = percentile(of.q)
+    asked = f"the tail at {of.rate}" if of.rate else f"highest load with {word} ≤ {show_ns(of.bound_ns)}"
+    console.print(escape(f"predicted, by simulation: {asked}"))
+    number = () if of.rate else ("max load", "surely to surely not")
+    table = new_table(*varied, *number, word, "95 % interval", "answered", "per user", "kept")
+    for one in found:
+        levels = [str(getattr(one.of, name)) for name in varied]
+        table.add_row(*map(escape, (*levels, *_numbers(of, one))))
+    console.print(table)
+    for one in found:
+        for reason in one.reasons:
+            levels = ", ".join(f"{name} {getattr(one.of, name)}" for name in varied)
+            console.print(f"[dim]- {escape(levels or 'answer')}: {escape(reason)}[/]")
+    for check in dict.fromkeys(one.check for one in found):
+        console.print(f"[dim]- check it: {escape(check)}[/]", soft_wrap=True)
+
+
+def _numbers(of: Question, one: Answer) -> list[str]:
+    border = []
+    if one.border is not None:
+        ends = f"{show_count(one.border.lo)} to {show_count(one.border.hi)}"
+        border = [f"{show_count(one.border.value)}/s" if one.border.value else "none", ends]
+    lo, value, hi = one.tail_ns
+    if math.isinf(value):
+        tail = ["the queue grows" if one.answered > 0.99 else "not answered", ""]
+    else:
+        tail = [show_ns(value), f"{show_ns(lo)} to {show_ns(hi)}"]
+    kept = "" if one.kept is None else f"{one.kept:.0%}"
+    return [*border, *tail, f"{one.answered:.2%}", f"{one.work:.2f}", kept]

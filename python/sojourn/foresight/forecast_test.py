@@ -1,0 +1,137 @@
+"""Forecasts against a world in which the effect of every neighbour is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.foresight import guesses, testing
+from sojourn.foresight.doses import NONE, Dose
+from sojourn.foresight.forecast import Forecast, forecast
+from sojourn.foresight.ruler import grid, name_of, weigh
+from sojourn.foresight.testing import Truth
+from sojourn.foresight.victims import Victim
+
+B = "batch:b"
+BOUND_NS = 2e6
+
+
+def world(seed: int, neighbour: Mapping[str, float], rulers: int = 4) -> tuple[Truth, list[Victim]]:
+    rng = np.random.default_rng(seed)
+    truths = [testing.service(f"s{number}", rng) for number in range(rulers + 1)]
+    return truths[0], [testing.victim(one, {B: neighbour}, rng, scatter=0.05) for one in truths]
+
+
+def predicted(victims: list[Victim], bound_ns: float = BOUND_NS) -> Forecast:
+    service, *others = victims
+    return forecast(service, [(one, B) for one in others], B, 0.99, bound_ns)
+
+
+def drawn(seed: int) -> dict[str, float]:
+    rng = np.random.default_rng(seed)
+    pick = rng.choice(list(testing.TAKES), size=int(rng.integers(1, 3)), replace=False)
+    return {str(name): float(rng.uniform(0.2, 1.0)) / len(pick) for name in pick}
+
+
+def test_borders_are_near_the_truth_and_intervals_hold_it() -> None:
+    """Of 40 worlds; bench/predict/simulated.py counts hundreds."""
+    ratios, held, guessed = [], [], []
+    for seed in range(40):
+        truth, victims = world(seed, drawn(seed))
+        found = predicted(victims)
+        border = truth.border_rps(BOUND_NS, drawn(seed))
+        ratios.append(found.border_rps.value / border)
+        held.append(found.border_rps.lo <= border <= found.border_rps.hi)
+        guessed.append(found.guesses[guesses.NO_CHANGE] / border)
+    near = np.mean(np.abs(np.array(ratios) - 1) <= 0.2)
+    assert near >= 0.8
+    assert np.mean(held) >= 0.85
+    assert near > np.mean(np.abs(np.array(guessed) - 1) <= 0.2) + 0.3
+
+
+def test_a_stronger_neighbour_leaves_less() -> None:
+    weak, strong = (predicted(world(3, {"membw": share})[1]) for share in (0.3, 0.9))
+    assert strong.border_rps.value < 0.9 * weak.border_rps.value
+
+
+def test_a_service_that_the_resource_does_not_slow_keeps_more() -> None:
+    def border(slowed: float) -> float:
+        _, victims = world(4, {"llc": 0.8})
+        rng = np.random.default_rng(1)
+        own = Truth("own", 20.0, {**dict.fromkeys(testing.TAKES, 0.3), "llc": slowed})
+        victims[0] = testing.victim(own, {}, rng, scatter=0.0)
+        return predicted(victims).border_rps.value / own.peak_rps()
+
+    assert border(2.0) < 0.8 * border(0.0)
+
+
+def test_the_ruler_names_the_resource_that_was_taken() -> None:
+    rng = np.random.default_rng(6)
+    slowed = [{name: 2.0 if name == own else 0.05 for name in testing.TAKES} for own in testing.TAKES]
+    truths = [Truth(f"s{number}", 20.0, one) for number, one in enumerate(slowed)]
+    for name in ("llc", "membw"):
+        rulers = [testing.victim(one, {B: {name: 0.75}}, rng, scatter=0.0) for one in truths]
+        shown = {name_of(one): one.levels[B] for one in rulers}
+        weighed = weigh(rulers, shown, 0.99, (BOUND_NS,), grid(rulers))
+        heaviest, (weight, dose) = next(iter(weighed.by_resource().items()))
+        assert heaviest == name
+        assert weight > 0.8
+        assert dose == pytest.approx(0.75, abs=0.15)
+        assert sum(weighed.weights) == pytest.approx(1)
+
+
+def test_a_dose_that_is_left_out_is_not_used() -> None:
+    _, victims = world(7, {"cpu": 0.5})
+    out = Dose("cpu", 1.0)
+    assert max(one.share for one in grid(victims, out) if one.resource == "cpu") == 0.5
+    assert max(one.share for one in grid(victims) if one.resource == "cpu") == 1.0
+
+
+def test_the_services_own_runs_beside_the_neighbour_are_not_used() -> None:
+    _, victims = world(8, {"membw": 0.6})
+    found = predicted(victims)
+    levels = {**victims[0].levels, B: victims[0].levels[NONE]}
+    other = predicted([replace(victims[0], levels=levels), *victims[1:]])
+    assert other.border_rps == found.border_rps
+    assert found.measured_rps != other.measured_rps
+
+
+def test_tails_rise_with_load_and_lie_in_their_intervals() -> None:
+    found = predicted(world(9, {"membw": 0.5})[1])
+    tails = [one.beside_ns.value for one in found.loads]
+    assert tails == sorted(tails)
+    for one in found.loads:
+        assert one.beside_ns.lo <= one.beside_ns.value <= one.beside_ns.hi
+        assert one.alone_ns <= one.beside_ns.value * 1.01
+    border = found.border_rps.value
+    rated = forecast(*_of(world(9, {"membw": 0.5})[1]), B, 0.99, BOUND_NS, [border])
+    assert rated.loads[0].beside_ns.value == pytest.approx(BOUND_NS, rel=0.15)
+
+
+def _of(victims: list[Victim]) -> tuple[Victim, list[tuple[Victim, str]]]:
+    return victims[0], [(one, B) for one in victims[1:]]
+
+
+def test_what_is_kept_falls_as_the_service_takes_more() -> None:
+    shares = []
+    for bound_ns in (4e5, 4e6):
+        found = predicted(world(10, {"cpu": 0.8})[1], bound_ns)
+        assert found.kept is not None
+        assert 0 <= found.kept.lo <= found.kept.value <= found.kept.hi <= 1
+        shares.append(found.kept.value)
+    assert shares[1] < shares[0]
+
+
+def test_guesses_are_what_they_say() -> None:
+    _, victims = world(11, {"cpu": 0.6})
+    share = guesses.wanted([(one, B) for one in victims[1:]])
+    assert share == pytest.approx(0.3, abs=0.01)  # 0.6 of what a full dose takes
+    found = guesses.of(1000.0, [(one, B) for one in victims[1:]])
+    assert found[guesses.NO_CHANGE] == 1000.0
+    assert found[guesses.SUM] == pytest.approx(700, abs=10)
+    assert guesses.of(1000.0, [])[guesses.NO_CHANGE] == 1000.0
+    assert math.isclose(found[guesses.FAIR], found[guesses.SUM])

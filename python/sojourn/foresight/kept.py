@@ -1,0 +1,41 @@
+"""What a neighbour keeps of its pace beside a service, by the CPU time that the service takes.
+
+Other services say it: beside each of them, at each load, it is known how much CPU time the service
+used and what the neighbour kept. More CPU time for a service never leaves more to a neighbour, so
+the line through these points falls (isotonic regression). The interval has their scatter around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+import numpy as np
+import scipy
+
+from sojourn.foresight.doses import NONE
+from sojourn.foresight.predicted import COVERAGE, Predicted
+from sojourn.foresight.victims import Victim
+from sojourn.half_width import student
+
+POINTS_MIN = 4
+
+
+def at(service: Victim, rulers: Sequence[tuple[Victim, str]], rps: float) -> Predicted | None:
+    """The share kept at a load of the service; None if too few runs tell it."""
+    points = [
+        (run.cpu, run.kept)
+        for one, level in rulers
+        for run in one.levels[level]
+        if run.cpu is not None and run.kept is not None
+    ]
+    costs = [run.cpu_ns for run in service.levels[NONE] if run.cpu_ns is not None]
+    if len(points) < POINTS_MIN or not costs:
+        return None
+    points.sort()
+    used, share = np.array(points).T
+    falling = scipy.optimize.isotonic_regression(share, increasing=False).x
+    value = float(np.interp(median(costs) * rps / 1e9, used, falling))
+    freedom = len(points) - 1
+    width = student(freedom, COVERAGE) * float(np.sqrt(np.sum((share - falling) ** 2) / freedom))
+    return Predicted(value=value, lo=max(0.0, value - width), hi=min(1.0, value + width))

@@ -1,0 +1,131 @@
+"""Which records tell of a service and a neighbour; what must be measured if they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sojourn.errors import SpecFault
+from sojourn.foresight import doses, study
+from sojourn.foresight.victims import Run, Victim
+from sojourn.text.near import near
+
+DOSES_MIN = 4  # fewer say too little of how wrong a forecast is
+RULER = "synthetic"
+IDLE = 0.001  # CPUs' worth, or share of its pace: whoever uses less did not run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a forecast is made from.
+
+    Attributes:
+        service: with doses.
+        level: how the neighbour is written in the rulers' records, the first of them.
+        rulers: other services, each with its level of the neighbour.
+    """
+
+    service: Victim
+    level: str
+    rulers: tuple[tuple[Victim, str], ...]
+
+
+def known(victims: Sequence[Victim], service: str, neighbour: str) -> Known:
+    """Choose records; the newest of each service.
+
+    Args:
+        victims: of all records, newest first.
+        service: label.
+        neighbour: as people write it.
+
+    Raises:
+        SpecFault: records lack; it names the commands that make them, with minutes.
+    """
+    own = _service(victims, service)
+    others = [one for one in victims if one.label != service and _level(one, neighbour)]
+    same = [one for one in others if one.place == own.place]
+    if others and not same:
+        raise _elsewhere(own, others[0], neighbour)
+    fit = [one for one in same if len({*one.doses} & {*own.doses}) >= DOSES_MIN]
+    if not fit:
+        raise _no_ruler(victims, own, neighbour)
+    newest = {one.label: one for one in reversed(fit)}
+    rulers = tuple((one, _level(one, neighbour)) for one in newest.values())
+    runs = [run for one, level in rulers for run in one.levels[level]]
+    if not any(map(_is_running, runs)):
+        raise SpecFault(
+            f"'{neighbour}' did no work beside {_names(newest)}: there is nothing to predict from",
+            at="--beside",
+            fix="look at neighbour-0.log in the points of " + rulers[0][0].record,
+        )
+    return Known(service=own, level=rulers[0][1], rulers=rulers)
+
+
+def commands(kind: str, neighbours: Sequence[str] = ()) -> str:
+    """What to type to measure a service beside doses and neighbours, and how long it takes."""
+    beside = "".join(f" --beside {one}" for one in neighbours)
+    name = f"foresight_{kind}.toml"
+    return (
+        f"sojourn predict --service {kind}{beside} --study > {name} && sojourn run {name}   "
+        f"({study.minutes(len(neighbours)):.0f} minutes)"
+    )
+
+
+def _service(victims: Sequence[Victim], service: str) -> Victim:
+    own = [one for one in victims if one.label == service]
+    for one in own:
+        if len(one.doses) >= DOSES_MIN:
+            return one
+    labels = sorted({one.label for one in victims})
+    if own:
+        raise SpecFault(
+            f"the records of {service} have {len(own[0].doses)} doses, a forecast needs {DOSES_MIN}",
+            at="--service",
+            fix=commands(service),
+        )
+    meant = near(service, labels)
+    hint = f"did you mean {meant[0]}? " if meant else ""
+    known_labels = f"known: {', '.join(labels)}; " if labels else ""
+    raise SpecFault(
+        f"no record tells how '{service}' takes doses of each resource",
+        at="--service",
+        fix=f"{hint}{known_labels}measure it: {commands(service)}",
+    )
+
+
+def _level(victim: Victim, neighbour: str) -> str:
+    meant = (one for one in victim.neighbours if doses.is_meant(neighbour, one))
+    return next(meant, "")
+
+
+def _elsewhere(own: Victim, other: Victim, neighbour: str) -> SpecFault:
+    names = [name for name in own.place if own.place[name] != other.place.get(name)]
+    name = names[0] if names else "machine"
+    return SpecFault(
+        f"{own.label} and '{neighbour}' were measured under another {name}: "
+        f"{own.place.get(name)} and {other.place.get(name, 'not known')}",
+        at=f"{own.record}, {other.record}",
+        fix=f"measure both on one machine: {commands(own.label)}",
+    )
+
+
+def _no_ruler(victims: Sequence[Victim], own: Victim, neighbour: str) -> SpecFault:
+    seen = sorted({doses.short(one) for v in victims for one in v.neighbours})
+    meant = near(neighbour, seen)
+    hint = f"did you mean {meant[0]}? " if meant and meant[0] != neighbour else ""
+    others = sorted({one.label for one in victims} - {own.label})
+    ruler = others[0] if others else RULER
+    listed = f"known: {', '.join(seen)}; " if seen else ""
+    return SpecFault(
+        f"no other service was measured beside '{neighbour}' and {DOSES_MIN} of the same doses",
+        at="--beside",
+        fix=f"{hint}{listed}measure one: {commands(ruler, [neighbour])}",
+    )
+
+
+def _is_running(run: Run) -> bool:
+    return (run.kept or 0.0) > IDLE or (run.others or 0.0) > IDLE
+
+
+def _names(labels: Iterable[str]) -> str:
+    return ", ".join(labels)

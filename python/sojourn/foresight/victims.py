@@ -1,0 +1,166 @@
+"""A service in a record: its tail by load, alone, beside each dose and beside each neighbour."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from sojourn import store
+from sojourn.errors import Fault, SpecFault
+from sojourn.foresight.doses import NONE, Dose, dose_of
+from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.setting import LOAD, NEIGHBOUR, RATE, TWIN
+from sojourn.record import machine
+from sojourn.samples import read_json
+from sojourn.samples.read import HOST
+from sojourn.store import listing
+from sojourn.store.record import Record
+
+QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
+SAME = ("shield",)  # circumstances that must agree, beside the machine
+LOST = 0.01  # of the requests: more of them lost, and the tail has no end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One load beside one neighbour.
+
+    Attributes:
+        rps, achieved_rps: offered, and completed.
+        tails: ns by quantile; infinite where requests were lost.
+        kept: the neighbour's pace as a share of its pace alone; None: nobody, or not told.
+        cpu_ns: CPU time of the service for each request.
+        cpu, others: CPUs' worth that the service and the neighbour used on the server's CPUs.
+    """
+
+    rps: float
+    achieved_rps: float
+    tails: Mapping[float, float]
+    kept: float | None = None
+    cpu_ns: float | None = None
+    cpu: float | None = None
+    others: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Victim:
+    """One service of one record. Two are the same only if they are one object.
+
+    Attributes:
+        label: of the service.
+        record: folder of the record.
+        place: facts that make the machine and the circumstances, by name.
+        peak_rps: closed-loop peak alone.
+        levels: runs by level of `neighbour`, in order of load.
+        left_out: runs that were not believed, by level.
+    """
+
+    label: str
+    record: str
+    place: Mapping[str, str]
+    peak_rps: float
+    levels: Mapping[str, Sequence[Run]]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def doses(self) -> Mapping[Dose, Sequence[Run]]:
+        """Its runs beside doses, in order of resource and share."""
+        known = ((dose_of(level), level) for level in self.levels)
+        found = {dose: self.levels[level] for dose, level in known if dose is not None}
+        return {dose: found[dose] for dose in sorted(found)}
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """Levels that are neither nobody nor a dose."""
+        return tuple(one for one in self.levels if one != NONE and dose_of(one) is None)
+
+
+def read(record: Record) -> list[Victim]:
+    """The services of a record that ran alone and beside neighbours; [] if there is none."""
+    facts = machine.facts(record)
+    place = {name: facts[name] for name in (*machine.MACHINE, *SAME) if name in facts}
+    place["groups"] = str(getattr(record.study, "groups", ""))
+    sweeps: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    peaks: dict[str, list[float]] = defaultdict(list)
+    for one in record.outcomes():
+        level = str(one.point.setting.get(NEIGHBOUR, NONE))
+        if set(one.point.setting) - {NEIGHBOUR, LOAD, RATE, TWIN}:
+            continue  # another factor varies too
+        if one.point.phase == Phase.SWEEP:
+            sweeps[one.point.service][level].append(one)
+        elif one.point.phase == Phase.PEAK and level == NONE and one.is_believed:
+            peaks[one.point.service].append(one.achieved_rps)
+    found = []
+    for label, levels in sweeps.items():
+        runs = {level: _runs(record, every) for level, every in levels.items()}
+        known = {level: one for level, one in runs.items() if one}
+        if label in peaks and known.get(NONE) and len(known) > 1:
+            left = {level: len(every) - len(runs[level]) for level, every in levels.items()}
+            found.append(
+                Victim(
+                    label=label,
+                    record=str(record.path),
+                    place=place,
+                    peak_rps=median(peaks[label]),
+                    levels=known,
+                    left_out={level: count for level, count in left.items() if count},
+                )
+            )
+    return found
+
+
+def all_of(results: Path) -> list[Victim]:
+    """Those of all records of a results folder, newest first; records that cannot be read count not.
+
+    Raises:
+        SpecFault: there is no such folder.
+    """
+    if not results.is_dir():
+        raise SpecFault(
+            "there is no such results folder", at=str(results), fix="give --results DIR"
+        )
+    paths = sorted(listing.own(results), key=lambda path: path.name, reverse=True)
+    found: list[Victim] = []
+    for path in paths:
+        try:
+            found += read(store.read(path))
+        except Fault:
+            continue
+    return found
+
+
+def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
+    known = [run for run in (_run(record, one) for one in every) if run is not None]
+    return sorted(known, key=lambda run: run.rps)
+
+
+def _run(record: Record, one: Outcome) -> Run | None:
+    """What a run says; None where its self-checks failed and it is no evidence of overload."""
+    is_lossy = one.requests > 0 and one.lost > LOST * one.requests
+    if one.verdict is Verdict.UNKNOWN and not is_lossy:
+        return None
+    used = _host(record.folder_of(one) / HOST)
+    tails = {}
+    for q, name in QUANTILES.items():
+        value = getattr(one, name)
+        tails[q] = math.inf if value is None else float(value)
+    return Run(
+        rps=one.offered_rps,
+        achieved_rps=one.achieved_rps,
+        tails=tails,
+        kept=one.neighbour_of_alone,
+        cpu_ns=one.cpu_ns,
+        cpu=used.get("server_cpu_share"),
+        others=used.get("neighbours_on_server_share"),
+    )
+
+
+def _host(path: Path) -> Mapping[str, float]:
+    if not path.is_file():
+        return {}
+    table = read_json(path)
+    return {name: float(value) for name, value in table.items() if isinstance(value, int | float)}

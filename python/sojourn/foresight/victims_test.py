@@ -1,0 +1,88 @@
+"""A service of a record: what counts, what does not, and what makes two records one machine."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sojourn import samples, spec, store
+from sojourn.errors import SpecFault
+from sojourn.foresight import study, victims
+from sojourn.foresight.doses import NONE, Dose
+from sojourn.plan.next import next_point
+from sojourn.plan.points import Outcome, Phase, Verdict
+from sojourn.plan.setting import NEIGHBOUR
+from sojourn.samples import made
+from sojourn.samples.read import HOST
+from sojourn.store.record import Record
+from sojourn.testing_questions import PLANS
+
+XZ = "batch:xz,where=server"
+MANIFEST = {"environment": {"name": "vm", "topology": {"model": "made", "allowed": [0, 1]}}}
+
+
+def record(folder: Path, change: Callable[[Outcome], Outcome] = lambda one: one) -> Record:
+    """A record of the study that `--study` prints, with times of 1 ms alone and 3 ms beside."""
+    file = folder / "m.toml"
+    file.write_text(study.text("memcached", [XZ]))
+    asked = spec.load(file)
+    with store.open(folder / "results", asked, machine="vm", manifest=MANIFEST) as opened:
+        while (point := next_point(asked, opened.outcomes(), PLANS)) is not None:
+            at = opened.folder(point)
+            is_alone = point.setting.get(NEIGHBOUR, NONE) == NONE
+            rps = point.offered_rps or 10_000.0
+            times = [1e6 if is_alone else 3e6] * 400
+            made.put(at, point, made.result(times, offered_rps=rps, achieved_rps=rps))
+            host = {"server_cpu_share": 0.4, "neighbours_on_server_share": 0.0 if is_alone else 0.5}
+            (at / HOST).write_text(json.dumps({"schema": "sojourn.host/1", **host}))
+            opened.add(change(replace(samples.read(at), wall_s=1.0)))
+        opened.finish()
+        return store.read(opened.path)
+
+
+def test_a_record_of_the_study_is_one_service_with_doses_and_neighbours(tmp_path: Path) -> None:
+    (one,) = victims.read(record(tmp_path))
+    assert one.label == "memcached"
+    assert one.neighbours == (XZ,)
+    assert len(one.doses) == len(study.DOSES)
+    assert Dose("llc", 0.5) in one.doses
+    assert len(one.levels[NONE]) == len(study.FRACTIONS)
+    assert [run.rps for run in one.levels[XZ]] == sorted(run.rps for run in one.levels[XZ])
+    assert one.levels[NONE][0].tails[0.99] == pytest.approx(1e6, rel=0.01)
+    assert one.levels[XZ][0].tails[0.99] == pytest.approx(3e6, rel=0.01)
+    assert one.levels[XZ][0].others == 0.5
+    assert one.place["CPU"] == "made"
+    assert one.place["shield"] == "none"
+
+
+def test_runs_whose_checks_failed_are_left_out_and_lost_requests_are_evidence(
+    tmp_path: Path,
+) -> None:
+    def spoiled(one: Outcome) -> Outcome:
+        if one.point.phase != Phase.SWEEP:
+            return one
+        if one.point.setting.get(NEIGHBOUR) == XZ:
+            return replace(one, verdict=Verdict.UNKNOWN, lost=one.requests // 10, p99_ns=None)
+        if one.point.setting.get(NEIGHBOUR) == "noise:cpu@25%,where=server":
+            return replace(one, verdict=Verdict.UNKNOWN)
+        return one
+
+    (one,) = victims.read(record(tmp_path, spoiled))
+    assert math.isinf(one.levels[XZ][0].tails[0.99])
+    assert Dose("cpu", 0.25) not in one.doses
+    assert one.left_out["noise:cpu@25%,where=server"] == len(study.FRACTIONS)
+
+
+def test_all_records_of_a_folder_are_read_and_damaged_ones_are_passed_by(tmp_path: Path) -> None:
+    record(tmp_path)
+    broken = tmp_path / "results" / "other" / "vm" / "20260101T000000Z-0000"
+    broken.mkdir(parents=True)
+    (broken / "manifest.json").write_text("{")
+    assert [one.label for one in victims.all_of(tmp_path / "results")] == ["memcached"]
+    with pytest.raises(SpecFault, match="no such results folder"):
+        victims.all_of(tmp_path / "nowhere")

@@ -1,0 +1,111 @@
+"""All combinations of a question, each with its number and the measurement that would check it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.models.simulator import Command, Job, Result, Simulator
+from sojourn.models.whatif import machine, system
+from sojourn.models.whatif.asked import Combination, Question
+from sojourn.models.whatif.border import Border, search
+from sojourn.quantiles import key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one combination does.
+
+    Attributes:
+        border: highest rate within the target; None where a rate was given.
+        rate_rps: the rate of the numbers below: the given one, or that of `border`.
+        tail_ns: the target's quantile there: lower end, value, upper end; infinite: it grows.
+        kept: share of its pace that the neighbour keeps there; None: there is none.
+        answered: share of the requests that are answered; 1 for a machine.
+        work: requests that reach the service for one of a user: 1 without retries and hedges.
+        instances: mean number that served.
+        reasons: why the simulator does not vouch for it; () if it does.
+        check: what would measure it.
+    """
+
+    of: Combination
+    border: Border | None
+    rate_rps: float
+    tail_ns: tuple[float, float, float]
+    kept: float | None
+    answered: float
+    work: float
+    instances: float
+    reasons: tuple[str, ...]
+    check: str
+
+
+def mean_s(simulator: Simulator, of: Question) -> float:
+    """Mean service time, s; the program reads it, as it may come from a histogram."""
+    job = {"service": of.service, "unit": of.unit, "rate": "1e-9", "requests": "100", "warmup": "0"}
+    return float(simulator.run("queue", job)["utilisation"]) * 1e9
+
+
+def answers(simulator: Simulator, of: Question, every: Sequence[Combination]) -> list[Answer]:
+    """Simulate every combination, in order."""
+    mean = mean_s(simulator, of)
+    return [_answer(simulator, of, one, mean) for one in every]
+
+
+def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -> Answer:
+    def run(rate: str) -> Result:
+        return simulator.run(*_job(of, one, rate))
+
+    tail = machine.tail if one.is_machine else system.tail
+    border = None
+    rate = of.rate
+    if not of.rate:
+        capacity = _capacity(one, mean)
+        border = search(lambda rps: tail(run(f"{rps:.6g}"), key(of.q)), of.bound_ns, capacity)
+        rate = f"{border.value:.6g}" if border.value else f"{1e-3 * capacity:.6g}"
+    result = run(rate)
+    return Answer(
+        of=one,
+        border=border,
+        rate_rps=_offered(result, one),
+        tail_ns=tail(result, key(of.q)),
+        kept=machine.kept(result) if one.is_machine else None,
+        answered=1.0 if one.is_machine else float(result["answered"]["mid"]),
+        work=1.0 if one.is_machine else float(result["services"][0]["per_request"]),
+        instances=1.0 if one.is_machine else float(result["services"][0]["instances"]),
+        reasons=tuple(result["reasons"]),
+        check=check(one),
+    )
+
+
+def _job(of: Question, one: Combination, rate: str) -> tuple[Command, Job]:
+    if one.is_machine:
+        return "sched", machine.job(of, one, float(rate))
+    return "calls", system.job(of, one, rate)
+
+
+def _capacity(one: Combination, mean: float) -> float:
+    cores = machine.count(one.cores, "--cores")
+    if one.is_machine:
+        return cores / mean
+    job = system.job(Question(service="fixed:1", unit="s"), one, "1")
+    service = job["services"][0]
+    most = service.get("scaling", {}).get("max", service["instances"])
+    return float(most * cores / mean / job["client"]["copies"])
+
+
+def _offered(result: Result, one: Combination) -> float:
+    found = result["services"][0] if one.is_machine else result
+    return float(found["offered_rps"])
+
+
+def check(one: Combination) -> str:
+    """The measurement that would check an answer."""
+    if one.is_machine:
+        beside = "" if one.neighbour == "none" else ' --vary neighbour=none,"noise:wave,where=server"'
+        return f"sojourn run scheduler_bakeoff{beside} --set services.memcached.cores={one.cores}"
+    return (
+        "sojourn run max_load_memcached on one instance, then load the whole system with "
+        "`sojourn try URL --target` at this rate"
+    )
+

@@ -1,0 +1,135 @@
+"""Answers against closed forms: one queue, calls to many, storms, and the share of a spinning task."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from sojourn import programs
+from sojourn.errors import SpecFault
+from sojourn.models.simulator import Simulator
+from sojourn.models.whatif.answer import Answer, answers, mean_s
+from sojourn.models.whatif.asked import Combination, Question, combinations
+
+pytestmark = pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="needs sojourn-sim")
+MS = 1e6
+#: Mean 10 ms; the p99 of an M/M/1 is ln 100 / (100 − λ) s.
+OF = Question(service="exponential:10", unit="ms", bound_ns=200 * MS, requests=20_000)
+TAIL = math.log(100) / 100 * 1e9
+
+
+def ask(of: Question = OF, **levels: str) -> list[Answer]:
+    every = combinations({name: text.split(",") for name, text in levels.items()})
+    return answers(Simulator.find(), of, list(every))
+
+
+def at(rate: str, **levels: str) -> list[Answer]:
+    return ask(Question(service=OF.service, unit=OF.unit, rate=rate, bound_ns=OF.bound_ns), **levels)
+
+
+def test_the_mean_is_read_from_the_program() -> None:
+    assert mean_s(Simulator.find(), OF) == pytest.approx(0.01)
+
+
+def test_one_queue_has_the_border_of_the_formula() -> None:
+    (one,) = ask(cores="1")
+    truth = 100 - math.log(100) / 0.2
+    assert one.border is not None
+    assert one.border.value == pytest.approx(truth, rel=0.03)
+    assert one.border.lo <= truth * 1.02
+    assert one.border.hi >= truth * 0.98
+
+
+def test_a_fan_out_has_the_tail_of_the_slowest() -> None:
+    one, five = at("0.1", fanout="1,5")
+    assert one.tail_ns[1] == pytest.approx(TAIL, rel=0.06)
+    slowest = -math.log(1 - 0.99**0.2) / 100 * 1e9
+    assert five.tail_ns[1] == pytest.approx(slowest, rel=0.06)
+    assert five.work == pytest.approx(5, rel=0.01)
+
+
+def test_a_hedge_cuts_the_tail_at_little_work() -> None:
+    none, hedged = at("0.1", hedge="none,30ms", instances="50")
+    assert hedged.tail_ns[1] < 0.85 * none.tail_ns[1]
+    # Two exponentials, the second 30 ms later: P(T > t) = e^−t · e^−(t − 3), t in means.
+    assert hedged.tail_ns[1] == pytest.approx((math.log(100) + 3) / 2 * 10 * MS, rel=0.05)
+    assert hedged.work == pytest.approx(1 + math.exp(-3), abs=0.01)
+
+
+def test_retries_keep_a_queue_full_after_a_surge_and_a_budget_does_not() -> None:
+    surge = "steps:70@30s,200@20s,70@300s"
+    calm, storm = at(surge, timeout="300ms", retries="0,3")
+    (bounded,) = at(surge, timeout="300ms", retries="3", budget="10%")
+    assert storm.answered < 0.4 < calm.answered
+    assert bounded.answered > storm.answered + 0.3
+
+
+def test_instances_that_start_slowly_cost_the_tail() -> None:
+    surge = "steps:50@30s,150@300s"
+    fast, slow = at(surge, scale="1..4", startup="1s,60s")
+    assert slow.tail_ns[1] > 3 * fast.tail_ns[1]
+    assert fast.instances > 1.5
+
+
+def test_a_lower_speed_is_a_longer_service() -> None:
+    full, low = at("20", speed="none,0.5@1")
+    assert full.tail_ns[1] == pytest.approx(math.log(100) / 80 * 1e9, rel=0.08)
+    assert low.tail_ns[1] == pytest.approx(math.log(100) / 30 * 1e9, rel=0.08)
+
+
+def test_a_spinning_neighbour_takes_half_under_a_fair_scheduler() -> None:
+    of = Question(service="exponential:100", unit="us", bound_ns=100 * MS, requests=20_000)
+    alone, beside = ask(of, scheduler="eevdf", neighbour="none,spin")
+    assert alone.border is not None
+    assert beside.border is not None
+    assert alone.border.value > 0.9 * 10_000
+    assert beside.border.value == pytest.approx(5000, rel=0.12)
+    assert alone.kept is None
+    assert beside.kept == pytest.approx(0.5, abs=0.1)
+
+
+def test_more_cores_carry_more() -> None:
+    of = Question(service="exponential:100", unit="us", bound_ns=MS, requests=20_000)
+    one, two = ask(of, scheduler="eevdf", cores="1,2")
+    assert one.border is not None
+    assert two.border is not None
+    assert two.border.value > 1.8 * one.border.value
+
+
+def test_same_question_same_answer_and_another_seed_another() -> None:
+    first, again = at("50", cores="1"), at("50", cores="1")
+    assert first == again
+    other = Question(service=OF.service, unit=OF.unit, rate="50", bound_ns=OF.bound_ns, seed=2)
+    assert ask(other, cores="1")[0].tail_ns != first[0].tail_ns
+
+
+def test_levels_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(SpecFault, match="asks about one machine"):
+        list(combinations({"scheduler": ["eevdf"], "fanout": ["2"]}))
+    with pytest.raises(SpecFault, match="too many"):
+        list(combinations({"cores": [str(n) for n in range(1, 100)]}))
+    assert list(combinations({"neighbour": ["spin"]})) == [
+        Combination(scheduler="eevdf", neighbour="spin")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("levels", "at"),
+    [
+        ({"cores": "0"}, "--cores"),
+        ({"fanout": "many"}, "--fanout"),
+        ({"retries": "-1"}, "--retries"),
+        ({"errors": "2"}, "--errors"),
+        ({"scale": "5"}, "--scale"),
+        ({"scale": "8..2"}, "--scale"),
+        ({"speed": "fast"}, "--speed"),
+        ({"neighbour": "loud"}, "--neighbour"),
+        ({"scheduler": "best"}, "policy"),
+        ({"timeout": "soon"}, "timeout"),
+    ],
+)
+def test_a_level_that_cannot_be_read_is_named(levels: dict[str, str], at: str) -> None:
+    with pytest.raises(SpecFault) as caught:
+        ask(**levels)
+    assert at in caught.value.at or at in caught.value.what
