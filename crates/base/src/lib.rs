@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`units`] (what people type), [`clock`], [`rng`], [`quantiles`] (which ones), [`span`] (a summary of many times),
 //! [`kind`] (how a thing describes itself), [`program`] (from a command line to an exit code), [`fault`] (what went wrong, where, and how to mend it),
-//! [`files`], [`job`], [`cpus`], [`schedstat`] (what a thread ran and waited), [`visible`] (what strangers wrote, for a terminal).
+//! [`files`], [`job`], [`cpus`], [`schedstat`] (what a thread ran and waited), [`scrape`] (numbers for Prometheus), [`visible`] (what strangers wrote, for a terminal).
 
 pub mod clock;
 pub mod cpus;
@@ -15,6 +15,7 @@ pub mod program;
 pub mod quantiles;
 pub mod rng;
 pub mod schedstat;
+pub mod scrape;
 pub mod span;
 pub mod units;
 pub mod visible;

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::CommandFactory;
+use sojourn_base::scrape::Listener;
 use sojourn_base::{Exit, Fault, files, program};
 
 use crate::cli::{Args, ProgressForm};
@@ -18,7 +19,6 @@ use crate::job::Job;
 use crate::judge::result::{RunResult, Verdict};
 use crate::judge::selfcheck;
 use crate::measure;
-use crate::metrics::Listener;
 use crate::output::describe;
 use crate::output::hlog;
 use crate::output::pretty_json;

@@ -10,12 +10,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use sojourn_base::scrape::Listener;
 use sojourn_base::units::{show_count, show_ns};
 
 use crate::drive::Live;
 use crate::drive::running::Running;
 use crate::drive::window::{Answered, Window, at_quantile};
-use crate::metrics::{Listener, Seen};
+use crate::metrics::Seen;
 
 /// The form of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

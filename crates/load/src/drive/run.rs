@@ -10,6 +10,7 @@ use std::thread;
 
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
+use sojourn_base::scrape::Listener;
 
 use crate::drive::long::keeper;
 use crate::drive::measurement::Measurement;
@@ -17,7 +18,7 @@ use crate::drive::part::{Part, Together, run_thread};
 use crate::drive::progress::{self, Progress};
 use crate::drive::ready::Ready;
 use crate::drive::running::Running;
-use crate::metrics::{Buckets, Listener};
+use crate::metrics::{self, Buckets};
 use crate::plan::begin;
 use crate::plan::marks::ThreadMeasurement;
 use crate::plan::resolve::Resolved;
@@ -74,7 +75,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             let shown = &shown;
             scope.spawn(move || {
                 cpu::keep_off(busy);
-                listener.serve(|| progress::seen(shown));
+                listener.serve(|head| metrics::answer(head, &progress::seen(shown)));
             });
         }
         let started_unix_ns = unix_ns() + start_ns.saturating_sub(Monotonic.now_ns());

@@ -4,9 +4,6 @@ use std::fmt::Write;
 
 use super::{ABOUT, COUNTS, Seen, TIMES};
 
-/// What the answer is called in its head.
-pub(super) const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// All numbers of a run as text.
 pub(super) fn body(seen: &Seen) -> Vec<u8> {
     let mut text = String::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sojourn_base::{Exit, Fault, files};
+use sojourn_base::{Exit, Fault, files, scrape};
 
 use super::args::RingArgs;
 use super::folder::Folder;
@@ -36,7 +36,7 @@ pub fn act(
 ) -> Result<Exit, Fault> {
     let asked = args.asked()?;
     let by = By::read(pid, args.comm.as_deref(), args.cgroup.as_deref())?;
-    let address = args.listen.as_deref().map(listen::address).transpose()?;
+    let address = args.listen.as_deref().map(scrape::address).transpose()?;
     if args.systemd {
         let text = unit::unit(&own_words(), &args.dumps, args.log.as_deref())?;
         files::say(out, &text)?;
@@ -50,8 +50,8 @@ pub fn act(
     let mut log = Log::new(args.log.clone(), talk)?;
     let text = Text::default();
     if let Some(address) = address {
-        let here = listen::serve(address, Arc::clone(&text))?;
-        log.line(&format!("metrics on http://{here}/metrics"));
+        let url = listen::serve(address, Arc::clone(&text))?;
+        log.line(&format!("metrics on {url}"));
     }
     let _last = Last::new();
     let hooks = Hooks::load()?;

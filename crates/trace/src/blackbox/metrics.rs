@@ -5,9 +5,6 @@ use std::fmt::Write as _;
 use super::tally::at_least;
 use crate::reconstruct::bins;
 
-/// Content type of the text.
-pub const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// Upper edges of the histogram, ns: 100 µs to 10 s.
 const EDGES_NS: [u64; 16] = [
     100_000,
