@@ -12,6 +12,7 @@ import typer
 
 from sojourn import system
 from sojourn.cli.faults import say
+from sojourn.cli.options import RESULTS
 from sojourn.errors import SpecFault
 from sojourn.units import NS_PER_S, parse_ns, show_s
 
@@ -216,7 +217,8 @@ def measured(
     say("this will")
     for line in run.effects(asked, PLANS):
         say(f"  {line}")
-    typed = shlex.join(["sojourn", *command])
+    where = ["--results", str(results)] if results != RESULTS else []
+    typed = shlex.join(["sojourn", *command, *where])
     display = Display(asked, is_quiet=is_quiet)
     try:
         with ending_in_order(), display:
