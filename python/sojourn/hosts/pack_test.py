@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("results")
     for seed in SEEDS:
         job = {**JOB, "seed": seed, "hlog": str(made / f"{seed}.hlog")}
-        generator.run(job, Files.named(made, str(seed)), Notes())  # type: ignore[arg-type]
+        generator.run(job, Files.named(made, str(seed)), Notes())
     return made
 
 

@@ -70,7 +70,7 @@ class Model:
         """Run the generator once."""
         files = Files.named(folder, "model")
         hlog = folder / "model.hlog"
-        generator.run({**job, "hlog": str(hlog)}, files, Notes())  # type: ignore[arg-type]
+        generator.run({**job, "hlog": str(hlog)}, files, Notes())
         log = files.log.read_bytes() if files.log.exists() else b""
         packed = pack.packed(files.result, hlog)
         return cls(json.loads(packed["result"]), packed, hlog.read_bytes(), log)
