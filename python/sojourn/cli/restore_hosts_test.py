@@ -1,4 +1,4 @@
-"""`sojourn restore --hosts`: here and on planted hosts (a fake), with an exit code."""
+"""`sojourn restore --hosts`: here and on planted hosts (a fake)."""
 
 from __future__ import annotations
 

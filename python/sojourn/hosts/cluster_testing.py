@@ -1,4 +1,4 @@
-"""A real cluster of Ray for tests: a head and workers in network namespaces on one bridge.
+"""A real cluster of Ray for tests, in network namespaces on one bridge.
 
 Each node has a network, a folder for its journals and, where asked, a clock of its own. The bridge
 is in a namespace as well, so nothing of this machine's own network changes. Whatever is started has

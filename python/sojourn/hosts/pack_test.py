@@ -1,4 +1,4 @@
-"""Packed results: the sum is that of the texts to the bit, and what is damaged is refused."""
+"""Packed results: the sum is that of the texts; what is damaged is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thousand clients by simulation: the real driver and protocol, agents that are imagined.
+"""A thousand clients by simulation: the real driver, imagined agents (fakes).
 
 An agent here starts no generator. Its result is one that the real generator wrote, with seed and
 start of its own job. An answer needs `WAY_S` there and back, as it does over Ray on one machine. So
