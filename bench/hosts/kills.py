@@ -1,4 +1,4 @@
-"""50 times: something of a study on three hosts dies, stops or is cut off; then restore and resume.
+"""50 random kills, stops and cuts of a study on three hosts; then it resumes.
 
 Usage: sudo python bench/hosts/kills.py [--times 50] [--seed 31]   (needs Ray, root, namespaces)
 
@@ -84,6 +84,7 @@ class Row:
         hit: verdict and reason of the point that was hit; "": it has none.
         left: what restore left: journals, files, processes.
         tries: of resuming.
+        has_begun: both generators ran within two minutes.
         is_complete: the study is.
     """
 
@@ -97,6 +98,7 @@ class Row:
     restored: int = 0
     left: tuple[str, ...] = ()
     tries: int = 0
+    has_begun: bool = True
     is_complete: bool = False
     faults: tuple[str, ...] = ()
 
@@ -124,18 +126,22 @@ def main() -> int:
             row = Row(number, deeds[number % len(deeds)], round(draw.uniform(0.0, 4.0), 2))
             once(row, made, Path(folder), draw)
             row.faults = tuple(faults(row))
-            rows.append(row)
+            rows.append(row)  # one that did not begin is in the rows, but is no time
             print("bad:" if row.faults else "good", row, flush=True)
             table = {"kernel": os.uname().release, "load": os.getloadavg()[0]}
             path.write_text(json.dumps({**table, "rows": [asdict(one) for one in rows]}, indent=1))
-    bad = [row for row in rows if row.faults]
-    print(f"{len(rows)} times, {len(bad)} with a fault; rows in {path.name}")
+    bad = [row for row in rows if row.faults and row.has_begun]
+    none = sum(not row.has_begun for row in rows)
+    text = f"{len(rows) - none} times, {len(bad)} with a fault; {none} did not begin"
+    print(f"{text}; rows in {path.name}")
     return 1 if bad else 0
 
 
 def faults(row: Row) -> list[str]:
     """What was not as it has to be."""
     result = []
+    if not row.has_begun:
+        return ["the study did not begin, so nothing was done to it"]
     if row.ended_s is None:
         result.append("the lab did not end")
     if row.gone_s is None:
@@ -165,7 +171,7 @@ def once(row: Row, made: Cluster, folder: Path, draw: random.Random) -> None:
             ready = until(lambda: both_run(made) or lab.poll() is not None, 120.0)
             if ready is None or lab.poll() is not None:
                 print(log.read_text()[-2000:], file=sys.stderr)
-                row.left = ("the study did not begin",)
+                row.has_begun = False
             time.sleep(row.after_s)
             hit = points_without_result(results)
             do(row.deed, made, victim, lab)

@@ -1,4 +1,4 @@
-"""What 1, 10, 100 and 1,000 clients cost the lab's host for each point, by simulation.
+"""What 1 to 1,000 clients cost the lab's host for each point, by simulation.
 
 Usage: .venv/bin/python bench/hosts/many.py [--counts 1,10,100,1000] [--points 3]
 

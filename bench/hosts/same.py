@@ -1,4 +1,4 @@
-"""The same study on one host and on a cluster of one: the same answer, and what the cluster costs.
+"""The same study on one host and on a cluster of one, and what that costs.
 
 Usage: sudo python bench/hosts/same.py [--rounds 2] [--repeats 3]   (needs Ray, root, namespaces)
 

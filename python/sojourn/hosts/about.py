@@ -1,4 +1,4 @@
-"""Facts of a process and its host, by which the driver knows what it has in common with it."""
+"""Facts of a process and its host, for the driver and its agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real cluster of Ray for tests: a head and workers in network namespaces on one bridge.
+"""A real cluster of Ray for tests, in network namespaces on one bridge.
 
 Each node has a network, a folder for its journals and, where asked, a clock of its own. The bridge
 is in a namespace as well, so nothing of this machine's own network changes. Whatever is started has
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from sojourn.hosts.testing import Notes
@@ -86,9 +87,7 @@ def lack() -> str:
     """What this machine lacks for a cluster in namespaces; "": nothing."""
     if os.geteuid() or not all(map(shutil.which, ("ip", "nsenter"))):
         return "root, ip and nsenter"
-    try:
-        import ray  # noqa: F401, PLC0415  # an optional package
-    except ImportError:
+    if find_spec("ray") is None:
         return "ray: pip install 'sojourn[ray]'"
     return ""
 
@@ -177,7 +176,7 @@ class Cluster:
 
     def _start(self, host: Host) -> None:
         """Start one. Ray gives up after 30 s, which a busy machine may need, so it has tries."""
-        words = ("--address", self.at)
+        words: tuple[str, ...] = ("--address", self.at)
         if host is self.head:
             own = ("--head", "--port", str(PORT), "--include-dashboard", "false")
             words = (*own, "--temp-dir", str(self.temp))

@@ -1,4 +1,4 @@
-"""Who is a client, and what each client's host must have: errors before the first run.
+"""Who is a client, and what its host must have: errors before the first run.
 
 Hosts are planted (a fake): agents are threads of this process.
 """

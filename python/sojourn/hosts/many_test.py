@@ -1,4 +1,4 @@
-"""Hundreds of imagined clients (fakes) under the real driver: cost grows with their number.
+"""Hundreds of imagined clients (fakes): what each costs the real driver.
 
 What the driver does is counted in events of the interpreter, calls and returns, not in time: a busy
 machine has the same number. The agents' own are counted too, and are the same for each client.

@@ -1,4 +1,4 @@
-"""The network's share of the time: round trips that no server process takes part in.
+"""The network's share of the time: round trips without a server process.
 
 While load runs, an agent opens a connection to the service once a second and closes it. The
 kernel on the other side answers the first packet before the service hears of it, and the own kernel

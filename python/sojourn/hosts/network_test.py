@@ -1,4 +1,4 @@
-"""Round trips by the kernel's account: a service that never answers makes them no longer."""
+"""Round trips by the kernel's account, without the service."""
 
 from __future__ import annotations
 

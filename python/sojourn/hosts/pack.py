@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from sojourn import disk
@@ -131,7 +132,8 @@ class Opened:
         total = np.concatenate([[0], np.cumsum(chosen, dtype=np.int64)])
         ends = np.cumsum(self.lengths, dtype=np.int64)
         own = total[ends] - total[ends - self.lengths]
-        return own[self.plain]
+        plain: Ints = own[self.plain]
+        return plain
 
 
 def opened(table: object) -> Opened:
@@ -211,7 +213,7 @@ class Sums(hdr.Sums):
     def __init__(self, parts: Sequence[Opened]) -> None:
         self._parts = parts
 
-    def total(self, name: str) -> hdr.HdrHistogram:
+    def total(self, name: str) -> HdrHistogram:
         """The sum of those of one span."""
         whole = np.zeros(hdr.BINS, np.int64)
         for part in self._parts:

@@ -1,4 +1,4 @@
-"""Packed results: the sum is that of the texts to the bit, and what is damaged is refused."""
+"""Packed results: the sum is that of the texts; what is damaged is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("results")
     for seed in SEEDS:
         job = {**JOB, "seed": seed, "hlog": str(made / f"{seed}.hlog")}
-        generator.run(job, Files.named(made, str(seed)), Notes())  # type: ignore[arg-type]
+        generator.run(job, Files.named(made, str(seed)), Notes())
     return made
 
 

@@ -1,4 +1,4 @@
-"""A thousand clients by simulation: the real driver and protocol, agents that are imagined.
+"""A thousand clients by simulation: the real driver, imagined agents (fakes).
 
 An agent here starts no generator. Its result is one that the real generator wrote, with seed and
 start of its own job. An answer needs `WAY_S` there and back, as it does over Ray on one machine. So
@@ -70,7 +70,7 @@ class Model:
         """Run the generator once."""
         files = Files.named(folder, "model")
         hlog = folder / "model.hlog"
-        generator.run({**job, "hlog": str(hlog)}, files, Notes())  # type: ignore[arg-type]
+        generator.run({**job, "hlog": str(hlog)}, files, Notes())
         log = files.log.read_bytes() if files.log.exists() else b""
         packed = pack.packed(files.result, hlog)
         return cls(json.loads(packed["result"]), packed, hlog.read_bytes(), log)

@@ -115,7 +115,8 @@ def _steadiness(requests: NDArray[np.int64], beyond: NDArray[np.int64]) -> list[
     surplus = beyond - requests * share
     scale = np.sqrt((surplus**2).sum(axis=1))
     total = surplus.sum(axis=1)
-    return np.divide(total, scale, out=np.zeros(len(total)), where=scale > 0).tolist()
+    result = np.divide(total, scale, out=np.zeros(len(total)), where=scale > 0)
+    return [float(one) for one in result]
 
 
 def named(by_quantile: Mapping[float, Sequence[Tail]]) -> dict[int, float]:

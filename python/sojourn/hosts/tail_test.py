@@ -100,6 +100,7 @@ def test_who_was_stalled_once_is_not_named() -> None:
     result = tails(requests, beyond)[2]
     assert result.factor is not None
     assert result.factor > TIMES
+    assert result.p is not None
     assert result.p < 1e-9
     assert not result.is_named
 
@@ -108,6 +109,7 @@ def test_one_and_a_half_times_as_many_are_no_reason_to_name_anyone() -> None:
     requests = np.full((2, SLICES), 10_000)
     beyond = np.array([[150] * SLICES, [100] * SLICES])
     result = tails(requests, beyond)[0]
+    assert result.p is not None
     assert result.p < FALSE_RATE
     assert result.steadiness > 6
     assert not result.is_named

@@ -1,4 +1,4 @@
-"""`sojourn restore --hosts`: what dead labs left on the hosts of a cluster is undone there.
+"""`sojourn restore --hosts`: dead labs' leavings on a cluster are undone there.
 
 Each host has journals of its own, which only that host can act on. So an agent starts on each node
 and undoes what its journals note, as `sojourn restore` does. Hosts are asked at once, and a host

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.cli.app import main
-from sojourn.errors import Exit, SpecFault
-from sojourn.hosts import ray_engine, undo
-from sojourn.hosts.engine import LostError, Node
+from sojourn.errors import SpecFault
+from sojourn.hosts import undo
 from sojourn.hosts.testing import Cluster, Host
 
 DEAD = """
@@ -52,22 +49,6 @@ def test_a_node_that_does_not_answer_is_named_and_the_others_are_undone(left: Pa
     assert not by_host["host1 (10.9.0.2)"].is_done
     assert "run `sojourn restore` on that host" in by_host["host1 (10.9.0.2)"].how
     assert not left.exists()
-
-
-def test_the_command_restores_here_and_there(
-    left: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(ray_engine, "connect", lambda _: Cluster(Host()))
-    assert main(["restore", "--hosts", "10.9.0.1:6379", "--json"]) == Exit.OK
-    assert str(left) in json.loads(capsys.readouterr().out)[0]["what"]
-
-    class Headless(Cluster):
-        def nodes(self) -> tuple[Node, ...]:
-            raise LostError("no answer within 30 s")
-
-    monkeypatch.setattr(ray_engine, "connect", lambda _: Headless())
-    assert main(["restore", "--hosts", "10.9.0.1:6379"]) == Exit.FAILED
-    assert "no answer within 30 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("at", ["local:2", "nowhere", "local:0"])

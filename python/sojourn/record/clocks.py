@@ -1,4 +1,4 @@
-"""Clocks and ways of the clients of many hosts, over all points of a service, for people."""
+"""Clocks and ways of the clients of many hosts, for people."""
 
 from __future__ import annotations
 

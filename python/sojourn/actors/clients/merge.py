@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from hdrh.histogram import HdrHistogram
+
 from sojourn import units
 from sojourn.actors.clients import hdr, replies, sessions
 from sojourn.actors.clients.client import Job
@@ -96,7 +98,7 @@ def _job(results: Sequence[Result], job: Job) -> dict[str, Any]:
 
 
 def _judged(
-    results: Sequence[Result], job: Job, sojourn: Mapping[str, Any], total: hdr.HdrHistogram
+    results: Sequence[Result], job: Job, sojourn: Mapping[str, Any], total: HdrHistogram
 ) -> tuple[str, list[str]]:
     if any(result["verdict"] == UNKNOWN for result in results):
         return UNKNOWN, _notices(results, "reasons", UNKNOWN)
