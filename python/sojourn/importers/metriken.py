@@ -51,12 +51,12 @@ def is_it(head: str) -> bool:
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the file
     """A series for each histogram of times that has any; those of a load first."""
     schema = _schema(file)
-    found = sorted(_columns(schema, file.at), key=lambda one: one.named.order)
-    if not found:
+    histograms = sorted(_columns(schema, file.at), key=lambda one: one.named.order)
+    if not histograms:
         raise _without(schema, file.at)
     made: list[Series] = []
-    left = max(0, len(found) - COLUMNS_MOST)
-    for one in found[:COLUMNS_MOST]:
+    left = max(0, len(histograms) - COLUMNS_MOST)
+    for one in histograms[:COLUMNS_MOST]:
         series = _series(file, one, set(schema.names))
         if series and len(made) < SERIES_MOST:
             made.append(series)
