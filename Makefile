@@ -25,7 +25,7 @@ at_once = RUST_TEST_THREADS=$$((2 * $$(nproc)))
 test_programs = $(basename $(notdir $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 untraced = --lib $(addprefix --test ,$(filter-out live clangs,$(test_programs)))
 
-.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs changelog doctor clean pages wheel deb tarball image release installed
+.PHONY: help setup build demo test beside served quick fresh hostile check check-rust check-python fix unit rust rust-built rust-untraced rust-live python e2e e2e-beside e2e-alone priv clangs schema bench fuzz loom miri tsan mutants lock audit docs site changelog doctor clean pages wheel deb tarball image release installed
 
 help: ## list these commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -80,6 +80,7 @@ check-python:
 		$(bin)/mypy \
 		$(bin)/lint-imports \
 		"$(bin)/python scripts/reference.py --check" \
+		"$(bin)/python scripts/site" \
 		"$(bin)/python scripts/licences.py"
 
 fix: build ## format and mend what can be mended by a tool
@@ -162,6 +163,9 @@ audit: build ## known vulnerabilities of what is locked; needs the advisory data
 
 docs: build ## write docs/reference from the code
 	$(bin)/python scripts/reference.py
+
+site: build ## the documentation as pages in target/site; a broken link is an error
+	@$(bin)/python scripts/site
 
 changelog: build ## what the fragments in changes/ add to the changelog; writes nothing
 	@$(bin)/towncrier build --draft --version Unreleased

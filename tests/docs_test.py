@@ -13,9 +13,10 @@ from sojourn.analysis import reasons
 from sojourn.cli.app import app
 
 ROOT = Path(__file__).parent.parent
+FOLDERS = ("howto", "decisions", "tutorial")
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/*.md", "docs/howto/*.md", "docs/decisions/*.md")
+    for pattern in ("*.md", "docs/*.md", *(f"docs/{at}/*.md" for at in FOLDERS))
     for page in ROOT.glob(pattern)
 )
 IDS = ROOT / "docs/reference/ids.md"

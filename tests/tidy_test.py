@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     page
     for pattern in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/howto/*.md",
-                    "docs/decisions/*.md")
+                    "docs/decisions/*.md", "docs/tutorial/*.md")
     for page in ROOT.glob(pattern)
 )
 # fmt: on

@@ -71,8 +71,8 @@ def until_counted(url: str, least: int) -> str:
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         text = scraped(url)[1].decode()
-        found = re.search(rf"^{TIMES}_count (\d+)$", text, re.MULTILINE)
-        if found and int(found[1]) >= least:
+        count = re.search(rf"^{TIMES}_count (\d+)$", text, re.MULTILINE)
+        if count and int(count[1]) >= least:
             return text
         time.sleep(0.1)
     raise AssertionError(f"fewer than {least} replies")
@@ -129,7 +129,7 @@ def delimited(body: bytes) -> Iterator[bytes]:
 
 def fields(message: bytes) -> dict[int, list[Any]]:
     """Values by field number: whole numbers, eight bytes as bytes, or bytes."""
-    found: dict[int, list[Any]] = {}
+    values: dict[int, list[Any]] = {}
     at = 0
     while at < len(message):
         key, at = varint(message, at)
@@ -139,8 +139,8 @@ def fields(message: bytes) -> dict[int, list[Any]]:
         else:
             length, at = (8, at) if key & 7 == 1 else varint(message, at)
             value, at = message[at : at + length], at + length
-        found.setdefault(key >> 3, []).append(value)
-    return found
+        values.setdefault(key >> 3, []).append(value)
+    return values
 
 
 def inner(message: bytes, number: int) -> list[bytes]:

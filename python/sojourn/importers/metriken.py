@@ -51,12 +51,12 @@ def is_it(head: str) -> bool:
 def read(file: File, options: Options) -> list[Series]:  # noqa: ARG001 - units are in the file
     """A series for each histogram of times that has any; those of a load first."""
     schema = _schema(file)
-    found = sorted(_columns(schema, file.at), key=lambda one: one.named.order)
-    if not found:
+    histograms = sorted(_columns(schema, file.at), key=lambda one: one.named.order)
+    if not histograms:
         raise _without(schema, file.at)
     made: list[Series] = []
-    left = max(0, len(found) - COLUMNS_MOST)
-    for one in found[:COLUMNS_MOST]:
+    left = max(0, len(histograms) - COLUMNS_MOST)
+    for one in histograms[:COLUMNS_MOST]:
         series = _series(file, one, set(schema.names))
         if series and len(made) < SERIES_MOST:
             made.append(series)
@@ -115,14 +115,14 @@ def _series(file: File, one: _Column, present: set[str]) -> Series | None:
     wanted = [*one.names, "timestamp", *([counter] if counter in present else [])]
     table, at = _table(file, wanted), f"{file.at}: {one.names[0][:80]}"
     rows = metriken_bins.rows_of(table, one.names, at)
-    kept = np.flatnonzero(~np.asarray(table.column(one.names[0]).is_null()))
-    if len(kept) < 2:
+    snapshots = np.flatnonzero(~np.asarray(table.column(one.names[0]).is_null()))
+    if len(snapshots) < 2:
         return None
-    slices = tuple(times for times in _slices(rows, kept, one.bins, at) if times.n)
-    times = metriken_bins.difference(rows, kept[0], kept[-1], one.bins, at)
+    slices = tuple(times for times in _slices(rows, snapshots, one.bins, at) if times.n)
+    times = metriken_bins.difference(rows, snapshots[0], snapshots[-1], one.bins, at)
     if not times.n:
         return None
-    failed = _grown(table, counter, kept) if counter in present else 0
+    failed = _grown(table, counter, snapshots) if counter in present else 0
     return Series(
         facts=one.named.facts,
         name=one.named.title,
@@ -130,7 +130,7 @@ def _series(file: File, one: _Column, present: set[str]) -> Series | None:
         slices=slices if len(slices) > 1 else (),
         requests=times.n,
         failed={"errors, by cachecannon's count": failed} if failed else {},
-        seconds=_seconds(table, kept, at),
+        seconds=_seconds(table, snapshots, at),
         most_ns=float(times.hi_ns[-1]),
         notes=("Times of failed requests are in its histogram.",) if failed else (),
     )
@@ -149,23 +149,27 @@ def _table(file: File, wanted: list[str]) -> pa.Table:
 
 
 def _slices(
-    rows: metriken_bins.Rows, kept: NDArray[np.int64], bins: metriken_bins.Bins, at: str
+    rows: metriken_bins.Rows, snapshots: NDArray[np.int64], bins: metriken_bins.Bins, at: str
 ) -> Iterator[Times]:
     """The run in at most BATCHES pieces of whole intervals."""
-    ends = np.unique(np.linspace(0, len(kept) - 1, min(BATCHES, len(kept) - 1) + 1).astype(int))
+    ends = np.unique(
+        np.linspace(0, len(snapshots) - 1, min(BATCHES, len(snapshots) - 1) + 1).astype(int)
+    )
     for first, last in pairwise(ends):
-        yield metriken_bins.difference(rows, kept[first], kept[last], bins, at)
+        yield metriken_bins.difference(rows, snapshots[first], snapshots[last], bins, at)
 
 
-def _grown(table: pa.Table, name: str, kept: NDArray[np.int64]) -> int:
+def _grown(table: pa.Table, name: str, snapshots: NDArray[np.int64]) -> int:
     """By how much a counter grew; one that shrank or is absent gives 0."""
-    values = table.column(name).take([int(kept[0]), int(kept[-1])]).to_pylist()
+    values = table.column(name).take([int(snapshots[0]), int(snapshots[-1])]).to_pylist()
     ends = [int(value) for value in values if isinstance(value, int)]
     return max(0, ends[1] - ends[0]) if len(ends) == 2 else 0
 
 
-def _seconds(table: pa.Table, kept: NDArray[np.int64], at: str) -> float:
-    first, last = table.column("timestamp").take([int(kept[0]), int(kept[-1])]).to_pylist()
+def _seconds(table: pa.Table, snapshots: NDArray[np.int64], at: str) -> float:
+    first, last = (
+        table.column("timestamp").take([int(snapshots[0]), int(snapshots[-1])]).to_pylist()
+    )
     if not isinstance(first, int) or not isinstance(last, int) or last <= first:
         raise fault("its timestamps do not ascend", at, CUT)
     return (last - first) / 1e9

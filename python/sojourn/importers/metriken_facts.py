@@ -73,14 +73,14 @@ class Named:
 
     @property
     def facts(self) -> Facts:
-        """What its times mean."""
+        """What its times mean, by the program that measured them."""
         if self.source == "cachecannon":
             return PERCEIVED if self.metric == "perceived_latency" else CACHECANNON
         return REZOLUS if self.source == "rezolus" else OTHER
 
     @property
     def title(self) -> str:
-        """`syscall_latency/read`."""
+        """What the series is called, such as `syscall_latency/read`."""
         return "/".join((self.metric, *self.labels))[:120]
 
     @property

@@ -10,8 +10,9 @@ use std::thread;
 
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic, unix_ns};
-use sojourn_base::scrape::Listener;
+use sojourn_base::scrape::{Listener, Stopper};
 
+use crate::drive::Live;
 use crate::drive::long::keeper;
 use crate::drive::measurement::Measurement;
 use crate::drive::part::{Part, Together, run_thread};
@@ -40,12 +41,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
     let server_watch = watch_server(&resolved);
     let (are_done, busy) = (AtomicBool::new(false), resolved.cpus_in_use());
     let running = Running::new(threads.len());
-    let listener = progress.listener();
-    if listener.is_some() {
-        for live in &live {
-            let _ = live.times.set(Buckets::default()); // of each run once
-        }
-    }
+    let listener = counted_for(progress.listener(), &live);
     let parts = Part::each(threads, live, ring, probe, &protocol);
     thread::scope(|scope| {
         let (are_done, busy, running) = (&are_done, &busy, &running);
@@ -70,14 +66,7 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
         let server_cpus = resolved.server_cpus.as_deref().map(Meter::start);
         together.start(ready.as_ref().ok().map(|(_, start_ns)| *start_ns));
         let (keeper, start_ns) = ready?;
-        let listening = listener.as_ref().and_then(Listener::stopper);
-        if let Some(listener) = listener {
-            let shown = &shown;
-            scope.spawn(move || {
-                cpu::keep_off(busy);
-                listener.serve(|head| metrics::answer(head, &progress::seen(shown)));
-            });
-        }
+        let listening = listener.and_then(|listener| serve(scope, listener, &shown, busy));
         let started_unix_ns = unix_ns() + start_ns.saturating_sub(Monotonic.now_ns());
         let keeping = keeper.map(|keeper| {
             scope.spawn(move || {
@@ -113,6 +102,31 @@ pub fn run(ready: Ready, progress: &mut Progress) -> Result<Measurement, Fault> 
             statuses: looks.statuses().map(StatusCounts::counts).unwrap_or_default(),
         })
     })
+}
+
+/// The listener; if there is one, the threads count for it.
+fn counted_for(listener: Option<Listener>, live: &[Arc<Live>]) -> Option<Listener> {
+    if listener.is_some() {
+        for live in live {
+            let _ = live.times.set(Buckets::default()); // of each run once
+        }
+    }
+    listener
+}
+
+/// Answers Prometheus on other CPUs than the load's, if there are any, until what it returns is dropped.
+fn serve<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    listener: Listener,
+    shown: &'scope [Arc<Live>],
+    busy: &'scope [usize],
+) -> Option<Stopper> {
+    let stopper = listener.stopper()?;
+    scope.spawn(move || {
+        cpu::keep_off(busy);
+        listener.serve(|head| metrics::answer(head, &progress::seen(shown)));
+    });
+    Some(stopper)
 }
 
 /// Who sees what stops the instrument: its threads that sleep, and the CPUs of a synthetic service.
