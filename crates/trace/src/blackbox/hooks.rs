@@ -34,8 +34,8 @@ const HOOKS: [(&str, &str); 4] = [
 /// What threads wait for is looked at all the time, so only what a user can notice.
 const EYE: Eye = Eye {
     floor_ns: 200_000,
-    stack_gap_ns: 1_000_000,
-    run_ns: 100_000,
+    stack_gap_ns: 20_000_000,
+    run_ns: 50_000,
     group_ns: 100_000,
     idle_ns: 1_000_000,
     // A thread for each connection waits for its next request there.
