@@ -87,10 +87,10 @@ impl By {
             if pids.contains(&pid) {
                 continue;
             }
-            let Ok(found) = target::find(proc_root, pid, ports) else { continue };
-            name.get_or_insert((found.pid, found.name));
-            pids.extend(found.pids);
-            open.extend(found.ports);
+            let Ok(listed) = target::find(proc_root, pid, ports) else { continue };
+            name.get_or_insert((listed.pid, listed.name));
+            pids.extend(listed.pids);
+            open.extend(listed.ports);
         }
         let (pid, name) = name?;
         let pids = pids.into_iter().take(MOST).collect();
@@ -167,9 +167,9 @@ mod tests {
         let proc_root = Path::new("/proc");
         let own = std::process::id();
         let comm = target::name(proc_root, own).unwrap();
-        let found = By::Comm(comm.clone()).look(proc_root, &[], &[]).unwrap();
-        assert!(found.pids.contains(&own) && found.ports.contains(&port));
-        assert_eq!(By::Comm(comm).look(proc_root, &[], &found.pids), None, "it is left out");
+        let listed = By::Comm(comm.clone()).look(proc_root, &[], &[]).unwrap();
+        assert!(listed.pids.contains(&own) && listed.ports.contains(&port));
+        assert_eq!(By::Comm(comm).look(proc_root, &[], &listed.pids), None, "it is left out");
         assert_eq!(By::Pid(u32::MAX).look(proc_root, &[], &[]), None);
         assert_eq!(By::Group("no-such.service".into()).look(proc_root, &[], &[]), None);
     }
