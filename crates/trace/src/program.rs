@@ -100,11 +100,15 @@ fn act(
     }
     draw(args, &result, outcome.blamed.as_ref())?;
     write_results(args, &result, out)?;
-    Ok(match result.verdict.verdict {
-        _ if outcome.was_interrupted => Exit::Interrupted,
+    Ok(exit(result.verdict.verdict, outcome.was_interrupted))
+}
+
+fn exit(verdict: VerdictWord, was_interrupted: bool) -> Exit {
+    match verdict {
+        _ if was_interrupted => Exit::Interrupted,
         VerdictWord::Holds => Exit::Ok,
         VerdictWord::Unknown => Exit::Unknown,
-    })
+    }
 }
 
 /// The black box.

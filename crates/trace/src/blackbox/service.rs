@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_found_by_path_name_or_containers_id() {
+    fn a_group_is_known_by_path_name_or_containers_id() {
         let id = "3f4e9d2b7c1a0f4e9d2b7c1a";
         for (path, group, wanted) in [
             ("/system.slice/memcached.service", "memcached.service", true),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_found_by_its_name_and_not_without_a_port() {
+    fn this_process_is_known_by_its_name_and_not_without_a_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let proc_root = Path::new("/proc");
