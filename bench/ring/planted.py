@@ -3,9 +3,10 @@
 memcached (one thread) on CPU 0, an open-loop client on CPU 1, `sojourn-trace --ring` beside them.
 Stalls of 1 to 50 ms come at random times, of two kinds in random order: the server is stopped by a
 signal (`stop`), or a task of real-time priority computes on its CPU (`neighbour`). The client's own
-record of every request is the truth: a request that took longer than the bound by both ends, in a
-stall, must be in the dump, with the planted culprit in the first place. Prints a table; the exit
-code is 1 if less than nine tenths are. Needs root, memcached, two CPUs. Rows: bench/ring/results.
+record of every request is the truth, less those that it excludes because it was stopped itself: a
+request that took longer than the bound by both ends, in a stall, must be in the dump, with the
+planted culprit in the first place. Prints a table; the exit code is 1 if less than nine tenths are.
+Needs root, memcached, two CPUs. Rows: bench/ring/results.
 
     .venv/bin/python bench/ring/planted.py [--rate 1000] [--stalls 60] [--seconds 100] [--seed 1]
 """
@@ -186,17 +187,18 @@ def run(
 def truth(raw: Path, result: Path, stalls: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Requests that took longer than the bound in a stall, as the client saw them."""
     start = json.loads(result.read_text())["started_unix_ns"]
-    rows = pq.read_table(raw, columns=["sent_ns", "first_byte_ns", "done_ns"]).to_pydict()
-    found = []
-    for sent, first, done in zip(*rows.values(), strict=True):
+    columns = ["sent_ns", "first_byte_ns", "done_ns", "excluded"]
+    rows = pq.read_table(raw, columns=columns).to_pydict()
+    listed = []
+    for sent, first, done, is_excluded in zip(*rows.values(), strict=True):
         end = first if first is not None else done
-        if sent is None or end is None or end - sent < OVER_NS * MARGIN:
+        if is_excluded or sent is None or end is None or end - sent < OVER_NS * MARGIN:
             continue
         for one in stalls:
             if start + sent < one["to_unix_ns"] and start + end > one["from_unix_ns"]:
-                found.append({"sent": start + sent, "end": start + end, "stall": one})
+                listed.append({"sent": start + sent, "end": start + end, "stall": one})
                 break
-    return sorted(found, key=lambda it: it["end"])
+    return sorted(listed, key=lambda it: it["end"])
 
 
 def named(dump: dict[str, Any], request: dict[str, Any]) -> tuple[str, str]:
@@ -205,8 +207,8 @@ def named(dump: dict[str, Any], request: dict[str, Any]) -> tuple[str, str]:
     return culprit["kind"], culprit["name"]
 
 
-def is_right(kind: str, found: tuple[str, str]) -> bool:
-    return found[0] == "stopped" if kind == "stop" else found == ("task", NEIGHBOUR)
+def is_right(kind: str, listed: tuple[str, str]) -> bool:
+    return listed[0] == "stopped" if kind == "stop" else listed == ("task", NEIGHBOUR)
 
 
 def match(dump: dict[str, Any], wanted: list[dict[str, Any]]) -> None:
@@ -221,11 +223,11 @@ def match(dump: dict[str, Any], wanted: list[dict[str, Any]]) -> None:
         while at < len(here) and ends[at] <= one["end"] + NEAR_NS:
             far = abs(here[at]["start_unix_ns"] - one["sent"])
             if at not in used and far < best:
-                best, one["found"] = far, at
+                best, one["listed"] = far, at
             at += 1
-        if "found" in one:
-            used.add(one["found"])
-            one["named"] = named(dump, here[one["found"]])
+        if "listed" in one:
+            used.add(one["listed"])
+            one["named"] = named(dump, here[one["listed"]])
 
 
 def main() -> int:
@@ -254,7 +256,7 @@ def main() -> int:
                 "kind": one["kind"],
                 "ms": round(one["ms"], 3),
                 "requests": len(mine),
-                "stored": sum("found" in it for it in mine),
+                "stored": sum("listed" in it for it in mine),
                 "named": sum("named" in it and is_right(one["kind"], it["named"]) for it in mine),
             }
         )

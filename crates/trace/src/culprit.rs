@@ -25,6 +25,8 @@ pub mod tail;
 pub mod text;
 
 #[cfg(feature = "bpf")]
+pub mod eye;
+#[cfg(feature = "bpf")]
 pub mod symbols;
 #[cfg(feature = "bpf")]
 pub mod watch;

@@ -48,9 +48,7 @@ fn act(
         return print(out, &describe::json()).map(|()| Exit::Ok);
     }
     if args.black_box.ring {
-        let windows = args.cost.as_ref().map(|_| args.how()).transpose()?;
-        let whom = (args.pid, args.ports.as_slice());
-        return blackbox::act::act(&args.black_box, whom, windows, stop, (out, talk));
+        return record(args, stop, out, talk);
     }
     if let Some(cpus) = &args.who {
         return look(args, cpus, stop, out, talk);
@@ -102,11 +100,27 @@ fn act(
     }
     draw(args, &result, outcome.blamed.as_ref())?;
     write_results(args, &result, out)?;
-    Ok(match result.verdict.verdict {
-        _ if outcome.was_interrupted => Exit::Interrupted,
+    Ok(exit(result.verdict.verdict, outcome.was_interrupted))
+}
+
+fn exit(verdict: VerdictWord, was_interrupted: bool) -> Exit {
+    match verdict {
+        _ if was_interrupted => Exit::Interrupted,
         VerdictWord::Holds => Exit::Ok,
         VerdictWord::Unknown => Exit::Unknown,
-    })
+    }
+}
+
+/// The black box.
+fn record(
+    args: &Args,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> Result<Exit, Fault> {
+    let windows = args.cost.as_ref().map(|_| args.how()).transpose()?;
+    let whom = (args.pid, args.ports.as_slice());
+    blackbox::act::act(&args.black_box, whom, windows, stop, (out, talk))
 }
 
 /// Names who runs on some CPUs.

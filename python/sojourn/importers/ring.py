@@ -82,14 +82,14 @@ def _about(whole: dict[str, Any], at: str) -> tuple[str, ...]:
 
 def _culprits(whole: dict[str, Any], at: str) -> tuple[str, ...]:
     """What took the most time of the slow requests, and where it slept."""
-    found = []
+    listed = []
     for row in rows(whole.get("culprits") or [], "culprits", at)[:_CULPRITS]:
         one = table(row, "culprits", at)
         share = number(one.get("share"), "share", at)
         stack = [_text(name) for name in rows(one.get("stack") or [], "stack", at)[:4]]
         where = f" In {' ← '.join(stack)}." if stack else ""
-        found.append(f"{share:.0%} of the slow requests' time: {_text(one.get('about'))}.{where}")
-    return tuple(found)
+        listed.append(f"{share:.0%} of the slow requests' time: {_text(one.get('about'))}.{where}")
+    return tuple(listed)
 
 
 def _missing(blind: dict[str, Any], at: str) -> str:

@@ -15,7 +15,7 @@ const ROOM: std::ops::RangeInclusive<usize> = 100..=2_000_000;
 #[command(next_help_heading = "Black box")]
 pub struct RingArgs {
     /// Watch the service until stopped, and dump the slowest requests of the last minutes with their causes. A dump
-    /// is written when a request takes longer than --over, when a --trigger is met, on SIGUSR1, and when the service
+    /// is written when a request takes longer than --over, when a --trigger holds, on SIGUSR1, and when the service
     /// ends. With --cost, windows are traced beside it, and a dump has their stages.
     #[arg(long, conflicts_with_all = [
         "who", "sample", "all", "all_stages", "json", "records", "chrome", "blame", "flame", "folded", "windows",

@@ -184,7 +184,11 @@ fn blind(
             * f64::from(u8::from(slow_requests > 0)),
         dropped: facts.tally.since(facts.span.0).map(|second| second.dropped).sum(),
         evicted: evicted.requests + (facts.memory.len().saturating_sub(stored.len())) as u64,
-        unexplained: slow.iter().filter(unexplained).count() as u64,
+        unexplained: slow
+            .iter()
+            .filter(|request| request.total_ns >= edge_ns)
+            .filter(unexplained)
+            .count() as u64,
         events_lost: facts.seen.losses.lost,
         foreign: facts.foreign,
         unwatched_ns: facts.unwatched_ns,

@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn a_lock_has_its_holder_and_a_stop_its_sender() {
         let seen = Seen { offs: vec![off(OffKind::Asleep, 0, 28, 29)], ..Seen::default() };
-        let found = parts(&seen, &[]);
-        assert_eq!((found[0].0, found[0].2), ("futex", 18), "only what lies in the request");
-        assert_eq!(found[1], ("unseen", "no task seen".into(), 1), "it waited for its CPU");
+        let listed = parts(&seen, &[]);
+        assert_eq!((listed[0].0, listed[0].2), ("futex", 18), "only what lies in the request");
+        assert_eq!(listed[1], ("unseen", "no task seen".into(), 1), "it waited for its CPU");
         let seen = Seen { offs: vec![off(OffKind::Stopped, 11, 29, 29)], ..Seen::default() };
         let sent = |at, comm: &str, number, target| Signal {
             at_ns: at * MS,

@@ -86,7 +86,7 @@ pub struct Blind {
     pub dropped: u64,
     /// Slow requests that left, because there was no room or the dump is at its bound.
     pub evicted: u64,
-    /// Stored requests with less than half of their time explained by what was seen.
+    /// Of these, requests with more than half of their time runnable, with no task seen on the CPU.
     pub unexplained: u64,
     /// Events of the scheduler that had no room.
     pub events_lost: u64,

@@ -108,7 +108,7 @@ impl Folder {
         Fault::usage(
             format!("the folder for dumps cannot be used: {what}"),
             self.path.display().to_string(),
-            "name a folder with --dumps that belongs to you and that nobody else can write into (mode 0700)",
+            "name a folder with --dumps that belongs to you and that no other user can write into (mode 0700)",
         )
     }
 }

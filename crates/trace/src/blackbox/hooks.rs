@@ -15,8 +15,9 @@ use crate::attach::load;
 use crate::attach::pidns;
 use crate::attach::shared::Shared;
 use crate::attach::steps::Steps;
+use crate::culprit::eye::Eye;
 use crate::culprit::symbols::Lasting;
-use crate::culprit::watch::{Eye, Watch};
+use crate::culprit::watch::Watch;
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::bins;
 use crate::reconstruct::layout::{slow_control as control, slow_counts as counts};
@@ -34,8 +35,8 @@ const HOOKS: [(&str, &str); 4] = [
 /// What threads wait for is looked at all the time, so only what a user can notice.
 const EYE: Eye = Eye {
     floor_ns: 200_000,
-    stack_gap_ns: 1_000_000,
-    run_ns: 100_000,
+    stack_gap_ns: 20_000_000,
+    run_ns: 50_000,
     group_ns: 100_000,
     idle_ns: 1_000_000,
     // A thread for each connection waits for its next request there.

@@ -116,11 +116,11 @@ impl Memory {
     pub fn slowest(&self, (from_ns, to_ns): (u64, u64), most: usize) -> Vec<Slow> {
         let seconds = self.seconds.range(from_ns / NS_PER_S..=to_ns / NS_PER_S);
         let all = seconds.flat_map(|(_, second)| second.slowest.iter().map(|slow| slow.0));
-        let mut found: Vec<Slow> =
+        let mut listed: Vec<Slow> =
             all.filter(|slow| slow.end_ns() > from_ns && slow.end_ns() <= to_ns).collect();
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.truncate(most);
-        found
+        listed.sort_unstable_by(|a, b| b.cmp(a));
+        listed.truncate(most);
+        listed
     }
 
     /// What has left for lack of room, of the seconds that are stored.
@@ -182,8 +182,8 @@ mod tests {
         }
         for second in 0..10 {
             let span = ((second * NS_PER_S).saturating_sub(1), (second + 1) * NS_PER_S - 1);
-            let found = memory.slowest(span, 1_000);
-            let totals: Vec<u64> = found.iter().map(|slow| slow.total_ns).collect();
+            let listed = memory.slowest(span, 1_000);
+            let totals: Vec<u64> = listed.iter().map(|slow| slow.total_ns).collect();
             let wanted: Vec<u64> = (1..=1_000).rev().take(totals.len()).collect();
             assert!(totals.len() >= 9, "second {second} has {}", totals.len());
             assert_eq!(totals, wanted, "the slowest of second {second}");

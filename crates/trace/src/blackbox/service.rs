@@ -87,10 +87,10 @@ impl By {
             if pids.contains(&pid) {
                 continue;
             }
-            let Ok(found) = target::find(proc_root, pid, ports) else { continue };
-            name.get_or_insert((found.pid, found.name));
-            pids.extend(found.pids);
-            open.extend(found.ports);
+            let Ok(listed) = target::find(proc_root, pid, ports) else { continue };
+            name.get_or_insert((listed.pid, listed.name));
+            pids.extend(listed.pids);
+            open.extend(listed.ports);
         }
         let (pid, name) = name?;
         let pids = pids.into_iter().take(MOST).collect();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_found_by_path_name_or_containers_id() {
+    fn a_group_is_known_by_path_name_or_containers_id() {
         let id = "3f4e9d2b7c1a0f4e9d2b7c1a";
         for (path, group, wanted) in [
             ("/system.slice/memcached.service", "memcached.service", true),
@@ -161,15 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_found_by_its_name_and_not_without_a_port() {
+    fn this_process_is_known_by_its_name_and_not_without_a_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let proc_root = Path::new("/proc");
         let own = std::process::id();
         let comm = target::name(proc_root, own).unwrap();
-        let found = By::Comm(comm.clone()).look(proc_root, &[], &[]).unwrap();
-        assert!(found.pids.contains(&own) && found.ports.contains(&port));
-        assert_eq!(By::Comm(comm).look(proc_root, &[], &found.pids), None, "it is left out");
+        let listed = By::Comm(comm.clone()).look(proc_root, &[], &[]).unwrap();
+        assert!(listed.pids.contains(&own) && listed.ports.contains(&port));
+        assert_eq!(By::Comm(comm).look(proc_root, &[], &listed.pids), None, "it is left out");
         assert_eq!(By::Pid(u32::MAX).look(proc_root, &[], &[]), None);
         assert_eq!(By::Group("no-such.service".into()).look(proc_root, &[], &[]), None);
     }

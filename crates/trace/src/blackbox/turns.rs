@@ -188,19 +188,19 @@ impl Ring {
 
     /// Looks for the service, or for more of it.
     fn find(&mut self, now_ns: u64, log: &mut Log<'_>) -> Result<(), Fault> {
-        let found = self.by.look(Path::new("/proc"), &self.ports, &[std::process::id()]);
+        let listed = self.by.look(Path::new("/proc"), &self.ports, &[std::process::id()]);
         self.next_ports_ns = now_ns + PORTS_NS;
-        let Some(mut found) = found else { return Ok(()) };
+        let Some(mut listed) = listed else { return Ok(()) };
         for pid in self.hooks.pids()? {
-            if !found.pids.contains(&pid) && kernel::lives(pid) {
-                found.pids.push(pid); // a child that has left its parent
+            if !listed.pids.contains(&pid) && kernel::lives(pid) {
+                listed.pids.push(pid); // a child that has left its parent
             } else if !kernel::lives(pid) {
                 self.hooks.leave(pid);
             }
         }
         let is_new = self.target.is_none();
-        if self.target.as_ref() != Some(&found) {
-            self.hooks.follow(&found)?;
+        if self.target.as_ref() != Some(&listed) {
+            self.hooks.follow(&listed)?;
         }
         if is_new {
             self.state.restarted();
@@ -208,13 +208,13 @@ impl Ring {
             self.gone_ns = None;
             self.hooks.set_floor(self.state.floor_ns);
             self.hooks.enable(true);
-            let ports: Vec<String> = found.ports.iter().map(ToString::to_string).collect();
-            let (name, ports) = (in_line(&found.name), ports.join(", "));
-            log.line(&format!("watching {name} (pid {}), port {ports}", found.pid));
+            let ports: Vec<String> = listed.ports.iter().map(ToString::to_string).collect();
+            let (name, ports) = (in_line(&listed.name), ports.join(", "));
+            log.line(&format!("watching {name} (pid {}), port {ports}", listed.pid));
         }
-        self.windows.iter().for_each(|windows| windows.follow(Some(found.pid)));
-        self.newest = found.clone();
-        self.target = Some(found);
+        self.windows.iter().for_each(|windows| windows.follow(Some(listed.pid)));
+        self.newest = listed.clone();
+        self.target = Some(listed);
         Ok(())
     }
 }

@@ -71,12 +71,7 @@ pub fn result(
         schema: SCHEMA.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         kernel: kernel::release(),
-        target: TargetFacts {
-            pid: target.pid,
-            name: target.name.clone(),
-            pids: target.pids.clone(),
-            ports: target.ports.clone(),
-        },
+        target: facts(target),
         started_unix_ns: outcome.started_unix_ns,
         started_ns: outcome.started_ns,
         duration_ns: counts.duration_ns,
@@ -108,6 +103,15 @@ pub fn result(
         worst: outcome.worst.iter().map(summary::worst).collect(),
         blame: outcome.blamed.as_ref().map(|blamed| blamed.blame.clone()),
         blocks: Blocks::of(&outcome.clusters, summary::row_at(counts, ROWS_FROM)),
+    }
+}
+
+fn facts(target: &Target) -> TargetFacts {
+    TargetFacts {
+        pid: target.pid,
+        name: target.name.clone(),
+        pids: target.pids.clone(),
+        ports: target.ports.clone(),
     }
 }
 

@@ -134,8 +134,8 @@ fn first<'a>(dump: &'a Dump, ns: u64, kind: &str) -> (Vec<&'a SlowRequest>, usiz
     let is_it = |request: &&&SlowRequest| {
         request.culprits.first().is_some_and(|(at, _)| dump.culprits[*at as usize].kind == kind)
     };
-    let found = slow.iter().filter(is_it).count();
-    (slow, found)
+    let listed = slow.iter().filter(is_it).count();
+    (slow, listed)
 }
 
 #[test]
