@@ -67,7 +67,7 @@ def predict(
     beside: Beside = None,
     target: Target = "p99<=10ms",
     load: Load = "",
-    study: Study = False,  # noqa: FBT002 - an option of the command line
+    study: Study = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> int:
@@ -116,7 +116,9 @@ def predict(
     for neighbour in asked:
         known = lacking.known(every, service, neighbour)
         loads = _loads(load, known.service.peak_rps)
-        result = forecast.forecast(known.service, known.rulers, known.level, q, bound_ns, loads)
+        result = forecast.forecast(
+            known.service, known.rulers, known.level, q, bound_ns=bound_ns, loads_rps=loads
+        )
         found.append((known, result, loads))
     if as_json:
         put_json({"schema": SCHEMA, "forecasts": [_document(*one) for one in found]})

@@ -10,5 +10,6 @@
     words      a forecast as people read it
 
 Sources: Mars et al., Bubble-Up, MICRO 2011 (sensitivity to a dose; a neighbour as a dose);
-Delimitrou and Kozyrakis, Paragon, ASPLOS 2013 (several resources); Zhang et al., CPI², EuroSys 2013.
+Delimitrou and Kozyrakis, Paragon, ASPLOS 2013 (several resources); Zhang et al., CPI²,
+EuroSys 2013.
 """

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 NONE = "none"
-_NOISE = re.compile(r"noise:(?:kind=)?(?P<resource>[a-z0-9]+)(?:@(?P<share>\d{1,3}(?:\.\d+)?)%)?(?:,.*)?")
+_NOISE = re.compile(
+    r"noise:(?:kind=)?(?P<resource>[a-z0-9]+)(?:@(?P<share>\d{1,3}(?:\.\d+)?)%)?(?:,.*)?"
+)
 _PLACES = ("server", "one", "free", "apart", "core", "pair")
 
 

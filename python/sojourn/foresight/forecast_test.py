@@ -28,7 +28,7 @@ def world(seed: int, neighbour: Mapping[str, float], rulers: int = 4) -> tuple[T
 
 def predicted(victims: list[Victim], bound_ns: float = BOUND_NS) -> Forecast:
     service, *others = victims
-    return forecast(service, [(one, B) for one in others], B, 0.99, bound_ns)
+    return forecast(service, [(one, B) for one in others], B, 0.99, bound_ns=bound_ns)
 
 
 def drawn(seed: int) -> dict[str, float]:
@@ -38,9 +38,9 @@ def drawn(seed: int) -> dict[str, float]:
 
 
 def test_borders_are_near_the_truth_and_intervals_hold_it() -> None:
-    """Of 40 worlds; bench/predict/simulated.py counts hundreds."""
+    """Of 24 worlds; bench/predict/simulated.py counts hundreds."""
     ratios, held, guessed = [], [], []
-    for seed in range(40):
+    for seed in range(24):
         truth, victims = world(seed, drawn(seed))
         found = predicted(victims)
         border = truth.border_rps(BOUND_NS, drawn(seed))
@@ -71,12 +71,14 @@ def test_a_service_that_the_resource_does_not_slow_keeps_more() -> None:
 
 def test_the_ruler_names_the_resource_that_was_taken() -> None:
     rng = np.random.default_rng(6)
-    slowed = [{name: 2.0 if name == own else 0.05 for name in testing.TAKES} for own in testing.TAKES]
+    slowed = [
+        {name: 2.0 if name == own else 0.05 for name in testing.TAKES} for own in testing.TAKES
+    ]
     truths = [Truth(f"s{number}", 20.0, one) for number, one in enumerate(slowed)]
     for name in ("llc", "membw"):
         rulers = [testing.victim(one, {B: {name: 0.75}}, rng, scatter=0.0) for one in truths]
         shown = {name_of(one): one.levels[B] for one in rulers}
-        weighed = weigh(rulers, shown, 0.99, (BOUND_NS,), grid(rulers))
+        weighed = weigh(rulers, shown, 0.99, bounds_ns=(BOUND_NS,), doses=grid(rulers))
         heaviest, (weight, dose) = next(iter(weighed.by_resource().items()))
         assert heaviest == name
         assert weight > 0.8
@@ -108,7 +110,9 @@ def test_tails_rise_with_load_and_lie_in_their_intervals() -> None:
         assert one.beside_ns.lo <= one.beside_ns.value <= one.beside_ns.hi
         assert one.alone_ns <= one.beside_ns.value * 1.01
     border = found.border_rps.value
-    rated = forecast(*_of(world(9, {"membw": 0.5})[1]), B, 0.99, BOUND_NS, [border])
+    rated = forecast(
+        *_of(world(9, {"membw": 0.5})[1]), B, 0.99, bound_ns=BOUND_NS, loads_rps=[border]
+    )
     assert rated.loads[0].beside_ns.value == pytest.approx(BOUND_NS, rel=0.15)
 
 

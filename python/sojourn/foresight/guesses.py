@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sojourn.foresight.ruler import taken
 from sojourn.foresight.victims import Victim
 
 NO_CHANGE, SUM, FAIR = "no change", "utilisation sum", "fair share"
@@ -11,12 +12,8 @@ FAIR_LEAST = 0.5  # two groups of equal weight: each gets a half if it wants it
 
 
 def wanted(rulers: Sequence[tuple[Victim, str]]) -> float | None:
-    """CPUs' worth that a neighbour used beside a service at its lowest load; the most of all.
-
-    None if no run says it.
-    """
-    lowest = [one.levels[level][0].others for one, level in rulers if one.levels.get(level)]
-    known = [share for share in lowest if share is not None]
+    """CPUs' worth that a neighbour took beside other services, the most; None if no run says it."""
+    known = [share for one, level in rulers if (share := taken(one.levels[level])) is not None]
     return max(known) if known else None
 
 

@@ -79,7 +79,7 @@ def _service(victims: Sequence[Victim], service: str) -> Victim:
     labels = sorted({one.label for one in victims})
     if own:
         raise SpecFault(
-            f"the records of {service} have {len(own[0].doses)} doses, a forecast needs {DOSES_MIN}",
+            f"records of {service} have {len(own[0].doses)} doses, a forecast needs {DOSES_MIN}",
             at="--service",
             fix=commands(service),
         )

@@ -94,4 +94,3 @@ def check_kind(kind: str) -> None:
     raise SpecFault(
         f"there is no service '{kind}'", at="--service", fix=f"{hint}known: {', '.join(KINDS)}"
     )
-

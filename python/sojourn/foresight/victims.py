@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -23,6 +23,8 @@ from sojourn.store.record import Record
 QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 SAME = ("shield",)  # circumstances that must agree, beside the machine
 LOST = 0.01  # of the requests: more of them lost, and the tail has no end
+NOT_HELD = "did not hold its intensity"
+STRANGE = 0.1  # CPUs' worth on the server's CPUs that neither service nor neighbour used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,9 @@ def read(record: Record) -> list[Victim]:
 
 
 def all_of(results: Path) -> list[Victim]:
-    """Those of all records of a results folder, newest first; records that cannot be read count not.
+    """Those of all records of a folder, newest first; records that cannot be read count not.
+
+    Records of one service in one place are one: more runs say more.
 
     Raises:
         SpecFault: there is no such folder.
@@ -130,7 +134,27 @@ def all_of(results: Path) -> list[Victim]:
             found += read(store.read(path))
         except Fault:
             continue
-    return found
+    return together(found)
+
+
+def together(every: Sequence[Victim]) -> list[Victim]:
+    """Victims of one label and one place as one, under the name of the first record."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Victim]] = {}
+    for one in every:
+        groups.setdefault((one.label, tuple(sorted(one.place.items()))), []).append(one)
+    return [group[0] if len(group) == 1 else _merged(group) for group in groups.values()]
+
+
+def _merged(group: Sequence[Victim]) -> Victim:
+    levels = dict.fromkeys(level for one in group for level in one.levels)
+    runs = {level: [run for one in group for run in one.levels.get(level, ())] for level in levels}
+    left = dict.fromkeys(level for one in group for level in one.left_out)
+    return replace(
+        group[0],
+        peak_rps=median(one.peak_rps for one in group),
+        levels={level: sorted(each, key=lambda run: run.rps) for level, each in runs.items()},
+        left_out={level: sum(one.left_out.get(level, 0) for one in group) for level in left},
+    )
 
 
 def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
@@ -139,11 +163,14 @@ def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
 
 
 def _run(record: Record, one: Outcome) -> Run | None:
-    """What a run says; None where its self-checks failed and it is no evidence of overload."""
+    """What a run says; None where strangers took part, or a self-check failed without overload."""
     is_lossy = one.requests > 0 and one.lost > LOST * one.requests
-    if one.verdict is Verdict.UNKNOWN and not is_lossy:
+    if one.verdict is Verdict.UNKNOWN and not is_lossy and not _is_slow_neighbour(one):
         return None
     used = _host(record.folder_of(one) / HOST)
+    taken = used.get("neighbours_on_server_share", 0.0)
+    if used.get("others_on_server_share", 0.0) - taken > STRANGE:
+        return None
     tails = {}
     for q, name in QUANTILES.items():
         value = getattr(one, name)
@@ -157,6 +184,12 @@ def _run(record: Record, one: Outcome) -> Run | None:
         cpu=used.get("server_cpu_share"),
         others=used.get("neighbours_on_server_share"),
     )
+
+
+def _is_slow_neighbour(one: Outcome) -> bool:
+    """Whether all that is wrong is that a neighbour did less than asked: a dose it is not."""
+    is_dose = dose_of(str(one.point.setting.get(NEIGHBOUR, NONE))) is not None
+    return not is_dose and all(NOT_HELD in reason for reason in one.reasons)
 
 
 def _host(path: Path) -> Mapping[str, float]:
