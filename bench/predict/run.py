@@ -145,7 +145,7 @@ def _runs(every: Sequence[Victim]) -> Iterator[dict[str, Any]]:
                 yield {
                     "service": one.label, "peak_rps": one.peak_rps, "neighbour": level,
                     "rps": run.rps, "achieved_rps": run.achieved_rps,
-                    "tails_ns": {str(q): ns if np.isfinite(ns) else None for q, ns in run.tails.items()},
+                    "tails_ns": {str(q): ns for q, ns in run.tails.items() if np.isfinite(ns)},
                     "kept": run.kept, "cpu_ns": run.cpu_ns, "cpu": run.cpu, "others": run.others,
                 }  # fmt: skip
 

@@ -102,11 +102,13 @@ def _offered(result: Result, one: Combination) -> float:
 def check(one: Combination) -> str:
     """The measurement that would check an answer."""
     if one.is_machine:
-        beside = (
-            "" if one.neighbour == "none" else ' --vary neighbour=none,"noise:wave,where=server"'
+        beside = "" if one.neighbour == "none" else " --vary neighbour=none,rival:server"
+        return (
+            f"sojourn run max_load_memcached --shield none{beside} "
+            f"--set services.memcached.cores={one.cores}   (your service, under the kernel's own "
+            "scheduler)"
         )
-        return f"sojourn run scheduler_bakeoff{beside} --set services.memcached.cores={one.cores}"
     return (
-        "sojourn run max_load_memcached on one instance, then load the whole system with "
-        "`sojourn try URL --target` at this rate"
+        "load the real system at this rate with `sojourn try URL`; first measure one instance with "
+        "`sojourn run max_load_memcached`"
     )
