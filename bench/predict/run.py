@@ -1,4 +1,4 @@
-"""Leave-one-out: each service beside each neighbour, predicted from the others, and measured.
+"""Leave-one-out: each pair predicted from other services, and measured.
 
     python bench/predict/run.py measure --services memcached,nginx,redis --results DIR
     python bench/predict/run.py table --results DIR --rows bench/predict/runs/TIME.json
@@ -58,7 +58,7 @@ def pairs(every: Sequence[Victim]) -> Iterator[tuple[Victim, str]]:
 def row(
     every: Sequence[Victim], one: Victim, level: str, q: float, bound_ns: float
 ) -> dict[str, Any]:
-    """One pair under one target; with the reason where there is no forecast or no truth."""
+    """One pair under one target; or why there is no forecast or truth."""
     about = {"service": one.label, "neighbour": doses.short(level), "q": q, "bound_ns": bound_ns}
     try:
         known = lacking.known(every, one.label, level)
@@ -71,17 +71,17 @@ def row(
             **about,
             "left_out": f"the border is outside the measured loads: {where or censored}",
         }
-    found = forecast(one, known.rulers, level, q, bound_ns=bound_ns)
+    gathered = forecast(one, known.rulers, level, q, bound_ns=bound_ns)
     return {
         **about,
         "measured": truth,
         "alone": alone,
-        "predicted": found.border_rps.value,
-        "lo": found.border_rps.lo,
-        "hi": found.border_rps.hi,
-        "equals": found.equals[:3],
-        "kept": None if found.kept is None else found.kept.value,
-        "guesses": found.guesses,
+        "predicted": gathered.border_rps.value,
+        "lo": gathered.border_rps.lo,
+        "hi": gathered.border_rps.hi,
+        "equals": gathered.equals[:3],
+        "kept": None if gathered.kept is None else gathered.kept.value,
+        "guesses": gathered.guesses,
     }
 
 

@@ -145,19 +145,19 @@ def whatif(
         raise SpecFault(
             "the simulator of schedulers takes a steady rate", at="--rate", fix="write --rate 20k"
         )
-    found = answer.answers(Simulator.find(), question, every)
+    gathered = answer.answers(Simulator.find(), question, every)
     if as_json:
-        put_json(_document(question, found))
+        put_json(_document(question, gathered))
     else:
-        _print(question, found, [name for name in NAMES if len(levels[name]) > 1])
-    return _exit(question, found)
+        _print(question, gathered, [name for name in NAMES if len(levels[name]) > 1])
+    return _exit(question, gathered)
 
 
 def _words(text: str, name: str) -> list[str]:
-    found = [word.strip() for word in text.split(",")] if text else []
-    if any(not word for word in found):
+    gathered = [word.strip() for word in text.split(",")] if text else []
+    if any(not word for word in gathered):
         raise SpecFault("a level is empty", at=f"--{name}", fix="write levels with commas: 1,2,4")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(gathered))
 
 
 def _rate(text: str, arrivals: str) -> str:
@@ -181,7 +181,7 @@ def _service(text: str, record: Path | None) -> tuple[str, str]:
 
 
 def _in_ns(text: str) -> str:
-    """`gamma:1ms,2` in ns; a number without a unit stays, as a share or a coefficient is none."""
+    """`gamma:1ms,2` in ns; a number without a unit stays as it is."""
     from sojourn.units import parse_ns
 
     if text.startswith("histogram:"):
@@ -219,24 +219,24 @@ def _fitted(record: Path) -> str:
     return f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
 
 
-def _exit(of: Question, found: Sequence[Answer]) -> int:
-    if any(one.tail_ns[0] > of.bound_ns for one in found if of.rate):
+def _exit(of: Question, gathered: Sequence[Answer]) -> int:
+    if any(one.tail_ns[0] > of.bound_ns for one in gathered if of.rate):
         return Exit.VIOLATED
     # At a searched rate nothing grows; where a rate is given, an unclear tail decides nothing.
-    is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in found if of.rate)
+    is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in gathered if of.rate)
     return Exit.UNKNOWN if is_open else Exit.OK
 
 
-def _document(of: Question, found: Sequence[Answer]) -> dict[str, Any]:
+def _document(of: Question, gathered: Sequence[Answer]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "label": "predicted",
         "question": asdict(of),
-        "answers": [asdict(one) for one in found],
+        "answers": [asdict(one) for one in gathered],
     }
 
 
-def _print(of: Question, found: Sequence[Answer], varied: Sequence[str]) -> None:
+def _print(of: Question, gathered: Sequence[Answer], varied: Sequence[str]) -> None:
     from sojourn.cli.draw import escape, new_table, to_stdout
 
     console = to_stdout()
@@ -248,16 +248,16 @@ def _print(of: Question, found: Sequence[Answer], varied: Sequence[str]) -> None
     )
     console.print(escape(f"predicted, by simulation: {asked}"))
     number = () if of.rate else ("max load", "surely to surely not")
-    table = new_table(*varied, *number, word, "95 % interval", "answered", "per user", "kept")
-    for one in found:
+    table = new_table(*varied, *number, word, "95 % interval", "answered", "per user", "keeps")
+    for one in gathered:
         levels = [str(getattr(one.of, name)) for name in varied]
         table.add_row(*map(escape, (*levels, *_numbers(one))))
     console.print(table)
-    for one in found:
+    for one in gathered:
         for reason in one.reasons:
             levels = ", ".join(f"{name} {getattr(one.of, name)}" for name in varied)
             console.print(f"[dim]- {escape(levels or 'answer')}: {escape(reason)}[/]")
-    for check in dict.fromkeys(one.check for one in found):
+    for check in dict.fromkeys(one.check for one in gathered):
         console.print(f"[dim]- check it: {escape(check)}[/]", soft_wrap=True)
 
 

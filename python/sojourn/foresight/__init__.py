@@ -1,4 +1,4 @@
-"""Will a service and a neighbour get along? Predicted from what each does with others.
+"""Will a service and a neighbour get along, by what each does with others?
 
     doses      which levels of a record's factor `neighbour` are doses of one resource
     victims    a service in a record: its curve alone, beside each dose, beside each neighbour

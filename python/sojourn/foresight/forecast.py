@@ -1,4 +1,4 @@
-"""A service beside a neighbour that it never ran beside: highest load, tail by load, work kept.
+"""A service beside a neighbour that it never met: highest load, tail, work kept.
 
     1  A neighbour equals doses, with weights (`ruler`).
     2  What those doses do to the service is known: their mean, by the weights, is the forecast.
@@ -89,7 +89,7 @@ class _Model:
     def effect(
         self, seen: dict[str, Sequence[Run]], bound_ns: float, out: Dose | None = None
     ) -> tuple[float, float]:
-        """Mean and variance over doses of the logarithm of the service's border over that alone."""
+        """Mean and variance over doses of the logarithm of the border over that alone."""
         grid = self.doses(out)
         bounds = (bound_ns, min(LOOSE * bound_ns, curves.TOP_NS))
         weighed = ruler.weigh(self.rulers, seen, self.q, bounds_ns=bounds, doses=grid, without=out)
@@ -100,14 +100,14 @@ class _Model:
     def errors(self, bound_ns: float) -> NDArray[np.float64]:
         """Of each dose that all know: measured effect less the one forecast without it."""
         shared = set.intersection(*({*one.doses} for one in (self.service, *self.rulers)))
-        found = []
+        gathered = []
         for dose in sorted(shared):
             seen = {ruler.name_of(one): one.doses[dose] for one in self.rulers}
             if not self.doses(dose):
                 continue
             truth = ruler.effect(self.service, self.service.doses[dose], self.q, bound_ns)
-            found.append(truth - self.effect(seen, bound_ns, dose)[0])
-        return np.array(found)
+            gathered.append(truth - self.effect(seen, bound_ns, dose)[0])
+        return np.array(gathered)
 
 
 def forecast(

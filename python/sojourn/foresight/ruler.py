@@ -39,14 +39,14 @@ class Weighed:
 
     def by_resource(self) -> Mapping[str, tuple[float, float]]:
         """Weight of each resource and its mean dose, heaviest first."""
-        found = {}
+        gathered = {}
         for name in dict.fromkeys(dose.resource for dose in self.doses):
             at = np.array([dose.resource == name for dose in self.doses])
             weight = float(self.weights[at].sum())
             shares = np.array([dose.share for dose in self.doses])[at]
             mean = float(self.weights[at] @ shares / weight) if weight > 0 else 0.0
-            found[name] = (weight, mean)
-        return dict(sorted(found.items(), key=lambda one: -one[1][0]))
+            gathered[name] = (weight, mean)
+        return dict(sorted(gathered.items(), key=lambda one: -one[1][0]))
 
 
 def effect(victim: Victim, runs: Sequence[Run], q: float, bound_ns: float) -> float:
@@ -66,7 +66,7 @@ def dose_effects(victim: Victim, q: float, bound_ns: float) -> Mapping[Dose, flo
 def effects(
     victim: Victim, doses: Sequence[Dose], q: float, bound_ns: float, without: Dose | None = None
 ) -> NDArray[np.float64]:
-    """Effects of doses on a victim, between those that were measured by a straight line.
+    """Effects of doses on a victim, on straight lines between measured ones.
 
     Args:
         victim: a service.
@@ -96,7 +96,7 @@ def dose_takes(victim: Victim) -> Mapping[Dose, float]:
 def _between(
     known: Mapping[Dose, float], doses: Sequence[Dose], without: Dose | None
 ) -> NDArray[np.float64]:
-    """Values of doses on the straight lines through known ones, and through 0 without a dose."""
+    """Values of doses on straight lines through known ones, and through 0."""
     lines: dict[str, tuple[list[float], list[float]]] = {}
     for dose, value in known.items():
         if dose != without:
@@ -107,14 +107,14 @@ def _between(
 
 
 def grid(victims: Sequence[Victim], without: Dose | None = None) -> list[Dose]:
-    """Doses that every victim knows something about, none of them stronger than was measured."""
+    """Doses that every victim knows about, none stronger than was measured."""
     shared = [{dose for dose in one.doses if dose != without} for one in victims]
     common = set.intersection(*shared) if shared else set()
-    found = []
+    gathered = []
     for name in sorted({dose.resource for dose in common}):
         most = max(dose.share for dose in common if dose.resource == name)
-        found += [Dose(name, most * step / (GRID - 1)) for step in range(GRID)]
-    return found
+        gathered += [Dose(name, most * step / (GRID - 1)) for step in range(GRID)]
+    return gathered
 
 
 def weigh(

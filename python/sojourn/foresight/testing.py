@@ -1,4 +1,4 @@
-"""A world in which the effect of every neighbour on every service is known exactly."""
+"""A world in which every neighbour's effect on every service is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAKES = {"cpu": 0.5, "llc": 0.4, "membw": 0.4, "syscalls": 0.3, "network": 0.35}
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A service: its time without queueing, and by how much a full dose of a resource slows it."""
+    """A service: its own time, and by how much a full dose slows it."""
 
     label: str
     service_us: float
@@ -58,7 +58,7 @@ def victim(
     rng: np.random.Generator,
     scatter: float = 0.1,
 ) -> Victim:
-    """What a record would say of it: alone, beside the study's doses, and beside neighbours."""
+    """What a record would say of it: alone, beside doses, beside neighbours."""
     every: dict[str, Mapping[str, float]] = {NONE: {}}
     for level in study.DOSES:
         dose = dose_of(level) or Dose("", 0.0)

@@ -1,4 +1,4 @@
-"""A service in a record: its tail by load, alone, beside each dose and beside each neighbour."""
+"""A service in a record: tail by load, alone, beside doses and neighbours."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Victim:
     def doses(self) -> Mapping[Dose, Sequence[Run]]:
         """Its runs beside doses, in order of resource and share."""
         known = ((dose_of(level), level) for level in self.levels)
-        found = {dose: self.levels[level] for dose, level in known if dose is not None}
-        return {dose: found[dose] for dose in sorted(found)}
+        gathered = {dose: self.levels[level] for dose, level in known if dose is not None}
+        return {dose: gathered[dose] for dose in sorted(gathered)}
 
     @property
     def neighbours(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Victim:
 
 
 def read(record: Record) -> list[Victim]:
-    """The services of a record that ran alone and beside neighbours; [] if there is none."""
+    """Services of a record that ran alone and beside neighbours; [] if none."""
     facts = machine.facts(record)
     place = {name: facts[name] for name in (*machine.MACHINE, *SAME) if name in facts}
     place["groups"] = str(getattr(record.study, "groups", ""))
@@ -96,13 +96,13 @@ def read(record: Record) -> list[Victim]:
             sweeps[one.point.service][level].append(one)
         elif one.point.phase == Phase.PEAK and level == NONE and one.is_believed:
             peaks[one.point.service].append(one.achieved_rps)
-    found = []
+    gathered = []
     for label, levels in sweeps.items():
         runs = {level: _runs(record, every) for level, every in levels.items()}
         known = {level: one for level, one in runs.items() if one}
         if label in peaks and known.get(NONE) and len(known) > 1:
             left = {level: len(every) - len(runs[level]) for level, every in levels.items()}
-            found.append(
+            gathered.append(
                 Victim(
                     label=label,
                     record=str(record.path),
@@ -112,11 +112,11 @@ def read(record: Record) -> list[Victim]:
                     left_out={level: count for level, count in left.items() if count},
                 )
             )
-    return found
+    return gathered
 
 
 def all_of(results: Path) -> list[Victim]:
-    """Those of all records of a folder, newest first; records that cannot be read count not.
+    """Those of all records of a folder, newest first; unreadable ones are left out.
 
     Records of one service in one place are one: more runs say more.
 
@@ -128,13 +128,13 @@ def all_of(results: Path) -> list[Victim]:
             "there is no such results folder", at=str(results), fix="give --results DIR"
         )
     paths = sorted(listing.own(results), key=lambda path: path.name, reverse=True)
-    found: list[Victim] = []
+    gathered: list[Victim] = []
     for path in paths:
         try:
-            found += read(store.read(path))
+            gathered += read(store.read(path))
         except Fault:
             continue
-    return together(found)
+    return together(gathered)
 
 
 def together(every: Sequence[Victim]) -> list[Victim]:
@@ -163,7 +163,7 @@ def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
 
 
 def _run(record: Record, one: Outcome) -> Run | None:
-    """What a run says; None where strangers took part, or a self-check failed without overload."""
+    """What a run says; None beside strangers, or where a self-check failed."""
     is_lossy = one.requests > 0 and one.lost > LOST * one.requests
     if one.verdict is Verdict.UNKNOWN and not is_lossy and not _is_slow_neighbour(one):
         return None
@@ -187,7 +187,7 @@ def _run(record: Record, one: Outcome) -> Run | None:
 
 
 def _is_slow_neighbour(one: Outcome) -> bool:
-    """Whether all that is wrong is that a neighbour did less than asked: a dose it is not."""
+    """Whether all that is wrong is a neighbour, no dose, that did too little."""
     is_dose = dose_of(str(one.point.setting.get(NEIGHBOUR, NONE))) is not None
     return not is_dose and all(NOT_HELD in reason for reason in one.reasons)
 

@@ -1,4 +1,4 @@
-"""A service of a record: what counts, what does not, and what makes two records one machine."""
+"""A service of a record: what counts, and what does not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANIFEST = {"environment": {"name": "vm", "topology": {"model": "made", "allowed
 
 
 def record(folder: Path, change: Callable[[Outcome], Outcome] = lambda one: one) -> Record:
-    """A record of the study that `--study` prints, with times of 1 ms alone and 3 ms beside."""
+    """A record of the printed study, with times of 1 ms alone and 3 ms beside."""
     file = folder / "m.toml"
     file.write_text(study.text("memcached", [XZ]))
     asked = spec.load(file)

@@ -70,7 +70,7 @@ def check(record: str, level: str) -> str:
 
 
 def verdict(of: Forecast, load_rps: float) -> str:
-    """Whether the target is kept at a load: "holds", "violated" or "unknown"."""
+    """Whether a load is within the target: "holds", "violated" or "unknown"."""
     border = of.border_rps
     if of.censored == "below":
         return "unknown"

@@ -1,4 +1,4 @@
-"""All combinations of a question, each with its number and the measurement that would check it."""
+"""All combinations of a question, each with what would check its number."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def _capacity(one: Combination, mean: float) -> float:
 
 
 def _offered(result: Result, one: Combination) -> float:
-    found = result["services"][0] if one.is_machine else result
-    return float(found["offered_rps"])
+    gathered = result["services"][0] if one.is_machine else result
+    return float(gathered["offered_rps"])
 
 
 def check(one: Combination) -> str:

@@ -19,7 +19,7 @@ OF = Question(service="exponential:10", unit="ms", bound_ns=200 * MS, requests=2
 TAIL = math.log(100) / 100 * 1e9
 
 
-def ask(of: Question = OF, **levels: str) -> list[Answer]:
+def ask(of: Question = OF, /, **levels: str) -> list[Answer]:
     every = combinations({name: text.split(",") for name, text in levels.items()})
     return answers(Simulator.find(), of, list(every))
 

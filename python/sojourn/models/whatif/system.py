@@ -64,7 +64,7 @@ def job(of: Question, one: Combination, rate: str) -> Job:
 
 
 def tail(result: Result, key: str) -> tuple[float, float, float]:
-    """Lower end, value and upper end of a quantile, ns; infinite where too many go unanswered."""
+    """Both ends and value of a quantile, ns; infinite where many go unanswered."""
     interval = result["intervals"][key]
     is_lost = result["answered"]["mid"] < ANSWERED_MIN
     if interval is None or is_lost or _grows(result):
