@@ -1,12 +1,12 @@
-"""Leave-one-out: each service beside each neighbour, predicted from the others, and measured.
+"""Leave-one-out: each pair predicted from other services, and measured.
 
     python bench/predict/run.py measure --services memcached,nginx,redis --results DIR
     python bench/predict/run.py table --results DIR --rows bench/predict/runs/TIME.json
 
-`measure` runs one study after another, each of one service beside doses and neighbours. A study that
-was stopped goes on where it was, so the bench may be stopped and started at any time. The machine has
-to be quiet. `table` reads the records: for each pair the neighbour's runs beside the service are left
-out of the forecast, and are the truth. Rows keep every run that a number rests on.
+`measure` runs one study after another, each of one service beside doses and neighbours. A study
+that was stopped goes on where it was, so the bench may be stopped and started at any time. The
+machine has to be quiet. `table` reads the records: for each pair the neighbour's runs beside the
+service are left out of the forecast, and are the truth. Rows keep every run that a number rests on.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ def pairs(every: Sequence[Victim]) -> Iterator[tuple[Victim, str]]:
             yield one, level
 
 
-def row(every: Sequence[Victim], one: Victim, level: str, q: float, bound_ns: float) -> dict[str, Any]:
-    """One pair under one target; with the reason where there is no forecast or no truth."""
+def row(
+    every: Sequence[Victim], one: Victim, level: str, q: float, bound_ns: float
+) -> dict[str, Any]:
+    """One pair under one target; or why there is no forecast or truth."""
     about = {"service": one.label, "neighbour": doses.short(level), "q": q, "bound_ns": bound_ns}
     try:
         known = lacking.known(every, one.label, level)
@@ -65,18 +67,21 @@ def row(every: Sequence[Victim], one: Victim, level: str, q: float, bound_ns: fl
     truth, where = curves.of(one.levels[level], q, one.peak_rps).border(bound_ns)
     alone, censored = curves.of(one.levels["none"], q, one.peak_rps).border(bound_ns)
     if where or censored == "below":
-        return {**about, "left_out": f"the border lies outside the measured loads: {where or censored}"}
-    found = forecast(one, known.rulers, level, q, bound_ns)
+        return {
+            **about,
+            "left_out": f"the border is outside the measured loads: {where or censored}",
+        }
+    gathered = forecast(one, known.rulers, level, q, bound_ns=bound_ns)
     return {
         **about,
         "measured": truth,
         "alone": alone,
-        "predicted": found.border_rps.value,
-        "lo": found.border_rps.lo,
-        "hi": found.border_rps.hi,
-        "equals": found.equals[:3],
-        "kept": None if found.kept is None else found.kept.value,
-        "guesses": found.guesses,
+        "predicted": gathered.border_rps.value,
+        "lo": gathered.border_rps.lo,
+        "hi": gathered.border_rps.hi,
+        "equals": gathered.equals[:3],
+        "kept": None if gathered.kept is None else gathered.kept.value,
+        "guesses": gathered.guesses,
     }
 
 
@@ -87,25 +92,34 @@ def table(results: Path, rows_file: Path | None) -> None:
     for one in rows:
         print(_line(one))
     for q, bound_ns in TARGETS:
-        _summary(f"p{q * 100:g} within {bound_ns / 1e6:g} ms", [
-            one for one in rows if (one["q"], one["bound_ns"]) == (q, bound_ns) and "measured" in one
-        ])
+        _summary(
+            _target(q, bound_ns),
+            [
+                one
+                for one in rows
+                if (one["q"], one["bound_ns"]) == (q, bound_ns) and "measured" in one
+            ],
+        )
     if rows_file:
         whole = {"schema": "sojourn.bench.predict/1", "rows": rows, "runs": list(_runs(every))}
         rows_file.write_text(json.dumps(whole) + "\n")
 
 
 def _line(one: dict[str, Any]) -> str:
-    head = f"p{one['q'] * 100:g} ≤ {one['bound_ns'] / 1e6:g}ms  {one['service']:<14} {one['neighbour']:<22}"
+    head = f"{_target(one['q'], one['bound_ns'])}  {one['service']:<14} {one['neighbour']:<22}"
     if "measured" not in one:
         return f"{head} left out: {one['left_out']}"
     truth = one["measured"]
     held = "in" if one["lo"] <= truth <= one["hi"] else "OUT"
     others = "  ".join(f"{name} {value / truth - 1:+.0%}" for name, value in one["guesses"].items())
-    return (
-        f"{head} measured {truth:>9,.0f}  predicted {one['predicted']:>9,.0f} "
-        f"({one['predicted'] / truth - 1:+.0%}; {one['lo']:,.0f} to {one['hi']:,.0f} {held})  {others}"
-    )
+    ends = f"{one['lo']:,.0f} to {one['hi']:,.0f} {held}"
+    off = f"{one['predicted'] / truth - 1:+.0%}"
+    numbers = f"measured {truth:>9,.0f}  predicted {one['predicted']:>9,.0f}"
+    return f"{head} {numbers} ({off}; {ends})  {others}"
+
+
+def _target(q: float, bound_ns: float) -> str:
+    return f"p{q * 100:g} ≤ {bound_ns / 1e6:g} ms"
 
 
 def _summary(title: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -118,7 +132,8 @@ def _summary(title: str, rows: Sequence[dict[str, Any]]) -> None:
     truth = np.array([one["measured"] for one in rows])
     for name, each in values.items():
         off = np.abs(np.array(each) / truth - 1)
-        print(f"  {name:<16} within ±20 %: {np.mean(off <= NEAR):4.0%}   median error {np.median(off):.0%}")
+        near = np.mean(off <= NEAR)
+        print(f"  {name:<16} within ±20 %: {near:4.0%}   median error {np.median(off):.0%}")
     held = np.mean([one["lo"] <= one["measured"] <= one["hi"] for one in rows])
     print(f"  intervals (90 %) hold {held:.0%}")
 
@@ -130,7 +145,7 @@ def _runs(every: Sequence[Victim]) -> Iterator[dict[str, Any]]:
                 yield {
                     "service": one.label, "peak_rps": one.peak_rps, "neighbour": level,
                     "rps": run.rps, "achieved_rps": run.achieved_rps,
-                    "tails_ns": {str(q): ns if np.isfinite(ns) else None for q, ns in run.tails.items()},
+                    "tails_ns": {str(q): ns for q, ns in run.tails.items() if np.isfinite(ns)},
                     "kept": run.kept, "cpu_ns": run.cpu_ns, "cpu": run.cpu, "others": run.others,
                 }  # fmt: skip
 

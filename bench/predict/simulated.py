@@ -1,4 +1,4 @@
-"""How often forecasts are near, and their intervals hold: hundreds of worlds with known truth.
+"""How often forecasts are near and intervals hold, in worlds of known truth.
 
     python bench/predict/simulated.py --worlds 300 --rulers 4
 
@@ -29,15 +29,15 @@ def world(seed: int, rulers: int, scatter: float) -> dict[str, float | bool]:
     neighbour = {str(name): float(rng.uniform(0.2, 1.0)) / len(pick) for name in pick}
     victims = [testing.victim(one, {B: neighbour}, rng, scatter) for one in truths]
     bound_ns = float(truths[0].tail_ns(0.0, {}) * rng.uniform(4, 20))
-    found = forecast(victims[0], [(one, B) for one in victims[1:]], B, 0.99, bound_ns)
+    gathered = forecast(victims[0], [(one, B) for one in victims[1:]], B, 0.99, bound_ns=bound_ns)
     truth = truths[0].border_rps(bound_ns, neighbour)
-    border = found.border_rps
+    border = gathered.border_rps
     return {
         "seed": seed,
         "predicted": border.value / truth,
         "lo": border.lo / truth,
         "hi": border.hi / truth,
-        **{name: value / truth for name, value in found.guesses.items()},
+        **{name: value / truth for name, value in gathered.guesses.items()},
     }
 
 
@@ -54,7 +54,8 @@ def main() -> None:
     for name in names:
         ratios = np.array([row[name] for row in rows])
         near = np.mean(np.abs(ratios - 1) <= NEAR)
-        print(f"{name:<16} within ±20 %: {near:4.0%}   median error {np.median(np.abs(ratios - 1)):.1%}")
+        middle = np.median(np.abs(ratios - 1))
+        print(f"{name:<16} within ±20 %: {near:4.0%}   median error {middle:.1%}")
     held = np.mean([row["lo"] <= 1 <= row["hi"] for row in rows])
     width = np.median([row["hi"] - row["lo"] for row in rows])
     print(f"intervals (90 %) hold the truth in {held:.0%}; median width {width:.0%} of it")

@@ -135,9 +135,9 @@ pub fn calls(result: &CallsResult) -> String {
         result.answered.hi.min(1.0) * 100.0
     );
     let _ = writeln!(text, "{:>8} {:>12} {:>27}", "", "sojourn", "95 % interval");
-    let found = &result.intervals;
-    let mean = [("mean".to_string(), result.sojourn_ns.mean, found.mean)];
-    let quantiles = QUANTILES.iter().zip(result.sojourn_ns.quantiles()).zip(found.quantiles());
+    let intervals = &result.intervals;
+    let mean = [("mean".to_string(), result.sojourn_ns.mean, intervals.mean)];
+    let quantiles = QUANTILES.iter().zip(result.sojourn_ns.quantiles()).zip(intervals.quantiles());
     let quantiles = quantiles.map(|((quantile, value), interval)| {
         (quantile.name(), value.map(|ns| ns as f64), interval)
     });

@@ -67,11 +67,11 @@ def predict(
     beside: Beside = None,
     target: Target = "p99<=10ms",
     load: Load = "",
-    study: Study = False,  # noqa: FBT002 - an option of the command line
+    study: Study = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> int:
-    """Will a service and a neighbour get along? Predict it before they ever run together.
+    """Will a service and a neighbour get along? Predict it before they meet.
 
     It needs two things from records of one machine: how the service takes known doses of each
     resource (an antagonist at a held intensity), and what the neighbour does to some other service,
@@ -82,7 +82,7 @@ def predict(
     With --study it prints the study that measures a service beside doses, and beside neighbours.
     If records lack, the message has the commands that make them, with minutes.
 
-    Exit codes: 0 predicted (with --load: the target is kept), 1 it is violated at a load of
+    Exit codes: 0 predicted (with --load: the target holds), 1 it is violated at a load of
     --load, 2 wrong usage or no record, 3 not known: a load lies within the interval.
 
     \b
@@ -112,18 +112,20 @@ def predict(
     q, bound_ns = parse_target(target, tuple(victims.QUANTILES))
     lowered.for_reading(results)
     every = victims.all_of(results)
-    found = []
+    gathered = []
     for neighbour in asked:
         known = lacking.known(every, service, neighbour)
         loads = _loads(load, known.service.peak_rps)
-        result = forecast.forecast(known.service, known.rulers, known.level, q, bound_ns, loads)
-        found.append((known, result, loads))
+        result = forecast.forecast(
+            known.service, known.rulers, known.level, q, bound_ns=bound_ns, loads_rps=loads
+        )
+        gathered.append((known, result, loads))
     if as_json:
-        put_json({"schema": SCHEMA, "forecasts": [_document(*one) for one in found]})
+        put_json({"schema": SCHEMA, "forecasts": [_document(*one) for one in gathered]})
     else:
-        for known, result, loads in found:
+        for known, result, loads in gathered:
             _print(known, result, loads)
-    return _exit([(result, loads) for _, result, loads in found])
+    return _exit([(result, loads) for _, result, loads in gathered])
 
 
 def parse_target(text: str, known: Sequence[float]) -> tuple[float, float]:
@@ -144,12 +146,12 @@ def parse_target(text: str, known: Sequence[float]) -> tuple[float, float]:
     except ValueError as error:
         raise SpecFault(str(error), at="--target", fix=fix) from None
     if bound_ns <= 0:
-        raise SpecFault("a bound of 0 is never kept", at="--target", fix=fix)
+        raise SpecFault("no tail is within a bound of 0", at="--target", fix=fix)
     return q, float(bound_ns)
 
 
 def _loads(text: str, peak_rps: float) -> list[float]:
-    found = []
+    gathered = []
     for word in filter(None, (part.strip() for part in text.split(","))):
         try:
             is_share = word.endswith("%")
@@ -158,17 +160,17 @@ def _loads(text: str, peak_rps: float) -> list[float]:
             number = math.nan
         if not 0 < number < math.inf:
             raise SpecFault(f"'{word}' is no load", at="--load", fix="write 20k,40k or 30%,50%")
-        found.append(number)
-    return found
+        gathered.append(number)
+    return gathered
 
 
-def _exit(found: list[tuple[Forecast, list[float]]]) -> int:
+def _exit(gathered: list[tuple[Forecast, list[float]]]) -> int:
     from sojourn.foresight import words
 
-    verdicts = [words.verdict(result, rps) for result, loads in found for rps in loads]
+    verdicts = [words.verdict(result, rps) for result, loads in gathered for rps in loads]
     if "violated" in verdicts:
         return Exit.VIOLATED
-    is_unknown = "unknown" in verdicts or any(one.censored == "below" for one, _ in found)
+    is_unknown = "unknown" in verdicts or any(one.censored == "below" for one, _ in gathered)
     return Exit.UNKNOWN if is_unknown else Exit.OK
 
 

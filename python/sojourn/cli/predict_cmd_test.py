@@ -37,7 +37,7 @@ def test_a_forecast_says_what_it_is_and_how_to_check_it(
     assert ask(*results) == Exit.OK
     out = capsys.readouterr().out
     assert "predicted, not measured: memcached beside batch:xz" in out
-    assert "p99 within 2.00 ms: up to" in out
+    assert "p99 within 2 ms: up to" in out
     assert "simpler guesses: no change" in out
     assert "check it: sojourn run made-memcached/study.toml --vary" in out
     assert '"batch:xz,where=server"' in out
@@ -81,10 +81,26 @@ def test_the_study_is_printed_and_nothing_else(capsys: pytest.CaptureFixture[str
         (["predict"], "--service", "--service memcached --beside"),
         (["predict", "--service", "memcached"], "--beside", "--study"),
         (["predict", "--service", "nope", "--study"], "--service", "known:"),
-        (["predict", "--service", "memcached", "--beside", "b", "--target", "fast"], "--target", "p99<=10ms"),
-        (["predict", "--service", "memcached", "--beside", "b", "--target", "p98<=1ms"], "--target", "p95"),
-        (["predict", "--service", "memcached", "--beside", "b", "--target", "p99<=5"], "--target", "p99<=10ms"),
-        (["predict", "--service", "memcached", "--beside", "b", "--results", "/no/such"], "/no/such", "--results"),
+        (
+            ["predict", "--service", "memcached", "--beside", "b", "--target", "fast"],
+            "--target",
+            "p99<=10ms",
+        ),
+        (
+            ["predict", "--service", "memcached", "--beside", "b", "--target", "p98<=1ms"],
+            "--target",
+            "p95",
+        ),
+        (
+            ["predict", "--service", "memcached", "--beside", "b", "--target", "p99<=5"],
+            "--target",
+            "p99<=10ms",
+        ),
+        (
+            ["predict", "--service", "memcached", "--beside", "b", "--results", "/no/such"],
+            "/no/such",
+            "--results",
+        ),
     ],
 )
 def test_wrong_usage_has_a_place_and_a_way_out(
@@ -107,7 +123,9 @@ def test_a_load_that_is_none_is_refused(
 def test_records_that_lack_are_named_with_commands(
     results: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["predict", "--service", "memcached", "--beside", "batch:zz", *results]) == Exit.USAGE
+    assert (
+        main(["predict", "--service", "memcached", "--beside", "batch:zz", *results]) == Exit.USAGE
+    )
     err = capsys.readouterr().err
     assert "sojourn predict --service nginx --beside batch:zz --study" in err
     assert "minutes" in err

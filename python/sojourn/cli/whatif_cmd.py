@@ -29,15 +29,15 @@ _MACHINE, _CALLS, _TIME = "A machine", "Services that call", "What changes with 
 
 
 def _levels(name: str, about: str, panel: str) -> Any:
-    return typer.Option(
-        name, metavar="LIST", show_default=False, help=about, rich_help_panel=panel
-    )
+    return typer.Option(name, metavar="LIST", show_default=False, help=about, rich_help_panel=panel)
 
 
 def whatif(
     service: Annotated[
         str,
-        typer.Option(metavar="DIST", help="Service time: exponential:50us, fixed:1ms, gamma:1ms,2."),
+        typer.Option(
+            metavar="DIST", help="Service time: exponential:50us, fixed:1ms, gamma:1ms,2."
+        ),
     ] = "",
     record: Annotated[
         Path | None,
@@ -48,9 +48,7 @@ def whatif(
             help="Instead of --service: a record; `sojourn calibrate` fits the service time.",
         ),
     ] = None,
-    target: Annotated[
-        str, typer.Option(metavar="TEXT", help="Quantile and bound.")
-    ] = "p99<=10ms",
+    target: Annotated[str, typer.Option(metavar="TEXT", help="Quantile and bound.")] = "p99<=10ms",
     rate: Annotated[
         str,
         typer.Option(
@@ -62,25 +60,46 @@ def whatif(
     arrivals: Annotated[
         str, typer.Option(metavar="KIND", help="Arrival process: poisson, fixed, trace:FILE.")
     ] = "poisson",
-    cores: Annotated[str, _levels("--cores", "CPUs of the machine, or of one instance: 1,2,4.", _MACHINE)] = "",
+    cores: Annotated[
+        str, _levels("--cores", "CPUs of the machine, or of one instance: 1,2,4.", _MACHINE)
+    ] = "",
     scheduler: Annotated[str, _levels("--scheduler", "eevdf, cfs, bvt, rt, fifo.", _MACHINE)] = "",
     neighbour: Annotated[
-        str, _levels("--neighbour", "On each CPU: none, spin, or work/sleep such as 6ms/42ms.", _MACHINE)
+        str,
+        _levels(
+            "--neighbour", "On each CPU: none, spin, or work/sleep such as 6ms/42ms.", _MACHINE
+        ),
     ] = "",
-    instances: Annotated[str, _levels("--instances", "Instances, each with its queue.", _CALLS)] = "",
-    fanout: Annotated[str, _levels("--fanout", "Calls of one request at once; all are needed.", _CALLS)] = "",
-    hedge: Annotated[str, _levels("--hedge", "Send a second copy after this time: none,5ms.", _CALLS)] = "",
+    instances: Annotated[
+        str, _levels("--instances", "Instances, each with its queue.", _CALLS)
+    ] = "",
+    fanout: Annotated[
+        str, _levels("--fanout", "Calls of one request at once; all are needed.", _CALLS)
+    ] = "",
+    hedge: Annotated[
+        str, _levels("--hedge", "Send a second copy after this time: none,5ms.", _CALLS)
+    ] = "",
     timeout: Annotated[str, _levels("--timeout", "Give a call up after this time.", _CALLS)] = "",
     retries: Annotated[str, _levels("--retries", "Attempts after the first: 0,3.", _CALLS)] = "",
     backoff: Annotated[str, _levels("--backoff", "Pause before a retry; it doubles.", _CALLS)] = "",
-    budget: Annotated[str, _levels("--budget", "Most retries, as a share of all calls: 10%.", _CALLS)] = "",
-    errors: Annotated[str, _levels("--errors", "Share of replies that are errors: 0,1%.", _CALLS)] = "",
-    scale: Annotated[str, _levels("--scale", "Fewest and most instances, by use: none,1..8.", _TIME)] = "",
-    startup: Annotated[str, _levels("--startup", "Time until a new instance serves: 5s,60s.", _TIME)] = "",
+    budget: Annotated[
+        str, _levels("--budget", "Most retries, as a share of all calls: 10%.", _CALLS)
+    ] = "",
+    errors: Annotated[
+        str, _levels("--errors", "Share of replies that are errors: 0,1%.", _CALLS)
+    ] = "",
+    scale: Annotated[
+        str, _levels("--scale", "Fewest and most instances, by use: none,1..8.", _TIME)
+    ] = "",
+    startup: Annotated[
+        str, _levels("--startup", "Time until a new instance serves: 5s,60s.", _TIME)
+    ] = "",
     speed: Annotated[
         str, _levels("--speed", "Lower speed, and the use above which it is left: 0.6@0.8.", _TIME)
     ] = "",
-    requests: Annotated[int, typer.Option(metavar="N", help="Simulated requests of one run.")] = 20_000,
+    requests: Annotated[
+        int, typer.Option(metavar="N", help="Simulated requests of one run.")
+    ] = 20_000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of every draw.")] = 1,
     as_json: AsJson = False,
 ) -> int:
@@ -96,11 +115,11 @@ def whatif(
 
     \b
     Examples:
-      sojourn whatif --service exponential:50us --scheduler eevdf,fifo --neighbour none,spin
-      sojourn whatif --service exponential:5ms --fanout 1,5,20 --hedge none,20ms --target "p99<=50ms"
-      sojourn whatif --service exponential:10ms --rate steps:70@30s,200@20s,70@200s \\
-          --timeout 300ms --retries 0,3 --target "p99<=300ms"
-      sojourn whatif --from results/latency_vs_load/vm/20261122T014937Z-51be --cores 1,2,4
+      sojourn whatif --service exponential:50us --neighbour none,spin
+      sojourn whatif --service exponential:50us --scheduler eevdf,rt --cores 1,2
+      sojourn whatif --service exponential:5ms --fanout 1,5 --hedge none,20ms
+      sojourn whatif --service fixed:9ms --rate 70 --timeout 90ms --retries 0,3
+      sojourn whatif --from RECORD --cores 1,2,4 --target "p99<=1ms"
     """
     from sojourn.models.simulator import Simulator
     from sojourn.models.whatif import answer
@@ -126,19 +145,19 @@ def whatif(
         raise SpecFault(
             "the simulator of schedulers takes a steady rate", at="--rate", fix="write --rate 20k"
         )
-    found = answer.answers(Simulator.find(), question, every)
+    gathered = answer.answers(Simulator.find(), question, every)
     if as_json:
-        put_json(_document(question, found))
+        put_json(_document(question, gathered))
     else:
-        _print(question, found, [name for name in NAMES if len(levels[name]) > 1])
-    return _exit(question, found)
+        _print(question, gathered, [name for name in NAMES if len(levels[name]) > 1])
+    return _exit(question, gathered)
 
 
 def _words(text: str, name: str) -> list[str]:
-    found = [word.strip() for word in text.split(",")] if text else []
-    if any(not word for word in found):
+    gathered = [word.strip() for word in text.split(",")] if text else []
+    if any(not word for word in gathered):
         raise SpecFault("a level is empty", at=f"--{name}", fix="write levels with commas: 1,2,4")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(gathered))
 
 
 def _rate(text: str, arrivals: str) -> str:
@@ -153,14 +172,16 @@ def _service(text: str, record: Path | None) -> tuple[str, str]:
     """The service time as the simulator reads it, and its unit."""
     if bool(text) == (record is not None):
         what = "a service time and a record are given" if text else "there is no service time"
-        raise SpecFault(what, at="--service", fix="write --service exponential:50us, or --from RECORD")
+        raise SpecFault(
+            what, at="--service", fix="write --service exponential:50us, or --from RECORD"
+        )
     if record is not None:
         return _fitted(record), "us"
     return _in_ns(text), "ns"
 
 
 def _in_ns(text: str) -> str:
-    """`gamma:1ms,2` in ns; a number without a unit stays, as a share or a coefficient is none."""
+    """`gamma:1ms,2` in ns; a number without a unit stays as it is."""
     from sojourn.units import parse_ns
 
     if text.startswith("histogram:"):
@@ -176,7 +197,9 @@ def _in_ns(text: str) -> str:
             words.append(word)
     if not colon or not has_unit:
         raise SpecFault(
-            f"'{text}' is no service time", at="--service", fix="write exponential:50us or gamma:1ms,2"
+            f"'{text}' is no service time",
+            at="--service",
+            fix="write exponential:50us or gamma:1ms,2",
         )
     return f"{name}:{','.join(words)}"
 
@@ -196,45 +219,49 @@ def _fitted(record: Path) -> str:
     return f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
 
 
-def _exit(of: Question, found: Sequence[Answer]) -> int:
-    if any(one.tail_ns[0] > of.bound_ns for one in found if of.rate):
+def _exit(of: Question, gathered: Sequence[Answer]) -> int:
+    if any(one.tail_ns[0] > of.bound_ns for one in gathered if of.rate):
         return Exit.VIOLATED
     # At a searched rate nothing grows; where a rate is given, an unclear tail decides nothing.
-    is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in found if of.rate)
+    is_open = any(one.tail_ns[0] <= of.bound_ns < one.tail_ns[2] for one in gathered if of.rate)
     return Exit.UNKNOWN if is_open else Exit.OK
 
 
-def _document(of: Question, found: Sequence[Answer]) -> dict[str, Any]:
+def _document(of: Question, gathered: Sequence[Answer]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "label": "predicted",
         "question": asdict(of),
-        "answers": [asdict(one) for one in found],
+        "answers": [asdict(one) for one in gathered],
     }
 
 
-def _print(of: Question, found: Sequence[Answer], varied: Sequence[str]) -> None:
+def _print(of: Question, gathered: Sequence[Answer], varied: Sequence[str]) -> None:
     from sojourn.cli.draw import escape, new_table, to_stdout
 
     console = to_stdout()
     word = percentile(of.q)
-    asked = f"the tail at {of.rate}" if of.rate else f"highest load with {word} ≤ {show_ns(of.bound_ns)}"
+    asked = (
+        f"the tail at {of.rate}"
+        if of.rate
+        else f"highest load with {word} ≤ {show_ns(of.bound_ns)}"
+    )
     console.print(escape(f"predicted, by simulation: {asked}"))
     number = () if of.rate else ("max load", "surely to surely not")
-    table = new_table(*varied, *number, word, "95 % interval", "answered", "per user", "kept")
-    for one in found:
+    table = new_table(*varied, *number, word, "95 % interval", "answered", "per user", "keeps")
+    for one in gathered:
         levels = [str(getattr(one.of, name)) for name in varied]
-        table.add_row(*map(escape, (*levels, *_numbers(of, one))))
+        table.add_row(*map(escape, (*levels, *_numbers(one))))
     console.print(table)
-    for one in found:
+    for one in gathered:
         for reason in one.reasons:
             levels = ", ".join(f"{name} {getattr(one.of, name)}" for name in varied)
             console.print(f"[dim]- {escape(levels or 'answer')}: {escape(reason)}[/]")
-    for check in dict.fromkeys(one.check for one in found):
+    for check in dict.fromkeys(one.check for one in gathered):
         console.print(f"[dim]- check it: {escape(check)}[/]", soft_wrap=True)
 
 
-def _numbers(of: Question, one: Answer) -> list[str]:
+def _numbers(one: Answer) -> list[str]:
     border = []
     if one.border is not None:
         ends = f"{show_count(one.border.lo)} to {show_count(one.border.hi)}"

@@ -23,7 +23,7 @@ def test_an_answer_is_labelled_and_says_what_would_check_it(
     out = capsys.readouterr().out
     assert "predicted, by simulation: the tail at 10" in out
     assert "fanout" in out
-    assert "check it: sojourn run max_load_memcached" in out
+    assert "check it: load the real system" in out
 
 
 @needs_sim

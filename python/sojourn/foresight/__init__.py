@@ -1,4 +1,4 @@
-"""Will a service and a neighbour get along? Predicted from what each does with others.
+"""Will a service and a neighbour get along, by what each does with others?
 
     doses      which levels of a record's factor `neighbour` are doses of one resource
     victims    a service in a record: its curve alone, beside each dose, beside each neighbour
@@ -10,5 +10,6 @@
     words      a forecast as people read it
 
 Sources: Mars et al., Bubble-Up, MICRO 2011 (sensitivity to a dose; a neighbour as a dose);
-Delimitrou and Kozyrakis, Paragon, ASPLOS 2013 (several resources); Zhang et al., CPI², EuroSys 2013.
+Delimitrou and Kozyrakis, Paragon, ASPLOS 2013 (several resources); Zhang et al., CPI²,
+EuroSys 2013.
 """

@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass
 
 NONE = "none"
-_NOISE = re.compile(r"noise:(?:kind=)?(?P<resource>[a-z0-9]+)(?:@(?P<share>\d{1,3}(?:\.\d+)?)%)?(?:,.*)?")
+_NOISE = re.compile(
+    r"noise:(?:kind=)?(?P<resource>[a-z0-9]+)(?:@(?P<share>\d{1,3}(?:\.\d+)?)%)?(?:,.*)?"
+)
 _PLACES = ("server", "one", "free", "apart", "core", "pair")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Dose:
-    """One resource, and how much of it an antagonist takes: a share of its pace alone, 0 to 1."""
+    """One resource, and how much of it is taken: a share of the pace alone, 0 to 1."""
 
     resource: str
     share: float
@@ -40,9 +42,9 @@ def short(level: str) -> str:
     >>> short("batch:xz,where=server"), short("rival:server"), short("fio:randwrite@5MB/s,nice=3")
     ('batch:xz', 'rival', 'fio:randwrite@5MB/s,nice=3')
     """
-    kept = ",".join(part for part in level.split(",") if not part.startswith("where="))
-    name, _, rest = kept.partition(":")
-    return name if rest in _PLACES else kept
+    rest = ",".join(part for part in level.split(",") if not part.startswith("where="))
+    name, _, place = rest.partition(":")
+    return name if place in _PLACES else rest
 
 
 def is_meant(asked: str, level: str) -> bool:

@@ -1,10 +1,11 @@
-"""A service beside a neighbour that it never ran beside: highest load, tail by load, work kept.
+"""A service beside a neighbour that it never met: highest load, tail, work kept.
 
     1  A neighbour equals doses, with weights (`ruler`).
     2  What those doses do to the service is known: their mean, by the weights, is the forecast.
     3  How wrong this is, is known too. Each dose is a neighbour with a known effect: it is left
        out, forecast from the others by the same path, and compared with what was measured.
     4  The interval has the scatter of these errors and that of the doses' effects (Student, 90 %).
+       Its upper end is the border alone, and by how much that may be wrong itself.
 
 Two simpler guesses are beside it: no change, and the sum of both CPU times (`guesses`).
 """
@@ -85,11 +86,13 @@ class _Model:
     def doses(self, without: Dose | None = None) -> list[Dose]:
         return ruler.grid([self.service, *self.rulers], without)
 
-    def effect(self, seen: dict[str, Sequence[Run]], bound_ns: float, out: Dose | None = None) -> tuple[float, float]:
-        """Mean and variance over doses of the logarithm of the service's border over that alone."""
+    def effect(
+        self, seen: dict[str, Sequence[Run]], bound_ns: float, out: Dose | None = None
+    ) -> tuple[float, float]:
+        """Mean and variance over doses of the logarithm of the border over that alone."""
         grid = self.doses(out)
         bounds = (bound_ns, min(LOOSE * bound_ns, curves.TOP_NS))
-        weighed = ruler.weigh(self.rulers, seen, self.q, bounds, grid, out)
+        weighed = ruler.weigh(self.rulers, seen, self.q, bounds_ns=bounds, doses=grid, without=out)
         values = ruler.effects(self.service, grid, self.q, bound_ns, out)
         mean = float(weighed.weights @ values)
         return mean, float(weighed.weights @ (values - mean) ** 2)
@@ -97,14 +100,14 @@ class _Model:
     def errors(self, bound_ns: float) -> NDArray[np.float64]:
         """Of each dose that all know: measured effect less the one forecast without it."""
         shared = set.intersection(*({*one.doses} for one in (self.service, *self.rulers)))
-        found = []
+        gathered = []
         for dose in sorted(shared):
             seen = {ruler.name_of(one): one.doses[dose] for one in self.rulers}
             if not self.doses(dose):
                 continue
             truth = ruler.effect(self.service, self.service.doses[dose], self.q, bound_ns)
-            found.append(truth - self.effect(seen, bound_ns, dose)[0])
-        return np.array(found)
+            gathered.append(truth - self.effect(seen, bound_ns, dose)[0])
+        return np.array(gathered)
 
 
 def forecast(
@@ -112,6 +115,7 @@ def forecast(
     rulers: Sequence[tuple[Victim, str]],
     neighbour: str,
     q: float,
+    *,
     bound_ns: float,
     loads_rps: Sequence[float] = (),
 ) -> Forecast:
@@ -131,9 +135,8 @@ def forecast(
     alone_rps, censored = alone.border(bound_ns)
     errors = model.errors(bound_ns)
     border = _border(model, seen, bound_ns, alone_rps, errors)
-    weighed = ruler.weigh(
-        model.rulers, seen, q, (bound_ns, min(LOOSE * bound_ns, curves.TOP_NS)), model.doses()
-    )
+    bounds = (bound_ns, min(LOOSE * bound_ns, curves.TOP_NS))
+    weighed = ruler.weigh(model.rulers, seen, q, bounds_ns=bounds, doses=model.doses())
     loads = loads_rps or [run.rps for run in service.levels[NONE]]
     own = next((level for level in service.neighbours if level == neighbour), None)
     measured = service.levels[own] if own else None
@@ -152,7 +155,9 @@ def forecast(
         error=_scatter(errors),
         guesses=guesses.of(alone_rps, rulers),
         rulers=tuple(one.label for one, _ in rulers),
-        measured_rps=None if measured is None else curves.of(measured, q, service.peak_rps).border(bound_ns)[0],
+        measured_rps=None
+        if measured is None
+        else curves.of(measured, q, service.peak_rps).border(bound_ns)[0],
     )
 
 
@@ -171,7 +176,7 @@ def _border(
     width = student(max(1, len(errors) - 1), COVERAGE) * math.sqrt(
         (_scatter(errors) ** 2) * (1 + 1 / max(1, len(errors))) + variance
     )
-    lo, hi = (alone_rps * math.exp(min(0.0, mean + side * width)) for side in (-1, 1))
+    lo, hi = (alone_rps * math.exp(min(ruler.SCATTER, mean + side * width)) for side in (-1, 1))
     return Predicted(value=alone_rps * math.exp(mean), lo=lo, hi=hi)
 
 

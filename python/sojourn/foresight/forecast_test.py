@@ -28,7 +28,7 @@ def world(seed: int, neighbour: Mapping[str, float], rulers: int = 4) -> tuple[T
 
 def predicted(victims: list[Victim], bound_ns: float = BOUND_NS) -> Forecast:
     service, *others = victims
-    return forecast(service, [(one, B) for one in others], B, 0.99, bound_ns)
+    return forecast(service, [(one, B) for one in others], B, 0.99, bound_ns=bound_ns)
 
 
 def drawn(seed: int) -> dict[str, float]:
@@ -38,15 +38,15 @@ def drawn(seed: int) -> dict[str, float]:
 
 
 def test_borders_are_near_the_truth_and_intervals_hold_it() -> None:
-    """Of 40 worlds; bench/predict/simulated.py counts hundreds."""
+    """Of 24 worlds; bench/predict/simulated.py counts hundreds."""
     ratios, held, guessed = [], [], []
-    for seed in range(40):
+    for seed in range(24):
         truth, victims = world(seed, drawn(seed))
-        found = predicted(victims)
+        gathered = predicted(victims)
         border = truth.border_rps(BOUND_NS, drawn(seed))
-        ratios.append(found.border_rps.value / border)
-        held.append(found.border_rps.lo <= border <= found.border_rps.hi)
-        guessed.append(found.guesses[guesses.NO_CHANGE] / border)
+        ratios.append(gathered.border_rps.value / border)
+        held.append(gathered.border_rps.lo <= border <= gathered.border_rps.hi)
+        guessed.append(gathered.guesses[guesses.NO_CHANGE] / border)
     near = np.mean(np.abs(np.array(ratios) - 1) <= 0.2)
     assert near >= 0.8
     assert np.mean(held) >= 0.85
@@ -71,12 +71,14 @@ def test_a_service_that_the_resource_does_not_slow_keeps_more() -> None:
 
 def test_the_ruler_names_the_resource_that_was_taken() -> None:
     rng = np.random.default_rng(6)
-    slowed = [{name: 2.0 if name == own else 0.05 for name in testing.TAKES} for own in testing.TAKES]
+    slowed = [
+        {name: 2.0 if name == own else 0.05 for name in testing.TAKES} for own in testing.TAKES
+    ]
     truths = [Truth(f"s{number}", 20.0, one) for number, one in enumerate(slowed)]
     for name in ("llc", "membw"):
         rulers = [testing.victim(one, {B: {name: 0.75}}, rng, scatter=0.0) for one in truths]
         shown = {name_of(one): one.levels[B] for one in rulers}
-        weighed = weigh(rulers, shown, 0.99, (BOUND_NS,), grid(rulers))
+        weighed = weigh(rulers, shown, 0.99, bounds_ns=(BOUND_NS,), doses=grid(rulers))
         heaviest, (weight, dose) = next(iter(weighed.by_resource().items()))
         assert heaviest == name
         assert weight > 0.8
@@ -93,22 +95,24 @@ def test_a_dose_that_is_left_out_is_not_used() -> None:
 
 def test_the_services_own_runs_beside_the_neighbour_are_not_used() -> None:
     _, victims = world(8, {"membw": 0.6})
-    found = predicted(victims)
+    gathered = predicted(victims)
     levels = {**victims[0].levels, B: victims[0].levels[NONE]}
     other = predicted([replace(victims[0], levels=levels), *victims[1:]])
-    assert other.border_rps == found.border_rps
-    assert found.measured_rps != other.measured_rps
+    assert other.border_rps == gathered.border_rps
+    assert gathered.measured_rps != other.measured_rps
 
 
 def test_tails_rise_with_load_and_lie_in_their_intervals() -> None:
-    found = predicted(world(9, {"membw": 0.5})[1])
-    tails = [one.beside_ns.value for one in found.loads]
+    gathered = predicted(world(9, {"membw": 0.5})[1])
+    tails = [one.beside_ns.value for one in gathered.loads]
     assert tails == sorted(tails)
-    for one in found.loads:
+    for one in gathered.loads:
         assert one.beside_ns.lo <= one.beside_ns.value <= one.beside_ns.hi
         assert one.alone_ns <= one.beside_ns.value * 1.01
-    border = found.border_rps.value
-    rated = forecast(*_of(world(9, {"membw": 0.5})[1]), B, 0.99, BOUND_NS, [border])
+    border = gathered.border_rps.value
+    rated = forecast(
+        *_of(world(9, {"membw": 0.5})[1]), B, 0.99, bound_ns=BOUND_NS, loads_rps=[border]
+    )
     assert rated.loads[0].beside_ns.value == pytest.approx(BOUND_NS, rel=0.15)
 
 
@@ -119,10 +123,10 @@ def _of(victims: list[Victim]) -> tuple[Victim, list[tuple[Victim, str]]]:
 def test_what_is_kept_falls_as_the_service_takes_more() -> None:
     shares = []
     for bound_ns in (4e5, 4e6):
-        found = predicted(world(10, {"cpu": 0.8})[1], bound_ns)
-        assert found.kept is not None
-        assert 0 <= found.kept.lo <= found.kept.value <= found.kept.hi <= 1
-        shares.append(found.kept.value)
+        gathered = predicted(world(10, {"cpu": 0.8})[1], bound_ns)
+        assert gathered.kept is not None
+        assert 0 <= gathered.kept.lo <= gathered.kept.value <= gathered.kept.hi <= 1
+        shares.append(gathered.kept.value)
     assert shares[1] < shares[0]
 
 
@@ -130,8 +134,8 @@ def test_guesses_are_what_they_say() -> None:
     _, victims = world(11, {"cpu": 0.6})
     share = guesses.wanted([(one, B) for one in victims[1:]])
     assert share == pytest.approx(0.3, abs=0.01)  # 0.6 of what a full dose takes
-    found = guesses.of(1000.0, [(one, B) for one in victims[1:]])
-    assert found[guesses.NO_CHANGE] == 1000.0
-    assert found[guesses.SUM] == pytest.approx(700, abs=10)
+    gathered = guesses.of(1000.0, [(one, B) for one in victims[1:]])
+    assert gathered[guesses.NO_CHANGE] == 1000.0
+    assert gathered[guesses.SUM] == pytest.approx(700, abs=10)
     assert guesses.of(1000.0, [])[guesses.NO_CHANGE] == 1000.0
-    assert math.isclose(found[guesses.FAIR], found[guesses.SUM])
+    assert math.isclose(gathered[guesses.FAIR], gathered[guesses.SUM])

@@ -1,4 +1,4 @@
-"""Which records tell of a service and a neighbour; what must be measured if they do not."""
+"""Which records tell of a service and a neighbour, and what lacks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def known(victims: Sequence[Victim], service: str, neighbour: str) -> Known:
 
 
 def commands(kind: str, neighbours: Sequence[str] = ()) -> str:
-    """What to type to measure a service beside doses and neighbours, and how long it takes."""
+    """What to type to measure a service beside doses, and how long it takes."""
     beside = "".join(f" --beside {one}" for one in neighbours)
     name = f"foresight_{kind}.toml"
     return (
@@ -79,7 +79,7 @@ def _service(victims: Sequence[Victim], service: str) -> Victim:
     labels = sorted({one.label for one in victims})
     if own:
         raise SpecFault(
-            f"the records of {service} have {len(own[0].doses)} doses, a forecast needs {DOSES_MIN}",
+            f"records of {service} have {len(own[0].doses)} doses, a forecast needs {DOSES_MIN}",
             at="--service",
             fix=commands(service),
         )

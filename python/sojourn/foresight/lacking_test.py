@@ -20,7 +20,9 @@ def victims(*labels: str) -> list[Victim]:
     return [testing.victim(testing.service(one, rng), {B: {"cpu": 0.5}}, rng) for one in labels]
 
 
-def refused(every: list[Victim], service: str = "memcached", neighbour: str = "batch:xz") -> SpecFault:
+def refused(
+    every: list[Victim], service: str = "memcached", neighbour: str = "batch:xz"
+) -> SpecFault:
     with pytest.raises(SpecFault) as caught:
         lacking.known(every, service, neighbour)
     return caught.value

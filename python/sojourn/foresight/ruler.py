@@ -1,8 +1,10 @@
 """What dose a neighbour equals, by what it does to other services.
 
-Other services are the ruler. Each was measured beside every dose and beside the neighbour. What
-beside means is one number for each bound: the logarithm of the highest load within that bound,
-beside over alone. Of a dose between two that were measured it is on the straight line.
+Other services are the ruler. Each was measured beside every dose and beside the neighbour. Two
+things are compared. The first is the effect: the logarithm of the highest load within a bound,
+beside over alone. The second is the CPU time that the antagonist or the neighbour took beside the
+service, because a service that nothing slows says nothing by its tail. Of a dose between two that
+were measured both are on the straight line.
 
 Every dose of every resource is as likely as any other before the ruler is looked at. Afterwards
 it is as likely as the normal scatter of borders lets the ruler show what it shows. The result is
@@ -24,6 +26,7 @@ from sojourn.foresight.victims import Run, Victim
 
 GRID = 21  # doses of one resource that are tried, from none to the strongest
 SCATTER = 0.12  # of the logarithm of a border over that alone, of one start on a quiet machine
+TAKEN = 0.08  # the same of the CPU time that a neighbour takes, in CPUs' worth
 LEAST = -4.0  # of that logarithm: below a fiftieth nothing is left to compare
 
 
@@ -36,14 +39,14 @@ class Weighed:
 
     def by_resource(self) -> Mapping[str, tuple[float, float]]:
         """Weight of each resource and its mean dose, heaviest first."""
-        found = {}
+        gathered = {}
         for name in dict.fromkeys(dose.resource for dose in self.doses):
             at = np.array([dose.resource == name for dose in self.doses])
             weight = float(self.weights[at].sum())
             shares = np.array([dose.share for dose in self.doses])[at]
             mean = float(self.weights[at] @ shares / weight) if weight > 0 else 0.0
-            found[name] = (weight, mean)
-        return dict(sorted(found.items(), key=lambda one: -one[1][0]))
+            gathered[name] = (weight, mean)
+        return dict(sorted(gathered.items(), key=lambda one: -one[1][0]))
 
 
 def effect(victim: Victim, runs: Sequence[Run], q: float, bound_ns: float) -> float:
@@ -63,7 +66,7 @@ def dose_effects(victim: Victim, q: float, bound_ns: float) -> Mapping[Dose, flo
 def effects(
     victim: Victim, doses: Sequence[Dose], q: float, bound_ns: float, without: Dose | None = None
 ) -> NDArray[np.float64]:
-    """Effects of doses on a victim, between those that were measured by a straight line.
+    """Effects of doses on a victim, on straight lines between measured ones.
 
     Args:
         victim: a service.
@@ -72,8 +75,30 @@ def effects(
         bound_ns: of the border.
         without: a dose that is taken as not measured.
     """
+    return _between(dose_effects(victim, q, bound_ns), doses, without)
+
+
+def taken(runs: Sequence[Run]) -> float | None:
+    """CPUs' worth that a neighbour took at most; None if no run says it.
+
+    The most, because a run that lasts longer than its load, as one with a queue, shows less.
+    """
+    known = [run.others for run in runs if run.others is not None]
+    return max(known) if known else None
+
+
+@functools.lru_cache(maxsize=256)
+def dose_takes(victim: Victim) -> Mapping[Dose, float]:
+    """What each dose took beside a victim."""
+    return {dose: taken(runs) or 0.0 for dose, runs in victim.doses.items()}
+
+
+def _between(
+    known: Mapping[Dose, float], doses: Sequence[Dose], without: Dose | None
+) -> NDArray[np.float64]:
+    """Values of doses on straight lines through known ones, and through 0."""
     lines: dict[str, tuple[list[float], list[float]]] = {}
-    for dose, value in dose_effects(victim, q, bound_ns).items():
+    for dose, value in known.items():
         if dose != without:
             shares, values = lines.setdefault(dose.resource, ([0.0], [0.0]))
             shares.append(dose.share)
@@ -82,20 +107,21 @@ def effects(
 
 
 def grid(victims: Sequence[Victim], without: Dose | None = None) -> list[Dose]:
-    """Doses that every victim knows something about, none of them stronger than was measured."""
+    """Doses that every victim knows about, none stronger than was measured."""
     shared = [{dose for dose in one.doses if dose != without} for one in victims]
     common = set.intersection(*shared) if shared else set()
-    found = []
+    gathered = []
     for name in sorted({dose.resource for dose in common}):
         most = max(dose.share for dose in common if dose.resource == name)
-        found += [Dose(name, most * step / (GRID - 1)) for step in range(GRID)]
-    return found
+        gathered += [Dose(name, most * step / (GRID - 1)) for step in range(GRID)]
+    return gathered
 
 
 def weigh(
     rulers: Sequence[Victim],
     shown: Mapping[str, Sequence[Run]],
     q: float,
+    *,
     bounds_ns: Sequence[float],
     doses: Sequence[Dose],
     without: Dose | None = None,
@@ -116,6 +142,10 @@ def weigh(
             seen = effect(ruler, shown[name_of(ruler)], q, bound_ns)
             misfit += ((effects(ruler, doses, q, bound_ns, without) - seen) / SCATTER) ** 2
     misfit /= max(1, len(bounds_ns))  # borders of one curve are no independent witnesses
+    for ruler in rulers:
+        share = taken(shown[name_of(ruler)])
+        if share is not None:
+            misfit += ((_between(dose_takes(ruler), doses, without) - share) / TAKEN) ** 2
     weights = np.exp(-(misfit - misfit.min()) / 2)
     return Weighed(tuple(doses), weights / weights.sum())
 

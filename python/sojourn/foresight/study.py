@@ -1,4 +1,4 @@
-"""The study that measures one service beside doses of each resource, and beside neighbours.
+"""The study that measures one service beside doses, and beside neighbours.
 
 One start for each neighbour, a few short runs at rising load, in random order. Loads at which the
 queue grows are evidence too, so none is measured again.
@@ -94,4 +94,3 @@ def check_kind(kind: str) -> None:
     raise SpecFault(
         f"there is no service '{kind}'", at="--service", fix=f"{hint}known: {', '.join(KINDS)}"
     )
-

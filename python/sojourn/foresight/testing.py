@@ -1,4 +1,4 @@
-"""A world in which the effect of every neighbour on every service is known exactly."""
+"""A world in which every neighbour's effect on every service is known."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ TAKES = {"cpu": 0.5, "llc": 0.4, "membw": 0.4, "syscalls": 0.3, "network": 0.35}
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A service: its time without queueing, and by how much a full dose of a resource slows it."""
+    """A service: its own time, and by how much a full dose slows it."""
 
     label: str
     service_us: float
     slowed: Mapping[str, float]
 
     def peak_rps(self) -> float:
+        """What it can serve alone."""
         return 1e6 / self.service_us
 
     def tail_ns(self, rps: float, doses: Mapping[str, float]) -> float:
-        """As of an M/M/1 that is slower and has less of its CPU; infinite without a steady state."""
+        """As of a slower M/M/1 with less of its CPU; infinite without a steady state."""
         slow = 1 + sum(self.slowed[name] * share for name, share in doses.items())
         left = 1 - min(0.6, sum(TAKES[name] * share for name, share in doses.items()))
         service_us = self.service_us * slow / left
@@ -51,12 +52,16 @@ def service(label: str, rng: np.random.Generator) -> Truth:
     return Truth(label, float(rng.uniform(10, 60)), slowed)
 
 
-def victim(truth: Truth, neighbours: Mapping[str, Mapping[str, float]], rng: np.random.Generator, scatter: float = 0.1) -> Victim:
-    """What a record would say of it: alone, beside the study's doses, and beside neighbours."""
+def victim(
+    truth: Truth,
+    neighbours: Mapping[str, Mapping[str, float]],
+    rng: np.random.Generator,
+    scatter: float = 0.1,
+) -> Victim:
+    """What a record would say of it: alone, beside doses, beside neighbours."""
     every: dict[str, Mapping[str, float]] = {NONE: {}}
     for level in study.DOSES:
-        dose = dose_of(level)
-        assert isinstance(dose, Dose)
+        dose = dose_of(level) or Dose("", 0.0)
         every[level] = {dose.resource: dose.share}
     every |= neighbours
     peak = truth.peak_rps()
@@ -69,11 +74,13 @@ def victim(truth: Truth, neighbours: Mapping[str, Mapping[str, float]], rng: np.
     )
 
 
-def _run(truth: Truth, rps: float, doses: Mapping[str, float], rng: np.random.Generator, scatter: float) -> Run:
+def _run(
+    truth: Truth, rps: float, doses: Mapping[str, float], rng: np.random.Generator, scatter: float
+) -> Run:
     tail = truth.tail_ns(rps, doses) * math.exp(scatter * rng.standard_normal())
     taken = sum(TAKES[name] * share for name, share in doses.items())
     cpu = min(1.0, rps * truth.service_us / 1e6)
-    kept = None if not doses else min(1.0, max(0.2, (1 - cpu) / max(taken, 1e-9)))
+    kept = None if not doses else max(0.2, 1 - cpu)
     return Run(
         rps=rps,
         achieved_rps=rps,

@@ -1,11 +1,11 @@
-"""A service in a record: its tail by load, alone, beside each dose and beside each neighbour."""
+"""A service in a record: tail by load, alone, beside doses and neighbours."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -23,6 +23,8 @@ from sojourn.store.record import Record
 QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 SAME = ("shield",)  # circumstances that must agree, beside the machine
 LOST = 0.01  # of the requests: more of them lost, and the tail has no end
+NOT_HELD = "did not hold its intensity"
+STRANGE = 0.1  # CPUs' worth on the server's CPUs that neither service nor neighbour used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +72,8 @@ class Victim:
     def doses(self) -> Mapping[Dose, Sequence[Run]]:
         """Its runs beside doses, in order of resource and share."""
         known = ((dose_of(level), level) for level in self.levels)
-        found = {dose: self.levels[level] for dose, level in known if dose is not None}
-        return {dose: found[dose] for dose in sorted(found)}
+        gathered = {dose: self.levels[level] for dose, level in known if dose is not None}
+        return {dose: gathered[dose] for dose in sorted(gathered)}
 
     @property
     def neighbours(self) -> tuple[str, ...]:
@@ -80,7 +82,7 @@ class Victim:
 
 
 def read(record: Record) -> list[Victim]:
-    """The services of a record that ran alone and beside neighbours; [] if there is none."""
+    """Services of a record that ran alone and beside neighbours; [] if none."""
     facts = machine.facts(record)
     place = {name: facts[name] for name in (*machine.MACHINE, *SAME) if name in facts}
     place["groups"] = str(getattr(record.study, "groups", ""))
@@ -94,13 +96,13 @@ def read(record: Record) -> list[Victim]:
             sweeps[one.point.service][level].append(one)
         elif one.point.phase == Phase.PEAK and level == NONE and one.is_believed:
             peaks[one.point.service].append(one.achieved_rps)
-    found = []
+    gathered = []
     for label, levels in sweeps.items():
         runs = {level: _runs(record, every) for level, every in levels.items()}
         known = {level: one for level, one in runs.items() if one}
         if label in peaks and known.get(NONE) and len(known) > 1:
             left = {level: len(every) - len(runs[level]) for level, every in levels.items()}
-            found.append(
+            gathered.append(
                 Victim(
                     label=label,
                     record=str(record.path),
@@ -110,11 +112,13 @@ def read(record: Record) -> list[Victim]:
                     left_out={level: count for level, count in left.items() if count},
                 )
             )
-    return found
+    return gathered
 
 
 def all_of(results: Path) -> list[Victim]:
-    """Those of all records of a results folder, newest first; records that cannot be read count not.
+    """Those of all records of a folder, newest first; unreadable ones are left out.
+
+    Records of one service in one place are one: more runs say more.
 
     Raises:
         SpecFault: there is no such folder.
@@ -124,13 +128,33 @@ def all_of(results: Path) -> list[Victim]:
             "there is no such results folder", at=str(results), fix="give --results DIR"
         )
     paths = sorted(listing.own(results), key=lambda path: path.name, reverse=True)
-    found: list[Victim] = []
+    gathered: list[Victim] = []
     for path in paths:
         try:
-            found += read(store.read(path))
+            gathered += read(store.read(path))
         except Fault:
             continue
-    return found
+    return together(gathered)
+
+
+def together(every: Sequence[Victim]) -> list[Victim]:
+    """Victims of one label and one place as one, under the name of the first record."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[Victim]] = {}
+    for one in every:
+        groups.setdefault((one.label, tuple(sorted(one.place.items()))), []).append(one)
+    return [group[0] if len(group) == 1 else _merged(group) for group in groups.values()]
+
+
+def _merged(group: Sequence[Victim]) -> Victim:
+    levels = dict.fromkeys(level for one in group for level in one.levels)
+    runs = {level: [run for one in group for run in one.levels.get(level, ())] for level in levels}
+    left = dict.fromkeys(level for one in group for level in one.left_out)
+    return replace(
+        group[0],
+        peak_rps=median(one.peak_rps for one in group),
+        levels={level: sorted(each, key=lambda run: run.rps) for level, each in runs.items()},
+        left_out={level: sum(one.left_out.get(level, 0) for one in group) for level in left},
+    )
 
 
 def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
@@ -139,11 +163,14 @@ def _runs(record: Record, every: Sequence[Outcome]) -> list[Run]:
 
 
 def _run(record: Record, one: Outcome) -> Run | None:
-    """What a run says; None where its self-checks failed and it is no evidence of overload."""
+    """What a run says; None beside strangers, or where a self-check failed."""
     is_lossy = one.requests > 0 and one.lost > LOST * one.requests
-    if one.verdict is Verdict.UNKNOWN and not is_lossy:
+    if one.verdict is Verdict.UNKNOWN and not is_lossy and not _is_slow_neighbour(one):
         return None
     used = _host(record.folder_of(one) / HOST)
+    taken = used.get("neighbours_on_server_share", 0.0)
+    if used.get("others_on_server_share", 0.0) - taken > STRANGE:
+        return None
     tails = {}
     for q, name in QUANTILES.items():
         value = getattr(one, name)
@@ -157,6 +184,12 @@ def _run(record: Record, one: Outcome) -> Run | None:
         cpu=used.get("server_cpu_share"),
         others=used.get("neighbours_on_server_share"),
     )
+
+
+def _is_slow_neighbour(one: Outcome) -> bool:
+    """Whether all that is wrong is a neighbour, no dose, that did too little."""
+    is_dose = dose_of(str(one.point.setting.get(NEIGHBOUR, NONE))) is not None
+    return not is_dose and all(NOT_HELD in reason for reason in one.reasons)
 
 
 def _host(path: Path) -> Mapping[str, float]:

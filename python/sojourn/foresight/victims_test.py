@@ -1,4 +1,4 @@
-"""A service of a record: what counts, what does not, and what makes two records one machine."""
+"""A service of a record: what counts, and what does not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANIFEST = {"environment": {"name": "vm", "topology": {"model": "made", "allowed
 
 
 def record(folder: Path, change: Callable[[Outcome], Outcome] = lambda one: one) -> Record:
-    """A record of the study that `--study` prints, with times of 1 ms alone and 3 ms beside."""
+    """A record of the printed study, with times of 1 ms alone and 3 ms beside."""
     file = folder / "m.toml"
     file.write_text(study.text("memcached", [XZ]))
     asked = spec.load(file)
@@ -69,13 +69,49 @@ def test_runs_whose_checks_failed_are_left_out_and_lost_requests_are_evidence(
         if one.point.setting.get(NEIGHBOUR) == XZ:
             return replace(one, verdict=Verdict.UNKNOWN, lost=one.requests // 10, p99_ns=None)
         if one.point.setting.get(NEIGHBOUR) == "noise:cpu@25%,where=server":
-            return replace(one, verdict=Verdict.UNKNOWN)
+            return replace(
+                one, verdict=Verdict.UNKNOWN, reasons=("neighbour did not hold its intensity",)
+            )
         return one
 
     (one,) = victims.read(record(tmp_path, spoiled))
     assert math.isinf(one.levels[XZ][0].tails[0.99])
     assert Dose("cpu", 0.25) not in one.doses
     assert one.left_out["noise:cpu@25%,where=server"] == len(study.FRACTIONS)
+
+
+def test_a_neighbour_that_is_slower_than_asked_is_still_a_neighbour(tmp_path: Path) -> None:
+    def slow(reason: str) -> Callable[[Outcome], Outcome]:
+        def change(one: Outcome) -> Outcome:
+            is_met = one.point.phase == Phase.SWEEP and one.point.setting.get(NEIGHBOUR) == XZ
+            return replace(one, verdict=Verdict.UNKNOWN, reasons=(reason,)) if is_met else one
+
+        return change
+
+    for number, (reason, count) in enumerate((("x did not hold its intensity: 1", 1), ("late", 0))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (one,) = victims.read(record(folder, slow(reason)))
+        assert len(one.neighbours) == count
+
+
+def test_runs_beside_strangers_are_left_out(tmp_path: Path) -> None:
+    made_record = record(tmp_path)
+    for path in made_record.path.glob("points/*cpu-25*/host.json"):
+        table = json.loads(path.read_text())
+        path.write_text(json.dumps({**table, "others_on_server_share": 0.7}))
+    (one,) = victims.read(made_record)
+    assert Dose("cpu", 0.25) not in one.doses
+    assert Dose("cpu", 0.5) in one.doses
+
+
+def test_records_of_one_service_in_one_place_are_one(tmp_path: Path) -> None:
+    (one,) = victims.read(record(tmp_path))
+    elsewhere = replace(one, place={**one.place, "CPU": "another"})
+    both, other = victims.together([one, replace(one, peak_rps=one.peak_rps * 2), elsewhere])
+    assert len(both.levels[NONE]) == 2 * len(one.levels[NONE])
+    assert both.peak_rps == pytest.approx(1.5 * one.peak_rps)
+    assert other is elsewhere
 
 
 def test_all_records_of_a_folder_are_read_and_damaged_ones_are_passed_by(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from sojourn.foresight import study
+from sojourn.foresight.doses import short
 from sojourn.foresight.forecast import Forecast
 from sojourn.foresight.predicted import COVERAGE
 from sojourn.text.numbers import percent, percentile
@@ -18,19 +19,21 @@ EQUALS_MIN = 0.1  # weights below are not worth a line
 
 def lines(of: Forecast) -> Iterator[str]:
     """Sentences above the table."""
-    yield f"predicted, not measured: {of.service} beside {of.neighbour}"
+    yield f"predicted, not measured: {of.service} beside {short(of.neighbour)}"
     yield (
         f"{percentile(of.q)} within {show_ns(of.bound_ns)}: up to {_rate(of.border_rps.value)} "
         f"({_rate(of.border_rps.lo)} to {_rate(of.border_rps.hi)}); alone {_alone(of)}"
     )
     if of.kept is not None:
         yield (
-            f"{of.neighbour} keeps {percent(of.kept.value)} "
+            f"{short(of.neighbour)} keeps {percent(of.kept.value)} "
             f"({of.kept.lo:.0%} to {of.kept.hi:.0%}) of its pace at that load"
         )
     heavy = [one for one in of.equals if one[1] >= EQUALS_MIN]
-    each = ", ".join(f"{name} at {share:.0%} (weight {weight:.2f})" for name, weight, share in heavy)
-    yield f"{of.neighbour} equals {each}, by what it does to {', '.join(of.rulers)}"
+    each = ", ".join(
+        f"{name} at {share:.0%} (weight {weight:.2f})" for name, weight, share in heavy
+    )
+    yield f"{short(of.neighbour)} equals {each}, by what it does to {', '.join(of.rulers)}"
 
 
 def rows(of: Forecast) -> Iterator[tuple[str, ...]]:
@@ -67,7 +70,7 @@ def check(record: str, level: str) -> str:
 
 
 def verdict(of: Forecast, load_rps: float) -> str:
-    """Whether the target is kept at a load: "holds", "violated" or "unknown"."""
+    """Whether a load is within the target: "holds", "violated" or "unknown"."""
     border = of.border_rps
     if of.censored == "below":
         return "unknown"
@@ -87,5 +90,3 @@ def _rate(rps: float) -> str:
 
 def _ns(value: float) -> str:
     return "the queue grows" if math.isinf(value) else show_ns(value)
-
-

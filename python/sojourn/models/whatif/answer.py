@@ -1,4 +1,4 @@
-"""All combinations of a question, each with its number and the measurement that would check it."""
+"""All combinations of a question, each with what would check its number."""
 
 from __future__ import annotations
 
@@ -95,17 +95,20 @@ def _capacity(one: Combination, mean: float) -> float:
 
 
 def _offered(result: Result, one: Combination) -> float:
-    found = result["services"][0] if one.is_machine else result
-    return float(found["offered_rps"])
+    gathered = result["services"][0] if one.is_machine else result
+    return float(gathered["offered_rps"])
 
 
 def check(one: Combination) -> str:
     """The measurement that would check an answer."""
     if one.is_machine:
-        beside = "" if one.neighbour == "none" else ' --vary neighbour=none,"noise:wave,where=server"'
-        return f"sojourn run scheduler_bakeoff{beside} --set services.memcached.cores={one.cores}"
+        beside = "" if one.neighbour == "none" else " --vary neighbour=none,rival:server"
+        return (
+            f"sojourn run max_load_memcached --shield none{beside} "
+            f"--set services.memcached.cores={one.cores}   (your service, under the kernel's own "
+            "scheduler)"
+        )
     return (
-        "sojourn run max_load_memcached on one instance, then load the whole system with "
-        "`sojourn try URL --target` at this rate"
+        "load the real system at this rate with `sojourn try URL`; first measure one instance with "
+        "`sojourn run max_load_memcached`"
     )
-

@@ -1,4 +1,4 @@
-"""Answers against closed forms: one queue, calls to many, storms, and the share of a spinning task."""
+"""Answers against closed forms: one queue, calls to many, storms, a spinning task."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ OF = Question(service="exponential:10", unit="ms", bound_ns=200 * MS, requests=2
 TAIL = math.log(100) / 100 * 1e9
 
 
-def ask(of: Question = OF, **levels: str) -> list[Answer]:
+def ask(of: Question = OF, /, **levels: str) -> list[Answer]:
     every = combinations({name: text.split(",") for name, text in levels.items()})
     return answers(Simulator.find(), of, list(every))
 
 
 def at(rate: str, **levels: str) -> list[Answer]:
-    return ask(Question(service=OF.service, unit=OF.unit, rate=rate, bound_ns=OF.bound_ns), **levels)
+    return ask(
+        Question(service=OF.service, unit=OF.unit, rate=rate, bound_ns=OF.bound_ns), **levels
+    )
 
 
 def test_the_mean_is_read_from_the_program() -> None:

@@ -16,10 +16,10 @@ def mm1(rps: float, off: float = 0.0) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("bound_s", [0.06, 0.2, 1.0])
 def test_the_border_is_that_of_the_formula(bound_s: float) -> None:
-    found = search(mm1, bound_s * 1e9, 100.0)
-    assert found.value == pytest.approx(100 - LOG / bound_s, abs=0.3)
-    assert found.lo <= found.value <= found.hi
-    assert found.hi - found.lo < 0.5
+    gathered = search(mm1, bound_s * 1e9, 100.0)
+    assert gathered.value == pytest.approx(100 - LOG / bound_s, abs=0.3)
+    assert gathered.lo <= gathered.value <= gathered.hi
+    assert gathered.hi - gathered.lo < 0.5
 
 
 def test_what_scatters_makes_the_border_less_sure() -> None:
@@ -29,6 +29,6 @@ def test_what_scatters_makes_the_border_less_sure() -> None:
 
 
 def test_a_bound_that_nothing_keeps_has_no_border() -> None:
-    found = search(mm1, 1e6, 100.0)
-    assert (found.lo, found.value) == (0.0, 0.0)
-    assert found.hi == pytest.approx(0.1)
+    gathered = search(mm1, 1e6, 100.0)
+    assert (gathered.lo, gathered.value) == (0.0, 0.0)
+    assert gathered.hi == pytest.approx(0.1)

@@ -29,7 +29,7 @@ def job(of: Question, one: Combination, rate: str) -> Job:
         "instances": count(one.instances, "--instances", 10_000),
     }
     copies = count(one.fanout, "--fanout", 10_000)
-    if 1 < copies and service["instances"] <= copies:  # a shard for each call
+    if copies > 1 and service["instances"] <= copies:  # a shard for each call
         service |= {"instances": copies, "pick": "each"}
     if one.scale not in NOTHING:
         least, most = _range(one.scale)
@@ -38,7 +38,10 @@ def job(of: Question, one: Combination, rate: str) -> Job:
         service["scaling"] = {"min": least, "max": most, "startup": one.startup}
     if one.speed not in NOTHING:
         low, _, above = one.speed.partition("@")
-        service["speed"] = {"low": _share(low, "--speed"), "up_above": _share(above or "0.8", "--speed")}
+        service["speed"] = {
+            "low": _share(low, "--speed"),
+            "up_above": _share(above or "0.8", "--speed"),
+        }
     client = {
         "copies": copies,
         "timeout": _time(one.timeout),
@@ -61,7 +64,7 @@ def job(of: Question, one: Combination, rate: str) -> Job:
 
 
 def tail(result: Result, key: str) -> tuple[float, float, float]:
-    """Lower end, value and upper end of a quantile, ns; infinite where too many go unanswered."""
+    """Both ends and value of a quantile, ns; infinite where many go unanswered."""
     interval = result["intervals"][key]
     is_lost = result["answered"]["mid"] < ANSWERED_MIN
     if interval is None or is_lost or _grows(result):

@@ -58,8 +58,8 @@ fn a_fan_out_waits_for_the_slowest_of_n_exponentials() {
 fn a_quorum_waits_for_as_many_as_it_needs() {
     for (copies, need, units) in [(2, 1, 0.5), (3, 2, 1.0 / 3.0 + 0.5), (3, 3, 11.0 / 6.0)] {
         let client = Call { copies, need, ..Call::default() };
-        let found = mean(&Job { client, ..job(vec![wide("leaf")]) });
-        assert!(near(found, units * UNIT_NS), "{copies} {need}: {found:?}");
+        let result = mean(&Job { client, ..job(vec![wide("leaf")]) });
+        assert!(near(result, units * UNIT_NS), "{copies} {need}: {result:?}");
     }
 }
 
@@ -71,9 +71,9 @@ fn two_shards_with_queues_are_a_fork_and_join() {
     for rho in [0.3, 0.6] {
         let client = Call { copies: 2, ..Call::default() };
         let rate = format!("{}", rho * 100.0);
-        let found = mean(&Job { client, rate, requests: 60_000, ..job(vec![shards.clone()]) });
+        let result = mean(&Job { client, rate, requests: 60_000, ..job(vec![shards.clone()]) });
         let truth = (12.0 - rho) / 8.0 / (1.0 - rho) * UNIT_NS;
-        assert!(near(found, truth), "{rho}: {truth} {found:?}");
+        assert!(near(result, truth), "{rho}: {truth} {result:?}");
     }
 }
 
@@ -97,14 +97,14 @@ fn retries_of_errors_are_a_queue_with_feedback() {
     for (service, scv) in [("exponential:10", 1.0), ("fixed:10", 0.0)] {
         let client = Call { fails: p, retries: 1_000_000, ..Call::default() };
         let one = ServiceJob { service: service.into(), ..narrow("service") };
-        let found = mean(&Job { client, rate: "50".into(), requests: 60_000, ..job(vec![one]) });
+        let result = mean(&Job { client, rate: "50".into(), requests: 60_000, ..job(vec![one]) });
         let (lambda, sum) = (0.5, 1.0 / (1.0 - p));
         // Of a geometric number of services: mean n, variance n·scv + p/(1 − p)².
         let second = sum * sum + sum * scv + p / (1.0 - p) / (1.0 - p);
         let rho = lambda * sum;
         let number = rho + lambda * lambda * second / (2.0 * (1.0 - rho));
         let truth = number / lambda * UNIT_NS;
-        assert!(near(found, truth), "{service}: {truth} {found:?}");
+        assert!(near(result, truth), "{service}: {truth} {result:?}");
     }
 }
 
@@ -156,10 +156,10 @@ fn a_hedge_is_the_faster_of_two() {
 fn a_worker_that_holds_serves_nobody_meanwhile() {
     let front = ServiceJob { holds: true, calls: vec![to("back")], ..narrow("front") };
     let rate = "30".to_string(); // ρ = 0.3 · 2
-    let found = mean(&Job { rate, requests: 60_000, ..job(vec![front, wide("back")]) });
+    let result = mean(&Job { rate, requests: 60_000, ..job(vec![front, wide("back")]) });
     // M/G/1: mean 2, second moment 4 + 2 (Pollaczek and Khinchine).
     let truth = (2.0 + 0.3 * 6.0 / (2.0 * 0.4)) * UNIT_NS;
-    assert!(near(found, truth), "{truth} {found:?}");
+    assert!(near(result, truth), "{truth} {result:?}");
 }
 
 #[test]
