@@ -12,6 +12,7 @@ fn every_key_of_the_job_is_a_flag_and_the_other_way_round() {
         "json",
         "progress",
         "progress_every",
+        "listen",
         "job",
         "check",
         "describe",
