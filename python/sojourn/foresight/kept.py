@@ -1,4 +1,4 @@
-"""What a neighbour keeps of its pace beside a service, by the CPU time that the service takes.
+"""What a neighbour keeps of its pace, by the CPU time that a service takes.
 
 Other services say it: beside each of them, at each load, it is known how much CPU time the service
 used and what the neighbour kept. More CPU time for a service never leaves more to a neighbour, so
