@@ -271,5 +271,5 @@ def _numbers(one: Answer) -> list[str]:
         tail = ["the queue grows" if one.answered > 0.99 else "not answered", ""]
     else:
         tail = [show_ns(value), f"{show_ns(lo)} to {show_ns(hi)}"]
-    kept = "" if one.kept is None else f"{one.kept:.0%}"
-    return [*border, *tail, f"{one.answered:.2%}", f"{one.work:.2f}", kept]
+    progress = "" if one.progress is None else f"{one.progress:.0%}"
+    return [*border, *tail, f"{one.answered:.2%}", f"{one.work:.2f}", progress]

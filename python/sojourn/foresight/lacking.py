@@ -124,7 +124,7 @@ def _no_ruler(victims: Sequence[Victim], own: Victim, neighbour: str) -> SpecFau
 
 
 def _is_running(run: Run) -> bool:
-    return (run.kept or 0.0) > IDLE or (run.others or 0.0) > IDLE
+    return (run.progress or 0.0) > IDLE or (run.others or 0.0) > IDLE
 
 
 def _names(labels: Iterable[str]) -> str:

@@ -76,7 +76,7 @@ def test_another_shield_is_another_circumstance() -> None:
 
 def test_a_neighbour_that_never_ran_predicts_nothing() -> None:
     own, other = victims("memcached", "nginx")
-    idle = [replace(run, kept=None, others=0.0) for run in other.levels[B]]
+    idle = [replace(run, progress=None, others=0.0) for run in other.levels[B]]
     fault = refused([own, replace(other, levels={**other.levels, B: idle})])
     assert "did no work beside nginx" in fault.what
     assert "neighbour-0.log" in fault.fix

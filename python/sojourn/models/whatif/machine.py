@@ -70,8 +70,8 @@ def tail(result: Result, key: str) -> tuple[float, float, float]:
     return float(interval["lo"]), float(value), float(interval["hi"])
 
 
-def kept(result: Result) -> float | None:
-    """Share of its pace that the neighbour kept."""
+def progress(result: Result) -> float | None:
+    """Share of its pace that the neighbour progress."""
     every = result["neighbours"]
     return float(every[0]["progress"]) if every else None
 
