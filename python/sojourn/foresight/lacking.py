@@ -87,7 +87,7 @@ def _service(victims: Sequence[Victim], service: str) -> Victim:
     hint = f"did you mean {meant[0]}? " if meant else ""
     known_labels = f"known: {', '.join(labels)}; " if labels else ""
     raise SpecFault(
-        f"no record tells how '{service}' takes doses of each resource",
+        f"no record says how '{service}' takes doses of each resource",
         at="--service",
         fix=f"{hint}{known_labels}measure it: {commands(service)}",
     )

@@ -36,7 +36,7 @@ def test_the_neighbour_is_found_however_it_was_placed() -> None:
 
 def test_a_service_without_a_record_gets_the_command_and_its_minutes() -> None:
     fault = refused(victims("nginx"), "memcached")
-    assert "no record tells how 'memcached'" in fault.what
+    assert "no record says how 'memcached'" in fault.what
     assert "sojourn predict --service memcached --study > foresight_memcached.toml" in fault.fix
     assert f"({study.minutes(0):.0f} minutes)" in fault.fix
     assert "did you mean memcached" in refused(victims("memcached"), "memcache").fix
