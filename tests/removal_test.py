@@ -56,6 +56,8 @@ MAY: Mapping[str, tuple[str, ...]] = {
     "services": ("check", "null"),
     "spec/sides.py": ("compare", "null", "sweep"),  # the studies that commands write
     "cli/compare_cmd.py": ("compare",),  # the command of that name: records need no question
+    "foresight/study.py": ("sweep",),  # the study that a command writes
+    "foresight/words.py": ("beside",),  # the English word
     "models": ("null",),
     "report/figures/null.py": ("null",),
 }

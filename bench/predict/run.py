@@ -80,7 +80,7 @@ def row(
         "lo": gathered.border_rps.lo,
         "hi": gathered.border_rps.hi,
         "equals": gathered.equals[:3],
-        "kept": None if gathered.kept is None else gathered.kept.value,
+        "progress": None if gathered.progress is None else gathered.progress.value,
         "guesses": gathered.guesses,
     }
 
@@ -146,7 +146,8 @@ def _runs(every: Sequence[Victim]) -> Iterator[dict[str, Any]]:
                     "service": one.label, "peak_rps": one.peak_rps, "neighbour": level,
                     "rps": run.rps, "achieved_rps": run.achieved_rps,
                     "tails_ns": {str(q): ns for q, ns in run.tails.items() if np.isfinite(ns)},
-                    "kept": run.kept, "cpu_ns": run.cpu_ns, "cpu": run.cpu, "others": run.others,
+                    "progress": run.progress, "cpu_ns": run.cpu_ns,
+                    "cpu": run.cpu, "others": run.others,
                 }  # fmt: skip
 
 

@@ -146,9 +146,9 @@ pub fn calls(result: &CallsResult) -> String {
     }
     let head = ["use", "instances", "per user", "timeouts", "retries", "hedges", "wasted"];
     let _ = write!(text, "\n{:<14}", "");
-    head.iter().for_each(|name| {
+    for name in head {
         let _ = write!(text, " {name:>9}");
-    });
+    }
     text.push('\n');
     for one in &result.services {
         let _ = writeln!(

@@ -71,7 +71,7 @@ def predict(
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> int:
-    """Will a service and a neighbour get along? Predict it before they meet.
+    """Will a service and a neighbour get along? Predict it before it happens.
 
     It needs two things from records of one machine: how the service takes known doses of each
     resource (an antagonist at a held intensity), and what the neighbour does to some other service,

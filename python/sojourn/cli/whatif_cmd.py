@@ -125,13 +125,13 @@ def whatif(
     from sojourn.models.whatif import answer
     from sojourn.models.whatif.asked import NAMES, Question, combinations
 
-    given = {
+    texts = {
         "cores": cores, "scheduler": scheduler, "neighbour": neighbour, "instances": instances,
         "fanout": fanout, "hedge": hedge, "timeout": timeout, "retries": retries,
         "backoff": backoff, "budget": budget, "errors": errors, "scale": scale,
         "startup": startup, "speed": speed,
     }  # fmt: skip
-    levels = {name: _words(given[name], name) for name in NAMES}
+    levels = {name: _words(texts[name], name) for name in NAMES}
     q, bound_ns = parse_target(target, ALL)
     drawn, unit = _service(service, record)
     if not 1000 <= requests <= 10_000_000:
@@ -171,7 +171,7 @@ def _rate(text: str, arrivals: str) -> str:
 def _service(text: str, record: Path | None) -> tuple[str, str]:
     """The service time as the simulator reads it, and its unit."""
     if bool(text) == (record is not None):
-        what = "a service time and a record are given" if text else "there is no service time"
+        what = "a service time and a record are too much" if text else "there is no service time"
         raise SpecFault(
             what, at="--service", fix="write --service exponential:50us, or --from RECORD"
         )
@@ -255,8 +255,8 @@ def _print(of: Question, gathered: Sequence[Answer], varied: Sequence[str]) -> N
     console.print(table)
     for one in gathered:
         for reason in one.reasons:
-            levels = ", ".join(f"{name} {getattr(one.of, name)}" for name in varied)
-            console.print(f"[dim]- {escape(levels or 'answer')}: {escape(reason)}[/]")
+            each = ", ".join(f"{name} {getattr(one.of, name)}" for name in varied)
+            console.print(f"[dim]- {escape(each or 'answer')}: {escape(reason)}[/]")
     for check in dict.fromkeys(one.check for one in gathered):
         console.print(f"[dim]- check it: {escape(check)}[/]", soft_wrap=True)
 
@@ -271,5 +271,5 @@ def _numbers(one: Answer) -> list[str]:
         tail = ["the queue grows" if one.answered > 0.99 else "not answered", ""]
     else:
         tail = [show_ns(value), f"{show_ns(lo)} to {show_ns(hi)}"]
-    kept = "" if one.kept is None else f"{one.kept:.0%}"
-    return [*border, *tail, f"{one.answered:.2%}", f"{one.work:.2f}", kept]
+    progress = "" if one.progress is None else f"{one.progress:.0%}"
+    return [*border, *tail, f"{one.answered:.2%}", f"{one.work:.2f}", progress]

@@ -23,13 +23,13 @@ FIRST = 0.5  # below the lowest load the tail is known by no run: half of that l
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Loads, requests/s, ascending, and the logarithm of the tail there, never falling."""
+    """Loads, requests/s, ascending; and the tail's logarithm there, never falling."""
 
     rps: NDArray[np.float64]
     logs: NDArray[np.float64]
 
     def border(self, bound_ns: float) -> tuple[float, str]:
-        """The load up to which the tail is within a bound; and "" or which way it is censored.
+        """Load up to which the tail is within a bound; "" or how it is censored.
 
         "below": the tail is beyond it at the lowest load already; "above": nowhere.
         """

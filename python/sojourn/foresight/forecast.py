@@ -1,4 +1,4 @@
-"""A service beside a neighbour that it never met: highest load, tail, work kept.
+"""A service beside a neighbour that it never met: highest load, tail, pace.
 
     1  A neighbour equals doses, with weights (`ruler`).
     2  What those doses do to the service is known: their mean, by the weights, is the forecast.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.foresight import curves, guesses, kept, ruler
+from sojourn.foresight import curves, guesses, progress, ruler
 from sojourn.foresight.doses import NONE, Dose
 from sojourn.foresight.predicted import COVERAGE, Predicted
 from sojourn.foresight.victims import Run, Victim
@@ -49,7 +49,7 @@ class Forecast:
         censored: "" or why `alone_rps` is a bound only: "below", "above".
         border_rps: predicted highest load within the bound beside the neighbour.
         loads: tail at loads.
-        kept: the neighbour's pace at that load as a share of its pace alone; None: not known.
+        progress: the neighbour's pace at that load as a share of its pace alone; None: not known.
         equals: resource, weight, mean dose, heaviest first.
         doses, error: how many doses were left out in turn, and the standard error of the
             logarithm that this showed.
@@ -66,7 +66,7 @@ class Forecast:
     censored: str
     border_rps: Predicted
     loads: tuple[AtLoad, ...]
-    kept: Predicted | None
+    progress: Predicted | None
     equals: tuple[tuple[str, float, float], ...]
     doses: int
     error: float
@@ -149,7 +149,7 @@ def forecast(
         censored=censored,
         border_rps=border,
         loads=_tails(model, seen, alone, loads, errors),
-        kept=kept.at(service, rulers, border.value),
+        progress=progress.at(service, rulers, border.value),
         equals=tuple((name, *one) for name, one in weighed.by_resource().items()),
         doses=len(errors),
         error=_scatter(errors),

@@ -124,9 +124,9 @@ def test_what_is_kept_falls_as_the_service_takes_more() -> None:
     shares = []
     for bound_ns in (4e5, 4e6):
         gathered = predicted(world(10, {"cpu": 0.8})[1], bound_ns)
-        assert gathered.kept is not None
-        assert 0 <= gathered.kept.lo <= gathered.kept.value <= gathered.kept.hi <= 1
-        shares.append(gathered.kept.value)
+        assert gathered.progress is not None
+        assert 0 <= gathered.progress.lo <= gathered.progress.value <= gathered.progress.hi <= 1
+        shares.append(gathered.progress.value)
     assert shares[1] < shares[0]
 
 

@@ -87,7 +87,7 @@ def _service(victims: Sequence[Victim], service: str) -> Victim:
     hint = f"did you mean {meant[0]}? " if meant else ""
     known_labels = f"known: {', '.join(labels)}; " if labels else ""
     raise SpecFault(
-        f"no record tells how '{service}' takes doses of each resource",
+        f"no record says how '{service}' takes doses of each resource",
         at="--service",
         fix=f"{hint}{known_labels}measure it: {commands(service)}",
     )
@@ -124,7 +124,7 @@ def _no_ruler(victims: Sequence[Victim], own: Victim, neighbour: str) -> SpecFau
 
 
 def _is_running(run: Run) -> bool:
-    return (run.kept or 0.0) > IDLE or (run.others or 0.0) > IDLE
+    return (run.progress or 0.0) > IDLE or (run.others or 0.0) > IDLE
 
 
 def _names(labels: Iterable[str]) -> str:

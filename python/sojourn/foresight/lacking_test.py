@@ -36,7 +36,7 @@ def test_the_neighbour_is_found_however_it_was_placed() -> None:
 
 def test_a_service_without_a_record_gets_the_command_and_its_minutes() -> None:
     fault = refused(victims("nginx"), "memcached")
-    assert "no record tells how 'memcached'" in fault.what
+    assert "no record says how 'memcached'" in fault.what
     assert "sojourn predict --service memcached --study > foresight_memcached.toml" in fault.fix
     assert f"({study.minutes(0):.0f} minutes)" in fault.fix
     assert "did you mean memcached" in refused(victims("memcached"), "memcache").fix
@@ -76,7 +76,7 @@ def test_another_shield_is_another_circumstance() -> None:
 
 def test_a_neighbour_that_never_ran_predicts_nothing() -> None:
     own, other = victims("memcached", "nginx")
-    idle = [replace(run, kept=None, others=0.0) for run in other.levels[B]]
+    idle = [replace(run, progress=None, others=0.0) for run in other.levels[B]]
     fault = refused([own, replace(other, levels={**other.levels, B: idle})])
     assert "did no work beside nginx" in fault.what
     assert "neighbour-0.log" in fault.fix

@@ -47,7 +47,7 @@ class Truth:
 
 
 def service(label: str, rng: np.random.Generator) -> Truth:
-    """One drawn at random."""
+    """A service drawn at random from a generator."""
     slowed = {name: float(rng.exponential(0.3)) for name in TAKES}
     return Truth(label, float(rng.uniform(10, 60)), slowed)
 
@@ -80,12 +80,12 @@ def _run(
     tail = truth.tail_ns(rps, doses) * math.exp(scatter * rng.standard_normal())
     taken = sum(TAKES[name] * share for name, share in doses.items())
     cpu = min(1.0, rps * truth.service_us / 1e6)
-    kept = None if not doses else max(0.2, 1 - cpu)
+    progress = None if not doses else max(0.2, 1 - cpu)
     return Run(
         rps=rps,
         achieved_rps=rps,
         tails={0.5: tail / 7, 0.95: tail / 1.5, 0.99: tail},
-        kept=kept,
+        progress=progress,
         cpu_ns=truth.service_us * 1e3,
         cpu=cpu,
         others=min(taken, 1 - cpu) if doses else 0.0,

@@ -34,7 +34,7 @@ class Run:
     Attributes:
         rps, achieved_rps: offered, and completed.
         tails: ns by quantile; infinite where requests were lost.
-        kept: the neighbour's pace as a share of its pace alone; None: nobody, or not told.
+        progress: the neighbour's pace as a share of its pace alone; None: nobody, or not told.
         cpu_ns: CPU time of the service for each request.
         cpu, others: CPUs' worth that the service and the neighbour used on the server's CPUs.
     """
@@ -42,7 +42,7 @@ class Run:
     rps: float
     achieved_rps: float
     tails: Mapping[float, float]
-    kept: float | None = None
+    progress: float | None = None
     cpu_ns: float | None = None
     cpu: float | None = None
     others: float | None = None
@@ -179,7 +179,7 @@ def _run(record: Record, one: Outcome) -> Run | None:
         rps=one.offered_rps,
         achieved_rps=one.achieved_rps,
         tails=tails,
-        kept=one.neighbour_of_alone,
+        progress=one.neighbour_of_alone,
         cpu_ns=one.cpu_ns,
         cpu=used.get("server_cpu_share"),
         others=used.get("neighbours_on_server_share"),

@@ -18,16 +18,16 @@ EQUALS_MIN = 0.1  # weights below are not worth a line
 
 
 def lines(of: Forecast) -> Iterator[str]:
-    """Sentences above the table."""
+    """Sentences above the table, in reading order."""
     yield f"predicted, not measured: {of.service} beside {short(of.neighbour)}"
     yield (
         f"{percentile(of.q)} within {show_ns(of.bound_ns)}: up to {_rate(of.border_rps.value)} "
         f"({_rate(of.border_rps.lo)} to {_rate(of.border_rps.hi)}); alone {_alone(of)}"
     )
-    if of.kept is not None:
+    if of.progress is not None:
         yield (
-            f"{short(of.neighbour)} keeps {percent(of.kept.value)} "
-            f"({of.kept.lo:.0%} to {of.kept.hi:.0%}) of its pace at that load"
+            f"{short(of.neighbour)} keeps {percent(of.progress.value)} "
+            f"({of.progress.lo:.0%} to {of.progress.hi:.0%}) of its pace at that load"
         )
     heavy = [one for one in of.equals if one[1] >= EQUALS_MIN]
     each = ", ".join(
@@ -37,7 +37,7 @@ def lines(of: Forecast) -> Iterator[str]:
 
 
 def rows(of: Forecast) -> Iterator[tuple[str, ...]]:
-    """The tail by load."""
+    """The table: one row for each load."""
     for one in of.loads:
         ends = f"{_ns(one.beside_ns.lo)} to {_ns(one.beside_ns.hi)}"
         yield (_rate(one.rps), _ns(one.alone_ns), _ns(one.beside_ns.value), ends)
@@ -53,7 +53,7 @@ def remarks(of: Forecast, record: str, level: str) -> Iterator[str]:
     )
     if of.censored:
         word = "the highest measured load" if of.censored == "above" else "half the lowest load"
-        yield f"alone the bound lies outside the measured loads: {word} stands for it"
+        yield f"alone the bound lies outside the measured loads: {word} is taken instead"
     if of.measured_rps is not None:
         off = of.border_rps.value / of.measured_rps - 1
         yield f"a record has them together: {_rate(of.measured_rps)}; the forecast is {off:+.0%}"

@@ -60,7 +60,7 @@ pub struct ServiceJob {
     pub speed: Option<Speed>,
 }
 
-/// One stage of calls.
+/// One stage of calls: how many at once, and what becomes of late ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Call {

@@ -6,7 +6,7 @@
 //! service that is a little too slow can be kept too slow by retries.
 //!
 //! Source of the vocabulary: Dean and Barroso, The Tail at Scale, CACM 56(2), 2013; Bronson et al.,
-//! Metastable Failures in Distributed Systems, HotOS 2021.
+//! Metastable Failures in Distributed Systems (2021).
 //! Reading order: [`job`], `plan`, `station`, `world`, `caller`, [`run`], [`result`].
 
 mod caller;

@@ -43,7 +43,7 @@ pub struct CallsResult {
 }
 
 with_quantiles! {
-    /// Intervals over runs.
+    /// Intervals over runs, for the mean and each quantile.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     pub struct RunIntervals of Interval {

@@ -111,7 +111,9 @@ fn one(job: &Job, plan: &Plan, run: u64) -> Result<Ran, Fault> {
 
 fn result(job: &Job, ran: &[Ran]) -> CallsResult {
     let mut times = Times::new();
-    ran.iter().for_each(|one| times.merge(&one.times));
+    for one in ran {
+        times.merge(&one.times);
+    }
     let reasons = reasons(job, ran);
     let answered: Vec<f64> = ran
         .iter()

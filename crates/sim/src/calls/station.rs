@@ -54,14 +54,15 @@ pub(super) struct Station {
 /// Integrals over time: busy workers, and workers that were up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
-    busy_ns: f64,
-    up_ns: f64,
-    slow_ns: f64,
+    /// ns, as the others.
+    busy: f64,
+    up: f64,
+    slow: f64,
 }
 
 impl Use {
     fn share(self) -> f64 {
-        if self.up_ns > 0.0 { self.busy_ns / self.up_ns } else { 0.0 }
+        if self.up > 0.0 { self.busy / self.up } else { 0.0 }
     }
 }
 
@@ -90,9 +91,9 @@ impl Station {
         self.last_ns = now;
         let (busy, up) = (f64::from(self.busy), f64::from(self.up * self.workers));
         for sums in [&mut self.window, &mut self.total] {
-            sums.busy_ns += busy * span;
-            sums.up_ns += up * span;
-            sums.slow_ns += if self.speed < 1.0 { span } else { 0.0 };
+            sums.busy += busy * span;
+            sums.up += up * span;
+            sums.slow += if self.speed < 1.0 { span } else { 0.0 };
         }
     }
 
@@ -216,6 +217,6 @@ impl Station {
     pub(super) fn shares(&mut self, now: f64) -> [f64; 3] {
         self.advance(now);
         let per_instance = f64::from(self.workers) * now.max(1.0);
-        [self.total.share(), self.total.up_ns / per_instance, self.total.slow_ns / now.max(1.0)]
+        [self.total.share(), self.total.up / per_instance, self.total.slow / now.max(1.0)]
     }
 }

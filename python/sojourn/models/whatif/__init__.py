@@ -1,4 +1,4 @@
-"""What would another machine, scheduler or way of calling do? Answers of the simulator.
+"""What would another machine, scheduler or way of calling do? By simulation.
 
     asked      one question: a system with its levels, and the combinations of many
     machine    CPUs, scheduler, neighbour: a job of `sojourn-sim sched`

@@ -20,7 +20,7 @@ class Answer:
         border: highest rate within the target; None where a rate was given.
         rate_rps: the rate of the numbers below: the given one, or that of `border`.
         tail_ns: the target's quantile there: lower end, value, upper end; infinite: it grows.
-        kept: share of its pace that the neighbour keeps there; None: there is none.
+        progress: share of its pace that the neighbour keeps there; None: there is none.
         answered: share of the requests that are answered; 1 for a machine.
         work: requests that reach the service for one of a user: 1 without retries and hedges.
         instances: mean number that served.
@@ -32,7 +32,7 @@ class Answer:
     border: Border | None
     rate_rps: float
     tail_ns: tuple[float, float, float]
-    kept: float | None
+    progress: float | None
     answered: float
     work: float
     instances: float
@@ -69,7 +69,7 @@ def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -
         border=border,
         rate_rps=_offered(result, one),
         tail_ns=tail(result, key(of.q)),
-        kept=machine.kept(result) if one.is_machine else None,
+        progress=machine.progress(result) if one.is_machine else None,
         answered=1.0 if one.is_machine else float(result["answered"]["mid"]),
         work=1.0 if one.is_machine else float(result["services"][0]["per_request"]),
         instances=1.0 if one.is_machine else float(result["services"][0]["instances"]),

@@ -87,8 +87,8 @@ def test_a_spinning_neighbour_takes_half_under_a_fair_scheduler() -> None:
     assert beside.border is not None
     assert alone.border.value > 0.9 * 10_000
     assert beside.border.value == pytest.approx(5000, rel=0.12)
-    assert alone.kept is None
-    assert beside.kept == pytest.approx(0.5, abs=0.1)
+    assert alone.progress is None
+    assert beside.progress == pytest.approx(0.5, abs=0.1)
 
 
 def test_more_cores_carry_more() -> None:

@@ -18,7 +18,7 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Combination:
-    """One system; texts as people write them, "" or "none" where there is nothing of the kind.
+    """One system; texts as people write them, "none" for nothing of the kind.
 
     Attributes:
         cores: CPUs of the machine, or workers of one instance.
@@ -67,26 +67,26 @@ def combinations(levels: Mapping[str, Sequence[str]]) -> Iterator[Combination]:
     Raises:
         SpecFault: they are too many, or ask for calls and for a scheduler at once.
     """
-    given = {name: tuple(each) for name, each in levels.items() if each}
+    asked = {name: tuple(each) for name, each in levels.items() if each}
     count = 1
-    for each in given.values():
+    for each in asked.values():
         count *= len(each)
     if count > COMBINATIONS_MAX:
         raise SpecFault(
             f"{count} combinations are too many", at="levels", fix=f"ask for {COMBINATIONS_MAX}"
         )
-    machine = [name for name in MACHINE if name in given]
-    system = [name for name in SYSTEM if name in given]
+    machine = [name for name in MACHINE if name in asked]
+    system = [name for name in SYSTEM if name in asked]
     if machine and system:
         raise SpecFault(
             f"--{machine[0]} asks about one machine, --{system[0]} about services that call others",
             at=f"--{system[0]}",
             fix="ask two questions; the simulator of calls knows no scheduler",
         )
-    if machine and "scheduler" not in given:
-        given["scheduler"] = ("eevdf",)
-    for each in itertools.product(*given.values()):
-        yield Combination(**dict(zip(given, each, strict=True)))
+    if machine and "scheduler" not in asked:
+        asked["scheduler"] = ("eevdf",)
+    for each in itertools.product(*asked.values()):
+        yield Combination(**dict(zip(asked, each, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The highest rate within a target: halving, on a simulator whose quantiles scatter.
+"""The highest rate within a target, by halving, where quantiles scatter.
 
 Each rate is simulated with the same random numbers. A rate fits if the whole interval of its tail
 is within the bound, and does not if none of it is. The border lies between the highest rate up to
@@ -17,7 +17,7 @@ LEAST = 1e-3  # of the capacity: if not even that fits, nothing does
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Border:
-    """The highest rate, requests/s: what is sure to fit, the best guess, what is sure not to."""
+    """The highest rate: what is sure to fit, the best guess, what is sure not to."""
 
     lo: float
     value: float

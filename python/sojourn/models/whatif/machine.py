@@ -58,7 +58,7 @@ def neighbours(text: str, cpus: int) -> list[dict[str, Any]]:
 
 
 def tail(result: Result, key: str) -> tuple[float, float, float]:
-    """Lower end, value and upper end of a quantile, ns; infinite where the queue grows."""
+    """Both ends and value of a quantile, ns; infinite where the queue grows."""
     service = result["services"][0]
     value = service["sojourn_ns"][key]
     is_full = service["achieved_rps"] < 0.97 * service["offered_rps"]
@@ -70,8 +70,8 @@ def tail(result: Result, key: str) -> tuple[float, float, float]:
     return float(interval["lo"]), float(value), float(interval["hi"])
 
 
-def kept(result: Result) -> float | None:
-    """Share of its pace that the neighbour kept."""
+def progress(result: Result) -> float | None:
+    """Share of its pace that the neighbour progress."""
     every = result["neighbours"]
     return float(every[0]["progress"]) if every else None
 

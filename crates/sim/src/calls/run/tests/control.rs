@@ -103,8 +103,8 @@ fn the_load_may_change_with_time() {
 #[test]
 fn a_trace_brings_its_own_arrivals() {
     let file = std::env::temp_dir().join(format!("sojourn-calls-trace-{}.csv", std::process::id()));
-    let times: String = (0..2000).map(|i| format!("{}\n", f64::from(i) * 0.02)).collect();
-    std::fs::write(&file, format!("timestamp_s\n{times}")).unwrap();
+    let times: Vec<String> = (0..2000).map(|i| (f64::from(i) * 0.02).to_string()).collect();
+    std::fs::write(&file, format!("timestamp_s\n{}\n", times.join("\n"))).unwrap();
     let one = ServiceJob { service: "fixed:10".into(), ..narrow("a") };
     let arrivals = format!("trace:{}", file.display());
     let asked =

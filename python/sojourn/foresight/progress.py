@@ -1,8 +1,9 @@
-"""What a neighbour keeps of its pace beside a service, by the CPU time that the service takes.
+"""What a neighbour keeps of its pace, by the CPU time that a service takes.
 
 Other services say it: beside each of them, at each load, it is known how much CPU time the service
-used and what the neighbour kept. More CPU time for a service never leaves more to a neighbour, so
-the line through these points falls (isotonic regression). The interval has their scatter around it.
+used and what pace the neighbour had left. More CPU time for a service never leaves more to a
+neighbour, so the line through these points falls (isotonic regression). The interval has their
+scatter around it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ POINTS_MIN = 4
 
 
 def at(service: Victim, rulers: Sequence[tuple[Victim, str]], rps: float) -> Predicted | None:
-    """The share kept at a load of the service; None if too few runs tell it."""
+    """The share of its pace alone at a load of the service; None if too few runs tell it."""
     points = [
-        (run.cpu, run.kept)
+        (run.cpu, run.progress)
         for one, level in rulers
         for run in one.levels[level]
-        if run.cpu is not None and run.kept is not None
+        if run.cpu is not None and run.progress is not None
     ]
     costs = [run.cpu_ns for run in service.levels[NONE] if run.cpu_ns is not None]
     if len(points) < POINTS_MIN or not costs:
