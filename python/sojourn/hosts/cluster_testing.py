@@ -26,7 +26,7 @@ PACKAGE = str(Path(__file__).parents[2])
 PORT = 6379
 START_S_MAX, TRIES = 120.0, 4
 STARTED = "Ray runtime started"
-OWN = (sys.executable, "-m", "ray.scripts.scripts")
+OWN = (sys.executable, "-P", "-m", "ray.scripts.scripts")
 
 
 def ray_start(
