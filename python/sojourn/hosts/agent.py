@@ -150,7 +150,7 @@ class _Turns:
         try:
             path.mkdir(mode=0o700, exist_ok=True)
             self._check(path)
-            (path / work.MARK).touch()
+            disk.keep_text(path / work.MARK, "")
         except BaseException:
             book.undone(self._entry)
             raise

@@ -26,7 +26,7 @@ PACKAGE = str(Path(__file__).parents[2])
 PORT = 6379
 START_S_MAX, TRIES = 120.0, 4
 STARTED = "Ray runtime started"
-OWN = (sys.executable, "-m", "ray.scripts.scripts")
+OWN = (sys.executable, "-P", "-m", "ray.scripts.scripts")
 
 
 def ray_start(
@@ -93,7 +93,7 @@ def lack() -> str:
 
 
 def ip(*words: str, check: bool = True) -> None:
-    """Run `ip`."""
+    """Run `ip`, which configures networks."""
     subprocess.run(["ip", *words], check=check, capture_output=True, timeout=30)
 
 
@@ -165,7 +165,7 @@ class Cluster:
 
     @property
     def at(self) -> str:
-        """Its address."""
+        """Its address, as a study names it."""
         return f"{self.head.address}:{PORT}"
 
     def start(self) -> None:
@@ -207,7 +207,7 @@ class Cluster:
         )
 
     def stop(self) -> None:
-        """End every node."""
+        """End every node of the cluster."""
         for host in self.hosts:
             if host.node is not None:
                 host.node.stop(first=signal.SIGKILL)
@@ -223,7 +223,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
-    """A cluster that runs."""
+    """A cluster that runs until the end of the block."""
     made = Cluster(folder, workers)
     try:
         made.start()

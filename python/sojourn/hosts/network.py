@@ -71,7 +71,7 @@ class RoundTrips:
             self._stop.wait(EVERY_S)
 
     def end(self) -> None:
-        """No more of them."""
+        """Measure no more of them."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(2 * CONNECT_S_MAX)

@@ -47,7 +47,7 @@ class Answer:
         return time.monotonic() >= self._at_s
 
     def result(self, within_s: float) -> Any:
-        """What was answered."""
+        """What the agent answered, once its way is over."""
         left_s = self._at_s - time.monotonic()
         if left_s > within_s:
             raise SilentError(f"no answer within {within_s} s")
@@ -67,7 +67,7 @@ class Model:
 
     @classmethod
     def measured(cls, folder: Path, job: Job) -> Model:
-        """Run the generator once."""
+        """Run the real generator once, in a folder of its own."""
         files = Files.named(folder, "model")
         hlog = folder / "model.hlog"
         generator.run({**job, "hlog": str(hlog)}, files, Notes())
@@ -99,7 +99,7 @@ class Imagined:
             self.meter.calls += 1
 
     def end(self) -> None:
-        """Nothing runs."""
+        """Do nothing, because nothing runs there."""
 
     def _hello(self) -> Facts:
         return self.facts
@@ -143,7 +143,7 @@ class Imaginary:
         self._own = about()
 
     def nodes(self) -> tuple[Node, ...]:
-        """All of them."""
+        """All of them, in order."""
         return tuple(
             Node(id=f"id{n}", name=f"host{n}", address=f"10.{n // 250}.{n % 250}.1")
             for n in range(self.count)
@@ -156,4 +156,4 @@ class Imaginary:
         return Imagined(node, self.model, self.meter, (nth - 500) * SECOND // 50, facts)
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Do nothing, because nothing runs there."""

@@ -22,12 +22,12 @@ class Notes:
     """A ledger that forgets: a test ends what it starts."""
 
     def started(self, what: str, pid: int, start_ticks: int) -> int:
-        """Nothing is noted."""
+        """Note nothing: a test ends what it starts."""
         del what, start_ticks
         return pid
 
     def undone(self, entry: int) -> None:
-        """Nothing was noted."""
+        """Forget nothing, because nothing was noted."""
 
 
 @dataclass(slots=True, kw_only=True)
