@@ -83,6 +83,8 @@ SAMPLES = [
     Sample("mutilate-skip.txt", "mutilate", 8925, printed={0.99: 0.2756}, within=1e-9),
     Sample("mutilate-scan.txt", "mutilate", None, printed={0.99: 2.5058}, within=1e-9, series=3),
     Sample("mutilate.save", "mutilate-save", 73, printed={None: 1.1847}, within=0.00005),
+    Sample("ring.json", "ring", 1110, clock="server", printed={0.5: 0.01526,
+           0.99: 13.232}, within=0.0005),
 ]
 # fmt: on
 BY_NAME = pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.name)
