@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 
@@ -77,7 +78,7 @@ def load(args: argparse.Namespace, port: int, pid: int, *more: str) -> tuple[flo
     return used / requests, p99
 
 
-def one(args: argparse.Namespace, port: int, pid: int, *, is_on: bool) -> dict[str, object]:
+def one(args: argparse.Namespace, port: int, pid: int, *, is_on: bool) -> dict[str, Any]:
     """One run."""
     tracer = None
     if is_on:
@@ -140,10 +141,10 @@ def main() -> int:
         on, off = (
             next(row["cpu_ns"] for row in pair if row["on"] is is_on) for is_on in (True, False)
         )
-        ratios.append(float(on) / float(off))  # type: ignore[arg-type]
+        ratios.append(float(on) / float(off))
     ratios.sort()
     outer = 0 if len(ratios) < 9 else 1  # of 6 to 8 pairs the extremes: 97 % and more
-    own = statistics.mean(row["own_cpu_share"] for pair in rows for row in pair if row["on"])  # type: ignore[misc]
+    own = statistics.mean(row["own_cpu_share"] for pair in rows for row in pair if row["on"])
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     file = HERE / "results" / f"{stamp}-cost-{args.rate}.json"
     file.write_text(

@@ -93,6 +93,8 @@ SAMPLES = [
     Sample("oha-none.json", "oha-json", 0, 10, clock="not known"),
     Sample("oha.csv", "oha-csv", 60, clock="not known"),
     Sample("rezolus-combined.parquet", "rezolus", 155801, series=4),
+    Sample("ring.json", "ring", 1110, clock="server", printed={0.5: 0.01526,
+           0.99: 13.232}, within=0.0005),
 ]
 # fmt: on
 BY_NAME = pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.name)

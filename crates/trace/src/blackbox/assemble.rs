@@ -170,6 +170,7 @@ fn blind(
     let slow_requests = at_least(totals, edge_ns);
     let here = stored.iter().filter(|slow| slow.total_ns >= edge_ns).count() as u64;
     let evicted = facts.memory.evicted();
+    let cut_off = if stored.len() < MOST { 0 } else { facts.memory.len() - MOST };
     let is_unseen =
         |number: &u32| culprits.get(*number as usize).is_some_and(|it| it.kind == "unseen");
     let unexplained = |request: &&SlowRequest| {
@@ -183,7 +184,7 @@ fn blind(
         share: (1.0 - here as f64 / slow_requests.max(1) as f64).max(0.0)
             * f64::from(u8::from(slow_requests > 0)),
         dropped: facts.tally.since(facts.span.0).map(|second| second.dropped).sum(),
-        evicted: evicted.requests + (facts.memory.len().saturating_sub(stored.len())) as u64,
+        evicted: evicted.requests + cut_off as u64,
         unexplained: slow
             .iter()
             .filter(|request| request.total_ns >= edge_ns)

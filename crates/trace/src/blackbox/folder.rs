@@ -203,8 +203,8 @@ mod tests {
         let left = names(&path);
         assert_eq!(left.len(), 1 + 3 * 2, "{left:?}");
         assert!(left[0] == "other.json" && left[1].starts_with("ring-20261123"), "{left:?}");
-        write(&folder, "20261129", 45).unwrap();
-        assert_eq!(names(&path).len(), 1 + 2, "90 bytes leave no room for more than 10");
+        write(&folder, "20261129", 46).unwrap();
+        assert_eq!(names(&path).len(), 1 + 2, "92 bytes leave no room for 10 more");
         write(&folder, "20261130", 500).unwrap();
         assert_eq!(names(&path).len(), 1 + 2, "the newest stays, however large");
         fs::remove_dir_all(&path).unwrap();
