@@ -52,7 +52,7 @@ pub struct RingArgs {
     /// With --ring: slow requests in memory at most; the slowest of each second stay.
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "ring")]
     pub room: usize,
-    /// With --ring: serve OpenMetrics here: a port of 127.0.0.1, or ADDRESS:PORT.
+    /// With --ring: serve metrics for Prometheus here: a port of 127.0.0.1, or ADDRESS:PORT.
     #[arg(long, value_name = "PORT", requires = "ring")]
     pub listen: Option<String>,
     /// With --ring: write messages to this file; SIGHUP opens it anew.

@@ -99,7 +99,9 @@ impl Folder {
             if count <= self.count && bytes <= self.bytes || stem == newest {
                 break;
             }
-            files.iter().for_each(|file| drop(fs::remove_file(file)));
+            for file in &files {
+                let _ = fs::remove_file(file);
+            }
             (count, bytes) = (count - 1, bytes - size);
         }
     }

@@ -82,8 +82,17 @@ impl Hooks {
         }
         links.extend(watch.attach(&mut steps)?);
         let lasting = Lasting::default();
-        let _links = links;
-        Ok(Self { control, counts, ring, came, watch, lasting, forgotten: 0, _links, object })
+        Ok(Self {
+            control,
+            counts,
+            ring,
+            came,
+            watch,
+            lasting,
+            forgotten: 0,
+            _links: links,
+            object,
+        })
     }
 
     /// Watches this service, and none else: its processes and ports.

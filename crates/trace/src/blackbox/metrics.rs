@@ -1,4 +1,4 @@
-//! What the black box says of the service and of itself, as OpenMetrics.
+//! What the black box says of the service and of itself, as `OpenMetrics`.
 
 use std::fmt::Write as _;
 
@@ -98,7 +98,8 @@ pub fn text(now: &Now) -> String {
 
 /// From the middles of bins, which are 0.8 % wide.
 fn sum_s(totals: &[u64]) -> f64 {
-    let middle = |bin: usize| (bins::TOTAL.low(bin) as f64 + bins::TOTAL.low(bin + 1) as f64) / 2.0;
+    let middle =
+        |bin: usize| f64::midpoint(bins::TOTAL.low(bin) as f64, bins::TOTAL.low(bin + 1) as f64);
     let bins = totals.iter().enumerate().filter(|(_, n)| **n > 0);
     bins.map(|(bin, n)| middle(bin) * *n as f64).sum::<f64>() / 1e9
 }

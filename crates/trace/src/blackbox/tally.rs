@@ -94,7 +94,9 @@ mod tests {
 
     fn counts(of: &[(u64, u64)]) -> Vec<u64> {
         let mut totals = vec![0; bins::TOTAL.count()];
-        of.iter().for_each(|(ns, n)| totals[bins::TOTAL.of(*ns)] += n);
+        for (ns, n) in of {
+            totals[bins::TOTAL.of(*ns)] += n;
+        }
         totals
     }
 
