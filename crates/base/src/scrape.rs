@@ -13,7 +13,7 @@ const HEAD_BYTES: usize = 8192;
 /// The content type of `OpenMetrics`.
 pub const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What a client gets.
+/// What a client gets: bytes, and what they are called in the head.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Its content type.
@@ -31,7 +31,7 @@ pub struct Listener(TcpListener);
 pub struct Stopper(TcpListener);
 
 impl Listener {
-    /// Opens what [`address`] reads.
+    /// Opens the port that [`address`] reads from `text`.
     pub fn open(text: &str) -> Result<Self, Fault> {
         let address = address(text)?;
         let listener = TcpListener::bind(address).map_err(|error| {

@@ -1,4 +1,4 @@
-"""Histograms of metriken's programs: bins of powers of two, each cut in equal parts."""
+"""Histograms of metriken's programs: powers of two, each cut in equal bins."""
 
 from __future__ import annotations
 

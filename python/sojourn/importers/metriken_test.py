@@ -1,4 +1,4 @@
-"""Parquet of rezolus and cachecannon: bins, snapshots, and files that are none of theirs."""
+"""Parquet of rezolus and cachecannon: bins, snapshots, and foreign files."""
 
 from __future__ import annotations
 

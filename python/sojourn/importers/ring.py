@@ -1,4 +1,4 @@
-"""A dump of `sojourn-trace --ring`: all requests by time, and causes of the slow ones."""
+"""A dump of `sojourn-trace --ring`: all requests, and causes of slow ones."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ pub struct RingArgs {
     pub systemd: bool,
 }
 
-/// What they ask for.
+/// What the options ask for, checked and in ns and bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// How far back memory reaches, ns.

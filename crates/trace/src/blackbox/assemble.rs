@@ -18,7 +18,7 @@ use crate::reconstruct::bins;
 /// Slow requests of a dump: some 20 MB of JSON.
 pub const MOST: usize = 100_000;
 
-/// What is in memory.
+/// What is in memory when a dump is put together.
 pub struct Facts<'a> {
     /// The service.
     pub target: TargetFacts,
@@ -50,7 +50,7 @@ pub struct Facts<'a> {
     pub warnings: Vec<String>,
 }
 
-/// Puts a dump together.
+/// Puts a dump together: quantiles, slow requests, culprits, and what is missing.
 pub fn dump(facts: Facts<'_>) -> Dump {
     let unix = |ns: u64| ns.wrapping_add(facts.unix_less_mono_ns);
     let totals = facts.tally.totals(facts.span.0);

@@ -41,7 +41,7 @@ pub struct Culprit {
     pub about: String,
 }
 
-/// One request, cut up.
+/// One request, cut into what its thread did from its arrival to its reply.
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
     /// Time by stage, ns, none of them 0; adds to the total.

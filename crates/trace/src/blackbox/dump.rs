@@ -56,7 +56,7 @@ pub struct Dump {
     pub warnings: Vec<String>,
 }
 
-/// What started a dump.
+/// What started a dump: a request, a quantile, a signal, or the end of the service.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
@@ -121,7 +121,7 @@ pub struct CulpritSum {
     pub stack: Vec<String>,
 }
 
-/// One slow request.
+/// One slow request: its connection, its time, and what its thread did meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlowRequest {
@@ -165,7 +165,7 @@ pub struct SignalLine {
     pub from_pid: u32,
 }
 
-/// One second.
+/// The requests of one second: how many, and how long they took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecondLine {

@@ -16,7 +16,7 @@ use sojourn_base::Fault;
 /// How the names of all files begin; others in the folder are left alone.
 const BEGIN: &str = "ring-";
 
-/// A folder for dumps.
+/// A folder for dumps, of which the oldest are removed beyond a count and a size.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -51,7 +51,9 @@ impl Folder {
         let handle = self.open()?;
         let inside = inside(&handle);
         let stem = free_stem(&inside, name);
-        let written = parts.iter().map(|(end, fill)| one(&inside, &format!("{stem}{end}"), fill));
+        // The first one last: who waits for it finds the others.
+        let rising = parts.iter().rev();
+        let written = rising.map(|(end, fill)| one(&inside, &format!("{stem}{end}"), fill));
         let written: io::Result<Vec<()>> = written.collect();
         let written = written.and_then(|_| handle.sync_all());
         if let Err(error) = written {

@@ -119,7 +119,7 @@ impl Hooks {
         Ok(tgids.keys().filter_map(|key| Some(u32::from_ne_bytes(key.try_into().ok()?))).collect())
     }
 
-    /// A process has ended.
+    /// A process has ended, so its threads are no longer watched.
     pub fn leave(&self, pid: u32) {
         if let Ok(tgids) = load::map(&self.object, "tgids") {
             let _ = tgids.delete(&pid.to_ne_bytes()); // it may be gone
@@ -162,12 +162,12 @@ impl Hooks {
         seen
     }
 
-    /// Scheduler events without room.
+    /// Events of the scheduler that found no room, since the beginning.
     pub fn events_lost(&self) -> u64 {
         self.watch.lost() + self.forgotten
     }
 
-    /// All requests by bin.
+    /// All requests since the beginning, by bin of their time.
     pub fn totals(&self) -> Vec<u64> {
         (0..bins::TOTAL.count()).map(|bin| self.counts.word(counts::TOTALS + 8 * bin)).collect()
     }

@@ -34,7 +34,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Writes a line.
+    /// Writes a line with the time of day to the log, or to stderr.
     pub fn line(&mut self, text: &str) {
         let out: &mut dyn Write = match &mut self.file {
             Some(file) => file,

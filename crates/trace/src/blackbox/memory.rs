@@ -28,7 +28,7 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// When its reply left.
+    /// When its reply left, ns of the monotonic clock.
     pub fn end_ns(&self) -> u64 {
         self.start_ns.saturating_add(self.total_ns)
     }
@@ -102,12 +102,12 @@ impl Memory {
         self.seconds = newer;
     }
 
-    /// How many are stored.
+    /// How many slow requests are stored, at most the room.
     pub fn len(&self) -> usize {
         self.stored
     }
 
-    /// Whether none is stored.
+    /// Whether no slow request is stored at all.
     pub fn is_empty(&self) -> bool {
         self.stored == 0
     }

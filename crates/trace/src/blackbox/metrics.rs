@@ -56,7 +56,7 @@ pub struct Now {
     pub own_bytes: u64,
 }
 
-/// The text.
+/// The text that Prometheus reads, with its end mark.
 pub fn text(now: &Now) -> String {
     let label = format!("service=\"{}\"", escaped(&now.service));
     let mut out = String::new();

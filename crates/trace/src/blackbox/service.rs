@@ -57,7 +57,7 @@ impl By {
         }
     }
 
-    /// In words.
+    /// Whom it watches, in words for the log.
     pub fn words(&self) -> String {
         match self {
             Self::Pid(pid) => format!("process {pid}"),

@@ -46,7 +46,7 @@ pub struct State {
 }
 
 impl State {
-    /// With nothing in it.
+    /// With room for so many slow requests, and nothing in it.
     pub fn new(asked: Asked, room: usize) -> Self {
         Self {
             memory: Memory::new(asked.last_ns, room),

@@ -34,7 +34,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// For the last `last_ns`.
+    /// Counts of the last `last_ns`, second by second.
     pub fn new(last_ns: u64) -> Self {
         let before = vec![0; bins::TOTAL.count()];
         Self { last_ns, before, dropped_before: 0, seconds: VecDeque::new() }

@@ -251,7 +251,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
         (vec!["--pid", &own, "--trigger", "p99"], "no rule to start a dump by"),
         (vec!["--pid", &own, "--over", "0s"], "not a time that a request may take"),
         (vec!["--pid", &own, "--last", "1ms"], "not a time from 1 s"),
-        (vec!["--pid", &own, "--listen", "here"], "no address to listen on"),
+        (vec!["--pid", &own, "--listen", "here"], "is no address"),
         (vec!["--pid", "999999999"], "there is no process"),
         (vec!["--pid", "1", "--comm", "x"], "needs one service"),
         (vec![], "needs one service"),
