@@ -76,7 +76,7 @@ def _join(ray: Any, where: dict[str, Any], tries: int) -> None:
     """Connect. Ray gives one of this machine 30 s to start, which a busy one may not have."""
     for left in reversed(range(tries)):
         try:
-            within(JOIN_S_MAX, partial(_init, ray, where), "Ray")
+            within(JOIN_S_MAX, partial(_init, ray, where), "Ray", starts_processes=True)
         except Exception:  # Ray's own kinds are many
             _leave(ray)
             if not left:

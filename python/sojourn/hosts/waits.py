@@ -18,8 +18,17 @@ from sojourn.hosts.engine import SilentError
 T = TypeVar("T")
 
 
-def within(length_s: float, call: Callable[[], T], what: str) -> T:
+def within(
+    length_s: float, call: Callable[[], T], what: str, *, starts_processes: bool = False
+) -> T:
     """What `call` returns or raises, if it does so in time.
+
+    Args:
+        length_s: deadline.
+        call: what may hang.
+        what: its name, for people.
+        starts_processes: its thread then lives as long as this process, because the kernel ends
+            processes that asked for it (PR_SET_PDEATHSIG) with the thread that started them.
 
     Raises:
         SilentError: it did neither.
@@ -34,6 +43,8 @@ def within(length_s: float, call: Callable[[], T], what: str) -> T:
             answer.set_result(call())
         except BaseException as error:  # noqa: BLE001  # it is raised where the answer is awaited
             answer.set_exception(error)
+        if starts_processes:
+            threading.Event().wait()
 
     threading.Thread(target=run, name=what, daemon=True).start()
     try:
