@@ -42,35 +42,11 @@ from sojourn.hosts.cluster_testing import Cluster, Host, generators
 from sojourn.plan import Verdict
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the cluster is ended
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 DEEDS = ("agent", "generator", "lab", "worker", "head", "link", "deaf", "stopped")
 HITS = ("agent", "generator", "worker", "link", "stopped")  # the point that runs is lost by them
 AWAY_S, STOPPED_S = 20.0, 30.0
 ENDS_S_MAX, GONE_S_MAX, TRIES = 300.0, 6.0, 4
-STUDY = """
-name = "killed"
-question = "Do two clients act as one?"
-probe = "0"
-aa = false
-[hosts]
-at = "{at}"
-clients = [{clients}]
-address = "{address}"
-[run]
-profile = "quick"
-measure_s = 4
-warmup_s = 0.2
-repeats = 2
-fractions = []
-rates = ["500"]
-retries = 0
-[[services]]
-kind = "synthetic"
-measure = ["sweep"]
-max_rps = "asked"
-params = {{ service = "fixed:20us", mode = "sleep" }}
-load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
-"""
 
 
 @dataclass(slots=True)
@@ -115,7 +91,7 @@ def main() -> int:
         print(f"needs {lack}", file=sys.stderr)
         return 2
     draw = random.Random(asked.seed)  # noqa: S311
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hosts-kills.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hosts-kills.json"
     rows: list[Row] = []
     deeds = asked.deeds.split(",")
     with (
@@ -160,7 +136,8 @@ def once(row: Row, made: Cluster, folder: Path, draw: random.Random) -> None:
     results = folder / f"results{row.number}"
     study = folder / f"study{row.number}.toml"
     text = ", ".join(f'"{host.address}"' for host in made.hosts[1:])
-    study.write_text(STUDY.format(at=made.at, clients=text, address=made.head.address))
+    hosts = f'at = "{made.at}"\nclients = [{text}]\naddress = "{made.head.address}"'
+    study.write_text(cluster_testing.TWO_CLIENTS.format(name="killed", hosts=hosts, seconds=4))
     run = ["-m", "sojourn", "run", str(study), "--results", str(results), "--force"]
     words = [*made.head.inside, sys.executable, *run]
     env = {**os.environ, **made.head.variables(), "TMPDIR": str(temp(folder))}

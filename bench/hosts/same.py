@@ -6,7 +6,7 @@ Server and lab are in one network namespace. In turn the client is on the same h
 one other node, in another namespace of this machine. Each way measures the same points of a
 synthetic service. Compared are the medians of p50 and p99, and how long a point took beyond its
 load. The client's way is longer over a cluster (a bridge instead of loopback), so its round trip is
-printed. Rows are kept in `bench/runs`.
+printed. Rows are stored in `bench/runs`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from sojourn.hosts import cluster_testing
 from sojourn.hosts.cluster_testing import Cluster
 
-KEPT = Path(__file__).parents[1] / "runs"
+RUNS = Path(__file__).parents[1] / "runs"
 MEASURE_S, WARM_S = 4.0, 0.5
 STUDY = """
 name = "same"
@@ -74,10 +74,10 @@ def main() -> int:
         for rate in sorted({row["rate"] for row in rows}):
             own = [row for row in rows if (row["way"], row["rate"]) == (way, rate)]
             print(line(way, rate, own))
-    path = KEPT / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hosts-same.json"
+    path = RUNS / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-hosts-same.json"
     table = {"kernel": os.uname().release, "load": os.getloadavg()[0]}
     path.write_text(json.dumps({**table, "rows": rows}, indent=1))
-    print(f"kept in {path.name}")
+    print(f"rows are in {path.name}")
     return 0
 
 

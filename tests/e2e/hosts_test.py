@@ -23,7 +23,7 @@ import pytest
 from sojourn import disk, programs
 from sojourn.errors import Exit, Fault, RunFault
 from sojourn.hosts import ray_engine
-from sojourn.hosts.cluster_testing import PACKAGE, below, generators, ray_start
+from sojourn.hosts.cluster_testing import PACKAGE, TWO_CLIENTS, below, generators, ray_start
 from sojourn.hosts.fleet import Fleet
 from sojourn.hosts.testing import Notes
 from sojourn.places import ports
@@ -176,32 +176,9 @@ def test_a_killed_generator_costs_the_point_and_says_so(
     eventually(lambda: not generators(folder / "state"), "the other one has ended too")
 
 
-STUDY = """
-name = "many_clients"
-question = "Do two clients act as one?"
-probe = "0"
-aa = false
-[hosts]
-at = "local:2"
-[run]
-profile = "quick"
-measure_s = {seconds}
-warmup_s = 0.2
-repeats = 2
-fractions = []
-rates = ["500"]
-retries = 0
-[[services]]
-kind = "synthetic"
-measure = ["sweep"]
-max_rps = "asked"
-params = {{ service = "fixed:20us", mode = "sleep" }}
-load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
-"""
-
-
 def study(folder: Path, seconds: float) -> list[str]:
-    (folder / "study.toml").write_text(STUDY.format(seconds=seconds))
+    text = TWO_CLIENTS.format(name="many_clients", hosts='at = "local:2"', seconds=seconds)
+    (folder / "study.toml").write_text(text)
     where = [str(folder / "study.toml"), "--results", str(folder / "results"), "--force"]
     return [sys.executable, "-m", "sojourn", "run", *where]
 

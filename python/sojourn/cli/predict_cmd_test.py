@@ -18,7 +18,7 @@ XZ = "batch:xz,where=server"
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Five services that met xz, and doses."""
+    """Five services that ran beside xz and doses."""
     rng = np.random.default_rng(2)
     names = ("memcached", "nginx", "redis", "serve", "other")
     truths = [testing.service(name, rng) for name in names]

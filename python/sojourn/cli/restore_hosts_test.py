@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,26 +12,14 @@ from sojourn.cli.app import main
 from sojourn.errors import Exit
 from sojourn.hosts import ray_engine
 from sojourn.hosts.engine import LostError, Node
-from sojourn.hosts.testing import Cluster, Host
-
-DEAD = """
-from pathlib import Path
-from sojourn.run import journal, work
-import os
-folder, entry = work.make(journal.Journal.create(), None)
-print(folder, flush=True)
-os._exit(9)
-"""
+from sojourn.hosts.testing import Cluster, Host, left_by_dead_lab
 
 
 @pytest.fixture
 def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working folder that a lab left when it died."""
     monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
-    words = [sys.executable, "-c", DEAD]
-    done = subprocess.run(words, check=False, capture_output=True, text=True)
-    folder = Path(done.stdout.strip())
-    assert folder.is_dir()
+    folder = left_by_dead_lab()
     yield folder
     assert not folder.exists()
 

@@ -1,4 +1,4 @@
-"""A service beside a neighbour that it never met: highest load, tail, pace.
+"""A service beside a neighbour that it never ran beside: highest load, tail, pace.
 
     1  A neighbour equals doses, with weights (`ruler`).
     2  What those doses do to the service is known: their mean, by the weights, is the forecast.
@@ -187,7 +187,7 @@ def _tails(
     loads: Sequence[float],
     errors: NDArray[np.float64],
 ) -> tuple[AtLoad, ...]:
-    """The tail at loads: the bound whose predicted border is that load."""
+    """The tail at loads: the bound that has that load as its predicted border."""
     logs = np.linspace(alone.logs[0] + 1e-6, math.log(curves.TOP_NS), BOUNDS)
     borders = [
         _border(model, seen, math.exp(log), alone.border(math.exp(log))[0], errors) for log in logs

@@ -34,7 +34,7 @@ class Run:
     Attributes:
         rps, achieved_rps: offered, and completed.
         tails: ns by quantile; infinite where requests were lost.
-        progress: the neighbour's pace as a share of its pace alone; None: nobody, or not told.
+        progress: the neighbour's pace as a share of its pace alone; None: not known.
         cpu_ns: CPU time of the service for each request.
         cpu, others: CPUs' worth that the service and the neighbour used on the server's CPUs.
     """
@@ -58,7 +58,7 @@ class Victim:
         place: facts that make the machine and the circumstances, by name.
         peak_rps: closed-loop peak alone.
         levels: runs by level of `neighbour`, in order of load.
-        left_out: runs that were not believed, by level.
+        left_out: runs that failed their checks, by level.
     """
 
     label: str
@@ -77,7 +77,7 @@ class Victim:
 
     @property
     def neighbours(self) -> tuple[str, ...]:
-        """Levels that are neither nobody nor a dose."""
+        """Levels that are neither `none` nor a dose."""
         return tuple(one for one in self.levels if one != NONE and dose_of(one) is None)
 
 

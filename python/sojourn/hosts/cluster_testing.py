@@ -27,6 +27,28 @@ PORT = 6379
 START_S_MAX, TRIES = 120.0, 4
 STARTED = "Ray runtime started"
 OWN = (sys.executable, "-P", "-m", "ray.scripts.scripts")
+TWO_CLIENTS = """
+name = "{name}"
+question = "Do two clients act as one?"
+probe = "0"
+aa = false
+[hosts]
+{hosts}
+[run]
+profile = "quick"
+measure_s = {seconds}
+warmup_s = 0.2
+repeats = 2
+fractions = []
+rates = ["500"]
+retries = 0
+[[services]]
+kind = "synthetic"
+measure = ["sweep"]
+max_rps = "asked"
+params = {{ service = "fixed:20us", mode = "sleep" }}
+load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
+"""
 
 
 def ray_start(

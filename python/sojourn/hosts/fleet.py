@@ -34,7 +34,7 @@ from sojourn.run.watch import Event, Show, nothing
 from sojourn.spec.hosts import HostsSpec
 
 ASK_S = 2e-3  # until each has its job
-FILES_OF = 32  # of so many clients at most each file is kept: four for each, written through
+FILES_OF = 32  # of so many clients at most each file is stored: four for each, written through
 AHEAD_S = (0.6, 2.0, 10.0)  # for agents to start their generators; as in `run.clients`
 
 

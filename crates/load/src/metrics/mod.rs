@@ -1,7 +1,7 @@
 //! What Prometheus reads from a run while it goes on: counts, and the times of all replies.
 //!
 //! The threads count into buckets that only they write ([`Buckets`]); a scrape adds them up. So a run
-//! without a listener pays one look at an empty cell for each reply, and nobody waits for anybody.
+//! without a listener pays one look at an empty cell for each reply, and no thread waits for another.
 
 mod buckets;
 mod form;

@@ -232,7 +232,7 @@ impl World<'_> {
         if one.attempt < plan.retries && !is_over_budget {
             let pause_ns = plan.backoff_ns * 2.0_f64.powi(one.attempt.min(30) as i32);
             if let Some(one) = self.calls.get_mut(&call) {
-                one.attempt += 1; // replies to older attempts are for nobody from now on
+                one.attempt += 1; // replies to older attempts are ignored from now on
             }
             self.after(pause_ns, Event::Again { call });
             return;

@@ -2,8 +2,8 @@
 //!
 //! Each service has instances with a queue each. A request does its own service there, then calls
 //! other services, stage by stage, and is answered when its last stage is. A call that was not
-//! answered in time may be sent again. The server does not learn of it and works for nobody, so a
-//! service that is a little too slow can be kept too slow by retries.
+//! answered in time may be sent again. The server does not learn of it and works in vain, so
+//! retries can make a service that is a little too slow stay too slow.
 //!
 //! Source of the vocabulary: Dean and Barroso, The Tail at Scale, CACM 56(2), 2013; Bronson et al.,
 //! Metastable Failures in Distributed Systems (2021).

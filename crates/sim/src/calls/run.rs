@@ -15,7 +15,7 @@ use crate::stats::Interval;
 
 /// A second half that waits so much longer than the first is no steady state.
 const GROWS: f64 = 1.5;
-/// Requests whose times are worth comparing half by half.
+/// Fewer requests than this are not compared half by half, because chance would decide.
 const HALF_MIN: u64 = 1000;
 
 /// What one run came to.

@@ -15,7 +15,7 @@ use crate::reconstruct::bins;
 const SETTLES_NS: u64 = NS_PER_S;
 /// A quantile is one of so many last seconds.
 const QUANTILE_OF_NS: u64 = 10 * NS_PER_S;
-/// Slow requests a second that are stored where nobody says what is slow.
+/// Slow requests a second that are stored where no option says what is slow.
 const A_SECOND: u64 = 200;
 /// More a second would take the CPU of others: the floor rises.
 const MOST_A_SECOND: u64 = 20_000;

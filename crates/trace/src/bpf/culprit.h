@@ -100,8 +100,8 @@ struct culprit_settings {
 	u64 stack_gap_ns;	/* of a thread: at least so long between two stacks */
 	u64 run_ns;		/* a shorter run is not remembered */
 	u64 group_ns;		/* of a shorter run the control group is not read */
-	u64 idle_ns;		/* sleeps in epoll_wait and its like from here on are told, too, without
-				 * whoever ended them; 0: none is */
+	u64 idle_ns;		/* sleeps in epoll_wait and its like of this length or more are reported, too,
+				 * without the thread that ended them; 0: none is */
 	u8 call_class[MAX_SYSCALL];
 	u16 native[OTHER_ABI];
 	u32 pid_ns;		/* whose numbers are meant: see pids.h */
@@ -120,12 +120,7 @@ struct culprit_cpu culprit_cpus[MAX_CPUS];
 struct culprit_thread culprit_threads[MAX_THREADS];
 u16 culprit_slots[TIDS];	/* low 16 bits of the thread id -> slot; the slot holds the full id */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service: the breakdown's own map */
-	__uint(max_entries, 1024);
-	__type(key, u32);
-	__type(value, u32);
-} tgids SEC(".maps");
+#include "tgids.h"	/* the breakdown's own map */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

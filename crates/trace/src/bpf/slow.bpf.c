@@ -24,7 +24,7 @@
 #define FATAL (1 << 4 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << SIGKILL | 1 << 11 | 1 << SIGTERM | 1 << SIGSTOP)
 
 struct slow_settings {
-	u64 pid_ns;		/* whose numbers are meant: see pids.h */
+	u64 pid_ns;		/* namespace of process numbers: see pids.h */
 };
 
 const volatile struct slow_settings slow_settings SEC(".rodata.slow");
@@ -45,12 +45,7 @@ struct {
 	__type(value, struct asked);
 } asked_of SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service */
-	__uint(max_entries, 1024);
-	__type(key, u32);
-	__type(value, u32);
-} tgids SEC(".maps");
+#include "tgids.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

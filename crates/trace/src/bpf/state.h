@@ -100,12 +100,7 @@ struct {
 	__type(value, struct row);
 } rows SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service */
-	__uint(max_entries, 1024);
-	__type(key, u32);
-	__type(value, u32);
-} tgids SEC(".maps");
+#include "tgids.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -7,7 +7,7 @@ use crate::attach::compat;
 /// Classes of system calls: `enum call_class` in `bpf/culprit.h`.
 const IDLE: u8 = 1;
 const HAS_FILE: u8 = 2;
-/// Calls whose first argument is a file.
+/// Calls that take a file as their first argument.
 const FILES: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_readv,

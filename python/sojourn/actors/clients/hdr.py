@@ -29,7 +29,7 @@ def added(texts: Sequence[str]) -> HdrHistogram:
 
 
 def of_counts(counts: NDArray[np.int64]) -> HdrHistogram:
-    """The histogram whose bins hold so much.
+    """The histogram with these counts in its bins.
 
     Args:
         counts: of every bin, in order of the layout.

@@ -67,7 +67,7 @@ fn a_server_that_answers_a_greeting_otherwise_is_refused() {
     assert!(fault.what.contains("greeting"), "{fault}");
 }
 
-/// A socket whose calls are interrupted once each, as a stop of the process does.
+/// A socket that interrupts each call once, as a stop of the process does.
 struct Interrupted {
     heard: VecDeque<Option<&'static [u8]>>,
     was_stopped: bool,

@@ -73,7 +73,7 @@ fn the_lower_speed_is_a_slower_service() {
 }
 
 /// A surge of 20 s fills the queue beyond the timeout. Without retries the queue empties again; with
-/// them it is kept full by requests that nobody waits for, long after the surge (Bronson 2021).
+/// them it stays full of requests that no user waits for, long after the surge (Bronson 2021).
 #[test]
 fn a_storm_of_retries_outlasts_its_cause() {
     let lost = |retries: u32, retry_budget: f64| {

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR Apache-2.0) */
+/* Processes of the service: requests and threads of others are left out. */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);	/* processes of the service */
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, u32);
+} tgids SEC(".maps");
