@@ -24,18 +24,18 @@ from sojourn.errors import Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
 from sojourn.manage import alone, reload
 from sojourn.manage.audit import Audit
+from sojourn.manage.bites import Bites
 from sojourn.manage.config import Config
 from sojourn.manage.groups import Managed
 from sojourn.manage.guard import Guard
 from sojourn.manage.metrics import Metrics
 from sojourn.manage.parts import Parts, opened
+from sojourn.manage.rounds import Rounds
 from sojourn.manage.signals import Signals
 from sojourn.manage.watch import GONE, Watch
 from sojourn.places.ledger import Book
 
 MACHINE = Tree()
-BITES_S = 2.0  # how long a quota may be exceeded before it does not bite
-BITES_OVER, BITES_MORE = 1.25, 0.05  # CPU use above quota · BITES_OVER + BITES_MORE
 ASKED_S, BEATS = 0.5, 10  # between two heartbeats: at most, and at least so many in `paused_s`
 
 
@@ -64,7 +64,8 @@ class Manager:
     _record: IO[bytes] | None = None
     _capped: str = ""
     _ask_s: float = 0.0
-    _over_s: dict[str, float] = field(default_factory=dict)
+    _rounds_seen: Rounds = field(default_factory=Rounds)
+    _bites: Bites = field(default_factory=Bites)
 
     def run(self, rounds: Callable[[], Iterator[None]] | None = None) -> None:
         """Manage until a signal comes, `rounds` ends, or something fails.
@@ -150,6 +151,7 @@ class Manager:
         """In order: the warden ends first, so that it does not cap what is put back."""
         if self._guard is not None:
             self._guard.end()
+        self._note_round()
         stuck = [why for one in self.groups.values() for why in one.restore()]
         self.audit.say("end", stuck=stuck)
         if stuck:
@@ -163,6 +165,7 @@ class Manager:
         looks: deque[Look] = deque(maxlen=LOOKS_MAX)
         memory: Mapping[str, Any] = {}
         for _ in rounds() if rounds else self._paced():
+            self._note_round()
             if self._is_reload_asked and self._reload():
                 looks.clear()
                 memory = {}
@@ -186,6 +189,11 @@ class Manager:
             memory = decision.memory
             for change in decision.changes:
                 self._change(change, look)
+
+    def _note_round(self) -> None:
+        after_s = self._rounds_seen.late_s(time.monotonic(), self.config.every_ms / 1000)
+        if after_s:
+            self.audit.say("late", after_s=round(after_s, 3))
 
     def _show(self, look: Look, *, is_capped: bool) -> None:
         if self.metrics is not None:
@@ -251,24 +259,13 @@ class Manager:
         if self.book is None or not is_due:
             return ""
         for name, one in self.groups.items():
-            if why := one.lies() or self._exceeded(one, look):
+            if why := one.lies() or self._bites.exceeded(one, look):
                 raise RunFault(
                     f"a knob of {name} is not in force: {why}",
                     at=f"groups.{name}",
                     fix="see who else sets it; the manager does not go on beside another one",
                 )
         return ""
-
-    def _exceeded(self, one: Managed, look: Look) -> str:
-        """Why its quota does not bite; "": it does, or that is not sure yet."""
-        quota, use = one.allocation.quota, look.groups[one.name].signal("cpu")
-        if quota is None or use is None or use <= quota * BITES_OVER + BITES_MORE:
-            self._over_s.pop(one.name, None)
-            return ""
-        since = self._over_s.setdefault(one.name, look.t_s)
-        if look.t_s - since < BITES_S:
-            return ""
-        return f"it used {use:.2f} CPUs for {BITES_S:g} s where {quota:.2f} are allowed"
 
     def _fail_safe(self, why: str) -> None:
         """Safe caps for all best-effort groups; reported once."""

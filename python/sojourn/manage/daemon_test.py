@@ -24,6 +24,7 @@ from sojourn.manage import scrape, testing
 from sojourn.manage.audit import Audit
 from sojourn.manage.daemon import Manager
 from sojourn.manage.groups import Managed
+from sojourn.manage.rounds import Rounds
 from sojourn.manage.source import Source
 from sojourn.manage.testing import Stand, sends, serving, stand, until
 from sojourn.manage.watch import Watch
@@ -47,6 +48,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def here(tmp_path: Path, state: Path) -> Iterator[Stand]:
     with stand(tmp_path) as one:
         yield one
+
+
+LATE_S = Rounds.late_s
 
 
 def played(here: Stand, steps: list[Callable[[], object]], controller: str, **more: Any) -> None:
@@ -196,8 +200,24 @@ def test_a_quota_that_does_not_bite_is_noticed(here: Stand) -> None:
     one = Managed("batch", config.groups["batch"], (0, 1), testing.TREE)
     one.allocation = Allocation(quota=0.3)
     uses = [(10.0, 0.9), (11.0, 0.2), (12.0, 0.9), (13.0, 0.9), (14.5, 0.9)]
-    results = [manager._exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses]
+    results = [
+        manager._bites.exceeded(one, look(t_s, batch_has={"cpu": cpus})) for t_s, cpus in uses
+    ]
     assert results == ["", "", "", "", "it used 0.90 CPUs for 2 s where 0.30 are allowed"]
+
+
+def test_a_round_that_comes_late_is_in_the_audit_log(
+    here: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A manager without a CPU decides nothing, and would look like one that has nothing to do."""
+    now_s = iter((10.0, 10.1, 10.9, 14.2, 14.3, 14.4))
+    monkeypatch.setattr(
+        "sojourn.manage.daemon.Rounds.late_s",
+        lambda self, _now_s, every_s: LATE_S(self, next(now_s), every_s),
+    )
+    played(here, [here.window] * 4, "null")
+    lines = [json.loads(line) for line in here.audit.read_text().splitlines()]
+    assert [one["after_s"] for one in lines if one["event"] == "late"] == [3.3]
 
 
 def test_a_second_manager_of_a_group_is_refused_and_the_first_is_not_disturbed(

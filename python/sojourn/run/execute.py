@@ -36,7 +36,7 @@ from sojourn.run.live import RunningService
 from sojourn.run.scene import Scene
 from sojourn.run.session import Session
 from sojourn.run.watch import Event
-from sojourn.spec import ServiceSpec, Study
+from sojourn.spec import ServiceSpec, Study, shape
 
 HOST_SCHEMA = "sojourn.host/1"
 STALL_S_MAX = 4.0  # without a single reply (a line of progress), before the server is asked
@@ -256,7 +256,9 @@ def job(
     """The generator's job: what follows from the machine, then the study, then the point."""
     raw_max = RAW_MAX if point.rules.is_raw else raw_max
     reply_s = live.reply_s
-    rate = {} if point.offered_rps is None else {"rate": f"{point.offered_rps:.10g}"}
+    rate = {}
+    if (rps := point.offered_rps) is not None:
+        rate = {"rate": shape.rate(spec.shape, rps=rps, length_s=point.measure_s)}
     return {
         **live.client(),
         **live.watched(),

@@ -16,7 +16,7 @@ import pytest
 from sojourn import actors, controllers, disk, host
 from sojourn.actors import Role, Stage, managers
 from sojourn.actors.managers import Manager, Windows
-from sojourn.actors.managers.manager import counted, events
+from sojourn.actors.managers.audited import counted, events
 from sojourn.errors import HostFault, SpecFault
 from sojourn.host.tree import Tree
 from sojourn.plan import Point
@@ -110,7 +110,10 @@ def test_only_changes_of_the_measured_part_count() -> None:
         "changes": 2,
         "settled": {"idle": True, "quota": None},
         "seconds": 10.0,
+        "late_s": 0.0,
     }
+    late = {"event": "late", "after_s": 4.0, "time": "2026-01-01T00:00:05+00:00"}
+    assert counted([*every, late], from_s, 10.0)["late_s"] == 3.0, "a second of it was before"
     assert counted(every, from_s, 1.5)["changes"] == 1, "what comes after the load is no part of it"
     assert counted(every, None, 10.0)["changes"] == 0, "no load was measured"
 

@@ -194,6 +194,8 @@ def test_the_point_beats_the_study_and_the_study_the_machine(
     assert job_of(live, patient, point(), tmp_path, raw_max=0)["timeout"] == "9s"
     closed = job_of(live, asked, point(offered_rps=None), tmp_path, raw_max=9)
     assert "rate" not in closed
+    stepped = job_of(live, spec(shape="steps:2@1s,0.5@9s"), point(), tmp_path, raw_max=0)
+    assert stepped["rate"] == "steps:2469@1s,617.25@9s", "levels are shares of the point's load"
     assert closed["raw"] == str(tmp_path / "raw.parquet")
     live.service = Late()
     late = job_of(live, asked, point(), tmp_path, raw_max=0)

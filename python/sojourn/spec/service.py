@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
-from sojourn.spec import keys
+from sojourn.spec import keys, shape
 from sojourn.spec.base import Model, Table, TableOfTables
 from sojourn.spec.qos import Qos, QosRule
 
@@ -67,6 +67,9 @@ class ServiceSpec(Model):
     load: TableOfTables = Field(default_factory=lambda: MappingProxyType({}))
     """Keys of the generator's job, such as connections = 64. A relative name of a file is one in
     the folder of the study's file."""
+    shape: str = ""
+    """How the load changes within a run, in shares of the point's load: "steps:0.5@5s,1.5@5s"
+    (again and again), "sine:0.5,60s" (1 ± 0.5 of it). "": it does not change."""
     place: str = "local"
     """Where it runs, as `sojourn kinds places` lists them; the client is always outside."""
     axis: Literal["own", "local"] = "own"
@@ -97,6 +100,11 @@ class ServiceSpec(Model):
     @classmethod
     def _count_as_text(cls, cores: object) -> object:
         return str(cores) if isinstance(cores, int) and cores is not True else cores
+
+    @field_validator("shape")
+    @classmethod
+    def _a_shape(cls, text: str) -> str:
+        return shape.accepted(text)
 
     @field_validator("cores")
     @classmethod

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import posixpath
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import sojourn
 from sojourn import disk, units
 from sojourn.actors.actor import Actor, Role, Running, Stage, Window
+from sojourn.actors.managers.audited import AUDIT, counted, events
 from sojourn.actors.neighbours import Neighbour
 from sojourn.errors import HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_text
@@ -36,7 +35,7 @@ from sojourn.places.task import Task
 from sojourn.plan import Point
 
 SCHEMA, FILE = "sojourn.manager/1", "manager.json"
-CONFIG, LINES, AUDIT, LOG = "manage.toml", "windows.jsonl", "manager.audit.jsonl", "manage.log"
+CONFIG, LINES, LOG = "manage.toml", "windows.jsonl", "manage.log"
 PROGRAM = "sojourn manage"
 EVERY_S = 0.1
 SILENT_S = 5.0  # a client that is stopped for a moment is no reason for safe caps
@@ -94,7 +93,9 @@ class Manager(Actor):
         self._lines = disk.append(stage.folder / LINES)
         words = ("manage", "--config", str(stage.folder / CONFIG))
         argv = [sys.executable, "-I", "-c", THIS, str(PACKAGES), *words]
-        self._task = stage.start(PROGRAM, argv, log=LOG, cpus=stage.cpus[Role.MANAGER])
+        # Before others on its CPUs, as in production: a client that spins would leave it nothing.
+        cpus = stage.cpus[Role.MANAGER]
+        self._task = stage.start(PROGRAM, argv, log=LOG, cpus=cpus, is_first=True)
         until_s = time.monotonic() + BEGIN_S_MAX
         while not any(event.get("event") == "start" for event in events(stage.folder)):
             ended = self._task.poll()
@@ -144,50 +145,6 @@ class Manager(Actor):
     def saw(self) -> Mapping[str, Any]:
         """What it was, and how often it changed something while load was measured."""
         return {"manager": {"kind": self.name, **self._did}}
-
-
-def events(folder: Path) -> list[Mapping[str, Any]]:
-    """The audit log of a point so far; a line that is not whole is left out."""
-    try:
-        lines = disk.read_text(folder / AUDIT, most=disk.JSON_BYTES).splitlines()
-    except (OSError, ValueError):
-        return []
-    results: list[Mapping[str, Any]] = []
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict):
-            results.append(event)
-    return results
-
-
-def counted(
-    every: Sequence[Mapping[str, Any]], from_s: float | None, seconds: float
-) -> dict[str, Any]:
-    """Changes in the measured part of a point, by the clock of the audit log.
-
-    >>> change = {"event": "change", "knob": "quota", "after": 0.5}
-    >>> times = ("1970-01-01T00:00:01+00:00", "1970-01-01T00:00:03+00:00")
-    >>> counted([{**change, "time": time} for time in times], 2.0, 10.0)
-    {'changes': 1, 'settled': {'quota': 0.5}, 'seconds': 10.0}
-    """
-    changes = [one for one in every if one.get("event") == "change"]
-    begun_s = math.inf if from_s is None else from_s
-    now = [one for one in changes if begun_s <= _at_s(one) < begun_s + seconds]
-    return {
-        "changes": len(now),
-        "settled": {str(one.get("knob")): one.get("after") for one in changes},
-        "seconds": 0.0 if from_s is None else seconds,
-    }
-
-
-def _at_s(event: Mapping[str, Any]) -> float:
-    try:
-        return datetime.fromisoformat(str(event.get("time"))).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def config(stage: Stage, rule: str, constants: Mapping[str, float]) -> str:

@@ -23,6 +23,7 @@ from sojourn.samples.read import HLOG
 from sojourn.stats import times
 
 FILE, FORM, MAJOR = "manager.json", "sojourn.manager", 1
+LATE_MAX = 0.1  # of the measured part
 SHARE, SIGMAS = 0.01, 2.0
 """A second is violated if it has more late requests than one with exactly 1 % has in 49 of 50."""
 
@@ -33,6 +34,7 @@ class Did(Table):
     Attributes:
         settled: the last level of each knob that it moved.
         ended: why it ended before the load did; "": it did not.
+        late_s: how much of `seconds` it decided nothing in, because it had no CPU.
     """
 
     manager: str
@@ -40,6 +42,12 @@ class Did(Table):
     seconds: float
     settled: Mapping[str, Any] = Field(default_factory=dict)
     ended: str = ""
+    late_s: float = 0.0
+
+    @property
+    def was_held_up(self) -> bool:
+        """Whether it had no CPU for so long that the run is no run of it."""
+        return self.late_s > LATE_MAX * self.seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

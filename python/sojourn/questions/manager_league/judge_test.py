@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -64,6 +66,7 @@ PLANTED = {
     "parties": (3, 0.50, 360),
 }
 PEAK_RPS, N = 10_000.0, 1000
+NONE: Mapping[str, int] = MappingProxyType({})
 
 
 def study_of(repeats: int) -> Study:
@@ -73,29 +76,39 @@ def study_of(repeats: int) -> Study:
         return load(path, asks=PLANS.mistakes)
 
 
-def played(repeats: int = 3, lost: str = "", late_alone: int = 0) -> StudyData:
+def played(
+    repeats: int = 3, lost: str = "", late_alone: int = 0, held_up: Mapping[str, int] = NONE
+) -> StudyData:
     """The study as it would be measured.
 
     Args:
         repeats: blocks.
         lost: runs of this manager fail their self-check.
         late_alone: violated seconds of a run without a job.
+        held_up: in how many runs a manager had no CPU for 4 of 10 s.
     """
     asked, done, rng = study_of(repeats), list[Measured](), np.random.default_rng(5)
     planner = Planner(asked, PLANS)
     while point := planner.next([one.outcome for one in done]):
         times = rng.exponential(1e5, int((point.offered_rps or PEAK_RPS) * 0.2))
         one = measured(point, times, bound_ns=1e6)
-        done.append(_managed(one, point, lost, late_alone) if point.phase is PHASE else one)
+        done.append(
+            _managed(one, point, lost, late_alone, held_up) if point.phase is PHASE else one
+        )
     return StudyData(study=asked, measured=tuple(done), questions=PLANS)
 
 
-def _managed(one: Measured, point: Point, lost: str, late_alone: int) -> Measured:
+def _managed(
+    one: Measured, point: Point, lost: str, late_alone: int, held_up: Mapping[str, int]
+) -> Measured:
     manager, is_alone = str(point.setting[MANAGER]), point.setting[NEIGHBOUR] == "none"
     late, share, per_h = PLANTED[manager]
     late = late_alone if is_alone else min(10, late + (point.repeat == 1 and late > 0))
     seconds = tuple((N, 100 if number < late else 5) for number in range(10))
-    did = Did(manager=manager, changes=per_h // 360, seconds=10.0) if manager != "none" else None
+    did = None
+    if manager != "none":
+        late_s = 4.0 if point.repeat < held_up.get(manager, 0) else 0.9
+        did = Did(manager=manager, changes=per_h // 360, seconds=10.0, late_s=late_s)
     if manager == lost:
         failed = replace(one.outcome, verdict=Verdict.UNKNOWN, reasons=("the client was late",))
         one = replace(one, outcome=failed)
@@ -191,6 +204,45 @@ def test_the_best_leaves_most_work_of_those_with_the_fewest_violated_seconds() -
         "At 50 % load static, idle 1 keeps 48 % of xz with 0.0 of 10 s violated. "
         "Without a manager xz keeps 60 % and 9.3 of 10 s are."
     )
+
+
+def test_a_manager_that_had_no_cpu_is_not_judged_by_those_runs() -> None:
+    """Its knobs did not move, which is no decision of it."""
+    findings = find(played(held_up={"parties": 1}), answers())
+    parties = row(findings, "parties")
+    assert (parties.runs, parties.lost, parties.verdict) == (3, 1, Verdict.UNKNOWN)
+    assert parties.why == "in 1 of 3 runs the manager itself had no CPU"
+    assert row(usual(), "parties").lost == 0, "0.9 of 10 s is not long enough"
+
+
+def test_no_less_is_asked_of_a_manager_than_of_the_service_alone() -> None:
+    """Fewer violated seconds than alone are chance, so they exclude nobody who has as many."""
+    cells = [
+        Row(
+            manager=m,
+            load=0.5,
+            is_alone=m == "alone",
+            seconds=10,
+            violated=v,
+            work=w,
+            runs=3,
+            violated_interval=Interval(lo=max(0.0, v - 0.15), hi=v + 0.15),
+            work_interval=None,
+        )
+        for m, v, w in (
+            ("alone", 0.13, None),
+            ("capped", 0.03, 0.01),
+            ("idle", 0.20, 0.41),
+            ("null", 0.9, 0.5),
+        )
+    ]
+    chosen = best(cells)
+    assert chosen is not None
+    assert chosen.manager == "idle"
+    without = [one for one in cells if not one.is_alone]
+    chosen = best(without)
+    assert chosen is not None
+    assert chosen.manager == "capped", "the interval of the fewest alone ends below idle's"
 
 
 def test_no_manager_is_judged_where_the_service_alone_misses_its_target() -> None:

@@ -79,6 +79,8 @@ def row(
     """
     valid = [one for one in runs if one.outcome.verdict is not Verdict.UNKNOWN]
     pairs = [(one, own) for one in valid if (own := files.of(one)) and own.seconds]
+    held_up = [own for _, own in pairs if own.did and own.did.was_held_up]
+    pairs = [(one, own) for one, own in pairs if not (own.did and own.did.was_held_up)]
     seen = [own for _, own in pairs]
     paces = [one.pace for one, _ in pairs if one.pace]
     work, work_interval, why_work = share_of(paces) if paces else (None, None, "no progress")
@@ -86,6 +88,8 @@ def row(
     ended = [one.did.ended for one in seen if one.did and one.did.ended]
     shares = [one.violated / len(one.seconds) for one in seen]
     why = f"{len(seen)} of the {RUNS_MIN} runs that are needed" if len(seen) < RUNS_MIN else ""
+    if why and held_up:
+        why = f"in {len(held_up)} of {len(runs)} runs the manager itself had no CPU"
     if why:
         work_interval = None  # that of the seconds of a run knows nothing of other runs
     if not why and not is_alone and work_interval is None:
@@ -149,6 +153,7 @@ def misses_alone(rows: Sequence[Row]) -> bool:
 def best(rows: Sequence[Row]) -> Row | None:
     """Of those not surely violated more than the least, the one that leaves most work.
 
+    Nothing less is asked of a manager than of the service alone, which its seconds may reach too.
     None where too little is known, or where the service alone misses its target.
     """
     if misses_alone(rows):
@@ -157,7 +162,8 @@ def best(rows: Sequence[Row]) -> Row | None:
     if not known:
         return None
     least = min(known, key=lambda one: (one.violated or 0.0, -(one.work or 0.0)))
-    most = least.violated_interval.hi if least.violated_interval else 1.0
+    own = [one.violated_interval.hi for one in rows if one.is_alone and one.violated_interval]
+    most = max([least.violated_interval.hi if least.violated_interval else 1.0, *own])
     alike = [one for one in known if one.violated_interval and one.violated_interval.lo <= most]
     fair = [one for one in alike if (one.violated or 0.0) <= most]
     return max(fair or [least], key=lambda one: (one.work or 0.0, -(one.violated or 0.0)))
