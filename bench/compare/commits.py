@@ -104,7 +104,10 @@ def history(folder: Path) -> list[Path]:
     """The repository with its commits; the program of each, the first one included."""
     source = folder / "shop" / "main.go"
     source.parent.mkdir()
-    call = lambda *argv: subprocess.run(argv, cwd=source.parent, check=True, timeout=300)  # noqa: E731
+
+    def call(*argv: str) -> None:
+        subprocess.run(argv, cwd=source.parent, check=True, timeout=300)
+
     call("git", "init", "--quiet")
     (source.parent / "go.mod").write_text("module shop\n\ngo 1.21\n")
     text, programs = MAIN, []
