@@ -161,8 +161,12 @@ def execute(
         Interrupted: a signal ended it, the same holds.
     """
     started, folders = time.monotonic(), (folder, *beside)
+    elsewhere = session.source.measure
     try:
-        _measure(study, point, folders, session)
+        if elsewhere is not None:
+            elsewhere(study, point, folders, session.journal)
+        else:
+            _measure(study, point, folders, session)
     except Fault as fault:
         _keep(folders, "failed", started, fault)
         raise
@@ -198,7 +202,7 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             scene.enter(service)
         has_neighbour = False
         for nth, scene in enumerate(scenes):
-            for actor in actors.cast(study, scene.spec, scene.point, session.catalogue):
+            for actor in session.source.cast(study, scene.spec, scene.point, session.catalogue):
                 if nth == 0 or actor.role is Role.PROBE:  # neighbours are there once for all
                     scene.enter(actor)
                     has_neighbour |= actor.role is Role.NEIGHBOUR

@@ -1,0 +1,185 @@
+"""Roles on planted hosts: a real service, neighbour and generators; a study through the pipeline.
+
+Hosts are threads of this process, what they start is real. Nothing is asserted about times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn import disk, pipeline, run, spec
+from sojourn.errors import Fault, HostFault, RunFault, SpecFault
+from sojourn.hosts import ray_engine
+from sojourn.hosts.engine import Node
+from sojourn.hosts.testing import Cluster, Host
+from sojourn.places import proc
+
+STUDY = """
+name = "roles"
+question = "Does a service on another host answer as one here?"
+probe = "0"
+aa = false
+{neighbour}
+[hosts]
+at = "10.9.0.1:6379"
+clients = ["host0", "host1"]
+{roles}
+[run]
+profile = "quick"
+measure_s = 0.6
+warmup_s = 0.2
+repeats = 1
+fractions = []
+rates = ["500"]
+retries = 0
+[[services]]
+kind = "synthetic"
+measure = ["sweep"]
+max_rps = "asked"
+params = {{ service = "fixed:20us", mode = "sleep" }}
+load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
+"""
+
+
+class Quiet:
+    """Somebody who watches a study and hears of nothing."""
+
+    def opened(self, *_: object) -> None: ...
+    def event(self, *_: object) -> None: ...
+    def began(self, *_: object) -> None: ...
+    def ended(self, *_: object) -> None: ...
+
+
+class Here(Cluster):
+    """Planted hosts with addresses that this machine has."""
+
+    def nodes(self) -> tuple[Node, ...]:
+        """As a cluster names them."""
+        return tuple(
+            Node(id=node.id, name=node.name, address=f"127.0.0.{nth + 1}")
+            for nth, node in enumerate(super().nodes())
+        )
+
+
+Measured = Callable[..., Path]
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
+    """Run a study with these roles; the folder of its record."""
+    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+
+    def measure(roles: str, neighbour: str = "", hosts: int = 4) -> Path:
+        cluster = Here(*(Host() for _ in range(hosts)), facts={n: {} for n in range(hosts)})
+        monkeypatch.setattr(ray_engine, "connect", lambda _: cluster)
+        path = tmp_path / "study.toml"
+        path.write_text(STUDY.format(roles=roles, neighbour=neighbour))
+        patience = run.Patience(is_forced=True)
+        done = pipeline.run_study(spec.load(path), tmp_path / "results", Quiet(), patience=patience)
+        return done.path
+
+    return measure
+
+
+def the_point(record: Path) -> Path:
+    """Folder of the only point."""
+    (at,) = record.rglob("points/*/outcome.parquet")
+    return at.parent
+
+
+def left(state: Path) -> list[str]:
+    """What journals note and still is, and journals."""
+    return [path.read_text() for path in state.glob("*.jsonl") if path.stat().st_size]
+
+
+def test_a_service_on_another_host_is_measured_like_one_here(
+    measured: Measured, tmp_path: Path
+) -> None:
+    point = the_point(measured('server = "host2"'))
+    service = disk.read_json(point / "service.json")
+    assert service["host"] == "127.0.0.3", "it listens at the address of its host"
+    assert ["server", "host2 (127.0.0.3)"] in service["setup"]
+    load = disk.read_json(point / "load.json")
+    assert load["job"]["target"].startswith("echo://127.0.0.3:")
+    assert (
+        sum(c["requests"] for c in disk.read_json(point / "hosts.json")["clients"])
+        == (load["requests"])
+    )
+    assert load["requests"] > 100
+    resources = disk.read_json(point / "resources.json")
+    assert resources["measured_unix_ns"] is not None, "its host knows when the load was"
+    assert disk.read_json(point / "host.json")["server_cpu_s"] > 0
+    assert proc.stat(service["pid"]) is None, "its life is over"
+    assert not left(tmp_path / "state")
+
+
+def test_neighbours_run_on_hosts_of_their_own(measured: Measured, tmp_path: Path) -> None:
+    beside = 'neighbour = "noise:cpu@30%,where=client,tolerance=100%"'
+    roles = 'neighbours = ["host2", "host3"]\nobservers = ["host3"]'
+    point = the_point(measured(roles, neighbour=beside))
+    seen = disk.read_json(point / "host.json")
+    assert {"neighbour", "neighbour_2"} <= set(seen), "one on each host"
+    assert all(seen[name]["called"] == "cpu at 30%" for name in ("neighbour", "neighbour_2"))
+    assert (point / "neighbour-0.log").read_text(), "what it said is here"
+    assert (point / "neighbour_2-0.log").read_text()
+    (observed,) = disk.read_json(point / "hosts.json")["observers"]
+    assert observed["host"] == "host3"
+    assert 0 <= observed["used_share"] <= 1
+    assert not left(tmp_path / "state")
+
+
+def test_a_server_and_neighbours_elsewhere_at_once(measured: Measured, tmp_path: Path) -> None:
+    beside = 'neighbour = "noise:cpu@30%,where=client,tolerance=100%"'
+    point = the_point(measured('server = "host2"\nneighbours = ["host3"]', neighbour=beside))
+    seen = disk.read_json(point / "host.json")
+    assert seen["neighbour"]["called"] == "cpu at 30%"
+    assert seen["server_cpu_s"] > 0, "what the server's host saw is there as well"
+    assert not left(tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    ("roles", "kind", "at"),
+    [
+        ('server = "nowhere"', SpecFault, "hosts.server"),
+        ('neighbours = ["nowhere"]', SpecFault, "hosts.neighbours"),
+        ('observers = ["zone=b"]', SpecFault, "hosts.observers"),
+        ('server = "host2"\nneeds.server.cpus = 4096', HostFault, "hosts.needs.server.cpus"),
+        (
+            'observers = ["host2"]\nneeds.observers.features = ["sched_ext"]',
+            HostFault,
+            "hosts.needs.observers.features",
+        ),
+    ],
+)
+def test_a_role_without_a_host_is_refused_before_the_first_run(
+    roles: str,
+    kind: type[Fault],
+    at: str,
+    measured: Measured,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sojourn.hosts.about.FEATURES", {})
+    with pytest.raises(kind) as refused:
+        measured(roles)
+    assert refused.value.at == at
+    assert refused.value.exit == 2
+    assert not list(tmp_path.rglob("point.json"))
+
+
+@pytest.mark.parametrize(
+    ("roles", "why"),
+    [
+        ("needs.server.cpus = 2", "has needs and no host"),
+        ('neighbours = ["a", "a"]', "named twice"),
+        ('server = "a b"', "no name of a node"),
+    ],
+)
+def test_a_study_whose_roles_make_no_sense_is_refused(roles: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(roles=roles, neighbour=""))
+    with pytest.raises(SpecFault, match=why):
+        spec.load(path)
