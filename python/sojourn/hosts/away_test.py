@@ -5,18 +5,31 @@ Hosts are threads of this process, what they start is real. Nothing is asserted 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from sojourn import disk, pipeline, run, spec
+from sojourn import disk, pipeline, plan, questions, run, spec
 from sojourn.errors import Fault, HostFault, RunFault, SpecFault
 from sojourn.hosts import ray_engine
+from sojourn.hosts.agent import Agent
 from sojourn.hosts.engine import Node
+from sojourn.hosts.fleet import Fleet
 from sojourn.hosts.testing import Cluster, Host
-from sojourn.places import proc
+from sojourn.places import ports, proc
+from sojourn.plan import codec
+from sojourn.run.clients import Load
+from sojourn.spec import to_toml
 
+GONE_S_MAX = 120.0  # a guard against a hang
 STUDY = """
 name = "roles"
 question = "Does a service on another host answer as one here?"
@@ -29,7 +42,7 @@ clients = ["host0", "host1"]
 {roles}
 [run]
 profile = "quick"
-measure_s = 0.6
+measure_s = {seconds}
 warmup_s = 0.2
 repeats = 1
 fractions = []
@@ -41,6 +54,7 @@ measure = ["sweep"]
 max_rps = "asked"
 params = {{ service = "fixed:20us", mode = "sleep" }}
 load = {{ connections = 8, wait = "sleep", outage_over = "10s", timely_within = "10s" }}
+{more}
 """
 
 
@@ -71,12 +85,14 @@ Measured = Callable[..., Path]
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     """Run a study with these roles; the folder of its record."""
     monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("sojourn.hosts.about.FEATURES", {})  # no host has any
 
-    def measure(roles: str, neighbour: str = "", hosts: int = 4) -> Path:
-        cluster = Here(*(Host() for _ in range(hosts)), facts={n: {} for n in range(hosts)})
+    def measure(roles: str, neighbour: str = "", *, seconds: float = 0.6, more: str = "") -> Path:
+        cluster = Here(*(Host() for _ in range(4)), facts={n: {} for n in range(4)})
         monkeypatch.setattr(ray_engine, "connect", lambda _: cluster)
         path = tmp_path / "study.toml"
-        path.write_text(STUDY.format(roles=roles, neighbour=neighbour))
+        text = STUDY.format(roles=roles, neighbour=neighbour, seconds=seconds, more=more)
+        path.write_text(text)
         patience = run.Patience(is_forced=True)
         done = pipeline.run_study(spec.load(path), tmp_path / "results", Quiet(), patience=patience)
         return done.path
@@ -160,9 +176,7 @@ def test_a_role_without_a_host_is_refused_before_the_first_run(
     at: str,
     measured: Measured,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sojourn.hosts.about.FEATURES", {})
     with pytest.raises(kind) as refused:
         measured(roles)
     assert refused.value.at == at
@@ -180,6 +194,89 @@ def test_a_role_without_a_host_is_refused_before_the_first_run(
 )
 def test_a_study_whose_roles_make_no_sense_is_refused(roles: str, why: str, tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text(STUDY.format(roles=roles, neighbour=""))
+    path.write_text(STUDY.format(roles=roles, neighbour="", seconds=1, more=""))
     with pytest.raises(SpecFault, match=why):
         spec.load(path)
+
+
+def test_a_service_that_dies_elsewhere_costs_its_point(
+    measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow = Fleet.offer
+
+    def offer(fleet: Fleet, loads: Sequence[Load], *more: Any) -> Any:
+        port = int(str(loads[0].job["target"]).rpartition(":")[2])
+        timer = threading.Timer(0.5, kill_server, [port])
+        timer.start()
+        try:
+            return follow(fleet, loads, *more)
+        finally:
+            timer.join()
+
+    monkeypatch.setattr(Fleet, "offer", offer)
+    with pytest.raises(RunFault) as lost:
+        measured('server = "host2"', seconds=20)
+    assert "synthetic was killed by SIGKILL" in lost.value.what
+    assert "server on host2" in lost.value.at
+
+
+def kill_server(port: int) -> None:
+    """Kill who listens on a port."""
+    for pid in proc.pids():
+        if ports.owner(port, [pid]) is not None:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_servers_take_turns_as_levels_of_a_factor(measured: Measured) -> None:
+    record = measured('server = "host2"', more='[factors]\n"hosts.server" = ["host2", "host3"]\n')
+    rows = [pq.read_table(at).to_pylist()[0] for at in record.rglob("points/*/outcome.parquet")]
+    hosts = sorted(str(disk.read_json(at)["host"]) for at in record.rglob("points/*/service.json"))
+    assert len(rows) == 2
+    assert hosts == ["127.0.0.3", "127.0.0.4"]
+    findings = pipeline.findings_of(record)
+    assert "hosts.server" in str(findings.factors) or findings.factors
+
+
+def test_a_silent_driver_ends_the_stage_and_its_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(roles='server = "host2"', neighbour="", seconds=1, more=""))
+    study = spec.load(path)
+    point = plan.next_point(study, [], questions.PLANS)
+    assert point is not None
+    agent, said = Agent(lease_s=1.0), []
+    opening = {"do": "open", "study": to_toml(study), "address": "127.0.0.1", "rows": []}
+    agent.stage_open({**opening, "is_forced": True, "neighbours": True})
+    agent.stage_tell({"do": "measure", "point": codec.to_json(point)})
+
+    def is_ready() -> bool:
+        said.extend(agent.stage_heard())
+        return any(one["say"] == "ready" for one in said)
+
+    eventually(is_ready, "a service that waits for load")
+    pids = [entry for entry in noted(tmp_path / "state") if proc.stat(entry)]
+    assert len(pids) >= 2, "the stage and its service"
+    eventually(lambda: not any(map(lives, pids)), "nothing is left when no one asks")
+    eventually(lambda: not left(tmp_path / "state"), "nothing is left to be undone")
+
+
+def eventually(is_so: Callable[[], bool], what: str) -> None:
+    """Wait until something is so, with a guard against a hang."""
+    until = time.monotonic() + GONE_S_MAX
+    while not is_so():
+        assert time.monotonic() < until, what
+        time.sleep(0.05)
+
+
+def noted(state: Path) -> list[int]:
+    """Processes that journals note."""
+    lines = [json.loads(line) for text in left(state) for line in text.splitlines()]
+    return [line["pid"] for line in lines if line["event"] == "process"]
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    stat = proc.stat(pid)
+    return stat is not None and stat.state != "Z"
