@@ -215,7 +215,7 @@ class Away:
         """Hire again who was lost."""
         for station in stations:
             if station.is_lost:
-                station.again()
+                station.again(self._fleet.crew.nodes())
                 name = next((n for n, one in self._servers.items() if one is station), None)
                 if name is not None:
                     self._open_server(name, station)

@@ -51,17 +51,22 @@ class Station:
         self._thread: threading.Thread | None = None
         self.is_lost = False
         self.facts: Facts = {}
-        self._remote = self._hired()
+        self._remote: Remote | None = None
+        try:
+            self._hire()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def text(self) -> str:
         """Role and place, as people read it."""
         return f"{self.role} on {self.node.text}"
 
-    def _hired(self) -> Remote:
+    def _hire(self) -> None:
         try:
-            remote = self._engine.hire(self.node)
-            self.facts = dict(remote.ask("hello").result(HIRE_S_MAX))
+            self._remote = self._engine.hire(self.node)
+            self.facts = dict(self._remote.ask("hello").result(HIRE_S_MAX))
         except LostError as error:
             raise self._lost(f"does not come: {error}") from None
         for what in ("version", "generator"):
@@ -72,7 +77,6 @@ class Station:
                     fix="install the same sojourn on every host",
                 )
         self._check_needs()
-        return remote
 
     def _check_needs(self) -> None:
         cpus, needs = len(self.facts.get("cpus") or ()), self._needs
@@ -107,6 +111,7 @@ class Station:
 
     def ask(self, name: str, *args: Any, within_s: float = ANSWER_S_MAX) -> Any:
         """Ask its agent; RunFault where there is no answer."""
+        assert self._remote is not None  # noqa: S101  # it was hired
         try:
             return self._remote.ask(name, *args).result(within_s)
         except LostError as error:
@@ -164,9 +169,11 @@ class Station:
             raise self._lost(f"was lost: {said.get('why') or 'its stage ended'}")
 
     def _beat(self) -> None:
+        remote = self._remote
+        assert remote is not None  # noqa: S101  # it was hired
         while not self._stop.is_set():
             try:
-                heard = self._remote.ask("stage_heard").result(ANSWER_S_MAX)
+                heard = remote.ask("stage_heard").result(ANSWER_S_MAX)
             except LostError as error:
                 heard = [{"say": "lost", "why": str(error)}]
             for said in heard:
@@ -194,11 +201,19 @@ class Station:
     def _lost(self, why: str) -> RunFault:
         return RunFault(f"{self.text} {why}", at=f"hosts, {self._engine.about}", fix=RESUMES)
 
-    def again(self) -> None:
-        """Hire it again after it was lost."""
+    def again(self, nodes: Sequence[Node]) -> None:
+        """Hire it again after it was lost; a node that was started again has another id.
+
+        Raises:
+            RunFault: its node has left the cluster, or its agent does not come.
+        """
         self._end()
+        here = [n for n in nodes if n.id == self.node.id or n.address == self.node.address]
+        if not here:
+            raise self._lost("has no host: the node has left the cluster")
+        self.node = here[0]
         self._lines = queue.SimpleQueue()
-        self._remote = self._hired()
+        self._hire()
 
     def close(self) -> None:
         """End its stage and its agent, for good."""
@@ -211,9 +226,11 @@ class Station:
         if self._thread is not None:
             self._thread.join(ANSWER_S_MAX)
             self._thread = None
-        with contextlib.suppress(LostError):
-            self._remote.ask("stage_close", END_S_MAX).result(END_S_MAX + ANSWER_S_MAX)
-        self._remote.end()
+        remote, self._remote = self._remote, None
+        if remote is not None:
+            with contextlib.suppress(LostError):
+                remote.ask("stage_close", END_S_MAX).result(END_S_MAX + ANSWER_S_MAX)
+            remote.end()
 
 
 def fault_of(said: Mapping[str, Any], where: str) -> Fault:
