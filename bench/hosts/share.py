@@ -175,7 +175,7 @@ def bins(folder: Path, target: str, count: int, seconds: float) -> dict[str, Any
 
 
 def slow(folder: Path, near: str, far: str, kind: str, seconds: float) -> dict[str, Any]:
-    """Whether the one of three clients that is slow is named, or the point is unknown for it."""
+    """Whether the slow one of three clients is named, or the point unknown."""
     if kind == "delay":
         cluster = Cluster(Host(), Host(job={"target": far}), Host())
         row = offered(folder, cluster, near, seconds)

@@ -148,7 +148,7 @@ def _measured(
 def _source(
     study: Study, show: run.Show, facts: host.Facts, patience: run.Patience
 ) -> Iterator[run.Source]:
-    """Where load comes from: this host, or those of a cluster, which are left at the end."""
+    """Where load comes from: this host, or a cluster, which is left at the end."""
     if study.hosts is None:
         yield run.HERE
         return

@@ -1,4 +1,4 @@
-"""All of a point but its load, on the host of the service: what an agent starts there.
+"""All of a point but its load, on the host of the service, for an agent.
 
     driver                agent              this program
       │ measure(point) ────►│ ─── a line ──────►│ service, neighbours, probes enter, as on one host
@@ -76,7 +76,7 @@ class Ears:
 
 @dataclass(slots=True)
 class Mouth:
-    """Where lines are said; programs and libraries that print do not reach it."""
+    """Where lines go; programs and libraries that print do not reach it."""
 
     _file: int = field(default_factory=lambda: os.dup(1))
 
@@ -106,7 +106,7 @@ class Stage:
         self._has_neighbours = bool(opening["neighbours"])
         self._count = 0
 
-    def run(self) -> None:
+    def play(self) -> None:
         """Open the study, and do what is asked until the input ends."""
         facts = host.read()
         with _Folder() as folder:
@@ -120,9 +120,9 @@ class Stage:
                     skipped=[one.table for one in held.skipped],
                     faults=[plain(fault) for fault in held.faults],
                 )
-                self._play(study, facts, folder)
+                self._follow(study, facts, folder)
 
-    def _play(self, study: Study, facts: Facts, folder: Path) -> None:
+    def _follow(self, study: Study, facts: Facts, folder: Path) -> None:
         source = run.Source(
             offer=self._hold,
             address=str(self._opening["address"]),
@@ -152,14 +152,14 @@ class Stage:
 
     def _measure(self, study: Study, point: Point, session: run.Session, folder: Path) -> None:
         folders = self._folders(folder, len(point.all))
-        said: dict[str, Any] = {"folders": [str(one) for one in folders]}
+        reply: dict[str, Any] = {"folders": [str(one) for one in folders]}
         under = design.study_of(study, point)
         try:
             run.execute(under, point, folders[0], session, folders[1:])
         except Fault as fault:
-            self._mouth.fault("done", fault, **said)
+            self._mouth.fault("done", fault, **reply)
         else:
-            self._mouth.say("done", fault=None, **said)
+            self._mouth.say("done", fault=None, **reply)
 
     def _hold(
         self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
@@ -170,8 +170,8 @@ class Stage:
         table = [{"job": dict(load.job), "n": load.n} for load in loads]
         self._mouth.say("ready", loads=table)
         while True:
-            ready, _, _ = select.select([self._ears, *watcher.sources()], [], [])
-            if self._ears not in ready:
+            ready, _, _ = select.select([self._ears.fileno(), *watcher.sources()], [], [])
+            if self._ears.fileno() not in ready:
                 watcher.look()
                 continue
             heard = self._ears.line()
@@ -206,7 +206,7 @@ class Stage:
             book=session.journal,
             services={},
         )
-        said: dict[str, Any] = {"folders": [str(own)]}
+        reply: dict[str, Any] = {"folders": [str(own)]}
         cast = actors.cast(under, service, point, session.catalogue)
         try:
             with scene:
@@ -217,9 +217,9 @@ class Stage:
                 while self._ears.line()["do"] != "leave":
                     continue
         except Fault as fault:
-            self._mouth.fault("done", fault, seen=dict(scene.seen), **said)
+            self._mouth.fault("done", fault, seen=dict(scene.seen), **reply)
         else:
-            self._mouth.say("done", fault=None, seen=dict(scene.seen), **said)
+            self._mouth.say("done", fault=None, seen=dict(scene.seen), **reply)
 
     def _show(self, event: run.Event) -> None:
         if not event.second:
@@ -227,7 +227,7 @@ class Stage:
 
 
 def _note_load(loads: Sequence[Load], heard: Mapping[str, Any]) -> None:
-    """When the load was, by the clock of this host: for those who sampled while it ran."""
+    """When the load was, by the clock of this host, for those who sampled."""
     if heard.get("began_ago_ns") is None:
         return
     table = {
@@ -264,7 +264,7 @@ def main() -> int:
     ears = Ears()
     try:
         with signals.ending_in_order():
-            Stage(ears.line(), ears, mouth).run()
+            Stage(ears.line(), ears, mouth).play()
     except Fault as fault:
         mouth.fault("fault", fault)
         return Exit.FAILED

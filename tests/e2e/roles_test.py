@@ -1,4 +1,4 @@
-"""Roles on a real cluster of Ray in network namespaces: the service on one host, clients on others.
+"""Roles on a real cluster of Ray: the service on one host, clients on others.
 
 The lab is on the head's host. The server's host and the client's each have a network, a state
 folder and a Ray node of their own. Kills are real; what they leave is looked for on every host.
@@ -50,15 +50,15 @@ def study(made: Cluster, folder: Path, *, seconds: float, more: str = "") -> lis
 
 
 def completed(made: Cluster, words: list[str], results: Path) -> str:
-    """Run a study until it is complete; what it said."""
-    said = ""
+    """Run a study until it is complete; its output."""
+    reply = ""
     for _ in range(TRIES):
         done = made.run(words, LENGTH_S_MAX)
-        said += done.stdout + done.stderr
+        reply += done.stdout + done.stderr
         if list(results.rglob("complete.json")):
-            assert done.returncode in {Exit.OK, Exit.UNKNOWN}, said
-            return said
-    raise AssertionError(said)
+            assert done.returncode in {Exit.OK, Exit.UNKNOWN}, reply
+            return reply
+    raise AssertionError(reply)
 
 
 def programs(made: Cluster) -> list[int]:

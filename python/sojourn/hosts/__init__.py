@@ -41,7 +41,7 @@ def fleet(study: Study, show: Show, facts: Facts) -> Fleet:
 
 @contextmanager
 def source(study: Study, show: Show, facts: Facts, *, is_forced: bool = False) -> Iterator[Source]:
-    """Where the load of a study with `[hosts]` comes from, with all its roles; left at the end.
+    """Where the load of a study with `[hosts]` comes from, with all its roles.
 
     Raises:
         SpecFault, HostFault, RunFault: a role has no host.

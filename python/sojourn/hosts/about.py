@@ -53,7 +53,7 @@ def features() -> list[str]:
 
 
 def ticks(tree: Tree | None = None) -> dict[str, float]:
-    """CPU time of this host so far, s, as `/proc/stat` has it: in all, used, and stolen."""
+    """CPU time of this host so far, s: in all, used, and stolen (proc(5))."""
     text = (tree or Tree()).text("/proc/stat") or ""
     fields = [int(one) for one in text.partition("\n")[0].split()[1:9]]
     hertz = os.sysconf("SC_CLK_TCK")

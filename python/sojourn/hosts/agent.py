@@ -220,7 +220,7 @@ class Agent:
         return ticks()
 
     def stage_open(self, message: Mapping[str, Any]) -> dict[str, str] | None:
-        """Start the program that does all of a point but its load; why it could not be started."""
+        """Start a stage; why it could not be started, or None."""
         with self._lock:
             self._heard_s = time.monotonic()
             self._end_stage()

@@ -1,4 +1,4 @@
-"""Roles other than clients: a server, neighbours and observers on hosts of the cluster.
+"""Roles other than clients: server, neighbours and observers on other hosts.
 
     server       a stage (`sojourn.stage`) does all of a point there but its load
     neighbours   a stage enters the neighbours of a point there, and nothing else
@@ -119,19 +119,19 @@ class Away:
     def _open_server(self, name: str, station: Station) -> None:
         """Start its stage, which holds the study against its machine."""
         rows = [("clients", self._fleet.text), ("server", station.node.text), *self.rows]
-        said = self._open(station, rows)
-        for table in said["faults"]:
+        reply = self._open(station, rows)
+        for table in reply["faults"]:
             raise fault_of({"fault": table}, station.text)
         self.skipped += tuple(
             left
-            for left in map(LeftOut.of, said["skipped"])
+            for left in map(LeftOut.of, reply["skipped"])
             if left.levels.get(SERVER, name) == name
         )
 
     def cast(
         self, study: Study, spec: ServiceSpec, point: Point, catalogue: Catalogue
     ) -> Sequence[Actor]:
-        """Who enters on the lab's host: neighbours elsewhere as one who asks for them there."""
+        """Who enters here; one actor stands for all neighbours on other hosts."""
         every = cast(study, spec, point, catalogue)
         if not self._neighbours or not any(actor.role is Role.NEIGHBOUR for actor in every):
             return every
@@ -162,12 +162,14 @@ class Away:
         with ExitStack() as stack:
             beside = self._beside(study, point, folders[0])
             server.tell("measure", point=codec.to_json(point))
-            said = server.wait("ready", "done")
+            reply: Mapping[str, Any] = server.wait("ready", "done")
             why, result = "", None
             try:
-                if said["say"] == "ready":
+                if reply["say"] == "ready":
                     seen = stack.enter_context(beside)
-                    loads = [_load(one, at) for one, at in zip(said["loads"], folders, strict=True)]
+                    loads = [
+                        _load(one, at) for one, at in zip(reply["loads"], folders, strict=True)
+                    ]
                     self._fleet.serves = server.facts
                     watcher = Passing(server, point, self._show)
                     result = self.offer(loads, ledger, watcher)[0]
@@ -177,11 +179,11 @@ class Away:
             finally:
                 self._fleet.serves = None
                 if not server.is_lost:
-                    if said["say"] == "ready":
-                        said = self._over(server, why, result)
+                    if reply["say"] == "ready":
+                        reply = self._over(server, why, result)
                     server.bring(folders)
-        if said["fault"] is not None:
-            raise fault_of(said, server.text)
+        if reply["fault"] is not None:
+            raise fault_of(reply, server.text)
         _add_seen(folders[0], seen)
 
     def _over(
@@ -197,7 +199,7 @@ class Away:
 
     @contextlib.contextmanager
     def _beside(self, study: Study, point: Point, folder: Path) -> Iterator[dict[str, Any]]:
-        """Neighbours on hosts of their own while load runs; what they saw is known afterwards."""
+        """Neighbours on other hosts while load runs; afterwards what they saw."""
         seen: dict[str, Any] = {}
         own = point.setting.get("neighbour", study.neighbour)
         if not self._neighbours or (own == NO_NEIGHBOUR and not point.rules.neighbours):
@@ -247,13 +249,13 @@ def servers(study: Study) -> tuple[str, ...]:
     return tuple(filter(None, result))
 
 
-def _load(said: Mapping[str, Any], folder: Path) -> Load:
+def _load(reply: Mapping[str, Any], folder: Path) -> Load:
     """The load that a stage asks for, with its files here."""
-    job = dict(said["job"])
+    job = dict(reply["job"])
     for key, name in (("hlog", "load.hlog"), ("raw", "raw.parquet")):
         if job.get(key):
             job[key] = str(folder / name)
-    return Load(job, int(said["n"]), Files.named(folder, "load"))
+    return Load(job, int(reply["n"]), Files.named(folder, "load"))
 
 
 def _add_seen(folder: Path, seen: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Neighbours on hosts of their own, and seconds of load for the host of the service."""
+"""Neighbours on hosts of their own; seconds of load for the service's host."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ class Elsewhere(Actor):
         for station in self._stations:
             self._entered.append(station)
             station.tell("beside", point=codec.to_json(point), first=first)
-            said = station.wait("beside", "done")
-            if said["say"] == "done":
+            reply = station.wait("beside", "done")
+            if reply["say"] == "done":
                 self._entered.pop()
-                raise fault_of(said, station.text)
+                raise fault_of(reply, station.text)
             first += len(point.rules.neighbours or (1,))
 
     def leave(self) -> None:
-        """Let them leave, and bring home what they left; the first fault is raised at the end."""
+        """Let them leave, and bring home their files; the first fault is raised."""
         faults: list[Fault] = []
         for station in reversed(self._entered):
             try:
                 station.tell("leave")
-                said = station.wait("done")
-                self._saw |= {str(key): value for key, value in dict(said["seen"]).items()}
+                reply = station.wait("done")
+                self._saw |= {str(key): value for key, value in dict(reply["seen"]).items()}
                 station.bring([self._folder])
-                faults += [fault_of(said, station.text)] if said["fault"] is not None else []
+                faults += [fault_of(reply, station.text)] if reply["fault"] is not None else []
             except Fault as fault:
                 faults.append(fault)
         if faults:
@@ -79,11 +79,11 @@ class Passing(Watcher):
         return 1.0
 
     def sources(self) -> list[int]:
-        """Readable once the stage said something."""
+        """Readable once the stage has answered."""
         return [self._server.fileno()]
 
     def look(self) -> None:
-        """Raise what the stage said of a failure."""
+        """Raise what the stage reports of a failure."""
         self._server.look()
 
     def second(self, line: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The agent's hand on a stage: a program that does all of a point but its load (`sojourn.stage`).
+"""The agent's hand on `sojourn.stage`, which does all of a point but its load.
 
 It is a process of its own, so that signals end it in order. It hears lines of JSON and says some.
 When its input ends, it ends everything that it started; so the agent's death ends it as well.
@@ -64,10 +64,10 @@ class StageProgram:
         assert self._process.stdout is not None  # noqa: S101  # a pipe
         for line in self._process.stdout:
             with contextlib.suppress(ValueError):
-                said = json.loads(line)
-                if said.get("say") == "done":
-                    self._folders = [Path(one) for one in said.pop("folders")]
-                self._lines.append(said)
+                reply = json.loads(line)
+                if reply.get("say") == "done":
+                    self._folders = [Path(one) for one in reply.pop("folders")]
+                self._lines.append(reply)
         code = self._process.wait()
         self._lines.append({"say": "ended", "code": code})
 
@@ -79,7 +79,7 @@ class StageProgram:
             self._process.stdin.flush()
 
     def heard(self) -> list[dict[str, Any]]:
-        """What it said since this was asked last."""
+        """Its lines since this was asked last."""
         result = []
         while self._lines:
             result.append(self._lines.popleft())

@@ -1,4 +1,4 @@
-"""The driver's end of a stage on another host: what is said to it, and heard of it.
+"""The driver's end of a stage on another host: lines to it, and its answers.
 
 A thread asks the host's agent once a second, ten times as often while the driver waits. These
 questions are also the sign of life without which the agent ends the stage (`agent.LEASE_S`).
@@ -12,8 +12,9 @@ import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sojourn import disk, errors
 from sojourn.errors import Fault, HostFault, RunFault
@@ -137,12 +138,12 @@ class Station:
         try:
             while True:
                 try:
-                    said = self._lines.get(timeout=max(0.1, until_s - time.monotonic()))
+                    reply = self._lines.get(timeout=max(0.1, until_s - time.monotonic()))
                 except queue.Empty:
                     raise self._lost(f"was not ready within {within_s:.0f} s") from None
-                if said["say"] in words:
-                    return said
-                self._look(said)
+                if reply["say"] in words:
+                    return reply
+                self._look(reply)
         finally:
             self._near.clear()
 
@@ -151,22 +152,22 @@ class Station:
         with contextlib.suppress(OSError):
             self._heard.recv(4096)
         while not self._lines.empty():
-            said = self._lines.get()
-            if said["say"] == "done":  # before it is over: it failed
-                self._lines.put(said)
-                raise fault_of(said, self.text)
-            self._look(said)
+            reply = self._lines.get()
+            if reply["say"] == "done":  # before it is over: it failed
+                self._lines.put(reply)
+                raise fault_of(reply, self.text)
+            self._look(reply)
 
-    def _look(self, said: Mapping[str, Any]) -> None:
-        if said["say"] == "event":
+    def _look(self, reply: Mapping[str, Any]) -> None:
+        if reply["say"] == "event":
             where = f" (on {self.node.text})"
-            text = in_line(str(said["text"])) + where
-            self._show(Event(step=str(said["step"]), text=text, service=str(said["service"])))
-        elif said["say"] == "fault":
-            raise fault_of(said, self.text)
-        elif said["say"] in {"ended", "lost"}:
+            text = in_line(str(reply["text"])) + where
+            self._show(Event(step=str(reply["step"]), text=text, service=str(reply["service"])))
+        elif reply["say"] == "fault":
+            raise fault_of(reply, self.text)
+        elif reply["say"] in {"ended", "lost"}:
             self.is_lost = True
-            raise self._lost(f"was lost: {said.get('why') or 'its stage ended'}")
+            raise self._lost(f"was lost: {reply.get('why') or 'its stage ended'}")
 
     def _beat(self) -> None:
         remote = self._remote
@@ -176,12 +177,12 @@ class Station:
                 heard = remote.ask("stage_heard").result(ANSWER_S_MAX)
             except LostError as error:
                 heard = [{"say": "lost", "why": str(error)}]
-            for said in heard:
-                self._lines.put(dict(said))
+            for reply in heard:
+                self._lines.put(dict(reply))
             if heard:
                 with contextlib.suppress(OSError):
                     self._wake.send(b".")
-            if any(said["say"] in {"lost", "ended"} for said in heard):
+            if any(reply["say"] in {"lost", "ended"} for reply in heard):
                 return
             until_s = time.monotonic() + BEAT_S
             while not self._stop.is_set() and time.monotonic() < until_s:
@@ -196,7 +197,7 @@ class Station:
             for name, content in dict(files).items():
                 path = folder / str(name)
                 if path.parent == folder and not str(name).startswith((".", *NEVER)):
-                    disk.keep_whole(path, lambda file, own=bytes(content): file.write(own))
+                    disk.keep_whole(path, partial(_fill, bytes(content)))
 
     def _lost(self, why: str) -> RunFault:
         return RunFault(f"{self.text} {why}", at=f"hosts, {self._engine.about}", fix=RESUMES)
@@ -233,9 +234,13 @@ class Station:
             remote.end()
 
 
-def fault_of(said: Mapping[str, Any], where: str) -> Fault:
-    """The fault that a stage said."""
-    table = said["fault"]
+def _fill(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
+
+
+def fault_of(reply: Mapping[str, Any], where: str) -> Fault:
+    """The fault that a stage reports."""
+    table = reply["fault"]
     kind = getattr(errors, str(table["kind"]), RunFault)
     kind = kind if isinstance(kind, type) and issubclass(kind, Fault) else RunFault
     what, at, fix = (in_line(str(table[key])) for key in ("what", "at", "fix"))

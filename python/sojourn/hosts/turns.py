@@ -1,4 +1,4 @@
-"""A folder for the file by which clients of one host take turns; the journal has it."""
+"""A folder for the file by which clients of one host take turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TURNS = "turns"
 
 
 class Turns:
-    """Each client of the host makes it, or takes the one that is there, and each removes it."""
+    """Each client makes it, or takes the one that is there; each removes it."""
 
     def __init__(self, name: str, book: journal.Journal) -> None:
         path = Path(tempfile.gettempdir(), f"{work.PREFIX}{name}")

@@ -1,4 +1,4 @@
-"""Bad input of studies on many hosts, by the command line: what is said, and how it ends.
+"""Bad input of studies on many hosts: messages and exit codes.
 
 Hosts are planted (a fake); the table in docs/howto/clusters.md has these cases.
 """
@@ -60,8 +60,8 @@ class Here(Cluster):
 class Ended:
     """How a command ended."""
 
-    def __init__(self, code: int, said: str, folder: Path) -> None:
-        self.code, self.said, self.folder = Exit(code), said, folder
+    def __init__(self, code: int, reply: str, folder: Path) -> None:
+        self.code, self.reply, self.folder = Exit(code), reply, folder
 
     @property
     def points(self) -> list[Path]:
@@ -73,7 +73,7 @@ class Ended:
 def ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Any:
-    """Run a study with these keys of `[hosts]` on a planted cluster, or on the real engine."""
+    """Run a study with these keys on a planted cluster, or on the real engine."""
     monkeypatch.setenv("SOJOURN_STATE", str(tmp_path / "state"))
 
     def run(hosts: str, cluster: Cluster | None = None, at: str = "") -> Ended:
@@ -105,15 +105,15 @@ def test_a_role_without_a_fit_host_is_refused(
 ) -> None:
     how = ended(hosts, Here(Host(), Host()))
     assert how.code is Exit.USAGE
-    assert all(word in how.said for word in words), how.said
-    assert how.said.count("fix:") == 1
+    assert all(word in how.reply for word in words), how.reply
+    assert how.reply.count("fix:") == 1
     assert not how.points
 
 
 def test_a_cluster_without_other_nodes_has_no_client(ended: Any) -> None:
     how = ended("", Here())
     assert how.code is Exit.USAGE
-    assert "the role clients has no host" in how.said
+    assert "the role clients has no host" in how.reply
     assert not how.points
 
 
@@ -121,7 +121,7 @@ def test_ray_is_absent(ended: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "is_here", lambda name: name != extras.RAY)
     how = ended("", at="local:2")
     assert how.code is Exit.USAGE
-    assert "pip install 'sojourn[ray]'" in how.said
+    assert "pip install 'sojourn[ray]'" in how.reply
     assert not how.points
 
 
@@ -135,7 +135,7 @@ def test_ray_is_of_another_version(
     how = ended("", at="local:2")
     monkeypatch.delitem(sys.modules, "ray", raising=False)
     assert how.code is Exit.USAGE
-    assert "Ray 1.13.0 is not known" in how.said
+    assert "Ray 1.13.0 is not known" in how.reply
     assert not how.points
 
 
@@ -144,7 +144,7 @@ def test_a_host_has_another_sojourn(ended: Any) -> None:
     cluster.facts[1] = {"version": "0.0.1"}
     how = ended('clients = ["host0"]\nserver = "host1"', cluster)
     assert how.code is Exit.USAGE
-    assert "host1 (127.0.0.2) has 0.0.1, this host" in how.said
+    assert "host1 (127.0.0.2) has 0.0.1, this host" in how.reply
 
 
 def test_a_clock_that_jumps_makes_the_point_unknown(ended: Any) -> None:
@@ -169,7 +169,7 @@ def test_a_clock_that_jumps_makes_the_point_unknown(ended: Any) -> None:
         patch.setattr(follow, "run", run)
         how = ended(TWO, cluster)
     assert how.code is Exit.FAILED
-    assert "the clock jumped by" in how.said
+    assert "the clock jumped by" in how.reply
     (point,) = how.points
     assert json.loads((point / "run.json").read_text())["state"] == "failed"
 
@@ -181,5 +181,5 @@ def test_a_host_that_hears_and_does_not_answer_makes_the_point_unknown(
     deaf = Host(is_silent=lambda name: name in {"look", "drop"})
     how = ended(TWO, Here(Host(), deaf))
     assert how.code is Exit.FAILED
-    assert "client 2 of 2, on host1 (127.0.0.2), was lost: no answer" in how.said
+    assert "client 2 of 2, on host1 (127.0.0.2), was lost: no answer" in how.reply
     assert len(how.points) == 1

@@ -1,4 +1,4 @@
-"""Roles on planted hosts: a real service, neighbour and generators; a study through the pipeline.
+"""Roles on planted hosts: real services, neighbours and generators.
 
 Hosts are threads of this process, what they start is real. Nothing is asserted about times.
 """
@@ -139,7 +139,7 @@ def test_neighbours_run_on_hosts_of_their_own(measured: Measured, tmp_path: Path
     seen = disk.read_json(point / "host.json")
     assert {"neighbour", "neighbour_2"} <= set(seen), "one on each host"
     assert all(seen[name]["called"] == "cpu at 30%" for name in ("neighbour", "neighbour_2"))
-    assert (point / "neighbour-0.log").read_text(), "what it said is here"
+    assert (point / "neighbour-0.log").read_text(), "what it reply is here"
     assert (point / "neighbour_2-0.log").read_text()
     (observed,) = disk.read_json(point / "hosts.json")["observers"]
     assert observed["host"] == "host3"
@@ -246,14 +246,14 @@ def test_a_silent_driver_ends_the_stage_and_its_service(
     study = spec.load(path)
     point = plan.next_point(study, [], questions.PLANS)
     assert point is not None
-    agent, said = Agent(lease_s=1.0), []
+    agent, reply = Agent(lease_s=1.0), []
     opening = {"do": "open", "study": to_toml(study), "address": "127.0.0.1", "rows": []}
     agent.stage_open({**opening, "is_forced": True, "neighbours": True})
     agent.stage_tell({"do": "measure", "point": codec.to_json(point)})
 
     def is_ready() -> bool:
-        said.extend(agent.stage_heard())
-        return any(one["say"] == "ready" for one in said)
+        reply.extend(agent.stage_heard())
+        return any(one["say"] == "ready" for one in reply)
 
     eventually(is_ready, "a service that waits for load")
     pids = [entry for entry in noted(tmp_path / "state") if proc.stat(entry)]
