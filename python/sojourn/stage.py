@@ -13,7 +13,7 @@ host it has here: knobs, shield, pins, fills, probes. The end of its input ends 
     {"do": "open", "study": TOML, "address": "10.0.0.2", …}       {"say": "open", "skipped": […]}
     {"do": "measure", "point": {…}}                               {"say": "ready", "loads": […]}
     {"do": "second", "line": {…}}, {"do": "over", …}              {"say": "done", "fault": null}
-    {"do": "beside", "point": {…}, "first": 1}, {"do": "leave"}   {"say": "beside"}, {"say": "done"}
+    {"do": "company", "point": {…}, "first": 1}, {"do": "leave"}   {"say": "company"}, {"say": "done"}
 """
 
 from __future__ import annotations
@@ -137,9 +137,9 @@ class Stage:
                 asked = self._ears.line()
                 if asked["do"] == "measure":
                     self._measure(study, codec.from_json(asked["point"]), session, folder)
-                elif asked["do"] == "beside":
+                elif asked["do"] == "company":
                     point, first = codec.from_json(asked["point"]), int(asked["first"])
-                    self._beside(study, point, session, folder, first)
+                    self._company(study, point, session, folder, first)
 
     def _folders(self, folder: Path, n: int) -> list[Path]:
         self._count += 1
@@ -190,7 +190,7 @@ class Stage:
         every = actors.cast(study, service, point, catalogue)
         return [a for a in every if self._has_neighbours or a.role is not Role.NEIGHBOUR]
 
-    def _beside(
+    def _company(
         self, study: Study, point: Point, session: run.Session, folder: Path, first: int
     ) -> None:
         """Let the neighbours of a point enter, and leave when they are asked to."""
@@ -213,7 +213,7 @@ class Stage:
                 for nth, actor in enumerate(a for a in cast if isinstance(a, Neighbour)):
                     actor.number = first + nth
                     scene.enter(actor)
-                self._mouth.say("beside")
+                self._mouth.say("company")
                 while self._ears.line()["do"] != "leave":
                     continue
         except Fault as fault:

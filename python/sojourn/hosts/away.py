@@ -20,7 +20,7 @@ from sojourn import disk
 from sojourn.actors import NO_NEIGHBOUR, Actor, Catalogue, Role, cast
 from sojourn.errors import Fault, SpecFault
 from sojourn.hosts import parts
-from sojourn.hosts.beside import Elsewhere, Passing
+from sojourn.hosts.elsewhere import Elsewhere, Passing
 from sojourn.hosts.crew import named
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
@@ -160,13 +160,13 @@ class Away:
         server = self._servers[study.hosts.server]
         self._ready([server])
         with ExitStack() as stack:
-            beside = self._beside(study, point, folders[0])
+            company = self._company(study, point, folders[0])
             server.tell("measure", point=codec.to_json(point))
             reply: Mapping[str, Any] = server.wait("ready", "done")
             why, result = "", None
             try:
                 if reply["say"] == "ready":
-                    seen = stack.enter_context(beside)
+                    seen = stack.enter_context(company)
                     loads = [
                         _load(one, at) for one, at in zip(reply["loads"], folders, strict=True)
                     ]
@@ -198,7 +198,7 @@ class Away:
         return server.wait("done")
 
     @contextlib.contextmanager
-    def _beside(self, study: Study, point: Point, folder: Path) -> Iterator[dict[str, Any]]:
+    def _company(self, study: Study, point: Point, folder: Path) -> Iterator[dict[str, Any]]:
         """Neighbours on other hosts while load runs; afterwards what they saw."""
         seen: dict[str, Any] = {}
         own = point.setting.get("neighbour", study.neighbour)

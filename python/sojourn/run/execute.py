@@ -161,9 +161,8 @@ def execute(
         Interrupted: a signal ended it, the same holds.
     """
     started, folders = time.monotonic(), (folder, *beside)
-    elsewhere = session.source.measure
     try:
-        if elsewhere is not None:
+        if (elsewhere := session.source.measure) is not None:
             elsewhere(study, point, folders, session.journal)
         else:
             _measure(study, point, folders, session)
@@ -208,9 +207,8 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
                     has_neighbour |= actor.role is Role.NEIGHBOUR
         loads, watchers = [], []
         for scene, service in zip(scenes, served, strict=True):
-            asked = job(
-                service.live, scene.spec, scene.point, scene.folder, raw_max=study.run.raw_max
-            )
+            most = study.run.raw_max
+            asked = job(service.live, scene.spec, scene.point, scene.folder, raw_max=most)
             if has_neighbour:  # what it takes from the service is what the study asks about
                 asked = {"disturbed_share_max": 1.0, **asked}
             files = Files.named(scene.folder, "load")

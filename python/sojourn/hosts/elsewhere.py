@@ -40,8 +40,8 @@ class Elsewhere(Actor):
         first = 1
         for station in self._stations:
             self._entered.append(station)
-            station.tell("beside", point=codec.to_json(point), first=first)
-            reply = station.wait("beside", "done")
+            station.tell("company", point=codec.to_json(point), first=first)
+            reply = station.wait("company", "done")
             if reply["say"] == "done":
                 self._entered.pop()
                 raise fault_of(reply, station.text)
