@@ -13,7 +13,7 @@ host it has here: knobs, shield, pins, fills, probes. The end of its input ends 
     {"do": "open", "study": TOML, "address": "10.0.0.2", …}       {"say": "open", "skipped": […]}
     {"do": "measure", "point": {…}}                               {"say": "ready", "loads": […]}
     {"do": "second", "line": {…}}, {"do": "over", …}              {"say": "done", "fault": null}
-    {"do": "company", "point": {…}, "first": 1}, {"do": "leave"}   {"say": "company"}, {"say": "done"}
+    {"do": "company", "point": {…}, …}, {"do": "leave"}           {"say": "company"}, …
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from sojourn import disk
 from sojourn.actors import NO_NEIGHBOUR, Actor, Catalogue, Role, cast
 from sojourn.errors import Fault, SpecFault
 from sojourn.hosts import parts
-from sojourn.hosts.elsewhere import Elsewhere, Passing
 from sojourn.hosts.crew import named
+from sojourn.hosts.elsewhere import Elsewhere, Passing
 from sojourn.hosts.engine import LostError, Node
 from sojourn.hosts.fleet import Fleet
 from sojourn.hosts.station import Station, fault_of
