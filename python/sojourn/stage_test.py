@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from sojourn import disk, pipeline, plan, questions, run, spec
+from sojourn.cli import tco_platforms
 from sojourn.errors import Fault, HostFault, RunFault, SpecFault
 from sojourn.hosts import ray_engine
 from sojourn.hosts.agent import Agent
 from sojourn.hosts.engine import Node
 from sojourn.hosts.fleet import Fleet
 from sojourn.hosts.testing import Cluster, Host
+from sojourn.models.tco import Costs
 from sojourn.places import ports, proc
 from sojourn.plan import codec
 from sojourn.run.clients import Load
@@ -233,8 +235,18 @@ def test_servers_take_turns_as_levels_of_a_factor(measured: Measured) -> None:
     hosts = sorted(str(disk.read_json(at)["host"]) for at in record.rglob("points/*/service.json"))
     assert len(rows) == 2
     assert hosts == ["127.0.0.3", "127.0.0.4"]
-    findings = pipeline.findings_of(record)
-    assert "hosts.server" in str(findings.factors) or findings.factors
+    assert [one.key for one in pipeline.findings_of(record).factors] == ["hosts.server"]
+    one, two = tco_platforms.platforms(record, {"host2": 1000.0, "host3": 2000.0})
+    assert (one.load_rps, two.load_rps) == (500.0, 500.0), "the highest that was asked"
+    cheap, dear = one.row(Costs()), two.row(Costs())
+    assert 0 < cheap["usd_per_krps"] < dear["usd_per_krps"]
+    assert cheap["cpus"] >= 1
+    with pytest.raises(SpecFault, match="host3 has no price"):
+        tco_platforms.platforms(record, {"host2": 1.0})
+    with pytest.raises(SpecFault, match="host9 is no server"):
+        tco_platforms.platforms(record, {"host9": 1.0, "host2": 1.0, "host3": 1.0})
+    with pytest.raises(SpecFault, match="is no NAME=PRICE"):
+        tco_platforms.prices(["host2"])
 
 
 def test_a_silent_driver_ends_the_stage_and_its_service(
