@@ -12,7 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -116,39 +116,46 @@ def _measured(
     """
     is_brief = brief_s is not None
     facts = host.read(sample_s=0.0) if is_brief else host.read()
-    skipped = run.check(
-        study, facts, questions.catalogue()
-    )  # refuses what this machine cannot do, before it starts
+    is_away = design.servers(study) != ("",)  # then that host says what it cannot do
+    skipped = () if is_away else run.check(study, facts, questions.catalogue())
     here = left_out.without(study, skipped)
     store.prepare(results)
-    before = run.ready(here, facts, patience, watcher.event, names=_names)
+    before = (
+        run.Ready() if is_away else run.ready(here, facts, patience, watcher.event, names=_names)
+    )
     about = {"noise": []} if is_brief else manifest(facts, command, before, other)
-    with (
-        _source(study, watcher.event, facts) as source,
-        store.open(results, study, resume=resume, manifest=about, skipped=skipped) as record,
-        run.Session(
-            facts, show=watcher.event, whole=here, catalogue=questions.catalogue(), source=source
-        ) as session,
-    ):
+    with ExitStack() as stack:
+        source = stack.enter_context(_source(study, watcher.event, facts, patience))
+        if source.skipped:
+            skipped, here = source.skipped, left_out.without(study, source.skipped)
+        record = stack.enter_context(
+            store.open(results, study, resume=resume, manifest=about, skipped=skipped)
+        )
+        whole, show = questions.catalogue(), watcher.event
+        session = stack.enter_context(
+            run.Session(facts, show=show, whole=here, catalogue=whole, source=source)
+        )
         watcher.opened(record, facts)
         measure(here, record, session, watcher, length_s=math.inf if brief_s is None else brief_s)
         outcomes = [questions.PLANS.known(outcome) for outcome in record.outcomes()]
         store.keep_left_out(record.path, [*skipped, *failures.abandoned(here, outcomes)])
         record.finish()
         return record.path
+    raise AssertionError  # a stack hides no fault
 
 
 @contextmanager
-def _source(study: Study, show: run.Show, facts: host.Facts) -> Iterator[run.Source]:
-    """Where load comes from: this host, or those of a cluster, which are left at the end."""
+def _source(
+    study: Study, show: run.Show, facts: host.Facts, patience: run.Patience
+) -> Iterator[run.Source]:
+    """Where load comes from: this host, or a cluster, which is left at the end."""
     if study.hosts is None:
         yield run.HERE
         return
     from sojourn import hosts  # noqa: PLC0415  # a study of one host needs none of it
 
-    with hosts.fleet(study, show, facts) as fleet:
-        rows = (("clients", fleet.text),)
-        yield run.Source(offer=fleet.offer, address=study.hosts.address, rows=rows)
+    with hosts.source(study, show, facts, is_forced=patience.is_forced) as source:
+        yield source
 
 
 def _names(cpus: Sequence[int]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import tables, tco_league
+from sojourn.cli import tables, tco_league, tco_platforms
 from sojourn.cli.draw import to_stdout
 from sojourn.cli.models_show import print_table, spread
 from sojourn.cli.options import (
@@ -65,6 +65,14 @@ def total_cost(
             show_default=False,
         ),
     ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PRICE",
+            help="Instead of a table: a record that varies hosts.server. Repeat for each server.",
+            show_default=False,
+        ),
+    ] = None,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> None:
@@ -77,6 +85,7 @@ def total_cost(
       sojourn tco my_table.json --neighbour lbm
       sojourn tco batch_colocation --setting nice:-20
       sojourn tco --league bench/runs/week.json
+      sojourn tco my_record --server node-a=2000 --server node-b=3500
     """
     from sojourn.models import gains, tco
 
@@ -91,6 +100,9 @@ def total_cost(
     if league is not None:
         _refuse_beside_league(table, setting, neighbour)
         tco_league.show(league, costs, servers, as_json=as_json)
+        return
+    if server:
+        tco_platforms.show(table, results, server, costs, as_json=as_json)
         return
     data = tables.find(table, setting, results)
     rows = [_cost_row(data, one, costs, servers) for one in gains.of_loads(data, costs, neighbour)]

@@ -5,18 +5,25 @@
                                                                  doubts
 
 Ray is the engine and is imported by `ray_engine` alone, when a study has `[hosts]`. Nothing here is
-imported where it has none.
+imported where it has none. Roles other than clients are in `away`:
+
+    server, neighbours ─► station ─► agent ─► stage ─► `python -m sojourn.stage` on that host
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
 from sojourn.host import Facts, place
+from sojourn.hosts.away import Away
 from sojourn.hosts.fleet import Fleet
-from sojourn.run import lab_cpus
+from sojourn.plan import design
+from sojourn.run import Source, lab_cpus
 from sojourn.run.watch import Show
 from sojourn.spec import Study
 
-__all__ = ["Fleet", "fleet"]
+__all__ = ["Away", "Fleet", "fleet", "source"]
 
 
 def fleet(study: Study, show: Show, facts: Facts) -> Fleet:
@@ -30,3 +37,25 @@ def fleet(study: Study, show: Show, facts: Facts) -> Fleet:
     assert study.hosts is not None  # noqa: S101  # asked of a study that has them
     with lab_cpus.on(place(facts.topology).housekeeping):
         return Fleet(study.hosts, ray_engine.connect(study.hosts), show)
+
+
+@contextmanager
+def source(study: Study, show: Show, facts: Facts, *, is_forced: bool = False) -> Iterator[Source]:
+    """Where the load of a study with `[hosts]` comes from, with all its roles.
+
+    Raises:
+        SpecFault, HostFault, RunFault: a role has no host.
+    """
+    assert study.hosts is not None  # noqa: S101
+    with (
+        fleet(study, show, facts) as clients,
+        closing(Away(study, clients, show, is_forced=is_forced)) as away,
+    ):
+        yield Source(
+            offer=away.offer,
+            address=study.hosts.address,
+            rows=(("clients", clients.text), *away.rows),
+            cast=away.cast,
+            measure=away.measure if design.servers(study) != ("",) else None,
+            skipped=away.skipped,
+        )

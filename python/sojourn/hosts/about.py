@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from sojourn import __version__, built, programs
+from sojourn.host.tree import Tree
 from sojourn.hosts.engine import Facts
 from sojourn.run import journal
 from sojourn.run.generator_job import PROGRAM
@@ -35,6 +36,7 @@ def about() -> Facts:
     }
 
 
+IDLE, STEAL = slice(3, 5), 7  # fields of /proc/stat after the name, proc(5)
 #: Features of a host by the file that is there with them; `hosts.features` of a study.
 FEATURES = {
     "groups": "/sys/fs/cgroup/cgroup.controllers",
@@ -48,3 +50,18 @@ def features() -> list[str]:
     """What a study may need of a host, and this one has."""
     seen = [name for name, path in FEATURES.items() if Path(path).exists()]
     return seen + ["root"] * (os.geteuid() == 0)
+
+
+def ticks(tree: Tree | None = None) -> dict[str, float]:
+    """CPU time of this host so far, s: in all, used, and stolen (proc(5))."""
+    text = (tree or Tree()).text("/proc/stat") or ""
+    fields = [int(one) for one in text.partition("\n")[0].split()[1:9]]
+    hertz = os.sysconf("SC_CLK_TCK")
+    idle = sum(fields[IDLE])
+    stolen = fields[STEAL] if len(fields) > STEAL else 0
+    whole = sum(fields)
+    return {
+        "all_s": whole / hertz,
+        "used_s": (whole - idle - stolen) / hertz,
+        "stolen_s": stolen / hertz,
+    }

@@ -15,7 +15,6 @@ import contextlib
 import os
 import signal
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -26,9 +25,11 @@ from typing import Any
 from sojourn import disk
 from sojourn.errors import Fault, RunFault, SpecFault
 from sojourn.hosts import pack
-from sojourn.hosts.about import about
+from sojourn.hosts.about import about, ticks
 from sojourn.hosts.engine import Facts
 from sojourn.hosts.network import RoundTrips
+from sojourn.hosts.stage import ORDER_S, StageProgram
+from sojourn.hosts.turns import TURNS, Turns
 from sojourn.places.process import Process
 from sojourn.run import generator, journal, work
 from sojourn.run.generator import Watcher
@@ -36,7 +37,6 @@ from sojourn.run.generator_job import PROGRAM, Files
 from sojourn.run.restore import restore
 
 LEASE_S = 4.0  # with a second for the end, nothing runs five seconds after the driver is gone
-TURNS = "turns"
 PARTS = {"result": "load.json", "log": "load.log", "hlog": "load.hlog", "raw": "raw.parquet"}
 MOST = 1 << 30  # bytes of one file that are handed over
 EVERY_S = 1.0
@@ -90,9 +90,9 @@ class _Run:
         self.watch = _Watch()
         self.fault: dict[str, str] | None = None
         self.journal = journal.Journal.create()
-        self._turns: _Turns | None = None
+        self._turns: Turns | None = None
         try:
-            self._turns = _Turns(turns, self.journal) if turns else None
+            self._turns = Turns(turns, self.journal) if turns else None
             self.folder, self._entry = work.make(self.journal, None)
         except BaseException:
             self._end()
@@ -138,34 +138,6 @@ class _Run:
         self.watch.close()
 
 
-class _Turns:
-    """A folder for the file by which clients of one host take turns; the journal has it.
-
-    Each of them makes it, or takes the one that is there, and each removes it.
-    """
-
-    def __init__(self, name: str, book: journal.Journal) -> None:
-        path = Path(tempfile.gettempdir(), f"{work.PREFIX}{name}")
-        self._path, self._book, self._entry = path, book, book.made(path)
-        try:
-            path.mkdir(mode=0o700, exist_ok=True)
-            self._check(path)
-            disk.keep_text(path / work.MARK, "")
-        except BaseException:
-            book.undone(self._entry)
-            raise
-        self.file = str(path / TURNS)
-
-    def _check(self, path: Path) -> None:
-        about = path.lstat()
-        if path.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o077:
-            raise RunFault("the folder is another's", at=str(path), fix="remove it")
-
-    def remove(self) -> None:
-        """Remove it, if it is there."""
-        work.remove(self._path, self._entry, self._book)
-
-
 class Agent:
     """What the driver may ask of a host. Everything that it answers is plain."""
 
@@ -173,6 +145,7 @@ class Agent:
         """What dead labs left on this host is undone first."""
         self._lease_s, self._heard_s = lease_s, time.monotonic()
         self._run: _Run | None = None
+        self._stage: StageProgram | None = None
         self._lock = threading.Lock()
         self._undone = list(restore())
         threading.Thread(target=self._guard, name="lease", daemon=True).start()
@@ -241,6 +214,51 @@ class Agent:
         packed = pack.packed(self._run.files.result, hlog if hlog.exists() else None)
         return {**packed, "network": self._run.trips.table}
 
+    def ticks(self) -> dict[str, float]:
+        """CPU time of this host so far, s: in all, used, and stolen."""
+        self._heard_s = time.monotonic()
+        return ticks()
+
+    def stage_open(self, message: Mapping[str, Any]) -> dict[str, str] | None:
+        """Start a stage; why it could not be started, or None."""
+        with self._lock:
+            self._heard_s = time.monotonic()
+            self._end_stage()
+            try:
+                self._stage = StageProgram(message)
+            except Fault as fault:
+                return plain(fault)
+            except OSError as error:
+                what = f"the stage cannot be started: {error.strerror}"
+                return {"kind": "run", "what": what, "at": "hosts", "fix": "see that host's limits"}
+            return None
+
+    def stage_tell(self, message: Mapping[str, Any]) -> None:
+        """Say something to it."""
+        self._heard_s = time.monotonic()
+        if self._stage is not None:
+            self._stage.tell(message)
+
+    def stage_heard(self) -> list[dict[str, Any]]:
+        """What it said since this was asked last."""
+        self._heard_s = time.monotonic()
+        return self._stage.heard() if self._stage is not None else [{"say": "ended", "code": 0}]
+
+    def stage_files(self) -> list[dict[str, bytes]]:
+        """The files of its last point."""
+        self._heard_s = time.monotonic()
+        return self._stage.files() if self._stage is not None else []
+
+    def stage_close(self, within_s: float) -> None:
+        """End it in order, with all that it started."""
+        with self._lock:
+            self._end_stage(within_s)
+
+    def _end_stage(self, within_s: float = ORDER_S) -> None:
+        stage, self._stage = self._stage, None
+        if stage is not None:
+            stage.end(within_s)
+
     def drop(self) -> None:
         """End the run, if one goes on, and remove its files."""
         with self._lock:
@@ -256,6 +274,8 @@ class Agent:
         while True:
             time.sleep(self._lease_s / 16)
             run, silent_s = self._run, time.monotonic() - self._heard_s
+            if self._stage is not None and silent_s >= self._lease_s:
+                self._end_stage()
             if run is None or run.is_over or silent_s < self._lease_s:
                 continue
             run.watch.end(f"the driver was silent for {silent_s:.1f} s")

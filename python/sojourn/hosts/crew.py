@@ -79,9 +79,8 @@ def chosen(spec: HostsSpec, nodes: Sequence[Node]) -> list[Node]:
     """
     if spec.local:
         return [nodes[0]] * spec.local
-    known = ", ".join(node.text for node in nodes) or "none"
     if spec.clients is None:
-        others = [node for node in nodes if not node.is_own]
+        others = [node for node in nodes if not node.is_own and not _serves(spec, node)]
         if not others:
             raise SpecFault(
                 "the role clients has no host: the cluster has no node but this one",
@@ -91,15 +90,31 @@ def chosen(spec: HostsSpec, nodes: Sequence[Node]) -> list[Node]:
         return others
     result: list[Node] = []
     for name in spec.clients:
-        called = [node for node in nodes if node.is_called(name)]
-        if not called:
-            raise SpecFault(
-                f"the cluster has no node '{name}'",
-                at="hosts.clients",
-                fix=f"use one of: {known}",
-            )
+        called = _called(name, nodes, "hosts.clients")
         result += called if "=" in name else called[:1]
     return result
+
+
+def named(name: str, nodes: Sequence[Node], at: str) -> Node:
+    """The node that a role's name means: of several with a label the first.
+
+    Raises:
+        SpecFault: it means none of them.
+    """
+    return _called(name, nodes, at)[0]
+
+
+def _called(name: str, nodes: Sequence[Node], at: str) -> list[Node]:
+    called = [node for node in nodes if node.is_called(name)]
+    if not called:
+        known = ", ".join(node.text for node in nodes) or "none"
+        raise SpecFault(f"the cluster has no node '{name}'", at=at, fix=f"use one of: {known}")
+    return called
+
+
+def _serves(spec: HostsSpec, node: Node) -> bool:
+    """Whether it has another role, so that it is no client unless it is named as one."""
+    return any(node.is_called(name) for name in (spec.server, *spec.neighbours) if name)
 
 
 def exchanges_max(clients: int) -> int:
@@ -141,14 +156,15 @@ class Crew:
         first = HostClock((same(now()),))
         self.members = [
             Member(nth=nth, node=node, remote=self._hired(node), clock=first)
-            for nth, node in enumerate(chosen(spec, self._nodes()))
+            for nth, node in enumerate(chosen(spec, self.nodes()))
         ]
         self._welcome(self.members)
 
     def __len__(self) -> int:
         return len(self.members)
 
-    def _nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[Node, ...]:
+        """Those of the cluster; RunFault where its head does not answer."""
         try:
             return self.engine.nodes()
         except LostError as error:
@@ -232,7 +248,7 @@ class Crew:
             RunFault: its node is gone, or the agent does not come.
         """
         lost = [member for member in self.members if member.is_lost]
-        nodes = self._nodes() if lost else ()
+        nodes = self.nodes() if lost else ()
         for member in lost:
             there = next((n for n in nodes if n.id == member.node.id), None)
             again = there or next(

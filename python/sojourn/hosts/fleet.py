@@ -50,7 +50,7 @@ class Fleet:
             SpecFault, HostFault, RunFault: as `Crew`.
         """
         self._engine, self._show = engine, show
-        self.address = spec.address
+        self.serves: Facts | None = None  # of the host of the service, where that is another
         try:
             self.crew = Crew(spec, engine, own or about())
         except BaseException:
@@ -83,8 +83,13 @@ class Fleet:
     @property
     def is_reached_over_loopback(self) -> bool:
         """Whether every client reaches the lab's own loopback."""
-        own = self.crew.own
+        own = self._host
         return all(parts.is_reached_over_loopback(one.facts, own) for one in self.crew.members)
+
+    @property
+    def _host(self) -> Facts:
+        """The host whose CPUs and loopback a job means: that of the service."""
+        return self.serves or self.crew.own
 
     def offer(
         self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
@@ -110,11 +115,11 @@ class Fleet:
         crew = self.crew
         crew.ready()
         known = [(member.node, member.facts) for member in crew.members]
-        parts.check(load.job, known, crew.own)
+        parts.check(load.job, known, self._host)
         for ahead_s in AHEAD_S:
             turns = secrets.token_hex(8)
             facts = [member.facts for member in crew.members]
-            jobs = parts.jobs(load.job, facts, crew.own, turns)
+            jobs = parts.jobs(load.job, facts, self._host, turns)
             crew.read_clocks()
             try:
                 self._run(jobs, turns, ahead_s + self._prepared_s(jobs), watcher)

@@ -179,6 +179,14 @@ def studies(study: Study) -> tuple[tuple[str, Setting, Study], ...]:
     )
 
 
+def servers(study: Study) -> tuple[str, ...]:
+    """The nodes of a cluster on which services run, each once; "": the lab's own host."""
+    if study.hosts is None:
+        return ("",)
+    every = (under.hosts.server for _, _, under in studies(study) if under.hosts)
+    return tuple(dict.fromkeys(every))
+
+
 def levels_of(study: Study, point: Point) -> Setting:
     """The levels of the study's factors in a point's setting.
 

@@ -17,7 +17,7 @@ __all__ = ["Level", "Setting", "is_factor", "level_of", "level_text"]
 
 LOAD = "load"  # a share of max RPS
 TWIN = "twin"  # the second of two points that are the same but for this word (A/A, M16)
-WHOLE_PLOT = ("services.", "run.", "groups")  # of the factors that take a fresh start
+WHOLE_PLOT = ("services.", "run.", "groups", "hosts.")  # of the factors that take a fresh start
 RATE = "rate"  # requests/s, where the plan itself looks for the load, or the study gives it
 NEIGHBOUR = "neighbour"  # who runs beside the service; "none": no one
 MANAGER = "manager"  # who moves knobs beside a neighbour; "none": no one

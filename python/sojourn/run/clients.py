@@ -12,21 +12,24 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from sojourn import disk
-from sojourn.actors import clients
+from sojourn.actors import Actor, Catalogue, cast, clients
 from sojourn.actors.clients import Job, logs, numbered, probing, turns
 from sojourn.actors.clients.probing import Probe
 from sojourn.errors import Fault
 from sojourn.places.process import Ledger
+from sojourn.plan import Point
+from sojourn.plan.left_out import LeftOut
 from sojourn.run import generator, generator_job
 from sojourn.run.generator import Watcher
 from sojourn.run.generator_job import Files
 from sojourn.run.gone import without_files_of
+from sojourn.spec import ServiceSpec, Study
 
 PROBE = "probe"
 AHEAD_S = (0.4, 2.0, 10.0)  # for processes to start; a machine that is busy gets a second chance
@@ -116,11 +119,17 @@ class Source:
         offer: services their loads.
         address: at which services on bare metal listen, so that clients reach them; "": loopback.
         rows: of `service.json`: what people should know of it.
+        cast: who enters for a point, as `actors.cast`, which knows this host alone.
+        measure: a whole point where its service runs elsewhere, in place of all that is done here.
+        skipped: combinations that the hosts of services cannot have, where those are others.
     """
 
     offer: Offer = together
     address: str = ""
     rows: tuple[tuple[str, str], ...] = ()
+    cast: Callable[[Study, ServiceSpec, Point, Catalogue], Sequence[Actor]] = cast
+    measure: Callable[[Study, Point, Sequence[Path], Ledger], None] | None = None
+    skipped: tuple[LeftOut, ...] = ()
 
 
 HERE = Source()

@@ -162,7 +162,10 @@ def execute(
     """
     started, folders = time.monotonic(), (folder, *beside)
     try:
-        _measure(study, point, folders, session)
+        if (elsewhere := session.source.measure) is not None:
+            elsewhere(study, point, folders, session.journal)
+        else:
+            _measure(study, point, folders, session)
     except Fault as fault:
         _keep(folders, "failed", started, fault)
         raise
@@ -198,15 +201,14 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
             scene.enter(service)
         has_neighbour = False
         for nth, scene in enumerate(scenes):
-            for actor in actors.cast(study, scene.spec, scene.point, session.catalogue):
+            for actor in session.source.cast(study, scene.spec, scene.point, session.catalogue):
                 if nth == 0 or actor.role is Role.PROBE:  # neighbours are there once for all
                     scene.enter(actor)
                     has_neighbour |= actor.role is Role.NEIGHBOUR
         loads, watchers = [], []
         for scene, service in zip(scenes, served, strict=True):
-            asked = job(
-                service.live, scene.spec, scene.point, scene.folder, raw_max=study.run.raw_max
-            )
+            most = study.run.raw_max
+            asked = job(service.live, scene.spec, scene.point, scene.folder, raw_max=most)
             if has_neighbour:  # what it takes from the service is what the study asks about
                 asked = {"disturbed_share_max": 1.0, **asked}
             files = Files.named(scene.folder, "load")

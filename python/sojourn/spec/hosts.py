@@ -15,15 +15,40 @@ from sojourn.spec.base import Model
 
 LOCAL = "local:"  # a cluster of this machine alone, which the lab starts and ends
 CLIENTS_MAX = 1000
+ROLE_MAX = 64  # hosts of any other role
 Feature: TypeAlias = Literal["root", "groups", "pressure", "btf", "sched_ext"]
+Role: TypeAlias = Literal["server", "neighbours", "observers"]
 _AT = re.compile(r"(ray://)?[A-Za-z0-9._-]{1,253}:[0-9]{1,5}|auto")
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
 _NAME = re.compile(r"[A-Za-z0-9._:/-]{1,253}(=[A-Za-z0-9._-]{1,63})?")
 
 
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"'{_plain(name)}' is no name of a node; write a name, address or label"
+            )
+    return names
+
+
 def _plain(text: str) -> str:
     """A text of the file within a message, whose parts a semicolon separates."""
     return text.replace(";", ",")[:80]
+
+
+class NeedsSpec(Model):
+    """What a role needs of its host, checked before the first run."""
+
+    cpus: int = Field(default=1, ge=1, le=4096)
+    """CPUs that it must have at the least."""
+    features: tuple[Feature, ...] = ()
+    """What it must have, as in `hosts.features`."""
+
+    @field_validator("features", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(value) if isinstance(value, list) else value
 
 
 class HostsSpec(Model):
@@ -45,6 +70,16 @@ class HostsSpec(Model):
     """What each client's host must have, checked before the first run: "root", "groups" (control
     groups of version 2), "pressure", "btf" (types for eBPF), "sched_ext"."""
 
+    server: str = ""
+    """Node on which the service runs, named as a client is. Everything else of a point is there as
+    well: knobs, shield, probes, neighbours. Without it that is the lab's own host."""
+    neighbours: tuple[str, ...] = ()
+    """Nodes on which neighbours run; without it the host of the service."""
+    observers: tuple[str, ...] = ()
+    """Nodes of which the use of the CPUs is noted while load runs, in `hosts.json`."""
+    needs: dict[Role, NeedsSpec] = Field(default_factory=dict)
+    """What the host of a role must have, such as `needs.server.cpus = 8`."""
+
     @field_validator("at")
     @classmethod
     def _a_cluster(cls, at: str) -> str:
@@ -59,7 +94,7 @@ class HostsSpec(Model):
             )
         return at
 
-    @field_validator("clients", "features", mode="before")
+    @field_validator("clients", "features", "neighbours", "observers", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
@@ -73,12 +108,21 @@ class HostsSpec(Model):
             raise ValueError("the role clients has no host; name one, or leave the key out")
         if len(names) > CLIENTS_MAX:
             raise ValueError(f"{len(names)} clients are more than {CLIENTS_MAX}; name fewer")
-        for name in names:
-            if not _NAME.fullmatch(name):
-                raise ValueError(
-                    f"'{_plain(name)}' is no name of a node; write a name, address or label"
-                )
-        return names
+        return _names(names)
+
+    @field_validator("neighbours", "observers")
+    @classmethod
+    def _of_roles(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(names) > ROLE_MAX:
+            raise ValueError(f"{len(names)} hosts of one role are more than {ROLE_MAX}; name fewer")
+        if len(set(names)) < len(names):
+            raise ValueError("a host is named twice; name it once")
+        return _names(names)
+
+    @field_validator("server")
+    @classmethod
+    def _one_server(cls, name: str) -> str:
+        return _names((name,))[0] if name else name
 
     @field_validator("address")
     @classmethod
@@ -95,6 +139,11 @@ class HostsSpec(Model):
     def _of_one_kind(self) -> HostsSpec:
         if self.local and self.clients is not None:
             raise ValueError("local:N says how many clients there are; leave clients out")
+        if self.local and (self.server or self.neighbours or self.observers):
+            raise ValueError("local:N is this machine alone; leave its roles out")
+        lacks = [role for role in self.needs if not getattr(self, role)]
+        if lacks:
+            raise ValueError(f"the role {lacks[0]} has needs and no host; name one in hosts")
         return self
 
     @property
@@ -104,7 +153,10 @@ class HostsSpec(Model):
             return 1
         if self.clients is None or any("=" in name for name in self.clients):
             return None
-        return 1 + len(set(self.clients))
+        others = (self.server, *self.neighbours, *self.observers)
+        if any("=" in name for name in others):
+            return None
+        return 1 + len({*self.clients, *filter(None, others)})
 
     @property
     def local(self) -> int:
