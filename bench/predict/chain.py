@@ -35,14 +35,15 @@ SCHEMA = "sojourn.bench.chain/1"
 
 
 @contextlib.contextmanager
-def chain(mean_ms: float, cpus: str, reports: Path) -> Iterator[str]:
+def chain(asked: argparse.Namespace, reports: Path) -> Iterator[str]:
     """The services, the last one first; yields the address of the first one."""
     started: list[subprocess.Popen[str]] = []
     address = ""
     try:
         for number in range(SERVICES, 0, -1):
-            words = [str(programs.find("sojourn-serve")), "--mode", "sleep", "--cpus", cpus]
-            words += ["--service", f"exponential:{mean_ms}ms", "--seed", str(number)]
+            program = asked.serve or programs.find("sojourn-serve")
+            words = [str(program), "--mode", "sleep", "--cpus", asked.server_cpus]
+            words += ["--service", f"exponential:{asked.mean_ms}ms", "--seed", str(number)]
             words += ["--json", str(reports / f"service-{number}.json")]
             words += ["--call", address, "--call-timeout", "30s"] if address else []
             made = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
@@ -136,6 +137,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each load")
     parser.add_argument("--server-cpus", default="0")
     parser.add_argument("--client-cpus", default="1")
+    parser.add_argument("--serve", type=Path, help="program; default: the installed one")
     parser.add_argument("--out", type=Path, help="file of rows; default: bench/predict/runs/…")
     asked = parser.parse_args()
     simulator = Simulator.find()
@@ -145,7 +147,7 @@ def main() -> int:
         predicted = simulated(simulator, asked.mean_ms, rate)
         for seed in range(1, asked.repeats + 1):
             with tempfile.TemporaryDirectory() as name:
-                with chain(asked.mean_ms, asked.server_cpus, Path(name)) as address:
+                with chain(asked, Path(name)) as address:
                     seen = measured(address, rate, asked, seed)
                 reports = [
                     json.loads((Path(name) / f"service-{one}.json").read_text())

@@ -15,6 +15,8 @@ from sojourn.errors import SpecFault
 from sojourn.importers.file import count, fault, number, rows, table, time_ns
 
 SCHEMA = "sojourn.trace.ring/1"
+FAMILY = "sojourn.trace.ring/"
+OTHER_VERSION = "read it with the sojourn of the tracer's version, or dump again with this one"
 AGAIN = "dump again: kill -USR1 $(pidof sojourn-trace)"
 SLOW_MOST = 1_000  # requests that are read; a dump has up to 100,000, slowest first
 CULPRITS_MOST, STACK_MOST, SECONDS_MOST, SIGNALS_MOST = 100, 24, 4_000, 100
@@ -151,6 +153,9 @@ def of(document: Any, at: str) -> Dump:
         SpecFault: it is no dump, or is damaged.
     """
     if not is_dump(document):
+        schema = document.get("schema") if isinstance(document, dict) else None
+        if isinstance(schema, str) and schema.startswith(FAMILY):
+            raise fault(f"its form is '{_text(schema)}', and {SCHEMA} is read", at, OTHER_VERSION)
         raise SpecFault(
             "it is no dump of the black box",
             at=at,

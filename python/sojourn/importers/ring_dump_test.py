@@ -83,6 +83,12 @@ def test_damage_is_refused_with_its_file(damage: Damage) -> None:
     assert caught.value.fix
 
 
+def test_another_version_of_the_tracer_is_named() -> None:
+    with pytest.raises(SpecFault, match="ring/2', and sojourn.trace.ring/1 is read") as caught:
+        ring_dump.of(sample() | {"schema": "sojourn.trace.ring/2"}, AT)
+    assert "version" in caught.value.fix
+
+
 @pytest.mark.parametrize("other", [None, 7, [], "x", {}, {"schema": 1}])
 def test_another_document_is_no_dump(other: Any) -> None:
     with pytest.raises(SpecFault, match="no dump of the black box"):
