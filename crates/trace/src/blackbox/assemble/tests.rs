@@ -70,6 +70,12 @@ fn a_dump_has_the_slow_requests_and_who_took_their_time() {
 }
 
 #[test]
+fn a_service_without_traffic_is_said_to_have_none() {
+    let text = answer(&[0, 0], &Blind::default(), &[], (0, 60 * NS_PER_S));
+    assert_eq!(text, "no request of the service was seen in the last 60.0 s");
+}
+
+#[test]
 fn requests_that_are_not_here_are_in_the_blind_rate() {
     let dump = made(40);
     assert_eq!((dump.blind.slow_requests, dump.blind.stored, dump.blind.dropped), (40, 10, 30));
