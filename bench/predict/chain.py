@@ -29,7 +29,7 @@ from sojourn.models.simulator import Simulator
 
 HERE = Path(__file__).parent
 SERVICES = 3
-CONNECTIONS = 64
+CONNECTIONS, ITEMS = 64, 100
 KEYS = ("mean", "p99")
 SCHEMA = "sojourn.bench.chain/1"
 
@@ -43,6 +43,7 @@ def chain(asked: argparse.Namespace, reports: Path) -> Iterator[str]:
         for number in range(SERVICES, 0, -1):
             program = asked.serve or programs.find("sojourn-serve")
             words = [str(program), "--mode", "sleep", "--cpus", asked.server_cpus]
+            words += ["--free-writes"]  # so that preloading is quick
             words += ["--service", f"exponential:{asked.mean_ms}ms", "--seed", str(number)]
             words += ["--json", str(reports / f"service-{number}.json")]
             words += ["--call", address, "--call-timeout", "30s"] if address else []
@@ -70,6 +71,7 @@ def measured(address: str, rate: float, asked: argparse.Namespace, seed: int) ->
         out = Path(name) / "load.json"
         words = f"--rate {rate} --duration {asked.seconds}s --warmup {asked.seconds / 10}s"
         words += f" --connections {CONNECTIONS} --cpus {asked.client_cpus} --seed {seed}"
+        words += f" --preload --items {ITEMS} --timely-within {asked.mean_ms / 10}ms"
         subprocess.run(
             [programs.find("sojourn-load"), f"memcache://{address}", *words.split(), "--json", out],
             check=False,

@@ -136,16 +136,10 @@ impl Calls {
         let Some(link) = self.links.get_mut(slot).and_then(Option::as_mut) else { return Some(0) };
         let flushed = if event.to_write { link.flush(poller) } else { Ok(()) };
         let replies = flushed.and_then(|()| if event.to_read { link.read() } else { Ok(0) });
-        match replies {
-            Ok(replies) => {
-                self.counts.answered += replies;
-                Some(replies)
-            }
-            Err(_) => {
-                self.counts.failed += 1;
-                None
-            }
-        }
+        let replies = replies.ok();
+        self.counts.answered += replies.unwrap_or(0);
+        self.counts.failed += u64::from(replies.is_none());
+        replies
     }
 
     /// The place of a client for whom a reply is late.

@@ -110,6 +110,7 @@ impl Server {
     }
 
     /// Each request waits for a call to another service.
+    #[must_use]
     pub fn calling(mut self, target: Option<calls::Target>) -> Self {
         self.calls = Calls::new(target);
         self

@@ -19,7 +19,7 @@ from sojourn.importers.ring_dump import Dump
 from sojourn.view import pages
 
 NAME = re.compile(r"ring-(\d{8})T(\d{6})Z-\d{1,6}\.json")
-LISTED_MOST, SHOWN_MOST = 200, 200
+LISTED_MOST, SHOWN_MOST, CAUSES_MOST = 200, 200, 12
 SIDE, COLOURS = 1000, 8  # of a picture; of the style sheet
 LAST = 50  # bars of stages are cut into at most so many pieces
 
@@ -104,6 +104,8 @@ def page(request: Request) -> Response:
         title=f"Dump of {dump.target}",
         name=name,
         dump=dump,
+        causes=dump.culprits[:CAUSES_MOST],
+        others=dump.culprits[CAUSES_MOST:],
         stages=list(enumerate(stages)),
         slow=[(one, bars(one, stages, shown[0].total_ns)) for one in shown],
         course=course(dump),

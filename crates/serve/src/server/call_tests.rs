@@ -9,8 +9,9 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn target(address: SocketAddr, timeout_ms: u64) -> Option<Target> {
-    Some(Target { address, timeout_ns: timeout_ms * 1_000_000 })
+fn calling(service: &str, address: SocketAddr, timeout_ms: u64) -> Running {
+    let target = Target { address, timeout_ns: timeout_ms * 1_000_000 };
+    start_calling("memcache", service, Some(target))
 }
 
 fn asked(running: &Running, times: usize) -> Duration {
@@ -26,13 +27,12 @@ fn asked(running: &Running, times: usize) -> Duration {
 #[test]
 fn a_reply_waits_for_all_services_in_the_chain() {
     let last = start_calling("memcache", "fixed:5ms", None);
-    let middle = start_calling("memcache", "fixed:4ms", target(last.address, 10_000));
-    let first = start_calling("memcache", "fixed:3ms", target(middle.address, 10_000));
+    let middle = calling("fixed:4ms", last.address, 10_000);
+    let first = calling("fixed:3ms", middle.address, 10_000);
     assert!(asked(&first, 1) >= Duration::from_millis(12));
     let took = asked(&first, 20);
     assert!(took >= Duration::from_millis(3 + 4 + 20 * 5), "the slowest sets the pace: {took:?}");
-    let counts: Vec<_> =
-        [first, middle, last].map(|one| one.end()).map(|notes| report(&notes)).into();
+    let counts: Vec<_> = [first, middle, last].map(Running::end).map(|notes| report(&notes)).into();
     assert!(counts.iter().all(|(requests, _)| *requests == 21), "{counts:?}");
     for (_, calls) in &counts[..2] {
         let calls = calls.unwrap();
@@ -44,7 +44,7 @@ fn a_reply_waits_for_all_services_in_the_chain() {
 #[test]
 fn workers_do_not_wait_for_calls() {
     let slow = start_calling("memcache", "fixed:100ms", None);
-    let first = start_calling("memcache", "fixed:1ms", target(slow.address, 60_000));
+    let first = calling("fixed:1ms", slow.address, 60_000);
     let mut clients: Vec<_> = (0..3).map(|_| first.connect()).collect();
     for client in &mut clients {
         client.write_all(b"get a\r\n").unwrap();
@@ -73,7 +73,7 @@ fn a_late_reply_a_wrong_one_and_none_end_the_client_and_others_go_on() {
     for (address, late, failed) in
         [(quiet.local_addr().unwrap(), 1, 0), (closed, 0, 1), (rude_at, 0, 1)]
     {
-        let running = start_calling("memcache", "fixed:1ms", target(address, 200));
+        let running = calling("fixed:1ms", address, 200);
         let mut client = running.connect();
         client.write_all(b"get a\r\n").unwrap();
         assert_eq!(client.read(&mut [0; 9]).unwrap_or(0), 0, "it ends without a reply");
