@@ -47,6 +47,9 @@ def test_the_border_is_where_one_in_a_hundred_misses(race: Any) -> None:
         inside += found.lo_rps <= 50_000 <= found.hi_rps
     assert inside >= 12, "an interval of 90 % holds less only by chance or by a mistake"
     assert (found.probes, found.requests) == (28, 28 * 20_000)
+    assert found.is_inside
+    lost = border.fitted([border.Probe(1, load, 1_000, 900) for load in (1e3, 2e3)], rng)
+    assert not lost.is_inside, "all loads are beyond it"
 
 
 def test_a_border_outside_of_the_loads_is_the_nearest_of_them(race: Any) -> None:

@@ -39,6 +39,7 @@ class Border:
     hi_rps: float
     probes: int
     requests: int
+    is_inside: bool
 
 
 def fitted(probes: Sequence[Probe], rng: np.random.Generator) -> Border:
@@ -52,8 +53,10 @@ def fitted(probes: Sequence[Probe], rng: np.random.Generator) -> Border:
         picked = rng.integers(len(every), size=len(every))
         drawn.append(crossing([one for at in picked for one in every[at]]))
     lo, hi = np.quantile(drawn, [0.05, 0.95])
-    requests = sum(one.requests for one in probes)
-    return Border(crossing(probes), float(lo), float(hi), len(probes), requests)
+    requests, rps = sum(one.requests for one in probes), crossing(probes)
+    loads = [one.rate for one in probes]
+    is_inside = min(loads) < rps < max(loads)
+    return Border(rps, float(lo), float(hi), len(probes), requests, is_inside)
 
 
 def crossing(probes: Sequence[Probe]) -> float:

@@ -86,6 +86,7 @@ fn a_service_that_restarts_under_load_is_followed_each_time() {
     let dump = ring.ask();
     assert_eq!(Some(dump.target.pid), server.map(|it| it.pid()), "{:?}", dump.target);
     assert!(dump.requests >= 60, "all three lives are in it: {}", dump.answer);
+    assert!(dump.slow.iter().all(|it| !it.thread.is_empty()), "also those of lives that ended");
     assert_eq!(ring.end(), 0);
     fs::remove_file(&copy).unwrap();
 }

@@ -47,7 +47,7 @@ fn made(counted: u64) -> Dump {
         tally: &tally,
         seen: &seen,
         signals: &signals,
-        names: &HashMap::from([(7, "worker".to_owned())]),
+        names: &HashMap::from([((0, 7), "worker".to_owned())]),
         foreign: 0,
         unwatched_ns: 0,
         warnings: Vec::new(),
