@@ -71,7 +71,7 @@ def test_a_rule_is_shown_what_its_tool_would_see(
 
     def offered(url: str, words: list[str], seconds: float, seed: int) -> Any:
         asked.append(words)
-        return due, sent, done, "holds"
+        return due, sent, done, {"verdict": "holds", "achieved_rps": 1.0}
 
     monkeypatch.setattr(real, "offered", offered)
     server = real.RealWorld("memcache://127.0.0.1:1", 1e-3)

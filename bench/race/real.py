@@ -71,8 +71,8 @@ class RealWorld:
         self.spent_s += ask.seconds
         self.trials += 1
         self.seed += 1
-        intended, sent, done, verdict = offered(self.url, words_of(ask), ask.seconds, self.seed)
-        self.verdicts.append(verdict)
+        intended, sent, done, result = offered(self.url, words_of(ask), ask.seconds, self.seed)
+        self.verdicts.append(str(result["verdict"]))
         is_from_send = ask.client in {Client.LIMITED, Client.CLOSED}
         if is_from_send:  # a request that never left is in no such tool's numbers
             is_sent = np.isfinite(sent) & (sent <= ask.seconds)
@@ -81,7 +81,7 @@ class RealWorld:
         return Reading(
             latencies=latencies,
             ended=done,
-            achieved_rps=float((done <= ask.seconds).sum()) / ask.seconds,
+            achieved_rps=float(result["achieved_rps"]),  # those that were excluded came, too
             bound_s=self.bound_s,
         )
 
@@ -98,8 +98,8 @@ def words_of(ask: Ask) -> list[str]:
 
 def offered(
     url: str, words: Sequence[str], seconds: float, seed: int
-) -> tuple[Any, Any, Any, str]:
-    """Due, sent and done times, s from the begin, `inf` where that never was; and the verdict."""
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Due, sent and done times, s from the begin, `inf` where that never was; and the result."""
     with tempfile.TemporaryDirectory() as name:
         raw, out = Path(name) / "raw.parquet", Path(name) / "load.json"
         fixed = f"--duration {seconds}s --warmup 0.5s --timeout 30s --drain 2s --seed {seed}"
@@ -110,12 +110,12 @@ def offered(
             raise RuntimeError(done.stderr)
         query = f"select intended_ns, sent_ns, done_ns from '{raw}' where not excluded"  # noqa: S608
         rows = duckdb.sql(query).fetchnumpy()
-        verdict = str(json.loads(out.read_text())["verdict"])
+        result = json.loads(out.read_text())
 
     def seconds_of(name: str) -> Any:
         return np.ma.filled(rows[name].astype(np.float64), np.inf) / 1e9
 
-    return seconds_of("intended_ns"), seconds_of("sent_ns"), seconds_of("done_ns"), verdict
+    return seconds_of("intended_ns"), seconds_of("sent_ns"), seconds_of("done_ns"), result
 
 
 def probe(world: RealWorld, rate: float, seconds: float, number: int) -> Probe:
