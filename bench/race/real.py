@@ -3,15 +3,15 @@
     .venv/bin/python bench/race/real.py --server memcached --border-minutes 4 --searches 1
 
 First the border is measured: the load at which 1 % of Poisson requests miss the bound. A coarse
-bisection finds where it lies. Then loads around it run in random order, round by round, for most of
-`--border-minutes`; the rest follows after the race and shows how far the machine drifted. The
+bisection finds where it lies. Then loads around it run in random order, round by round, for most
+of `--border-minutes`; the rest follows after the race and shows how far the machine drifted. The
 border is where the pooled share of misses, made monotone, crosses 1 %. Its interval (90 %) comes
 from a bootstrap over rounds.
 
-Then each rule of `rules.py` searches the same running server. The clients of `world.py` are kinds of
-`sojourn-load` here: even or random distances, a ramp, a closed loop, and the clock from the due time
-or from the send. Ours is `sojourn try`, as people type it. One worker on one CPU, the client on the
-other. Rows, table and every border run go to the folder OUT.
+Then each rule of `rules.py` searches the same running server. The clients of `world.py` are kinds
+of `sojourn-load` here: even or random distances, a ramp, a closed loop, and the clock from the due
+time or from the send. Ours is `sojourn try`, as people type it. One worker on one CPU, the client
+on the other. Rows, table and every border run go to the folder OUT.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def probes(world: RealWorld, near: float, minutes: float, rng: np.random.Generat
     number = 0
     while world.spent_s < end_s or number < 2:
         number += 1
-        for factor in rng.permutation(SPREAD):
-            gathered.append(probe(world, near * float(factor), PROBE_S, number))
+        order = rng.permutation(SPREAD)
+        gathered += [probe(world, near * float(one), PROBE_S, number) for one in order]
     return gathered
 
 
@@ -189,18 +189,17 @@ def searched(name: str, world: RealWorld, border: float) -> Row:
 
 def report(border: Border, later: Border | None, asked: argparse.Namespace) -> str:
     """The border and the machine's drift, in words."""
-    lines = [
+    text = (
         f"{asked.server}: 1 % of requests miss {asked.bound_ms:g} ms at {border.rps:,.0f}/s "
         f"({border.lo_rps:,.0f} to {border.hi_rps:,.0f}); {border.probes} runs, "
-        f"{border.requests:,} requests, {asked.border_minutes:g} minutes. The issue asks for an "
-        "hour."
-    ]
+        f"{border.requests:,} requests, {asked.border_minutes:g} minutes. The aim is an hour."
+    )
     if later:
-        lines.append(
-            f"after the race: {later.rps:,.0f}/s ({later.lo_rps:,.0f} to {later.hi_rps:,.0f}), "
+        text += (
+            f"\nafter the race: {later.rps:,.0f}/s ({later.lo_rps:,.0f} to {later.hi_rps:,.0f}), "
             f"×{later.rps / border.rps:.3f}"
         )
-    return "\n".join(lines)
+    return text
 
 
 def main() -> int:

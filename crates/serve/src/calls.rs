@@ -52,7 +52,7 @@ impl Target {
     }
 }
 
-/// What became of calls.
+/// What became of calls: how many were answered, late or failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Calls that were sent.
@@ -85,7 +85,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// To `target`, or none.
+    /// Without connections yet; they go to `target`, and with none there are no calls.
     pub fn new(target: Option<Target>) -> Self {
         Self { target, ..Self::default() }
     }

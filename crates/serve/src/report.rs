@@ -103,7 +103,7 @@ impl Notes {
         }
     }
 
-    /// What became of calls.
+    /// Takes what became of calls into the report.
     pub fn called(&mut self, calls: Option<Counts>) {
         self.calls = calls;
     }

@@ -54,7 +54,7 @@ def whatif(
         typer.Option(
             metavar="TEXT",
             show_default=False,
-            help='With --from: which sweep of the record, by service or setting: "neighbour = none".',
+            help='With --from: a sweep of the record, by service or setting: "neighbour = none".',
         ),
     ] = "",
     target: Annotated[str, typer.Option(metavar="TEXT", help="Quantile and bound.")] = "p99<=10ms",

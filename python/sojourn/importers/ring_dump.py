@@ -223,9 +223,7 @@ def _culprit(one: dict[str, Any], at: str) -> Culprit:
     )
 
 
-def _request(
-    one: dict[str, Any], culprits: tuple[Culprit, ...], listed: int, at: str
-) -> Request:
+def _request(one: dict[str, Any], culprits: tuple[Culprit, ...], listed: int, at: str) -> Request:
     total_ns = _ns(one.get("total_ns"), "total_ns", at)
     stages = tuple(
         (_text(name), ns) for name, ns in _pairs(one.get("stages"), "stages", total_ns, at)

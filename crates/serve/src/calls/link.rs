@@ -73,7 +73,7 @@ impl Link {
         Ok(())
     }
 
-    /// Replies that came.
+    /// Reads once, and answers how many whole replies came.
     pub fn read(&mut self) -> io::Result<u64> {
         let mut chunk = [0; 4096];
         match self.stream.read(&mut chunk) {
