@@ -58,7 +58,7 @@ def listed(folder: Path) -> list[Listed]:
         names = sorted((path.name for path in folder.iterdir()), reverse=True)
     except OSError:
         return []
-    result = []
+    result: list[Listed] = []
     for name in names:
         match = NAME.fullmatch(name)
         if match and disk.is_plain(folder / name) and len(result) < LISTED_MOST:
@@ -142,7 +142,8 @@ def stages_of(dump: Dump) -> list[str]:
 
 def bars(one: ring_dump.Request, stages: Sequence[str], longest_ns: float) -> list[Bar]:
     """A request's stages one after another, as long as its time beside the slowest one."""
-    result, x = [], 0.0
+    result: list[Bar] = []
+    x = 0.0
     for name, ns in one.stages[:LAST]:
         width = SIDE * ns / longest_ns if longest_ns else 0.0
         words = f"{name} {units.show_ns(ns)}"
