@@ -1,7 +1,7 @@
 """The referee against a known truth: planted stops, full generators, quiet runs, and its cost.
 
     TOOLS=DIR:DIR .venv/bin/python bench/judge/run.py stops --only hey,vegeta --lengths 200
-    TOOLS=DIR     .venv/bin/python bench/judge/run.py limits --rounds 20
+    TOOLS=DIR     .venv/bin/python bench/judge/run.py limits --undisturbed 20 --only hey
     TOOLS=DIR     .venv/bin/python bench/judge/run.py cost --rounds 7
 
 `stops`: NGINX with one worker is stopped (SIGSTOP, SIGCONT) for 20 ms, 200 ms or 2 s, at fixed
@@ -12,6 +12,7 @@ the server's side saw, what the referee says, and the truth.
 `limits`: tools are asked for far more than one CPU can send (the client must be named), and for a
 tenth of what they can (no one must be named). A run is disturbed if a thread of the bench that only
 sleeps was late by 50 ms, or if strangers used 0.3 s of CPU time: then both sides were crowded.
+`--undisturbed N` goes on until there are N undisturbed runs of each kind, for 3 N rounds at most.
 `cost`: throughput of wrk with the tap over without.
 
 Rows are written into bench/judge/runs as JSON lines.
@@ -211,16 +212,21 @@ def sentinel() -> Iterator[list[float]]:
 
 def limits(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with started("http", SERVER_CPU) as (_, port):
-        for number in range(asked.rounds):
+        counts: dict[tuple[str, str], int] = {}
+        for number in range(3 * asked.undisturbed or asked.rounds):
             for tool in chosen(asked):
                 for what, rates in (("full", MUCH), ("quiet", LITTLE)):
-                    if tool.name not in rates:
+                    kind = tool.name, what
+                    is_done = asked.undisturbed and counts.get(kind, 0) >= asked.undisturbed
+                    if tool.name not in rates or is_done:
                         continue
                     argv = tool.argv(f"http://127.0.0.1:{port}/4k", rates[tool.name], asked.seconds)
                     with sentinel() as late:
                         result, _ = judged(port, argv)
+                    is_disturbed = late[0] > LATE_S or late[1] > FOREIGN_S
+                    counts[kind] = counts.get(kind, 0) + (not is_disturbed)
                     yield {
-                        "is_disturbed": late[0] > LATE_S or late[1] > FOREIGN_S,
+                        "is_disturbed": is_disturbed,
                         "late_s": round(late[0], 4),
                         "foreign_cpu_s": round(late[1], 3),
                         "what": what,
@@ -291,6 +297,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=("stops", "limits", "cost"))
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--undisturbed", type=int, default=0, help="of `limits`: runs of each kind")
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument(

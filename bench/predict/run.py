@@ -2,11 +2,17 @@
 
     python bench/predict/run.py measure --services memcached,nginx,redis --results DIR
     python bench/predict/run.py table --results DIR --rows bench/predict/runs/TIME.json
+    python bench/predict/run.py fresh --results DIR --rows bench/predict/runs/TIME-fresh.json
 
 `measure` runs one study after another, each of one service beside doses and neighbours. A study
 that was stopped goes on where it was, so the bench may be stopped and started at any time. The
 machine has to be quiet. `table` reads the records: for each pair the neighbour's runs beside the
 service are left out of the forecast, and are the truth. Rows keep every run that a number rests on.
+
+`fresh` judges pairs that no constant was set by. It runs each service of the records again, beside
+neighbours that it never had, by the study of its record without doses: about 2 minutes a service.
+Then it prints the table of these pairs alone. `--neighbour` names others; a service that is new is
+measured first by `measure --services NAME`.
 """
 
 from __future__ import annotations
@@ -31,6 +37,8 @@ NEIGHBOURS = (
     *("batch:xz,where=server", "batch:numpy,where=server", "rival:server", "stream:server"),
     *("fio:randwrite@50MB/s,where=server", "iperf3:tcp@300MB/s,where=server"),
 )
+#: None of them is among the pairs above.
+FRESH = ("batch:zstd,where=server", "batch:g++,where=server", "batch:duckdb,where=server")
 TARGETS = ((0.99, 1e7), (0.95, 1e7), (0.99, 1e8))
 NEAR = 0.2
 
@@ -45,6 +53,20 @@ def measure(services: Sequence[str], results: Path) -> None:
         words = ["-m", "sojourn", "run", str(file), "--results", str(results)]
         code = subprocess.run([sys.executable, *words], check=False).returncode
         print(f"{name}: exit code {code}", flush=True)
+
+
+def measure_fresh(neighbours: Sequence[str], results: Path) -> None:
+    """Run each service that has doses beside further neighbours, by the study of its record."""
+    known = {one.label: one for one in reversed(victims.all_of(results))}
+    levels = ",".join(["none", *(f'"{one}"' for one in neighbours)])
+    for label, one in known.items():
+        if len(one.doses) < lacking.DOSES_MIN or set(neighbours) <= set(one.neighbours):
+            continue
+        file = Path(one.record) / "study.toml"
+        words = ["-m", "sojourn", "run", str(file), "--vary", f"neighbour={levels}"]
+        words += ["--results", str(results)]
+        code = subprocess.run([sys.executable, *words], check=False).returncode
+        print(f"{label}: exit code {code}", flush=True)
 
 
 def pairs(every: Sequence[Victim]) -> Iterator[tuple[Victim, str]]:
@@ -85,10 +107,11 @@ def row(
     }
 
 
-def table(results: Path, rows_file: Path | None) -> None:
-    """Print every pair, then how often each guess was near."""
+def table(results: Path, rows_file: Path | None, only: Sequence[str] = ()) -> None:
+    """Print every pair, or those of some neighbours, then how often each guess was near."""
     every = victims.all_of(results)
-    rows = [row(every, *pair, *target) for target in TARGETS for pair in pairs(every)]
+    wanted = [pair for pair in pairs(every) if not only or pair[1] in only]
+    rows = [row(every, *pair, *target) for target in TARGETS for pair in wanted]
     for one in rows:
         print(_line(one))
     for q, bound_ns in TARGETS:
@@ -154,13 +177,18 @@ def _runs(every: Sequence[Victim]) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Measure, or make the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "table"))
+    parser.add_argument("what", choices=("measure", "table", "fresh"))
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--services", default="memcached,nginx,redis,synthetic")
     parser.add_argument("--rows", type=Path)
+    parser.add_argument("--neighbour", action="append", help="of `fresh`; may be repeated")
     of = parser.parse_args()
     if of.what == "measure":
         measure(of.services.split(","), of.results)
+    elif of.what == "fresh":
+        fresh = of.neighbour or list(FRESH)
+        measure_fresh(fresh, of.results)
+        table(of.results, of.rows, fresh)
     else:
         table(of.results, of.rows)
 

@@ -13,6 +13,10 @@ Examples:
   Two servers, log-normal service times, and a stall of 100 ms each second:
     sojourn-serve --service lognormal:1ms,2 --servers 2 --stall 100ms/1s --port 11311
 
+  Two services, of which the first calls the second for each request:
+    sojourn-serve --service exponential:1ms --port 7002 --mode sleep &
+    sojourn-serve --service exponential:1ms --port 7001 --mode sleep --call 127.0.0.1:7002
+
 The first line on stdout is JSON with the address; the last one, after SIGTERM, is the report.";
 
 /// Synthetic service with known service times.
@@ -57,6 +61,13 @@ pub struct Settings {
     /// Give writes no service time, so that preloading is quick
     #[arg(long)]
     pub free_writes: bool,
+    /// After its service time each request asks this service, of the memcache protocol, and waits for the reply:
+    /// HOST:PORT. Meanwhile the next request is served
+    #[arg(long, default_value = "", value_name = "HOST:PORT")]
+    pub call: String,
+    /// Longest time until that reply. If it is late, or the call fails, the client is disconnected
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    pub call_timeout: String,
     /// Stalls without service, LENGTH/PERIOD: 100ms/1s
     #[arg(long, default_value = "", value_name = "L/P")]
     pub stall: String,

@@ -9,10 +9,11 @@
 //! [`report`] counts as lateness.
 //!
 //! Reading order: [`queue`] and [`stall`] (pure), [`protocols`] and [`store`], [`arrival`],
-//! [`connection`], [`poller`], [`server`] (the loop), [`report`], [`args`] and [`program`].
+//! [`connection`], [`calls`], [`poller`], [`server`] (the loop), [`report`], [`args`] and [`program`].
 
 pub mod args;
 pub mod arrival;
+pub mod calls;
 pub mod connection;
 pub mod poller;
 pub mod program;

@@ -14,6 +14,7 @@ use sojourn_base::{Exit, Fault, cpus, files, program, rng};
 use sojourn_workload::dist;
 
 use crate::args::{Args, Mode, Settings};
+use crate::calls::Target;
 use crate::protocols;
 use crate::queue::Queue;
 use crate::server::Server;
@@ -79,7 +80,10 @@ fn server(settings: &Settings, service: dist::Dist) -> Result<Server, Fault> {
     })?;
     let queue = Queue::new(service, settings.servers, stalls, settings.seed);
     let address = SocketAddr::new(host, settings.port);
-    Server::bind(address, parse, queue, !settings.free_writes, settings.mode == Mode::Spin)
+    let target = Target::read(&settings.call, &settings.call_timeout)?;
+    let spins = settings.mode == Mode::Spin;
+    Server::bind(address, parse, queue, !settings.free_writes, spins)
+        .map(|server| server.calling(target))
 }
 
 fn describe() -> String {
@@ -131,6 +135,7 @@ mod tests {
             (["--cpus", "x"], "cpus"),
             (["--cpus", "1000"], "cpus"),
             (["--host", "nowhere"], "host"),
+            (["--call", "nowhere"], "call"),
         ];
         for (words, at) in wrong {
             let (exit, _, talk) = run(&words);

@@ -5,6 +5,7 @@ use sojourn_base::clock::process_cpu_ns;
 use sojourn_base::span::{Span, Times};
 
 use crate::args::Settings;
+use crate::calls::Counts;
 use crate::protocols::Work;
 use crate::queue::Served;
 
@@ -46,6 +47,9 @@ pub struct Report {
     pub poll_gap_ns: Option<Span>,
     /// Times during which the service did not run although it wanted to.
     pub outages: Outages,
+    /// What became of calls to another service; left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Counts>,
     /// CPU time of the service, ns.
     pub cpu_ns: u64,
 }
@@ -76,6 +80,7 @@ pub struct Notes {
     lateness: Times,
     poll_gap: Option<Times>,
     outages: Outages,
+    calls: Option<Counts>,
 }
 
 impl Notes {
@@ -94,7 +99,13 @@ impl Notes {
             lateness: Times::new(),
             poll_gap: spins.then(Times::new),
             outages: Outages::default(),
+            calls: None,
         }
+    }
+
+    /// Takes what became of calls into the report.
+    pub fn called(&mut self, calls: Option<Counts>) {
+        self.calls = calls;
     }
 
     /// Counts a connection that was accepted.
@@ -157,6 +168,7 @@ impl Notes {
             lateness_ns: self.lateness.span(),
             poll_gap_ns: self.poll_gap.as_ref().map(Times::span),
             outages: self.outages,
+            calls: self.calls,
             cpu_ns: process_cpu_ns(),
         }
     }

@@ -10,13 +10,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use sojourn_base::Fault;
 use sojourn_base::clock::{Clock, Monotonic};
 
-use crate::arrival;
-use crate::connection::{Connection, Next, State};
+use crate::calls::{self, Calls};
+use crate::connection::{Connection, Next};
 use crate::poller::{Poller, Ready};
 use crate::protocols::{Parse, Work};
 use crate::queue::{Queue, Served};
 use crate::report::Notes;
 use crate::store::Store;
+
+mod connections;
 
 /// Token of the listening socket.
 const LISTENER: u64 = u64::MAX - 1;
@@ -43,6 +45,7 @@ pub struct Server {
     store: Store,
     slots: Vec<Slot>,
     leaving: BinaryHeap<Reverse<Leave>>,
+    calls: Calls,
     /// Requests read and not yet admitted.
     arrived: Vec<Arrived>,
     admitted: u64,
@@ -97,12 +100,20 @@ impl Server {
             store: Store::default(),
             slots: Vec::new(),
             leaving: BinaryHeap::new(),
+            calls: Calls::default(),
             arrived: Vec::new(),
             admitted: 0,
             last_arrival_ns: 0,
             start_ns: Monotonic.now_ns(),
             notes: Notes::new(spins),
         })
+    }
+
+    /// Each request waits for a call to another service.
+    #[must_use]
+    pub fn calling(mut self, target: Option<calls::Target>) -> Self {
+        self.calls = Calls::new(target);
+        self
     }
 
     /// The address and port on which it listens.
@@ -116,6 +127,9 @@ impl Server {
         let mut last_look_ns = self.now();
         while !stop.load(Relaxed) {
             self.send_finished();
+            while let Some(at) = self.calls.late(self.now()) {
+                self.close(at);
+            }
             let wanted_ns = self.look(&mut ready).map_err(|error| {
                 let what = format!("cannot wait for requests: {error}");
                 Fault::failed(what, "epoll", "see the kernel's log")
@@ -130,6 +144,7 @@ impl Server {
             }
             self.admit_arrived();
         }
+        self.notes.called(self.calls.counts());
         Ok(self.notes)
     }
 
@@ -144,7 +159,8 @@ impl Server {
         if self.spins {
             return self.poller.look(ready).map(|()| None);
         }
-        let next_ns = self.leaving.peek().map(|Reverse(leave)| leave.at_ns);
+        let leaves_ns = self.leaving.peek().map(|Reverse(leave)| leave.at_ns);
+        let next_ns = leaves_ns.into_iter().chain(self.calls.next_ns()).min();
         self.poller.wait_until(next_ns.map_or(0, |ns| ns + self.start_ns), ready)?;
         Ok(next_ns)
     }
@@ -161,7 +177,11 @@ impl Server {
             if slot.generation != leave.generation {
                 continue; // its client left first
             }
-            if let Some(connection) = &mut slot.connection {
+            if self.calls.is_on() {
+                if !self.calls.call(leave.slot, now_ns, &self.poller) {
+                    self.close(leave.slot);
+                }
+            } else if let Some(connection) = &mut slot.connection {
                 let state = connection.allow_next();
                 self.settle(leave.slot, state);
             }
@@ -171,6 +191,9 @@ impl Server {
     fn handle(&mut self, event: Ready) {
         if event.token == LISTENER {
             return self.accept();
+        }
+        if event.token & calls::TOKEN != 0 {
+            return self.take_replies((event.token & !calls::TOKEN) as usize, event);
         }
         let at = event.token as usize;
         let Some(connection) = self.slots.get_mut(at).and_then(|slot| slot.connection.as_mut())
@@ -242,46 +265,9 @@ impl Server {
         let nth = self.admitted;
         self.leaving.push(Reverse(Leave { at_ns, nth, slot: at, generation }));
     }
-
-    /// Acts on what became of a connection.
-    fn settle(&mut self, at: usize, state: State) {
-        let Some(connection) = self.slots[at].connection.as_mut() else { return };
-        if state == State::Closed {
-            return self.close(at);
-        }
-        let is_full = state == State::Full;
-        if is_full != connection.is_full {
-            connection.is_full = is_full;
-            // A set that cannot be changed shows at the next write.
-            let _ = self.poller.want_write(connection.stream(), at as u64, is_full);
-        }
-    }
-
-    fn close(&mut self, at: usize) {
-        let slot = &mut self.slots[at];
-        slot.connection = None; // closing the socket takes it out of the epoll set
-        slot.generation += 1;
-    }
-
-    fn accept(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
-                continue;
-            }
-            arrival::stamp(&stream);
-            let free = self.slots.iter().position(|slot| slot.connection.is_none());
-            let at = free.unwrap_or(self.slots.len());
-            if self.poller.add(&stream, at as u64).is_err() {
-                continue;
-            }
-            if at == self.slots.len() {
-                self.slots.push(Slot::default());
-            }
-            self.slots[at].connection = Some(Connection::new(stream));
-            self.notes.accepted();
-        }
-    }
 }
 
+#[cfg(test)]
+mod call_tests;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ def show(
     as_json: AsJson = False,
     export: Export = None,
 ) -> None:
-    """Print the answer of a record again, as text.
+    """Print the answer of a record again, as text; or a dump of `sojourn-trace --ring`.
 
     \b
     Examples:
@@ -27,9 +27,21 @@ def show(
       sojourn show max_load_memcached
       sojourn show --json | jq '.services[].max_load.border.interval_rps'
       sojourn show --export markdown=answer.md --export csv=points.csv
+      sojourn show ring-20261127T010838Z-001.json
     """
     from sojourn import report, store
 
+    if name and _is_file(name):
+        if export:
+            raise SpecFault(
+                "a dump is shown as text or JSON",
+                at="--export",
+                fix="write `sojourn open FILE --export html=page.html`, or `sojourn view FILE`",
+            )
+        from sojourn.cli import dump_show
+
+        dump_show.show(Path(name), as_json=as_json)
+        return
     exports = report.asked(export) if export else ()
     path = store.resolve(results, name)
     if exports:
@@ -49,6 +61,13 @@ def show(
         with files.readable(path, pipeline.STRANGE):
             report.export(findings, exports, parts())
     answered.put_anew(path, findings, texts, as_json=as_json)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # no name of a file
+        return False
 
 
 def write(

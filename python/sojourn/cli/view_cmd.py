@@ -18,7 +18,7 @@ Folder = Annotated[
     Path | None,
     typer.Argument(
         metavar="[FOLDER]",
-        help="Folder of results.",
+        help="Folder of results, or of dumps of the black box; or one dump.",
         show_default=f"{RESULTS}",
     ),
 ]
@@ -31,6 +31,8 @@ Port = Annotated[
 def view(folder: Folder = None, port: Port = PORT) -> None:
     """Show all records of a folder in a browser, also while they are measured.
 
+    Dumps of `sojourn-trace --ring` in the folder are listed too: slow requests, stages, causes.
+
     It prints an address of this machine that bears a key, and answers until ^C. Who lacks the key
     sees nothing. Nothing in the folder is changed. Notes are stored in your own home. While load
     runs, it takes only CPU time that nothing else wants.
@@ -39,6 +41,7 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
     Examples:
       sojourn view
       sojourn view campaign --port 9000
+      sudo sojourn view /var/lib/sojourn-ring    dumps of the black box
       ssh -L 8480:127.0.0.1:8480 lab sojourn view    on another machine
     """
     from sojourn import extras
@@ -46,9 +49,15 @@ def view(folder: Folder = None, port: Port = PORT) -> None:
     extras.require(extras.WEB)
     extras.require(extras.SERVER)
     results = RESULTS if folder is None else folder
-    if not results.is_dir():
+    is_file = results.is_file()
+    if not is_file and not results.is_dir():
         raise SpecFault("there is no such folder", at=str(results), fix="name a folder of results")
+    named, results = results, results.absolute().parent if is_file else results
     lowered.for_reading(results)
+    from sojourn.view import dumps, links
     from sojourn.view.serve import serve
 
-    serve(results, port, lambda address: put(f"open {address}\n^C ends it"))
+    if is_file:
+        dumps.check(named)
+    path = links.dump(named.name) if is_file else "/"
+    serve(results, port, lambda address: put(f"open {address}\n^C ends it"), path)

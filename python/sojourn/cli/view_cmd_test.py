@@ -13,7 +13,9 @@ import pytest
 
 from sojourn import extras, spec
 from sojourn.cli.app import main
+from sojourn.importers.testing import content
 
+DUMP = "ring-20261127T010832Z-001.json"
 PACKAGE = Path(spec.__file__).parents[2]
 
 
@@ -72,3 +74,29 @@ def _listens(port: int) -> set[str]:
 def test_a_port_that_no_one_may_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["view", "--port", "70000"]) == 2
     assert "65535" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_dump_is_refused_before_anything_is_served(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+    for name, what in (("k6.json", "sojourn open FILE"), (DUMP, "no dump of the black box")):
+        (tmp_path / name).write_text("{}")
+        assert main(["view", str(tmp_path / name)]) == 2
+        assert what in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_dump_that_is_named_is_the_page_that_the_address_leads_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("uvicorn", reason="needs sojourn[view]")
+    from sojourn.view import serve
+
+    seen: list[tuple[Path, str]] = []
+    monkeypatch.setattr(
+        serve, "serve", lambda results, port, show, path: seen.append((results, path))
+    )
+    (tmp_path / DUMP).write_bytes(content("ring.json"))
+    assert main(["view", str(tmp_path / DUMP)]) == 0
+    assert main(["view", str(tmp_path)]) == 0
+    assert seen == [(tmp_path, f"/dump/{DUMP}"), (tmp_path, "/")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,6 +49,14 @@ def whatif(
             help="Instead of --service: a record; `sojourn calibrate` fits the service time.",
         ),
     ] = None,
+    setting: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            show_default=False,
+            help='With --from: a sweep of the record, by service or setting: "neighbour = none".',
+        ),
+    ] = "",
     target: Annotated[str, typer.Option(metavar="TEXT", help="Quantile and bound.")] = "p99<=10ms",
     rate: Annotated[
         str,
@@ -120,6 +129,7 @@ def whatif(
       sojourn whatif --service exponential:5ms --fanout 1,5 --hedge none,20ms
       sojourn whatif --service fixed:9ms --rate 70 --timeout 90ms --retries 0,3
       sojourn whatif --from RECORD --cores 1,2,4 --target "p99<=1ms"
+      sojourn whatif --from RECORD --setting "neighbour = none" --cores 1,2
     """
     from sojourn.models.simulator import Simulator
     from sojourn.models.whatif import answer
@@ -133,7 +143,7 @@ def whatif(
     }  # fmt: skip
     levels = {name: _words(texts[name], name) for name in NAMES}
     q, bound_ns = parse_target(target, ALL)
-    drawn, unit = _service(service, record)
+    drawn, unit = _service(service, record, setting)
     if not 1000 <= requests <= 10_000_000:
         raise SpecFault(f"{requests} requests", at="--requests", fix="give 1,000 to 10,000,000")
     question = Question(
@@ -168,7 +178,7 @@ def _rate(text: str, arrivals: str) -> str:
     )
 
 
-def _service(text: str, record: Path | None) -> tuple[str, str]:
+def _service(text: str, record: Path | None, setting: str) -> tuple[str, str]:
     """The service time as the simulator reads it, and its unit."""
     if bool(text) == (record is not None):
         what = "a service time and a record are too much" if text else "there is no service time"
@@ -176,7 +186,9 @@ def _service(text: str, record: Path | None) -> tuple[str, str]:
             what, at="--service", fix="write --service exponential:50us, or --from RECORD"
         )
     if record is not None:
-        return _fitted(record), "us"
+        return _fitted(record, setting), "us"
+    if setting:
+        raise SpecFault("there is no record", at="--setting", fix="write --from RECORD")
     return _in_ns(text), "ns"
 
 
@@ -204,7 +216,7 @@ def _in_ns(text: str) -> str:
     return f"{name}:{','.join(words)}"
 
 
-def _fitted(record: Path) -> str:
+def _fitted(record: Path, setting: str) -> str:
     from sojourn.models import record_loads
     from sojourn.models.calibrate import calibrate
     from sojourn.models.calibration import Setup
@@ -213,7 +225,13 @@ def _fitted(record: Path) -> str:
     lowered.for_reading(record)
     if not record_loads.is_record(record):
         raise SpecFault("this is no record", at=str(record), fix="give results/STUDY/MACHINE/RUN")
-    one = record_loads.chosen(record_loads.read(record), str(record))
+    every = record_loads.read(record)
+    fits = [one for one in every if setting in {"", one.service, one.setting}]
+    if len(fits) != 1:
+        known = "\n    ".join(shlex.quote(one.setting or one.service) for one in fits or every)
+        what = f"{len(fits)} sweeps of the record fit, and a service time is of one"
+        raise SpecFault(what, at=str(record), fix=f"choose one with --setting\n    {known}")
+    one = fits[0]
     fit = calibrate(Simulator.find(), one.points, Setup(peak_rps=one.peak_rps))
     values = fit.parameters
     return f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sojourn import programs
 from sojourn.cli.app import main
 from sojourn.errors import Exit
+from sojourn.models import calibrate, record_loads
+from sojourn.models.calibration import Setup
+from sojourn.models.record_loads import Loads
 
 needs_sim = pytest.mark.skipif(programs.maybe("sojourn-sim") is None, reason="needs sojourn-sim")
 ASKED = ["whatif", "--service", "exponential:10ms", "--target", "p99<=100ms"]
@@ -49,6 +53,7 @@ def test_exit_codes_are_those_of_the_target() -> None:
         (["--service", "fast"], "--service", "exponential:50us"),
         (["--service", "exponential:5"], "--service", "exponential:50us"),
         (["--service", "exponential:5ms", "--from", "x"], "--service", "--from"),
+        (["--service", "exponential:5ms", "--setting", "x"], "--setting", "--from RECORD"),
         (["--service", "exponential:5ms", "--target", "p42<=1ms"], "--target", "p99.9"),
         (["--service", "exponential:5ms", "--cores", "1,,2"], "--cores", "1,2,4"),
         (["--service", "exponential:5ms", "--requests", "5"], "--requests", "1,000"),
@@ -62,6 +67,32 @@ def test_wrong_usage_has_a_place_and_a_way_out(
     err = capsys.readouterr().err
     assert f"at: {at}" in err
     assert fix in err
+
+
+@needs_sim
+def test_a_record_with_several_sweeps_needs_a_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = [
+        Loads(service="memcached", setting=setting, points=(), peak_rps=peak_rps)
+        for setting, peak_rps in (("neighbour = none", 200.0), ("neighbour = rival", 100.0))
+    ]
+
+    def fitted(simulator: object, points: object, setup: Setup) -> SimpleNamespace:
+        peak_rps = setup.peak_rps or 0.0
+        return SimpleNamespace(parameters={"service_us": 1e6 / peak_rps, "cv": 1.0})
+
+    monkeypatch.setattr(record_loads, "is_record", lambda _: True)
+    monkeypatch.setattr(record_loads, "read", lambda _: every)
+    monkeypatch.setattr(calibrate, "calibrate", fitted)
+    words = ["whatif", "--from", str(tmp_path), "--rate", "20", "--requests", "2000", "--json"]
+    assert main(words) == Exit.USAGE
+    err = capsys.readouterr().err
+    assert "2 sweeps of the record fit" in err
+    assert "'neighbour = none'" in err
+    main([*words, "--setting", "neighbour = rival"])
+    asked = json.loads(capsys.readouterr().out)["question"]["service"]
+    assert asked == "gamma:10000.000000,1.0000", "that of the rival, whose peak is 100/s"
 
 
 @needs_sim

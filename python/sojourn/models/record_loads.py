@@ -7,6 +7,7 @@ peaks that have the same levels.
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +104,7 @@ def chosen(every: Sequence[Loads], at: str, *, service: str = "", setting: str =
 
 
 def _options(one: Loads) -> str:
-    setting = f' --setting "{one.setting}"' if one.setting else ""
+    setting = f" --setting {shlex.quote(one.setting)}" if one.setting else ""
     return f"--service {one.service}{setting}"
 
 

@@ -75,7 +75,7 @@ def test_a_mixture_is_refused_with_the_options_that_choose(tmp_path: Path) -> No
     every = read(tmp_path)
     with pytest.raises(SpecFault, match="3 sweeps") as caught:
         chosen(every, "here")
-    assert '--service memcached --setting "threads = 2"' in caught.value.fix
+    assert "--service memcached --setting 'threads = 2'" in caught.value.fix
     assert "--service nginx" in caught.value.fix
     with pytest.raises(SpecFault, match="2 sweeps") as caught:
         chosen(every, "here", service="memcached")

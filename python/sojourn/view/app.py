@@ -15,7 +15,7 @@ from starlette.routing import Route
 from sojourn.browse import notes
 from sojourn.browse.index import Index
 from sojourn.errors import Fault, StoreFault
-from sojourn.view import listing, live, pages, record
+from sojourn.view import dumps, listing, live, pages, record
 from sojourn.view.guard import Guard
 
 RECORD = "/r/{study}/{machine}/{folder}"
@@ -34,6 +34,7 @@ def app(results: Path, key: str) -> Starlette:
         Route("/rows", listing.rows),
         Route("/records.json", listing.as_json),
         Route("/sides", record.side_by_side),
+        Route("/dump/{name}", dumps.page),
         Route(RECORD, record.page),
         Route(f"{RECORD}/report", record.report),
         Route(f"{RECORD}/runs", record.runs),

@@ -28,6 +28,15 @@ def runs_at(name: str, curve: Curve, rps: float) -> str:
     return f"{runs(name, curve)}&rps={rps!r}"
 
 
+def dump(name: str) -> str:
+    """The page of a dump of the black box.
+
+    >>> dump("ring-20261127T010838Z-001.json")
+    '/dump/ring-20261127T010838Z-001.json'
+    """
+    return f"/dump/{quote(name, errors='surrogateescape')}"
+
+
 def listing(**query: object) -> str:
     """The list, filtered.
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from sojourn.browse import choose, notes
 from sojourn.browse.choose import Wanted
 from sojourn.browse.index import Index
-from sojourn.view import links, pages
+from sojourn.view import dumps, links, pages
 
 ROWS = 50
 WORD_MOST = 200
@@ -21,7 +21,8 @@ _NAMES = [one.name for one in fields(Wanted)]
 
 def page(request: Request) -> Response:
     """The page with search, filters and rows."""
-    return pages.page("list.html.j2", **_values(request), title="Records")
+    lying = dumps.listed(request.app.state.results)
+    return pages.page("list.html.j2", **_values(request), dumps=lying, title="Records")
 
 
 def rows(request: Request) -> Response:

@@ -25,13 +25,14 @@ END_S = 1  # for pages that wait for changes
 QUEUE = 64
 
 
-def serve(results: Path, port: int, show: Callable[[str], None]) -> None:
+def serve(results: Path, port: int, show: Callable[[str], None], path: str = "/") -> None:
     """Serve until ^C.
 
     Args:
         results: folder of the records.
         port: on loopback; 0: any that is free.
         show: is given the address once it answers.
+        path: of the page that the address leads to.
 
     Raises:
         HostFault: the port is taken.
@@ -51,7 +52,7 @@ def serve(results: Path, port: int, show: Callable[[str], None]) -> None:
         ws="none",
     )
     with bound:
-        show(f"http://{HOST}:{bound.getsockname()[1]}/?{KEY}={key}")
+        show(f"http://{HOST}:{bound.getsockname()[1]}{path}?{KEY}={key}")
         uvicorn.Server(config).run(sockets=[bound])
 
 

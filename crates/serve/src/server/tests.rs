@@ -10,30 +10,43 @@ use super::*;
 use crate::protocols;
 use crate::stall::Stalls;
 
-struct Running {
-    address: SocketAddr,
+pub(super) struct Running {
+    pub(super) address: SocketAddr,
     stop: Arc<AtomicBool>,
     handle: thread::JoinHandle<Notes>,
 }
 
 fn start(protocol: &str, service: &str, servers: u32) -> Running {
+    started(protocol, service, servers, None)
+}
+
+/// One server whose requests wait for calls.
+pub(super) fn start_calling(
+    protocol: &str,
+    service: &str,
+    target: Option<calls::Target>,
+) -> Running {
+    started(protocol, service, 1, target)
+}
+
+fn started(protocol: &str, service: &str, servers: u32, target: Option<calls::Target>) -> Running {
     let queue = Queue::new(dist::parse_ns(service).unwrap(), servers, Stalls::NONE, 1);
     let parse = protocols::find(protocol).unwrap().parse;
     let any = "127.0.0.1:0".parse().unwrap();
-    let server = Server::bind(any, parse, queue, true, false).unwrap();
+    let server = Server::bind(any, parse, queue, true, false).unwrap().calling(target);
     let (address, stop) = (server.address().unwrap(), Arc::new(AtomicBool::new(false)));
     let flag = Arc::clone(&stop);
     Running { address, stop, handle: thread::spawn(move || server.run(&flag).unwrap()) }
 }
 
 impl Running {
-    fn connect(&self) -> TcpStream {
+    pub(super) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         stream
     }
 
-    fn end(self) -> Notes {
+    pub(super) fn end(self) -> Notes {
         self.stop.store(true, Relaxed);
         self.handle.join().unwrap()
     }

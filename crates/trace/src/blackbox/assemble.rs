@@ -41,7 +41,7 @@ pub struct Facts<'a> {
     /// To the service.
     pub signals: &'a [Signal],
     /// Of threads, by thread id.
-    pub names: &'a HashMap<u32, String>,
+    pub names: &'a HashMap<(u32, u32), String>,
     /// Slow replies of others on its ports.
     pub foreign: u64,
     /// Time without hooks.
@@ -99,9 +99,9 @@ struct Sum {
 
 fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<CulpritSum>) {
     let index = Index::new(facts.seen, facts.target.pids.iter().copied());
-    let thread = |tid: u32| facts.names.get(&tid).map_or("", String::as_str);
+    let thread = |of: &Slow| facts.names.get(&(of.tgid, of.tid)).map_or("", String::as_str);
     let cuts: Vec<cut::Cut> =
-        stored.iter().map(|slow| cut::cut(slow, &index, facts.signals, thread(slow.tid))).collect();
+        stored.iter().map(|slow| cut::cut(slow, &index, facts.signals, thread(slow))).collect();
     let mut sums = BTreeMap::<Culprit, Sum>::new();
     for one in &cuts {
         for (place, (culprit, ns)) in one.culprits.iter().enumerate() {
@@ -128,7 +128,7 @@ fn requests(facts: &Facts<'_>, stored: &[Slow]) -> (Vec<SlowRequest>, Vec<Culpri
             total_ns: slow.total_ns,
             tid: slow.tid,
             pid: slow.tgid,
-            thread: thread(slow.tid).into(),
+            thread: thread(slow).into(),
             peer_port: slow.peer_port,
             port: slow.port,
             bytes_out: slow.bytes,

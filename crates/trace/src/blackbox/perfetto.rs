@@ -1,6 +1,6 @@
 //! A dump as a Chrome trace, for ui.perfetto.dev: slow requests by connection, stages and culprits inside.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -15,11 +15,13 @@ pub fn trace(dump: &Dump) -> Value {
     let mut events = vec![json!({
         "ph": "M", "name": "process_name", "pid": dump.target.pid, "args": {"name": dump.target.name},
     })];
-    let mut named = BTreeSet::new();
+    let mut tracks = BTreeMap::new();
     let at = |ns: u64| ns.saturating_sub(dump.from_ns) as f64 / 1e3;
     for request in dump.slow.iter().take(MOST) {
-        let track = u64::from(request.tid) << 16 | u64::from(request.peer_port);
-        if named.insert(track) {
+        // A number of a track has 32 bits in Perfetto, fewer than a thread and a port together.
+        let next = tracks.len() + 1;
+        let track = *tracks.entry((request.tid, request.peer_port)).or_insert(next);
+        if track == next {
             let name = format!("{} {}, port {}", request.thread, request.tid, request.peer_port);
             events.push(json!({
                 "ph": "M", "name": "thread_name", "pid": dump.target.pid, "tid": track, "args": {"name": name},

@@ -35,8 +35,8 @@ pub struct State {
     pub tally: Tally,
     /// To the service, oldest first.
     pub signals: VecDeque<Signal>,
-    /// Of threads.
-    pub names: HashMap<u32, String>,
+    /// Of threads, by process and thread; also of those that have ended.
+    pub names: HashMap<(u32, u32), String>,
     /// Shorter requests are counted only, ns.
     pub floor_ns: u64,
     /// Causes since the last dump that came too soon.
@@ -73,7 +73,7 @@ impl State {
         if self.names.len() >= NAMES {
             self.names.clear();
         }
-        self.names.entry(slow.tid).or_insert_with(|| name(&slow));
+        self.names.entry((slow.tgid, slow.tid)).or_insert_with(|| name(&slow));
         self.memory.add(slow);
         if self.asked.over_ns.is_some_and(|over| slow.total_ns > over) {
             let about = format!(
@@ -120,11 +120,6 @@ impl State {
     /// A dump has been made.
     pub fn dumped(&mut self, now_ns: u64) {
         (self.last_dump_ns, self.due, self.passed_over) = (Some(now_ns), None, 0);
-    }
-
-    /// A thread's id may be given to another one: what it was called is looked up anew.
-    pub fn restarted(&mut self) {
-        self.names.clear();
     }
 
     fn ask(&mut self, kind: &str, about: String, now_ns: u64, at_unix_ns: u64) {
@@ -266,6 +261,17 @@ mod tests {
         assert!(newest.iter().all(|it| it.end_ns() >= 86_340 * NS_PER_S), "of the last minute");
         assert!(newest.len() > 800, "and of all its seconds: {}", newest.len());
         assert_eq!(state.tally.ever().iter().sum::<u64>(), totals.iter().sum::<u64>());
+    }
+
+    #[test]
+    fn threads_of_a_life_that_has_ended_have_their_names_still() {
+        let mut state = state(None, Vec::new());
+        for (tgid, tid, name) in [(7, 8, "first"), (9, 8, "second"), (7, 8, "gone")] {
+            let one = Slow { tgid, tid, total_ns: 1, ..Slow::default() };
+            state.slow(one, 1, 0, |_| name.into());
+        }
+        let name = |of| state.names.get(&of).map(String::as_str);
+        assert_eq!((name((7, 8)), name((9, 8))), (Some("first"), Some("second")));
     }
 
     #[test]

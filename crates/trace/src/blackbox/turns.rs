@@ -203,7 +203,6 @@ impl Ring {
             self.hooks.follow(&listed)?;
         }
         if is_new {
-            self.state.restarted();
             self.unwatched_ns = self.unwatched(now_ns);
             self.gone_ns = None;
             self.hooks.set_floor(self.state.floor_ns);

@@ -62,11 +62,20 @@ pub fn unit(words: &[String], dumps: &Path, log: Option<&Path>) -> Result<String
     if let Some(folder) = log.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty()) {
         writes.push(quoted(&folder.display().to_string())?);
     }
+    // A folder of /var/log is made by systemd; without it the unit would not start.
+    let logs = log.and_then(Path::parent).and_then(|it| it.strip_prefix("/var/log").ok());
+    let logs = match logs.filter(|it| it.components().count() == 1) {
+        Some(name) => format!(
+            "LogsDirectory={}\nLogsDirectoryMode=0700\n",
+            quoted(&name.display().to_string())?
+        ),
+        None => String::new(),
+    };
     let is_own = dumps == Path::new(STATE);
     let state = "StateDirectory=sojourn-ring\nStateDirectoryMode=0700\n";
     Ok(UNIT
         .replace("{command}", &command.join(" "))
-        .replace("{state}", if is_own { state } else { "" })
+        .replace("{state}", &format!("{}{logs}", if is_own { state } else { "" }))
         .replace("{writes}", &writes.join(" ")))
 }
 
@@ -97,6 +106,11 @@ mod tests {
         assert!(
             text.contains("ReadWritePaths=/srv/dumps /var/log/x\n") && !text.contains("StateDir")
         );
+        assert!(text.contains("LogsDirectory=x\nLogsDirectoryMode=0700\n"), "{text}");
+        for log in ["/var/log/ring.log", "/srv/x/ring.log", "/var/log/a/b/ring.log"] {
+            let text = unit(&words, Path::new("/srv/dumps"), Some(Path::new(log))).unwrap();
+            assert!(!text.contains("LogsDirectory"), "{text}");
+        }
         assert!(!text.contains('{'), "every place is filled: {text}");
         let text = unit(&words, Path::new(STATE), None).unwrap();
         assert!(text.contains("StateDirectory=sojourn-ring\nStateDirectoryMode=0700\nCapability"));

@@ -4,7 +4,7 @@
 //! Run-queue delay is drawn at its place after the wake-up, also where the thread was preempted
 //! later: a record keeps how long each stage took, not how often it was interrupted.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -19,14 +19,16 @@ pub fn trace(result: &TraceResult) -> Value {
 pub fn events(result: &TraceResult, of: Option<u64>) -> Vec<Value> {
     let from_ns = if of.is_some() { result.started_ns } else { 0 };
     let mut events = Vec::new();
-    let mut named = BTreeSet::new();
+    let mut tracks = BTreeMap::new();
     for request in &result.worst {
         let thread = result.threads.iter().find(|t| t.tid == request.tid);
         let (pid, comm) = thread.map_or((0, ""), |t| (t.pid, t.comm.as_str()));
         let pid = of.unwrap_or(u64::from(pid));
         // Requests of one thread overlap while they wait, so each connection gets its own track.
-        let track = u64::from(request.tid) << 16 | u64::from(request.peer_port);
-        if named.insert(track) {
+        // Its number is counted: Perfetto has 32 bits for it, fewer than a thread and a port need.
+        let next = tracks.len() + 1;
+        let track = *tracks.entry((request.tid, request.peer_port)).or_insert(next);
+        if track == next {
             events.push(json!({
                 "ph": "M", "name": "thread_name", "pid": pid, "tid": track,
                 "args": {"name": format!("{comm} {}, port {}", request.tid, request.peer_port)},

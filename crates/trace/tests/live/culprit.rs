@@ -18,6 +18,7 @@ use sojourn_trace::session::{self, Options};
 
 use crate::support::child::Held;
 use crate::support::echo::{self, Ask};
+use crate::support::group::Group;
 use crate::support::server::Server;
 use crate::support::{Sets, Started, alone, say};
 
@@ -63,37 +64,6 @@ fn hog(nice: &str) -> Held {
         thread::sleep(Duration::from_millis(1));
     }
     hog
-}
-
-/// A control group that goes with the test; none where the machine lets no one make one.
-struct Group(PathBuf);
-
-impl Group {
-    fn new(pid: u32) -> Option<Self> {
-        let name = format!("planted-{}", std::process::id());
-        let trees = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-        let has = |tree: &&str| Path::new(tree).join("cgroup.procs").exists();
-        let folder = Path::new(trees.into_iter().find(has)?).join(name);
-        fs::create_dir(&folder).ok()?;
-        let group = Self(folder);
-        fs::write(group.0.join("cgroup.procs"), pid.to_string()).ok()?;
-        Some(group)
-    }
-
-    fn name(&self) -> &str {
-        self.0.file_name().unwrap().to_str().unwrap()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for _ in 0..100 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
 }
 
 /// One request after the other while the server is looked at; every tenth is `ask`.

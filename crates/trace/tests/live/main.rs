@@ -24,6 +24,7 @@ mod layout;
 mod namespaces;
 mod refusals;
 mod ring;
+mod ring_follow;
 mod served;
 mod shapes;
 mod shims;

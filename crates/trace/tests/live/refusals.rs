@@ -102,7 +102,16 @@ fn a_result_that_cannot_be_written_is_refused_before_the_trace() {
 
 /// What `command`, this program in some other place or role, says of a trace of `server`.
 fn traced_by(command: &mut Command, server: &Server) -> String {
-    command.args(IN_A_PROCESS).env(WORDS, format!("--pid {} --port 1 --duration 1s", server.pid()));
+    said_by(command, &format!("--pid {} --port 1 --duration 1s", server.pid()))
+}
+
+/// The same of a black box, for which there is no folder either.
+fn watched_by(command: &mut Command, server: &Server) -> String {
+    said_by(command, &format!("--ring --pid {} --dumps /nowhere/dumps", server.pid()))
+}
+
+fn said_by(command: &mut Command, words: &str) -> String {
+    command.args(IN_A_PROCESS).env(WORDS, words);
     let out = bound(command, libc::SIGKILL).output().unwrap();
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
@@ -113,7 +122,12 @@ fn without_rights_the_missing_ones_are_named() {
     let server = echo::start(&["1"]);
     let program = Reachable::new();
     let mut command = Command::new(&program.0);
-    let text = traced_by(command.current_dir("/").uid(65534).gid(65534), &server);
+    command.current_dir("/").uid(65534).gid(65534);
+    let text = traced_by(&mut command, &server);
+    assert!(text.contains("CAP_BPF") && text.contains("exit 2"), "{text}");
+    let mut command = Command::new(&program.0);
+    command.current_dir("/").uid(65534).gid(65534);
+    let text = watched_by(&mut command, &server);
     assert!(text.contains("CAP_BPF") && text.contains("exit 2"), "{text}");
 }
 
@@ -139,10 +153,12 @@ fn a_kernel_without_types_is_refused_with_the_option_it_lacks() {
     // in a chroot is none. Were it not ended, the types would be hidden from the whole machine.
     let hidden =
         "mount --make-rprivate /sys && mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["-m", "--propagation", "unchanged", "sh", "-c", hidden]);
-    let text = traced_by(command.arg(std::env::current_exe().unwrap()), &server);
-    assert!(text.contains("CONFIG_DEBUG_INFO_BTF") && text.contains("exit 2"), "{text}");
+    for says in [traced_by, watched_by] {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "--propagation", "unchanged", "sh", "-c", hidden]);
+        let text = says(command.arg(std::env::current_exe().unwrap()), &server);
+        assert!(text.contains("CONFIG_DEBUG_INFO_BTF") && text.contains("exit 2"), "{text}");
+    }
 }
 
 /// It takes a number for an address, which the verifier sees; it refuses with "permission denied".

@@ -47,7 +47,7 @@ fn made(counted: u64) -> Dump {
         tally: &tally,
         seen: &seen,
         signals: &signals,
-        names: &HashMap::from([(7, "worker".to_owned())]),
+        names: &HashMap::from([((0, 7), "worker".to_owned())]),
         foreign: 0,
         unwatched_ns: 0,
         warnings: Vec::new(),
@@ -70,6 +70,12 @@ fn a_dump_has_the_slow_requests_and_who_took_their_time() {
 }
 
 #[test]
+fn a_service_without_traffic_is_said_to_have_none() {
+    let text = answer(&[0, 0], &Blind::default(), &[], (0, 60 * NS_PER_S));
+    assert_eq!(text, "no request of the service was seen in the last 60.0 s");
+}
+
+#[test]
 fn requests_that_are_not_here_are_in_the_blind_rate() {
     let dump = made(40);
     assert_eq!((dump.blind.slow_requests, dump.blind.stored, dump.blind.dropped), (40, 10, 30));
@@ -83,6 +89,24 @@ fn other_viewers_have_the_same_requests() {
     let events = trace["traceEvents"].as_array().unwrap();
     let of = |what: &str| events.iter().filter(|event| event["ph"] == what).count();
     assert_eq!((of("X"), of("i")), (10 * 3, 1), "a request and its two stages each");
+    let mut far = dump.clone();
+    for (request, port) in far.slow.iter_mut().zip(40_000..) {
+        (request.tid, request.peer_port) = (4_194_303, port);
+    }
+    let text = serde_json::to_string(&perfetto::trace(&far)).unwrap();
+    let trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let slices: Vec<&serde_json::Value> =
+        trace["traceEvents"].as_array().unwrap().iter().filter(|it| it["ph"] == "X").collect();
+    let ends = |it: &serde_json::Value| {
+        let from = it["ts"].as_f64().unwrap();
+        (from, from + it["dur"].as_f64().unwrap())
+    };
+    for parts in slices.chunks(3) {
+        let (whole, last) = (ends(parts[0]), ends(parts[2]));
+        assert!((last.1 - whole.1).abs() < 0.01, "stages fill their request: {parts:?}");
+        assert!(parts.iter().all(|it| it["tid"] == parts[0]["tid"] && ends(it).0 >= whole.0));
+        assert!(parts[0]["tid"].as_u64().unwrap() <= 10, "ten connections, ten small numbers");
+    }
     let spans: serde_json::Value = serde_json::from_str(&otlp::line(&dump)).unwrap();
     let spans = spans["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
     assert_eq!(spans.len(), 30);

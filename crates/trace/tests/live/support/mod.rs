@@ -3,9 +3,11 @@
 pub mod calm;
 pub mod child;
 pub mod echo;
+pub mod group;
 pub mod log;
 pub mod programs;
 pub mod real;
+pub mod ring;
 pub mod server;
 
 use std::io::Write as _;
