@@ -17,6 +17,7 @@ import pytest
 from sojourn import host, places, services
 from sojourn.errors import Fault
 from sojourn.host.abilities import abilities
+from sojourn.install.vm import PART
 from sojourn.places import Launch, network, proc, process_end, remains, users
 from sojourn.places.guest.guest import Guest
 from sojourn.places.pinning import Workers
@@ -29,6 +30,7 @@ from sojourn.services.capabilities import Checks, Prepares, needs, pinned
 
 pytestmark = [pytest.mark.privileged, pytest.mark.timeout(400)]
 ANSWER_S_MAX = 180.0
+CLOCK_S_MAX = 30.0  # of a machine that others use as well; unset it is off by the guest's age
 #: Small enough to be made, carried over and served by a CPU that is translated.
 PARAMS = {"memcached": {"items": 1000}, "nginx": {"files": 10}}
 ALLOWANCE = Allowance(cpus=1, memory_bytes=1 << 30)
@@ -54,7 +56,7 @@ def left_of(name: str) -> tuple[list[str], list[str]]:
 class Life:
     """One life of a service in a place, as `run.begin` leads it."""
 
-    def __init__(self, kind: str, state: Path) -> None:
+    def __init__(self, kind: str, state: Path, place: str = "vm") -> None:
         try:
             service = services.build(kind, dict(PARAMS[kind]), ALLOWANCE)
         except Fault as lack:
@@ -66,7 +68,7 @@ class Life:
         if isinstance(service, Prepares):
             service.prepare(self.work)
         work.hand_over(self.work, self.user)
-        self.place = places.build("vm")
+        self.place = places.build(place)
         self.place.fit(needs(self.service).memory_bytes)
         self.log = self.work / "service.log"
 
@@ -140,6 +142,39 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path)
     finally:
         life.end()
     assert not any(left_of(life.name))
+
+
+def test_a_restored_guest_answers_like_a_booted_one_and_has_the_time(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first start boots and saves its state; a state that was changed is not loaded."""
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o755)
+    kernel = PART.ready().at
+    monkeypatch.setenv("SOJOURN_CACHE", str(cache))
+    (cache / kernel.name).symlink_to(kernel)
+    reports = []
+    for nth in range(4):
+        life = Life("memcached", state, "vm:restored")
+        try:
+            guest = life.start()
+            assert guest.clock_off_s is not None
+            assert abs(guest.clock_off_s) < CLOCK_S_MAX
+            (_, report), *more = life.place.start_notes
+            assert not more
+            reports.append(report)
+            assert len(guest.tasks()) > 1
+            ended = guest.stop(term_s=60.0)
+            assert ended.status == 0, ended
+        finally:
+            life.end()
+        assert not any(left_of(life.name))
+        if nth == 2:
+            (path,) = cache.glob("vm-state-*/state")
+            path.write_bytes(path.read_bytes()[:-1] + b"\0")
+    assert "booted, because no state has been saved yet; its state was saved" in reports[0]
+    assert all(text.startswith("restored from its state after boot") for text in reports[1:3])
+    assert "booted, because the saved state is not what was saved" in reports[3]
 
 
 def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(state: Path) -> None:

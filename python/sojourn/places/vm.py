@@ -20,34 +20,30 @@ import errno
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.install import vm as parts
-from sojourn.places import netns, network, proc, process, remains
-from sojourn.places.guest import initrd, qemu, trial
-from sojourn.places.guest.channel import NAME as NAME_OF_CHANNEL
-from sojourn.places.guest.channel import Channel
+from sojourn.places import netns, network, proc, remains
+from sojourn.places.guest import qemu, starting, trial
 from sojourn.places.guest.guest import BOOT_S_MAX, Guest
-from sojourn.places.guest.initrd import Job
-from sojourn.places.guest.qemu import VCPU, Machine
+from sojourn.places.guest.qemu import VCPU
+from sojourn.places.guest.starting import Ask
 from sojourn.places.guest.trial import Verdict
 from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
 from sojourn.places.pinning import Pinned, Workers, put
-from sojourn.places.place import EMULATED, Place, PlaceKind
+from sojourn.places.place import EMULATED, Place, PlaceKind, PlaceOption
 from sojourn.places.process import Process
 from sojourn.places.remains import Remains
 
 NAME = "vm"
 ENTRY = "vm"  # kind of entry in the book
 PORTS = (20_000, 30_000)  # below those that a kernel gives away by itself
-BASE_MB = 192  # a kernel, a shell, sockets
 NEED_BYTES = 256 << 20  # of a service that does not say
-SETTINGS = ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog")  # as on this machine
+RESTORED = "restored"
+CLOCK_S = 1  # to which a guest's clock is set
 SETTLE_S = 30.0  # for the service, when its guest is up
 
 
@@ -56,8 +52,10 @@ class Vm(Place):
 
     kind = NAME
 
-    def __init__(self) -> None:
-        """Nothing is made before it is entered."""
+    def __init__(self, options: frozenset[str] = frozenset()) -> None:
+        """Nothing is made before it is entered; `options`: names of those it is to have."""
+        self._options = options
+        self._why_booted = ""
         self._host = netns.UNKNOWN
         self._name = self._tap = ""
         self._made: Made | None = None
@@ -75,6 +73,18 @@ class Vm(Place):
     def start_s_max(self) -> float:
         """Longer than elsewhere: a guest boots first."""
         return BOOT_S_MAX + SETTLE_S
+
+    @property
+    def start_notes(self) -> tuple[tuple[str, str], ...]:
+        """Whether the guest was restored, and that its clock was set."""
+        if RESTORED not in self._options or self._guest is None:
+            return ()
+        return (("guest", _restored(self._guest, self._why_booted)),)
+
+    @property
+    def fell_back(self) -> str:
+        """Why the guest booted although it was to be restored."""
+        return self._why_booted
 
     @property
     def starting(self) -> str:
@@ -152,66 +162,31 @@ class Vm(Place):
     def start(self, launch: Launch) -> Process:
         """Start a guest that starts the program.
 
-        It returns at once: the guest boots meanwhile, and has not answered yet.
+        It returns at once, or when a saved state is loaded: the guest has not answered yet.
 
         Raises:
             RunFault: the program cannot be carried over, or QEMU refuses.
+            HostFault: the guest's files or its disk cannot be made.
         """
+        assert self._verdict is not None  # noqa: S101  # it was entered
         if self._guest is not None:
             self._guest.stop(term_s=0.0)
         self._count += 1
         at = remains.folder(self._name) / str(self._count)
-        at.mkdir(mode=0o700)
-        job = Job(
-            argv=tuple(map(str, launch.argv)),
-            cwd=launch.cwd,
-            leave_out=(launch.log,),
-            user=launch.user,
-            open_files=launch.open_files,
-            environment={**process.environment(), **launch.variables},
-            address=f"{self._host}/{network.PREFIX_BITS}",
-            settings=_settings(),
-        )
-        machine = self._machine(at, job, cpus=len(launch.cpus) or 1)
-        channel = Channel(at)
-        try:
-            outer = process.start(
-                launch.what,
-                [programs.find(parts.QEMU), *qemu.command(machine)],
-                cwd=at,
-                ledger=launch.ledger,
-                log=launch.log,
-                cpus=launch.cpus,
-            )
-        except BaseException:
-            channel.close()
-            raise
-        self._guest = Guest(outer, channel, at=at, work=launch.cwd, log=launch.log)
-        return self._guest
-
-    def _machine(self, at: Path, job: Job, *, cpus: int) -> Machine:
-        assert self._verdict is not None  # noqa: S101  # it was entered
-        made = parts.PART.ready()
-        try:
-            size = initrd.write(at / "initrd", made, job)
-        except OSError as error:
-            raise HostFault(
-                f"the guest's files cannot be gathered: {error.strerror or error}",
-                at=str(error.filename or at),
-                fix=f"see whether {remains.RUN} has room for the service's working folder",
-            ) from None
-        return Machine(
+        ask = Ask(
+            launch=launch,
             at=at,
-            kernel=made.at / parts.KERNEL,
-            initrd=at / "initrd",
+            made=parts.PART.ready(),
             accelerator=self._verdict.accelerator,
-            cpus=cpus,
-            memory_mb=memory_mb(size, self._need_bytes),
-            channel=at / NAME_OF_CHANNEL,
             tap=self._tap,
-            mac=netns.mac(),
-            user=job.user,
+            address=f"{self._host}/{network.PREFIX_BITS}",
+            need_bytes=self._need_bytes,
         )
+        if RESTORED in self._options:
+            self._guest, self._why_booted = starting.restored(ask)
+        else:
+            self._guest = starting.booted(ask)
+        return self._guest
 
     def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:
         """Each CPU of the guest on one of the server's, and inside each worker on one of those."""
@@ -246,30 +221,21 @@ class Vm(Place):
         )
 
 
-def memory_mb(image_bytes: int, need_bytes: int) -> int:
-    """Memory of a guest, MiB: its root folder twice while it is unpacked, and half of all it has.
-
-    >>> memory_mb(0, 0), memory_mb(64 << 20, 256 << 20)
-    (192, 592)
-    """
-    mib = BASE_MB + (9 * image_bytes // 4 + need_bytes + (1 << 20) - 1 >> 20)
-    return -(-mib // 16) * 16
+def _restored(guest: Guest, why: str) -> str:
+    """How a guest was started that was to be restored, and what was done about its clock."""
+    clock = guest.clock_off_s
+    time = "its clock was not set" if clock is None else f"its clock was set, within {CLOCK_S} s"
+    if clock is not None and abs(clock) > CLOCK_S:
+        time = f"its clock is off by {clock:+.0f} s"
+    if not why:
+        return f"restored from its state after boot; {time}"
+    return f"booted, because {why}; {guest.unsaved or 'its state was saved'}; {time}"
 
 
 def vcpus(leader: int) -> tuple[int, ...]:
     """Threads of QEMU that run its guest's CPUs, in order."""
     results = ((VCPU.match(task.name), task.tid) for task in proc.tasks(leader))
     return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in results if m))
-
-
-def _settings() -> Mapping[str, str]:
-    """Settings of this machine that the guest is to have as well."""
-    results = {}
-    for name in SETTINGS:
-        path = Path("/proc/sys", *name.split("."))
-        if path.is_file():
-            results[name] = path.read_text(encoding="ascii").strip()
-    return results
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
@@ -296,5 +262,12 @@ KIND = PlaceKind(
         "rps": "its queues are the guest's",
         "napi": "its network card is the guest's",
     },
+    options=(
+        PlaceOption(
+            name=RESTORED,
+            part="start",
+            about="restored from its state after boot, which its first start saves (P2)",
+        ),
+    ),
     undo={ENTRY: undo, "link": netns.undo_link},
 )

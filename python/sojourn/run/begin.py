@@ -132,6 +132,7 @@ def _start(live: RunningService, service: Program, journal: Journal) -> None:
         live.address = _address(live, wanted)
         started = _launch(live, service, journal)
         if _is_ready(live, started):
+            live.notes += live.place.start_notes
             return
         live.stop_process()
     raise RunFault(

@@ -1,7 +1,8 @@
-"""QEMU's words for a guest: no firmware settings, no disk, no display; kernel and memory, one link.
+"""QEMU's words for a guest: no firmware settings, no display; kernel and memory, one link.
 
 Kernel and root folder are given to QEMU directly. The guest's devices are virtio's: a network card
-on a tap, and two ports, one to speak with its agent and one for what the service says.
+on a tap, and two ports, one to speak with its agent and one for what the service says. Some have a
+disk for data, and some a small one that brings the service to a guest that runs already.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sojourn import programs
 from sojourn.install.vm import QEMU
+from sojourn.places.guest.qmp import SOCKET
 from sojourn.places.users import User
 
 KVM, TCG = "kvm", "tcg"
@@ -35,6 +37,9 @@ class Machine:
             agent.
         tap, mac: its link's other end, and the link's hardware address; "": it has no link.
         user: whom QEMU becomes once all is open; None: it stays as it is.
+        job: file with the service for a guest that runs already; its state can then be saved.
+        data: QEMU's words for the disk with the working folder; "": it has none.
+        awaits_state: it does not boot but waits for a state.
     """
 
     at: Path
@@ -47,6 +52,9 @@ class Machine:
     tap: str = ""
     mac: str = ""
     user: User | None = None
+    job: Path | None = None
+    data: str = ""
+    awaits_state: bool = False
 
 
 def command(machine: Machine) -> Sequence[str | Path]:
@@ -61,14 +69,42 @@ def command(machine: Machine) -> Sequence[str | Path]:
         *("-serial", f"file:{machine.at / CONSOLE}"),
         *(_ports(machine.channel) if machine.channel else ()),
         *(_link(machine) if machine.tap else ()),
+        *(_disk("data", machine.data) if machine.data else ()),
+        *(_movable(machine, machine.job) if machine.job else ()),
         *(_become(machine.user) if machine.user else ()),
     )
 
 
+def form(machine: Machine) -> tuple[str, ...]:
+    """The same without what differs from start to start: what a saved state must fit.
+
+    Other numbers of files, links and users make no other guest.
+    """
+    at = Path("/AT/1")
+    plain = replace(
+        machine,
+        at=at,
+        kernel=at / "kernel",
+        initrd=at / "initrd",
+        channel=at / "agent" if machine.channel else None,
+        tap="TAP" if machine.tap else "",
+        mac="MAC",
+        user=None,
+        job=at / "job" if machine.job else None,
+        data="DATA" if machine.data else "",
+        awaits_state=False,
+    )
+    return tuple(map(str, command(plain)))
+
+
+def cpu(accelerator: str) -> str:
+    """What QEMU calls the guest's CPU."""
+    return "host" if accelerator == KVM else "max"
+
+
 def _accelerated(accelerator: str) -> tuple[str, ...]:
-    if accelerator == KVM:
-        return ("-accel", KVM, "-cpu", "host")
-    return ("-accel", "tcg,thread=multi", "-cpu", "max")
+    how = KVM if accelerator == KVM else "tcg,thread=multi"
+    return ("-accel", how, "-cpu", cpu(accelerator))
 
 
 def kernel_words(accelerator: str) -> str:
@@ -94,6 +130,22 @@ def _ports(channel: Path) -> tuple[str, ...]:
 def _link(machine: Machine) -> tuple[str, ...]:
     tap = f"tap,id=net,ifname={machine.tap},script=no,downscript=no"
     return ("-netdev", tap, "-device", f"virtio-net-pci,netdev=net,mac={machine.mac},romfile=")
+
+
+def _disk(name: str, words: str) -> tuple[str, ...]:
+    where = f"virtio-blk-pci,drive={name},serial={name}"
+    return ("-blockdev", f"node-name={name},{words}", "-device", where)
+
+
+def _movable(machine: Machine, job: Path) -> tuple[str, ...]:
+    """A disk with the job, a monitor, and a number by which a guest knows that it was restored."""
+    words = f"driver=raw,read-only=on,file.driver=file,file.locking=off,file.filename={job}"
+    return (
+        *_disk("job", words),
+        *("-qmp", f"unix:{machine.at / SOCKET},server=on,wait=off"),
+        *("-device", "vmgenid,guid=auto"),
+        *(("-incoming", "defer") if machine.awaits_state else ()),
+    )
 
 
 def _become(user: User) -> tuple[str, ...]:
