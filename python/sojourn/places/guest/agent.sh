@@ -53,7 +53,10 @@ if [ ! -f /sojourn/conf ]; then
     cat /sojourn/seed > /dev/urandom
 fi
 . /sojourn/conf || poweroff -f
-[ -n "$DISK" ] && { mount -t ext4 "$(block data)" "$WORK" || say "lacks its disk"; }
+if [ -n "$DISK" ]; then
+    mount -t ext4 "$(block data)" "$WORK" || say "lacks its disk"
+    rmdir "$WORK/lost+found"
+fi
 [ -n "$MAC" ] && ip link set eth0 address "$MAC"
 ip addr add "$ADDRESS" dev eth0 || say "lacks an address: no network device"
 ip link set eth0 up

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sojourn import programs
 from sojourn.install.vm import QEMU
 from sojourn.places.guest.qmp import SOCKET
+from sojourn.places.task import Task
 from sojourn.places.users import User
 
 KVM, TCG = "kvm", "tcg"
@@ -24,6 +25,19 @@ CONSOLE_BYTES = 8_000  # of its end, which are looked at
 RUN_WITH = (9, 1)  # release from which `-run-with user=` replaces `-runas`
 #: What QEMU calls the threads that run a guest's CPUs, where it is told to name them.
 VCPU = re.compile(r"CPU (\d+)/(KVM|TCG)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """A disk that is served by a storage node.
+
+    Attributes:
+        words: QEMU's, for where it is.
+        bytes: its size.
+    """
+
+    words: str
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +52,7 @@ class Machine:
         tap, mac: its link's other end, and the link's hardware address; "": it has no link.
         user: whom QEMU becomes once all is open; None: it stays as it is.
         job: file with the service for a guest that runs already; its state can then be saved.
-        data: QEMU's words for the disk with the working folder; "": it has none.
+        data: the disk with the working folder; None: it has none.
         awaits_state: it does not boot but waits for a state.
     """
 
@@ -53,7 +67,7 @@ class Machine:
     mac: str = ""
     user: User | None = None
     job: Path | None = None
-    data: str = ""
+    data: Disk | None = None
     awaits_state: bool = False
 
 
@@ -69,7 +83,7 @@ def command(machine: Machine) -> Sequence[str | Path]:
         *("-serial", f"file:{machine.at / CONSOLE}"),
         *(_ports(machine.channel) if machine.channel else ()),
         *(_link(machine) if machine.tap else ()),
-        *(_disk("data", machine.data) if machine.data else ()),
+        *(_disk("data", machine.data.words) if machine.data else ()),
         *(_movable(machine, machine.job) if machine.job else ()),
         *(_become(machine.user) if machine.user else ()),
     )
@@ -91,7 +105,7 @@ def form(machine: Machine) -> tuple[str, ...]:
         mac="MAC",
         user=None,
         job=at / "job" if machine.job else None,
-        data="DATA" if machine.data else "",
+        data=replace(machine.data, words=f"{machine.data.bytes} bytes") if machine.data else None,
         awaits_state=False,
     )
     return tuple(map(str, command(plain)))
@@ -151,6 +165,12 @@ def _movable(machine: Machine, job: Path) -> tuple[str, ...]:
 def _become(user: User) -> tuple[str, ...]:
     who = f"{user.uid}:{user.gid}"
     return ("-run-with", f"user={who}") if release() >= RUN_WITH else ("-runas", who)
+
+
+def vcpus(tasks: Iterable[Task]) -> tuple[int, ...]:
+    """Threads of QEMU that run its guest's CPUs, in order."""
+    results = ((VCPU.match(task.name), task.tid) for task in tasks)
+    return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in results if m))
 
 
 def version() -> str:

@@ -83,8 +83,8 @@ class Monitor:
         while True:
             answer = self._line(until)
             if "error" in answer:
-                error = answer["error"]
-                text = error.get("desc") if isinstance(error, dict) else error
+                refusal = answer["error"]
+                text = refusal.get("desc") if isinstance(refusal, dict) else refusal
                 raise MonitorError(f"{verb}: {text}")
             if "return" in answer:  # all else are events
                 result = answer["return"]

@@ -23,7 +23,7 @@ from sojourn.places.guest.channel import NAME as NAME_OF_CHANNEL
 from sojourn.places.guest.channel import Channel
 from sojourn.places.guest.guest import Guest
 from sojourn.places.guest.initrd import Job
-from sojourn.places.guest.qemu import Machine
+from sojourn.places.guest.qemu import Disk, Machine
 from sojourn.places.guest.qmp import Monitor, MonitorError
 from sojourn.places.guest.saved import Saved
 from sojourn.places.launch import Launch
@@ -31,6 +31,7 @@ from sojourn.places.launch import Launch
 BASE_MB = 192  # a kernel, a shell, sockets
 SETTINGS = ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog")  # as on this machine
 JOB = "job"
+CLOCK_S = 2  # to which a guest's clock is set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Ask:
         made: kernel and busybox of guests.
         address: of the guest, with the length of the prefix.
         need_bytes: memory that its service may take.
-        data: QEMU's words for the disk with the working folder; "": it is in memory.
+        data: the disk with the working folder; None: that is in memory.
     """
 
     launch: Launch
@@ -52,7 +53,7 @@ class Ask:
     tap: str
     address: str
     need_bytes: int
-    data: str = ""
+    data: Disk | None = None
 
     @property
     def job(self) -> Job:
@@ -68,7 +69,7 @@ class Ask:
             address=self.address,
             settings=settings(),
             mac=netns.mac(),
-            has_disk=bool(self.data),
+            has_disk=self.data is not None,
         )
 
     def machine(self, job: Job, memory: int) -> Machine:
@@ -217,3 +218,14 @@ def settings() -> Mapping[str, str]:
         if path.is_file():
             results[name] = path.read_text(encoding="ascii").strip()
     return results
+
+
+def report(guest: Guest, why: str) -> str:
+    """How a guest was started that was to be restored, and what was done about its clock."""
+    clock = guest.clock_off_s
+    time = "its clock was not set" if clock is None else f"its clock was set, within {CLOCK_S} s"
+    if clock is not None and abs(clock) > CLOCK_S:
+        time = f"its clock is off by {clock:+.0f} s"
+    if not why:
+        return f"restored from its state after boot; {time}"
+    return f"booted, because {why}; {guest.unsaved or 'its state was saved'}; {time}"
