@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import host, places, services
+from sojourn import host, places, programs, services
 from sojourn.errors import Fault
 from sojourn.host.abilities import abilities
 from sojourn.install.vm import PART
 from sojourn.places import Launch, network, proc, process_end, remains, users
 from sojourn.places.guest.guest import Guest
 from sojourn.places.pinning import Workers
+from sojourn.places.platform import storage, switch
 from sojourn.places.vm import Vm
 from sojourn.run import work
 from sojourn.run.journal import Journal
@@ -45,12 +46,32 @@ def machines() -> None:
 
 
 def left_of(name: str) -> tuple[list[str], list[str]]:
-    """Links and folders of one virtual machine; other labs of this machine have their own."""
+    """Links and namespaces, folders and programs of one; other labs of this machine have theirs."""
     tag = name[: len("sojourn-") + 6]
     with network.netlink() as route:
-        links = [one.get_attr("IFLA_IFNAME") for one in route.get_links()]
-    folders = [path.name for path in remains.RUN.glob("sojourn-*")]
-    return [one for one in links if one.startswith(tag)], [one for one in folders if name in one]
+        links = [str(one.get_attr("IFLA_IFNAME")) for one in route.get_links()]
+    namespaces = [path.name for path in network.RUN.glob("sojourn-*")]
+    folders = [path.name for at in (remains.RUN, storage.ROOT) for path in at.glob("sojourn-*")]
+    lines = [bytes_of(pid).decode("utf-8", "replace") for pid in proc.pids()]
+    running = [line for line in lines if f"/{name}/" in line]
+    links = [one for one in (*links, *namespaces) if one.startswith(tag)]
+    return links, [one for one in folders if name in one] + running
+
+
+def bytes_of(pid: int) -> bytes:
+    """Command line of a process; none of one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def programs_of(place: str) -> None:
+    """Skip where the programs of a place's options lack, naming the package."""
+    for option in places.options(place):
+        for program, package in option.programs.items():
+            if programs.maybe(program) is None:
+                pytest.skip(f"needs {program}: apt install {package}")
 
 
 class Life:
@@ -115,9 +136,21 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-@pytest.mark.parametrize("kind", ["memcached", "nginx"])
-def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path) -> None:
-    life = Life(kind, state)
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("memcached", "vm"),
+        ("nginx", "vm"),
+        ("nginx", "vm:nbd"),  # whose files are checked, and lie on the disk
+        ("memcached", "vm:ovs"),
+        ("nginx", "vm:ceph+ovs"),
+    ],
+)
+def test_a_service_in_a_guest_answers_is_pinned_and_ends(
+    kind: str, place: str, state: Path
+) -> None:
+    programs_of(place)
+    life = Life(kind, state, place)
     try:
         guest = life.start()
         assert guest.poll() is None
@@ -139,6 +172,8 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(kind: str, state: Path)
         assert ended.status == 0, ended
         assert not proc.session(guest.pid)
         assert all(left_of(life.name))
+        assert dict(life.place.notes).get("disk", "").count("Ceph") == place.count("ceph")
+        assert dict(life.place.notes)["place"].count("Open vSwitch") == place.count("ovs")
     finally:
         life.end()
     assert not any(left_of(life.name))
@@ -177,8 +212,10 @@ def test_a_restored_guest_answers_like_a_booted_one_and_has_the_time(
     assert "booted, because the saved state is not what was saved" in reports[3]
 
 
-def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(state: Path) -> None:
-    life = Life("memcached", state)
+@pytest.mark.parametrize("place", ["vm", "vm:nbd+ovs", "vm:ceph+ovs"])
+def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(place: str, state: Path) -> None:
+    programs_of(place)
+    life = Life("memcached", state, place)
     report, tell = os.pipe()
     child = os.fork()
     if child == 0:  # a lab of its own, which dies with its guest up
@@ -201,4 +238,5 @@ def test_whatever_a_lab_that_was_killed_left_of_a_guest_is_undone(state: Path) -
     assert {"virtual", "network"} <= set(what)
     assert not proc.session(int(pid))
     assert not any(left_of(name))
+    assert "ovs" not in place or not switch.is_there(switch.DATAPATH)
     life.end()

@@ -181,6 +181,7 @@ def _launch(live: RunningService, service: Program, journal: Journal) -> Start:
         cpus=live.placement.server,
         open_files=start.open_files,
         variables=start.variables,
+        carries=start.carries,
     )
     with signals.deaf():
         live.process = live.place.start(launch)

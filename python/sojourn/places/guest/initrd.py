@@ -53,6 +53,7 @@ class Job:
         address: of the guest, with the length of the prefix: "10.0.0.2/29".
         settings: of the guest's kernel (sysctl) → value.
         mac: hardware address of its link; "": the one that its device has.
+        carries: files and folders of this machine that go along, where they are here.
         has_disk: the working folder is on the guest's disk, so it does not go along.
     """
 
@@ -65,6 +66,7 @@ class Job:
     address: str = ""
     settings: Mapping[str, str]
     mac: str = ""
+    carries: tuple[Path, ...] = ()
     has_disk: bool = False
 
 
@@ -103,6 +105,10 @@ def _end(archive: Archive, job: Job) -> int:
     for path in (*map(Path, TABLES), *_named(job.argv[1:], job.cwd)):
         if path.is_file():
             archive.file(path, path)
+            for library in linked(path, job.user) if is_native(path) else ():
+                archive.file(library, library, mode=0o755)
+    for path in job.carries:
+        _carry(archive, path)
     if job.has_disk:
         archive.folder(job.cwd)
     else:
@@ -131,9 +137,7 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
     Raises:
         RunFault: it is a script, or one of them is missing.
     """
-    with program.open("rb") as file:
-        is_native = file.read(len(ELF)) == ELF
-    if not is_native:
+    if not is_native(program):
         raise RunFault(
             f"{program.name} cannot run in a virtual machine: it is not a native program",
             at=str(program),
@@ -159,6 +163,12 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
         line = next(line.strip() for line in done.stdout.splitlines() if "not found" in line)
         raise RunFault(f"{program.name} lacks a library: {line}", at=str(program), fix="install it")
     return tuple(map(Path, LINKED.findall(done.stdout)))
+
+
+def is_native(program: Path) -> bool:
+    """Whether a file is a program for a CPU, not a script or data; OSError if it cannot be read."""
+    with program.open("rb") as file:
+        return file.read(len(ELF)) == ELF
 
 
 def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
@@ -218,6 +228,16 @@ def _named(words: Iterable[str], cwd: Path) -> tuple[Path, ...]:
     """Files of this machine that the service's words name by a full path."""
     paths = [Path(word) for word in words if word.startswith("/")]
     return tuple(path for path in paths if not path.is_relative_to(cwd))
+
+
+def _carry(archive: Archive, path: Path) -> None:
+    """A file of this machine, or all plain files and links of a folder."""
+    paths = [path, *sorted(path.rglob("*"))] if path.is_dir() else [path]
+    for one in paths:
+        if one.is_symlink():
+            archive.link(one, os.readlink(one))  # noqa: PTH115  # its text
+        elif one.is_file():
+            archive.file(one, one)
 
 
 def _work(archive: Archive, job: Job) -> None:

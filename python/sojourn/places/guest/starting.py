@@ -70,6 +70,7 @@ class Ask:
             settings=settings(),
             mac=netns.mac(),
             has_disk=self.data is not None,
+            carries=launch.carries,
         )
 
     def machine(self, job: Job, memory: int) -> Machine:
