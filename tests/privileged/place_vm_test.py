@@ -28,12 +28,19 @@ from sojourn.run.journal import Journal
 from sojourn.run.restore import restore
 from sojourn.services import Allowance, Program
 from sojourn.services.capabilities import Checks, Prepares, needs, pinned
+from sojourn.services.params import Value
 
 pytestmark = [pytest.mark.privileged, pytest.mark.timeout(400)]
 ANSWER_S_MAX = 180.0
 CLOCK_S_MAX = 30.0  # of a machine that others use as well; unset it is off by the guest's age
 #: Small enough to be made, carried over and served by a CPU that is translated.
-PARAMS = {"memcached": {"items": 1000}, "nginx": {"files": 10}}
+PARAMS: dict[str, dict[str, Value]] = {
+    "memcached": {"items": 1000},
+    "nginx": {"files": 10},
+    "img_dnn": {},
+    "ordered_map": {"items": 1000},
+    "silo": {},
+}
 ALLOWANCE = Allowance(cpus=1, memory_bytes=1 << 30)
 
 
@@ -79,7 +86,7 @@ class Life:
 
     def __init__(self, kind: str, state: Path, place: str = "vm") -> None:
         try:
-            service = services.build(kind, dict(PARAMS[kind]), ALLOWANCE)
+            service = services.build(kind, PARAMS[kind], ALLOWANCE)
         except Fault as lack:
             pytest.skip(str(lack))
         assert isinstance(service, Program)
@@ -174,6 +181,22 @@ def test_a_service_in_a_guest_answers_is_pinned_and_ends(
         assert all(left_of(life.name))
         assert dict(life.place.notes).get("disk", "").count("Ceph") == place.count("ceph")
         assert dict(life.place.notes)["place"].count("Open vSwitch") == place.count("ovs")
+    finally:
+        life.end()
+    assert not any(left_of(life.name))
+
+
+@pytest.mark.parametrize("kind", ["img_dnn", "ordered_map", "silo"])
+def test_services_of_the_third_paper_answer_on_its_platform(kind: str, state: Path) -> None:
+    place = "vm:restored+nbd+ovs"
+    programs_of(place)
+    life = Life(kind, state, place)
+    try:
+        guest = life.start()
+        assert guest.poll() is None
+        assert isinstance(life.service, Checks)
+        assert life.service.check(life.address)
+        assert guest.stop(term_s=60.0).is_clean
     finally:
         life.end()
     assert not any(left_of(life.name))

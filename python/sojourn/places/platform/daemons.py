@@ -18,6 +18,7 @@ from sojourn.visible import in_line
 POLL_S = 0.02
 TEXT_MAX = 200  # letters of what a tool reported
 STOP_S = 3.0
+OTHERS_MIN = 2  # a client that spins leaves little of a CPU
 
 
 @dataclass(slots=True)
@@ -100,9 +101,9 @@ class Daemons:
         )
 
     def keep_off(self, cpus: Sequence[int]) -> None:
-        """Keep them off the service's CPUs, if that leaves any."""
+        """Keep them off the service's CPUs, where the client leaves them another one."""
         others = os.sched_getaffinity(0) - set(cpus)
-        for one, _ in self._running if others else ():
+        for one, _ in self._running if len(others) >= OTHERS_MIN else ():
             for task in proc.tasks(one.pid):
                 with contextlib.suppress(OSError):  # it has just ended
                     os.sched_setaffinity(task.tid, others)
