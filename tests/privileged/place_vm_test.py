@@ -53,7 +53,7 @@ def machines() -> None:
 
 
 def left_of(name: str) -> tuple[list[str], list[str]]:
-    """Links and namespaces, folders and programs of one; other labs of this machine have theirs."""
+    """Links, namespaces, folders and programs of one; other labs have theirs."""
     tag = name[: len("sojourn-") + 6]
     with network.netlink() as route:
         links = [str(one.get_attr("IFLA_IFNAME")) for one in route.get_links()]

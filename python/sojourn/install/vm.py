@@ -1,4 +1,4 @@
-"""A guest for virtual machines: a kernel of the distribution, some of its modules, a busybox.
+"""A guest for virtual machines: a kernel, some of its modules, a busybox.
 
 The kernel is pinned, so that results of different days are of one guest: Debian's cloud kernel,
 which drives virtio and boots in a few seconds without any firmware of its own.

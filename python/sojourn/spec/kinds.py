@@ -158,7 +158,7 @@ def _place_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _forms(kind: Mapping[str, Any]) -> Iterator[str]:
-    """What may come after a place's colon: a network, or options, at most one for each part."""
+    """What may come after a place's colon: a network, or options, one for each part."""
     yield from kind["networks"]
     parts: dict[str, list[str]] = {}
     for option in kind.get("options", ()):

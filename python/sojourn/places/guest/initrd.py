@@ -84,7 +84,7 @@ def write(at: Path, made: Made, job: Job) -> int:
 
 
 def write_job(at: Path, job: Job) -> int:
-    """Write the archive of the service alone, for a guest that runs; errors are those of `write`.
+    """Write the archive of the service alone, for a guest that runs; raises as `write`.
 
     It begins with a seed for the guest's random numbers: guests of one saved state have the same.
     """
@@ -117,7 +117,7 @@ def _end(archive: Archive, job: Job) -> int:
 
 
 def write_bare(at: Path, made: Made, script: str = "") -> None:
-    """Write an archive without a service; its first process is this script, or the agent."""
+    """Write an archive without a service, which starts a script, or the agent."""
     with at.open("wb") as file:
         archive = Archive(file)
         _base(archive, made, script)
@@ -166,7 +166,7 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
 
 
 def is_native(program: Path) -> bool:
-    """Whether a file is a program for a CPU, not a script or data; OSError if it cannot be read."""
+    """Whether a file is a native program; OSError if it cannot be read."""
     with program.open("rb") as file:
         return file.read(len(ELF)) == ELF
 

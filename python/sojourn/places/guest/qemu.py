@@ -1,4 +1,4 @@
-"""QEMU's words for a guest: no firmware settings, no display; kernel and memory, one link.
+"""QEMU's words for a guest: no display; kernel, memory, one link, disks.
 
 Kernel and root folder are given to QEMU directly. The guest's devices are virtio's: a network card
 on a tap, and two ports, one to speak with its agent and one for what the service says. Some have a
@@ -152,7 +152,7 @@ def _disk(name: str, words: str) -> tuple[str, ...]:
 
 
 def _movable(machine: Machine, job: Path) -> tuple[str, ...]:
-    """A disk with the job, a monitor, and a number by which a guest knows that it was restored."""
+    """A disk with the job, a monitor, and a number that tells a guest of its restore."""
     words = f"driver=raw,read-only=on,file.driver=file,file.locking=off,file.filename={job}"
     return (
         *_disk("job", words),

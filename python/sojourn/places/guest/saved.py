@@ -1,4 +1,4 @@
-"""A guest's state after boot: saved once, and loaded by later starts instead of booting (P2).
+"""A guest's state after boot: saved once, then loaded instead of booting (P2).
 
     first start: boot ─► ready: state saved with its facts ─► job     later: load the state ─► job
 
@@ -61,7 +61,7 @@ class Saved:
         return "" if hashed(self.state) == sha256 else "the saved state is not what was saved"
 
     def begin(self) -> Path:
-        """A new file for the state, in a folder that no one takes for the state yet; OSError."""
+        """A new file for the state, in a folder that is no state yet; OSError."""
         part = self._part
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(mode=0o700, parents=True)
@@ -111,7 +111,7 @@ def memory_mb(wanted: int) -> int:
 
 
 def cpu_model(accelerator: str) -> str:
-    """The CPU that a guest sees: QEMU's own, or this machine's, which another may not have."""
+    """The CPU that a guest sees: QEMU's own, or this machine's."""
     if accelerator != KVM:
         return qemu.cpu(accelerator)
     lines = CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()

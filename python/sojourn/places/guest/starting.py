@@ -1,4 +1,4 @@
-"""How a guest is started: its files are written, QEMU starts, and it boots or is restored.
+"""How a guest is started: files, QEMU, and then a boot or a saved state.
 
 booted(ask)                 the service is in the root folder
 restored(ask)               the state after boot is loaded if one fits, else saved on the way
@@ -222,7 +222,7 @@ def settings() -> Mapping[str, str]:
 
 
 def report(guest: Guest, why: str) -> str:
-    """How a guest was started that was to be restored, and what was done about its clock."""
+    """How a guest was started that was to be restored, and how its clock is."""
     clock = guest.clock_off_s
     time = "its clock was not set" if clock is None else f"its clock was set, within {CLOCK_S} s"
     if clock is not None and abs(clock) > CLOCK_S:

@@ -1,4 +1,4 @@
-"""A storage node that is a small Ceph: one monitor and one OSD on a file, disks by RBD (P2).
+"""A storage node that is a small Ceph: a monitor, an OSD on a file, RBD (P2).
 
 QEMU reads and writes disks by its own librbd, because kernels often lack rbd and nbd. There is no
 authentication, because only this machine reaches the node. The manager is left out: it takes 300
@@ -75,7 +75,7 @@ class Ceph(Storage):
         return self._folder / "ceph.conf"
 
     def _serve(self) -> None:
-        if "rbd" not in programs.says(_found(IMAGER), "--help").partition("formats:")[2].split():
+        if "rbd" not in programs.says(_tool(IMAGER), "--help").partition("formats:")[2].split():
             raise HostFault(
                 "QEMU has no driver for Ceph's disks (rbd)",
                 at=f"{IMAGER} --help",
@@ -88,13 +88,13 @@ class Ceph(Storage):
         place = f"[v2:{self._address}:{PORT}/0]"
         chart = self._folder / "monmap"
         words = ("--create", "--fsid", fsid, "--addv", "a", place, chart)
-        self._daemons.call([_found("monmaptool"), *words], CALL_S_MAX)
-        mon: list[str | Path] = [_found("ceph-mon"), "-i", "a", "-c", self._conf]
+        self._daemons.call([_tool("monmaptool"), *words], CALL_S_MAX)
+        mon: list[str | Path] = [_tool("ceph-mon"), "-i", "a", "-c", self._conf]
         self._daemons.call([*mon, "--mkfs", "--monmap", chart], CALL_S_MAX)
         self._daemons.start("mon", [*mon, "-f"])
         own = str(uuid.uuid4())
         self._ask("osd", "new", own, within_s=READY_S_MAX)
-        osd: list[str | Path] = [_found("ceph-osd"), "-i", "0", "-c", self._conf]
+        osd: list[str | Path] = [_tool("ceph-osd"), "-i", "0", "-c", self._conf]
         self._daemons.call([*osd, "--mkfs", "--osd-uuid", own], READY_S_MAX)
         self._daemons.start("osd", [*osd, "-f"])
         self._daemons.wait(self._is_up, READY_S_MAX)
@@ -106,19 +106,19 @@ class Ceph(Storage):
         return bool(stats.get("num_up_osds"))
 
     def _put(self, at: Path, name: str) -> str:
-        tool: list[str | Path] = [_found("rbd"), "-c", self._conf, "--no-progress"]
+        tool: list[str | Path] = [_tool("rbd"), "-c", self._conf, "--no-progress"]
         self._daemons.call([*tool, "import", at, f"{POOL}/{name}"], IMPORT_S_MAX)
         at.unlink()
         return f"driver=rbd,pool={POOL},image={name},conf={self._conf}"
 
     def _ask(self, *words: str, within_s: float = CALL_S_MAX) -> str:
         limit = f"--connect-timeout={within_s:.0f}"
-        return self._daemons.call([_found("ceph"), "-c", self._conf, limit, *words], within_s + 2)
+        return self._daemons.call([_tool("ceph"), "-c", self._conf, limit, *words], within_s + 2)
 
     @property
     def note(self) -> str:
         """What it is, for people."""
-        match = programs.says(_found("ceph-osd"), "--version").split()
+        match = programs.says(_tool("ceph-osd"), "--version").split()
         release = match[2] if len(match) > 2 else "of unknown release"
         return (
             f"an image of Ceph {release} by librbd, ext4; monitor and one OSD on a file, in a "
@@ -131,7 +131,7 @@ def conf(folder: Path, address: str, fsid: str) -> str:
     return CONF.format(folder=folder, address=address, fsid=fsid, port=PORT, bytes=OSD_BYTES)
 
 
-def _found(program: str) -> Path:
+def _tool(program: str) -> Path:
     return programs.find(program, fix=f"apt install {PACKAGES[program]}")
 
 

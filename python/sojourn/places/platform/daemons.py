@@ -1,4 +1,4 @@
-"""Programs of the platform that run beside a guest, and calls of its tools with a time limit."""
+"""Programs that run beside a guest, and calls of tools with a time limit."""
 
 from __future__ import annotations
 

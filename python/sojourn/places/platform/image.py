@@ -1,4 +1,4 @@
-"""The image of a guest's disk: an ext4 file system with the service's working folder."""
+"""The image of a guest's disk: ext4 with the service's working folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAKE_S_MAX = 120.0
 
 
 def write(at: Path, folder: Path, user: User | None, by: Daemons) -> int:
-    """Write an image with a copy of a folder, owners included; returns its size, bytes.
+    """Write an image with a copy of a folder, owners included; returns its bytes.
 
     Raises:
         HostFault: there is no room, or the folder is too large.

@@ -1,6 +1,6 @@
-"""Storage node and switch on a machine that is only told about; real ones are in tests/privileged.
+"""Storage node and switch with fakes; real ones are in tests/privileged.
 
-Programs are shell scripts that note what they are asked: fakes, named as that.
+Programs are shell scripts that note what they are asked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Book(Notes):
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """What was done to the network, in order; namespaces and /var/tmp are folders of the test."""
+    """What was done to the network, in order; folders are the test's."""
     reports: list[str] = []
 
     def act(name: str, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The storage node of a guest's disk: a network namespace with a server of block devices.
+"""The storage node of a guest's disk: a namespace with a block server.
 
 enter: folder below /var/tmp, namespace and link are noted and made, the server starts
 disk:  an image of the working folder is written and put there; QEMU reads and writes it

@@ -1,4 +1,4 @@
-"""What joins a guest, its storage node and its clients: the kernel's bridge, or Open vSwitch.
+"""What joins a guest, its storage node and clients: a bridge, or Open vSwitch.
 
 Open vSwitch runs with its datapath in user space, because many kernels lack its module. Its daemons
 are the place's own, and its bridge's port goes with them. Segmentation offload must be on
@@ -92,16 +92,16 @@ class OpenVSwitch(Switch):
             )
         self._made.step(ENTRY, {"name": DATAPATH}, self._folder.mkdir, remove_datapath)
         data = self._folder / "conf.db"
-        self._daemons.call([_found(TOOL), "create", data, SCHEMA], CALL_S_MAX)
+        self._daemons.call([_tool(TOOL), "create", data, SCHEMA], CALL_S_MAX)
         remote = f"--remote=punix:{self._folder / 'db.sock'}"
         control = f"--unixctl={self._folder / 'server.ctl'}"
-        self._daemons.start(SERVER, [_found(SERVER), data, remote, control])
+        self._daemons.start(SERVER, [_tool(SERVER), data, remote, control])
         self._daemons.wait((self._folder / "db.sock").exists, CALL_S_MAX)
         self._call("--no-wait", "init")
         offload = "other_config:userspace-tso-enable=true"
         self._call("--no-wait", "set", "Open_vSwitch", ".", offload)
         control = f"--unixctl={self._folder / 'switch.ctl'}"
-        self._daemons.start(SWITCH, [_found(SWITCH), self._socket, control])
+        self._daemons.start(SWITCH, [_tool(SWITCH), self._socket, control])
         name, mac = self.bridge.name, self.bridge.mac
         form = ("datapath_type=netdev", f'other-config:hwaddr="{mac}"')
         self._call("add-br", name, "--", "set", "bridge", name, *form)
@@ -120,18 +120,18 @@ class OpenVSwitch(Switch):
 
     def _call(self, *words: str) -> None:
         limit = f"--timeout={CALL_S_MAX:.0f}"
-        self._daemons.call([_found(CALL), f"--db={self._socket}", limit, *words], CALL_S_MAX + 2)
+        self._daemons.call([_tool(CALL), f"--db={self._socket}", limit, *words], CALL_S_MAX + 2)
 
     @property
     def note(self) -> str:
         """What it is, for people."""
-        match = re.search(r"\d+(?:\.\d+)+", programs.says(_found(SWITCH), "--version"))
+        match = re.search(r"\d+(?:\.\d+)+", programs.says(_tool(SWITCH), "--version"))
         release = match[0] if match else "of unknown release"
         return f"Open vSwitch {release}, datapath in user space with segmentation offload"
 
 
 def build(options: Collection[str], bridge: Link, folder: Path, book: Book) -> Switch:
-    """The switch of a place with these options; its files are below the place's folder."""
+    """The switch of a place with these options; its files are below a folder."""
     return OpenVSwitch(bridge, folder / OVS, book) if OVS in options else Bridge(bridge)
 
 
@@ -167,7 +167,7 @@ def remove_datapath() -> None:
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
-    """Remove the datapath's link that a lab noted, unless another Open vSwitch has it now."""
+    """Remove the datapath's link that a lab noted, unless another one has it now."""
     stats = map(proc.stat, proc.pids())
     is_used = any(one is not None and one.name == SWITCH[:15] for one in stats)
     if facts["name"] != DATAPATH or is_used or not is_there(DATAPATH):
@@ -180,7 +180,7 @@ def undo(facts: Mapping[str, Any]) -> Undone | None:
     return Undone(what=f"network link {DATAPATH}", how="removed", is_done=True)
 
 
-def _found(program: str) -> Path:
+def _tool(program: str) -> Path:
     return programs.find(program, fix="apt install openvswitch-switch")
 
 

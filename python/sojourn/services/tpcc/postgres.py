@@ -46,7 +46,7 @@ class Home:
 
     @property
     def carries(self) -> tuple[Path, ...]:
-        """What its server opens by itself; a copy of a fetched one has it in the work folder."""
+        """What its server opens by itself; a fetched one has it in the work folder."""
         if self.root is not None:
             return ()
         release = self.bins.parent.name
