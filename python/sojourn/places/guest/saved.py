@@ -76,7 +76,7 @@ class Saved:
         part.rename(self.at)
 
     def drop(self) -> None:
-        """Remove what was begun."""
+        """Remove the state that was begun."""
         shutil.rmtree(self._part, ignore_errors=True)
 
     @property

@@ -74,7 +74,7 @@ class Ask:
         )
 
     def machine(self, job: Job, memory: int) -> Machine:
-        """QEMU's side of it."""
+        """The guest as QEMU is to make it."""
         return Machine(
             at=self.at,
             kernel=self.made.at / parts.KERNEL,

@@ -56,7 +56,7 @@ class Switch(ABC):
 
 
 class Bridge(Switch):
-    """The kernel's bridge."""
+    """The kernel's bridge, without a daemon."""
 
     def add(self) -> None:
         """Make it; OSError if refused."""
