@@ -1,4 +1,4 @@
-"""A guest for virtual machines: a kernel of the distribution, three of its modules, a busybox.
+"""A guest for virtual machines: a kernel, some of its modules, a busybox.
 
 The kernel is pinned, so that results of different days are of one guest: Debian's cloud kernel,
 which drives virtio and boots in a few seconds without any firmware of its own.
@@ -20,17 +20,19 @@ QEMU = "qemu-system-x86_64"
 VERSION = "6.18.15+deb13-cloud-amd64"
 KERNEL, BUSYBOX, MODULES = "vmlinuz", "busybox", "modules"
 DRIVER = "virtio_net"
+MORE = ("virtio_blk", "ext4", "vmgenid")  # of disks and saved states, where they are not built in
 DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 
 
 def make(unpacked: Path, into: Path) -> Mapping[str, str]:
-    """Keep the kernel, the network driver with what it depends on, in order, and busybox."""
+    """Keep the kernel, its drivers with what they depend on, in order, and busybox."""
     shutil.copyfile(_one(unpacked, f"boot/vmlinuz-{VERSION}"), into / KERNEL)
     shutil.copyfile(_one(unpacked, "*bin/busybox"), into / BUSYBOX)
     (into / BUSYBOX).chmod(0o755)
     (into / MODULES).mkdir()
     results = {p.name.partition(".")[0]: p for p in unpacked.rglob("*.ko.xz")}
-    names = in_order(DRIVER, results)
+    drivers = (DRIVER, *(name for name in MORE if name in results))
+    names = tuple(dict.fromkeys(one for each in drivers for one in in_order(each, results)))
     for number, name in enumerate(names):
         (into / MODULES / f"{number:02d}-{name}.ko").write_bytes(
             lzma.decompress(results[name].read_bytes())
@@ -62,7 +64,7 @@ def _one(folder: Path, pattern: str) -> Path:
 PART = Part(
     name=NAME,
     about="a guest kernel and a busybox for services in virtual machines (place vm)",
-    version=VERSION,
+    version=f"{VERSION}-2",
     debs=(
         Deb(
             package=f"linux-image-{VERSION}",

@@ -6,9 +6,10 @@ Adding a place is one file like `local.py` and one line in `KINDS`.
 from __future__ import annotations
 
 from sojourn import kinds
+from sojourn.errors import SpecFault
 from sojourn.places import local, lxc, netns, nspawn, null, runc, vm
 from sojourn.places.launch import Launch
-from sojourn.places.place import Place, PlaceKind
+from sojourn.places.place import Place, PlaceKind, PlaceOption
 from sojourn.places.ports import Address
 
 #: Every kind of place, in reading order.
@@ -22,7 +23,18 @@ KINDS = kinds.table(
     vm.KIND,
 )
 
-__all__ = ["KINDS", "Address", "Launch", "Place", "PlaceKind", "build", "kind", "network_kind"]
+__all__ = [
+    "KINDS",
+    "Address",
+    "Launch",
+    "Place",
+    "PlaceKind",
+    "PlaceOption",
+    "build",
+    "kind",
+    "network_kind",
+    "options",
+]
 
 
 def kind(asked: str) -> PlaceKind:
@@ -41,10 +53,28 @@ def network_kind(asked: str) -> PlaceKind | None:
         SpecFault: its kind cannot be in that network.
     """
     name = asked.partition(":")[2]
-    if not name:
+    if not name or kind(asked).options:
         return None
     within = kind(asked).networks
     return kinds.find({n: KINDS[n] for n in within}, name, f"network for {kind(asked).name}")
+
+
+def options(asked: str) -> tuple[PlaceOption, ...]:
+    """The options of a place, asked for as `KIND:NAME+NAME`; () if none is.
+
+    Raises:
+        SpecFault: there is none of that name, or two for one part.
+    """
+    known = {option.name: option for option in kind(asked).options}
+    names = asked.partition(":")[2].split("+") if known and ":" in asked else []
+    results = tuple(kinds.find(known, name, f"option of {kind(asked).name}") for name in names)
+    if len({result.part for result in results}) < len(results):
+        raise SpecFault(
+            f"place {asked} has two options for one part",
+            at=asked,
+            fix="give one of " + ", ".join(f"{one.name} ({one.part})" for one in known.values()),
+        )
+    return results
 
 
 def build(asked: str, address: str = "") -> Place:
@@ -56,5 +86,7 @@ def build(asked: str, address: str = "") -> Place:
     """
     if asked == local.NAME and address:
         return local.Local(address)
+    if selected := options(asked):
+        return kind(asked).build(frozenset(option.name for option in selected))
     within = network_kind(asked)
     return kind(asked).build(within.build()) if within else kind(asked).build()

@@ -24,6 +24,7 @@ class Launch:
         cpus: where it may run; none: where the lab may.
         open_files: how many it may have; 0: as the lab.
         variables: beside those of each program; other users of the machine cannot see them.
+        carries: files and folders of this machine that it opens by itself, which a guest lacks.
     """
 
     what: str
@@ -36,3 +37,4 @@ class Launch:
     cpus: Sequence[int] = ()
     open_files: int = 0
     variables: Mapping[str, str] = field(default_factory=dict)
+    carries: tuple[Path, ...] = ()

@@ -125,6 +125,31 @@ class Place(ABC):
         """Facts for people, once it is entered: (what, how it is)."""
         return ()
 
+    @property
+    def start_notes(self) -> tuple[tuple[str, str], ...]:
+        """Facts about the last start, once the program answers."""
+        return ()
+
+    @property
+    def fell_back(self) -> str:
+        """Why the last start was another than the one asked for; "": it was that one."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceOption:
+    """A part of a place that can be another than usual, asked for as `KIND:NAME+NAME`.
+
+    Attributes:
+        part: of the place; of the options for one part at most one can be had.
+        programs: it starts of the host → the Debian package that brings each.
+    """
+
+    name: str
+    part: str
+    about: str
+    programs: Mapping[str, str] = field(default_factory=dict)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceKind:
@@ -140,6 +165,8 @@ class PlaceKind:
         bears_images: whether it runs containers with a root of their own.
         networks: other kinds of place whose network it can be in, asked for as `KIND:NETWORK`;
             `build` is then given one.
+        options: parts that can be others, in the order in which they are written; `build` is then
+            given the names of those that are asked for.
         shows_environment: whether other users of this machine see the variables of a program there.
         unseen: why nothing that looks into this machine's kernel sees a service there, such as the
             tracer; "": it does.
@@ -157,6 +184,7 @@ class PlaceKind:
     build: Callable[..., Place]
     bears_images: bool = False
     networks: tuple[str, ...] = ()
+    options: tuple[PlaceOption, ...] = ()
     shows_environment: bool = False
     unseen: str = ""
     out_of_reach: Mapping[str, str] = field(default_factory=dict)

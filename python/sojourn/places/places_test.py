@@ -106,3 +106,12 @@ def test_who_listens_at_a_unix_socket_is_known_by_its_file(tmp_path: Path) -> No
             client.connect(str(path))
             with server.accept()[0] as accepted:
                 assert ports.unix_accepted(path) == {os.fstat(accepted.fileno()).st_ino}
+
+
+def test_options_of_a_place_are_at_most_one_for_each_part() -> None:
+    assert [one.name for one in places.options("vm:restored")] == ["restored"]
+    assert places.options("vm") == places.options("runc:netns") == ()
+    assert places.network_kind("vm:restored") is None
+    for asked, what in (("vm:resorted", "resorted"), ("vm:restored+restored", "two options")):
+        with pytest.raises(SpecFault, match=what):
+            places.build(asked)

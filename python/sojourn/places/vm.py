@@ -20,34 +20,35 @@ import errno
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from sojourn import programs
 from sojourn.errors import HostFault
 from sojourn.install import vm as parts
-from sojourn.places import netns, network, proc, process, remains
-from sojourn.places.guest import initrd, qemu, trial
-from sojourn.places.guest.channel import NAME as NAME_OF_CHANNEL
-from sojourn.places.guest.channel import Channel
+from sojourn.places import netns, network, proc, remains
+from sojourn.places.guest import qemu, starting, trial
 from sojourn.places.guest.guest import BOOT_S_MAX, Guest
-from sojourn.places.guest.initrd import Job
-from sojourn.places.guest.qemu import VCPU, Machine
+from sojourn.places.guest.qemu import Disk
+from sojourn.places.guest.starting import Ask
 from sojourn.places.guest.trial import Verdict
 from sojourn.places.launch import Launch
 from sojourn.places.ledger import Book, Made, Undone
 from sojourn.places.network import Link
 from sojourn.places.pinning import Pinned, Workers, put
-from sojourn.places.place import EMULATED, Place, PlaceKind
+from sojourn.places.place import EMULATED, Place, PlaceKind, PlaceOption
+from sojourn.places.platform import ceph, nbd
+from sojourn.places.platform import storage as storages
+from sojourn.places.platform import switch as switches
+from sojourn.places.platform.storage import Storage
+from sojourn.places.platform.switch import Switch
 from sojourn.places.process import Process
 from sojourn.places.remains import Remains
 
 NAME = "vm"
 ENTRY = "vm"  # kind of entry in the book
 PORTS = (20_000, 30_000)  # below those that a kernel gives away by itself
-BASE_MB = 192  # a kernel, a shell, sockets
 NEED_BYTES = 256 << 20  # of a service that does not say
-SETTINGS = ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog")  # as on this machine
+RESTORED = "restored"
+STORES: tuple[type[Storage], ...] = (nbd.Nbd, ceph.Ceph)
 SETTLE_S = 30.0  # for the service, when its guest is up
 
 
@@ -56,8 +57,12 @@ class Vm(Place):
 
     kind = NAME
 
-    def __init__(self) -> None:
-        """Nothing is made before it is entered."""
+    def __init__(self, options: frozenset[str] = frozenset()) -> None:
+        """Nothing is made before it is entered; `options`: names of those it is to have."""
+        self._options = options
+        self._why_booted = ""
+        self._switch: Switch | None = None
+        self._storage: Storage | None = None
         self._host = netns.UNKNOWN
         self._name = self._tap = ""
         self._made: Made | None = None
@@ -77,6 +82,18 @@ class Vm(Place):
         return BOOT_S_MAX + SETTLE_S
 
     @property
+    def start_notes(self) -> tuple[tuple[str, str], ...]:
+        """Whether the guest was restored, and that its clock was set."""
+        if RESTORED not in self._options or self._guest is None:
+            return ()
+        return (("guest", starting.report(self._guest, self._why_booted)),)
+
+    @property
+    def fell_back(self) -> str:
+        """Why the guest booted although it was to be restored."""
+        return self._why_booted
+
+    @property
     def starting(self) -> str:
         """That a guest boots first, and on what."""
         how = "emulated" if self._verdict and self._verdict.is_emulated else "on KVM"
@@ -87,14 +104,16 @@ class Vm(Place):
         self._need_bytes = memory_bytes
 
     def enter(self, book: Book) -> None:
-        """Make folder, bridge and tap, and find out what runs guests here."""
+        """Make folder, switch and tap, storage node, and find out what runs guests here."""
         kernel = parts.PART.ready()
+        if switches.DPDK in self._options:
+            raise switches.refuse_dpdk()
         self._name, self._made = remains.name(), Made(book)
         left = Remains(self._name, parts.QEMU)
         folder = remains.folder(self._name)
         try:
             self._made.step(ENTRY, left.facts, partial(folder.mkdir, mode=0o700), left.clear)
-            self._link(self._made)
+            self._link(self._made, book)
             self._verdict = trial.verdict(kernel, folder / "trial", book)
         except OSError as error:
             self.leave()
@@ -103,26 +122,42 @@ class Vm(Place):
                 at=f'place = "{NAME}"',
                 fix="run as root, on a kernel with bridge and tun; `sojourn doctor` says more",
             ) from None
+        except BaseException:
+            self.leave()
+            raise
 
-    def _link(self, made: Made) -> None:
+    def _link(self, made: Made, book: Book) -> None:
         tag = self._name.removeprefix(netns.PREFIX)[:6]
         block = network.free_block(network.routed(), int(tag, 16))
         if block is None:
             raise OSError(errno.EADDRNOTAVAIL, "every private address is routed to somewhere")
-        outside, inside = map(str, list(block.hosts())[:2])
-        bridge, tap = (Link(name=f"{netns.PREFIX}{tag}{end}", mac=netns.mac()) for end in "bt")
-        for link, make in ((bridge, network.add_bridge), (tap, network.add_tap)):
-            facts = {"name": link.name, "mac": link.mac}
-            made.step("link", facts, partial(make, link), partial(network.delete, link))
-        network.join(bridge, tap)
+        outside, inside, third = map(str, list(block.hosts())[:3])
+        bridge, tap, node, inner = (
+            Link(name=name, mac=netns.mac())
+            for name in (*(f"{netns.PREFIX}{tag}{end}" for end in "bts"), netns.INNER)
+        )
+        self._switch = switch = switches.build(
+            self._options, bridge, remains.folder(self._name), book
+        )
+        add, delete = partial(network.add_tap, tap), partial(network.delete, tap)
+        for link, make, unmake in ((bridge, switch.add, switch.remove), (tap, add, delete)):
+            made.step("link", {"name": link.name, "mac": link.mac}, make, unmake)
+        switch.join(tap)
         network.bring_up(bridge.name, outside)
         self._tap, self._host = tap.name, inside
+        for kind in STORES:
+            if kind.name in self._options:
+                self._storage = kind(self._name, node, third, book)
+                self._storage.enter(switch, inner)
 
     def leave(self) -> None:
         """Remove what is left of it; what cannot be is left to `restore`."""
         if self._guest is not None:
             self._guest.stop(term_s=0.0)
             self._guest = None
+        if self._storage is not None:
+            self._storage.leave()
+            self._storage = None
         if self._made is not None:
             self._made.unmake()
         self._host = netns.UNKNOWN
@@ -152,71 +187,43 @@ class Vm(Place):
     def start(self, launch: Launch) -> Process:
         """Start a guest that starts the program.
 
-        It returns at once: the guest boots meanwhile, and has not answered yet.
+        It returns at once, or when a saved state is loaded: the guest has not answered yet.
 
         Raises:
             RunFault: the program cannot be carried over, or QEMU refuses.
+            HostFault: the guest's files or its disk cannot be made.
         """
+        assert self._verdict is not None  # noqa: S101  # it was entered
         if self._guest is not None:
             self._guest.stop(term_s=0.0)
         self._count += 1
         at = remains.folder(self._name) / str(self._count)
-        at.mkdir(mode=0o700)
-        job = Job(
-            argv=tuple(map(str, launch.argv)),
-            cwd=launch.cwd,
-            leave_out=(launch.log,),
-            user=launch.user,
-            open_files=launch.open_files,
-            environment={**process.environment(), **launch.variables},
+        ask = Ask(
+            launch=launch,
+            at=at,
+            made=parts.PART.ready(),
+            accelerator=self._verdict.accelerator,
+            tap=self._tap,
             address=f"{self._host}/{network.PREFIX_BITS}",
-            settings=_settings(),
+            need_bytes=self._need_bytes,
+            data=self._disk(launch),
         )
-        machine = self._machine(at, job, cpus=len(launch.cpus) or 1)
-        channel = Channel(at)
-        try:
-            outer = process.start(
-                launch.what,
-                [programs.find(parts.QEMU), *qemu.command(machine)],
-                cwd=at,
-                ledger=launch.ledger,
-                log=launch.log,
-                cpus=launch.cpus,
-            )
-        except BaseException:
-            channel.close()
-            raise
-        self._guest = Guest(outer, channel, at=at, work=launch.cwd, log=launch.log)
+        if RESTORED in self._options:
+            self._guest, self._why_booted = starting.restored(ask)
+        else:
+            self._guest = starting.booted(ask)
         return self._guest
 
-    def _machine(self, at: Path, job: Job, *, cpus: int) -> Machine:
-        assert self._verdict is not None  # noqa: S101  # it was entered
-        made = parts.PART.ready()
-        try:
-            size = initrd.write(at / "initrd", made, job)
-        except OSError as error:
-            raise HostFault(
-                f"the guest's files cannot be gathered: {error.strerror or error}",
-                at=str(error.filename or at),
-                fix=f"see whether {remains.RUN} has room for the service's working folder",
-            ) from None
-        return Machine(
-            at=at,
-            kernel=made.at / parts.KERNEL,
-            initrd=at / "initrd",
-            accelerator=self._verdict.accelerator,
-            cpus=cpus,
-            memory_mb=memory_mb(size, self._need_bytes),
-            channel=at / NAME_OF_CHANNEL,
-            tap=self._tap,
-            mac=netns.mac(),
-            user=job.user,
-        )
+    def _disk(self, launch: Launch) -> Disk | None:
+        """A new disk with the working folder; None: that is in the guest's memory."""
+        if self._storage is None:
+            return None
+        return self._storage.disk(launch.cwd, launch.user, launch.cpus)
 
     def pin(self, process: Process, workers: Workers, cpus: Sequence[int]) -> Pinned:
         """Each CPU of the guest on one of the server's, and inside each worker on one of those."""
         assert self._guest is not None  # noqa: S101  # it answered
-        tids = vcpus(process.pid)
+        tids = qemu.vcpus(proc.tasks(process.pid))
         pins = put(workers.label, tids, cpus)
         outside = f"{len(pins)} CPUs of the guest, one to a CPU, read back"
         tasks = self._guest.tasks()
@@ -238,38 +245,15 @@ class Vm(Place):
         if self._verdict is None:
             return ()
         by = f"virtual machine by {qemu.version()}, Linux {parts.VERSION}"
-        if not self._verdict.is_emulated:
-            return (("place", f"{by}, on KVM; reached over a tap and a bridge"),)
-        return (
-            ("place", f"{by}, {EMULATED} (TCG); reached over a tap and a bridge"),
-            (EMULATED, f"instructions are translated, because {self._verdict.why}"),
-        )
-
-
-def memory_mb(image_bytes: int, need_bytes: int) -> int:
-    """Memory of a guest, MiB: its root folder twice while it is unpacked, and half of all it has.
-
-    >>> memory_mb(0, 0), memory_mb(64 << 20, 256 << 20)
-    (192, 592)
-    """
-    mib = BASE_MB + (9 * image_bytes // 4 + need_bytes + (1 << 20) - 1 >> 20)
-    return -(-mib // 16) * 16
-
-
-def vcpus(leader: int) -> tuple[int, ...]:
-    """Threads of QEMU that run its guest's CPUs, in order."""
-    results = ((VCPU.match(task.name), task.tid) for task in proc.tasks(leader))
-    return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in results if m))
-
-
-def _settings() -> Mapping[str, str]:
-    """Settings of this machine that the guest is to have as well."""
-    results = {}
-    for name in SETTINGS:
-        path = Path("/proc/sys", *name.split("."))
-        if path.is_file():
-            results[name] = path.read_text(encoding="ascii").strip()
-    return results
+        how = "on KVM" if not self._verdict.is_emulated else f"{EMULATED} (TCG)"
+        switch = self._switch.note if self._switch else "a bridge"
+        results = [("place", f"{by}, {how}; reached over a tap and {switch}")]
+        if self._storage is not None:
+            results += [("disk", self._storage.note)]
+        if self._verdict.is_emulated:
+            why = f"instructions are translated, because {self._verdict.why}"
+            results += [(EMULATED, why)]
+        return tuple(results)
 
 
 def undo(facts: Mapping[str, Any]) -> Undone | None:
@@ -296,5 +280,20 @@ KIND = PlaceKind(
         "rps": "its queues are the guest's",
         "napi": "its network card is the guest's",
     },
-    undo={ENTRY: undo, "link": netns.undo_link},
+    options=(
+        PlaceOption(
+            name=RESTORED,
+            part="start",
+            about="restored from its state after boot, which its first start saves (P2)",
+        ),
+        nbd.OPTION,
+        ceph.OPTION,
+        *switches.OPTIONS,
+    ),
+    undo={
+        ENTRY: undo,
+        storages.ENTRY: storages.undo,
+        switches.ENTRY: switches.undo,
+        "link": netns.undo_link,
+    },
 )

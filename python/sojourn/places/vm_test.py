@@ -13,7 +13,7 @@ import pytest
 from sojourn.errors import HostFault
 from sojourn.install.part import Part
 from sojourn.places import netns, network, proc, remains, vm
-from sojourn.places.guest import testing, trial
+from sojourn.places.guest import starting, testing, trial
 from sojourn.places.guest.qemu import KVM, TCG
 from sojourn.places.guest.trial import Verdict
 from sojourn.places.network_test import Book
@@ -135,8 +135,8 @@ def test_cpus_of_the_guest_are_pinned_outside_and_workers_inside(
 
 
 def test_a_guest_has_room_for_its_files_twice_and_for_what_its_service_says() -> None:
-    small, large = (vm.memory_mb(64 << 20, need) for need in (0, 1 << 30))
-    assert small >= vm.BASE_MB + 2 * 64
+    small, large = (starting.memory_mb(64 << 20, need) for need in (0, 1 << 30))
+    assert small >= starting.BASE_MB + 2 * 64
     assert large - small == 1024
 
 

@@ -132,6 +132,7 @@ def _start(live: RunningService, service: Program, journal: Journal) -> None:
         live.address = _address(live, wanted)
         started = _launch(live, service, journal)
         if _is_ready(live, started):
+            live.notes += live.place.start_notes
             return
         live.stop_process()
     raise RunFault(
@@ -180,6 +181,7 @@ def _launch(live: RunningService, service: Program, journal: Journal) -> Start:
         cpus=live.placement.server,
         open_files=start.open_files,
         variables=start.variables,
+        carries=start.carries,
     )
     with signals.deaf():
         live.process = live.place.start(launch)

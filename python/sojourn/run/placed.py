@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from sojourn import knobs, places, programs
@@ -51,6 +52,8 @@ def check(spec: ServiceSpec, service: Service, facts: Facts, questions: Question
         )
     for needed in filter(None, (kind, network)):
         _check_needs(needed, facts, at)
+    for option in places.options(spec.place):
+        _check_programs(spec.place, option.programs, at)
     check_port(spec.label, needs(service).port, places.build(spec.place))
 
 
@@ -170,10 +173,14 @@ def _check_needs(kind: PlaceKind, facts: Facts, at: str) -> None:
                 at=at,
                 fix=f"{ability.mend or 'take another machine'}; or leave place out",
             )
-    for program, package in kind.programs.items():
+    _check_programs(kind.name, kind.programs, at)
+
+
+def _check_programs(place: str, wanted: Mapping[str, str], at: str) -> None:
+    for program, package in wanted.items():
         if programs.maybe(program) is None:
             raise HostFault(
-                f"place {kind.name} is not available here: program {program} is missing",
+                f"place {place} is not available here: program {program} is missing",
                 at=at,
                 fix=f"apt install {package}; or leave place out",
             )

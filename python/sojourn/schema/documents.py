@@ -174,6 +174,10 @@ def _place(kind: PlaceKind) -> dict[str, Any]:
         "about": kind.about,
         "needs": [*kind.needs, *(f"{name} (apt install {p})" for name, p in kind.programs.items())],
         "networks": list(kind.networks),
+        "options": [
+            {"name": option.name, "part": option.part, "about": option.about}
+            for option in kind.options
+        ],
     }
 
 

@@ -59,6 +59,7 @@ class Start:
         stop: the signal that asks it to end.
         stop_s: how long it may take to end when asked to, before it is killed, s.
         reports: files in its working folder that it writes when it ends, to be stored.
+        carries: files and folders of this machine that it opens by itself, which a guest lacks.
     """
 
     program: Path
@@ -69,6 +70,7 @@ class Start:
     stop: signal.Signals = signal.SIGTERM
     stop_s: float = 5.0
     reports: tuple[str, ...] = ()
+    carries: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -150,11 +150,20 @@ def _place_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:
     names = [
         name
         for kind in (schema("kinds") or {}).get("places", ())
-        for name in (kind["name"], *(f"{kind['name']}:{within}" for within in kind["networks"]))
+        for name in (kind["name"], *(f"{kind['name']}:{more}" for more in _forms(kind)))
     ]
     asked = service.get("place")
     if isinstance(asked, str) and names and asked not in names:
         yield (("place",), f"there is no place '{asked}'", _known(asked, names))
+
+
+def _forms(kind: Mapping[str, Any]) -> Iterator[str]:
+    """What may come after a place's colon: a network, or options, one for each part."""
+    yield from kind["networks"]
+    parts: dict[str, list[str]] = {}
+    for option in kind.get("options", ()):
+        parts.setdefault(option["part"], [""]).append(option["name"])
+    yield from filter(None, ("+".join(filter(None, names)) for names in product(*parts.values())))
 
 
 def _knob_mistakes(service: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -4,7 +4,9 @@
 # Line by line over the port "agent"; the service's own words go to the port "log".
 #   to the lab:    up | started PID | exited STATUS | file BYTES NAME | end | pong | owner PID
 #                  task PID TID NAME<tab>COMMAND | tasks | pinned TID MASK | lacks WHAT
-#   from the lab:  signal NUMBER | ping | port NUMBER | tasks | pin TID CPU
+#                  ready | clock SECONDS
+#   from the lab:  signal NUMBER | ping | port NUMBER | tasks | pin TID CPU | job SECONDS
+# A guest without a service is ready: its state can be saved, and it waits for the job and the time.
 # It sleeps in `read` while load runs.
 
 /bin/busybox --install -s /bin
@@ -16,7 +18,12 @@ mount -t tmpfs -o mode=1777 shm /dev/shm
 ln -sf /proc/self/fd /dev/fd
 ln -sf /proc/self/fd/2 /dev/stderr
 ln -sf /proc/self/fd/1 /dev/stdout
-. /sojourn/conf
+
+block() { # the device of a disk by its serial number
+    for at in /sys/block/vd*; do
+        [ "$(cat "$at/serial")" = "$1" ] && echo "/dev/${at##*/}" && return
+    done
+}
 
 port() { # the device of a port by its name
     for at in /sys/class/virtio-ports/*; do
@@ -37,6 +44,20 @@ for module in /sojourn/modules/*.ko; do
     insmod "$module" || say "lacks the module $module"
 done
 ip link set lo up
+if [ ! -f /sojourn/conf ]; then
+    say ready
+    while read -r verb first <&3; do [ "$verb" = job ] && break; done
+    date -s "@$first" > /dev/null
+    say "clock $(date +%s)"
+    (cd / && cpio -idu < "$(block job)") 2> /dev/null
+    cat /sojourn/seed > /dev/urandom
+fi
+. /sojourn/conf || poweroff -f
+if [ -n "$DISK" ]; then
+    mount -t ext4 "$(block data)" "$WORK" || say "lacks its disk"
+    rmdir "$WORK/lost+found"
+fi
+[ -n "$MAC" ] && ip link set eth0 address "$MAC"
 ip addr add "$ADDRESS" dev eth0 || say "lacks an address: no network device"
 ip link set eth0 up
 echo "$SETTINGS" | while IFS='=' read -r name value; do

@@ -96,9 +96,10 @@ class Archive:
         """/dev/console, which the kernel opens before anything could make it."""
         self._entry(self._above("dev/console"), stat.S_IFCHR | 0o600, device=(5, 1))
 
-    def end(self) -> None:
-        """What tells the kernel that it has all."""
+    def end(self) -> int:
+        """What tells the kernel that it has all; returns the archive's size, bytes."""
         self._entry(END, 0)
+        return self._file.tell()
 
     def _above(self, path: str | Path) -> str:
         """Its name in the archive, when the folders above it are in there."""

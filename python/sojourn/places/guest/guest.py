@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -36,7 +36,15 @@ def _whole(text: str) -> int | None:
 
 
 class Guest(Process):
-    """A service in a virtual machine."""
+    """A service in a virtual machine.
+
+    Attributes:
+        booted_s: time from QEMU's start until the service was started; None: not yet.
+        clock_off_s: how far its clock is from this machine's; None: it was not set.
+        unsaved: why its state was not saved; "": it was, or need not be.
+        verbs: what is done when the agent first says a word, with the rest of its line.
+        channel: to the agent.
+    """
 
     def __init__(
         self, outer: Process, channel: Channel, *, at: Path, work: Path, log: Path
@@ -53,8 +61,11 @@ class Guest(Process):
         self.what = outer.what
         self.pid = outer.pid
         self.booted_s: float | None = None
+        self.clock_off_s: float | None = None
+        self.unsaved = ""
+        self.verbs: dict[str, Callable[[str], None]] = {}
+        self.channel = channel
         self._outer = outer
-        self._channel = channel
         self._at, self._work, self._log = at, work, log
         self._began = time.monotonic()
         self._status: int | None = None
@@ -83,7 +94,7 @@ class Guest(Process):
             else:
                 break
         if self._ended is not None:
-            self._channel.close()
+            self.channel.close()
         return self._ended
 
     @property
@@ -94,7 +105,7 @@ class Guest(Process):
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the service, by its agent."""
         if self.poll() is None:
-            self._channel.say(f"signal {int(number)}")
+            self.channel.say(f"signal {int(number)}")
 
     def stop(self, *, term_s: float = 5.0, first: signal.Signals = signal.SIGTERM) -> Ended:
         """End it: ask the service, wait, end QEMU. One that still boots is not asked."""
@@ -107,7 +118,7 @@ class Guest(Process):
             self._listen()
             status = self._status if self._status is not None else -int(signal.SIGKILL)
             self._ended = replace(ended, status=status)
-        self._channel.close()
+        self.channel.close()
         return self._ended
 
     def owner(self, port: int) -> bool:
@@ -135,10 +146,10 @@ class Guest(Process):
 
     def _ask(self, question: str, verb: str, *, until: str = "") -> Iterator[str]:
         """The rest of each line of the answer that begins with `verb`; the last, or all `until`."""
-        if not self._channel.say(question):
+        if not self.channel.say(question):
             return
         end = time.monotonic() + ANSWER_S_MAX
-        while (line := self._channel.line(max(0.0, end - time.monotonic()))) is not None:
+        while (line := self.channel.line(max(0.0, end - time.monotonic()))) is not None:
             head, _, rest = line.partition(" ")
             if head == verb:
                 yield rest
@@ -151,7 +162,7 @@ class Guest(Process):
 
     def _listen(self, within_s: float = 0.0) -> None:
         """Heed what the agent has said by itself."""
-        while (line := self._channel.line(within_s)) is not None:
+        while (line := self.channel.line(within_s)) is not None:
             self._heed(line)
             within_s = 0.0
 
@@ -167,11 +178,13 @@ class Guest(Process):
             self._bring(*rest.partition(" ")[::2])
         elif verb == "end":
             self._is_through = True
+        elif (act := self.verbs.pop(verb, None)) is not None:
+            act(rest)
 
     def _bring(self, size: str, name: str) -> None:
         """Keep a file that the service has left new in its working folder, under its own name."""
         length = _whole(size)
-        data = None if length is None else self._channel.data(length, ANSWER_S_MAX)
+        data = None if length is None else self.channel.data(length, ANSWER_S_MAX)
         plain = PurePosixPath(name)
         is_own = len(plain.parts) == 1 and name not in {".", ".."} and "\0" not in name
         path = self._work / name

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shlex
 import stat
 import subprocess
@@ -31,6 +32,7 @@ from sojourn.places.users import User
 AGENT = Path(__file__).with_name("agent.sh")
 LINKED = re.compile(r"(/\S+) \(0x")
 LDD_S_MAX = 20.0
+SEED_BYTES = 64
 ELF = b"\x7fELF"
 UMASK = 0o077
 #: Of this machine, where they are: how libraries are found, and the names of protocols and hosts.
@@ -50,6 +52,9 @@ class Job:
         environment: its variables.
         address: of the guest, with the length of the prefix: "10.0.0.2/29".
         settings: of the guest's kernel (sysctl) → value.
+        mac: hardware address of its link; "": the one that its device has.
+        carries: files and folders of this machine that go along, where they are here.
+        has_disk: the working folder is on the guest's disk, so it does not go along.
     """
 
     argv: tuple[str, ...]
@@ -60,6 +65,9 @@ class Job:
     environment: Mapping[str, str]
     address: str = ""
     settings: Mapping[str, str]
+    mac: str = ""
+    carries: tuple[Path, ...] = ()
+    has_disk: bool = False
 
 
 def write(at: Path, made: Made, job: Job) -> int:
@@ -69,26 +77,47 @@ def write(at: Path, made: Made, job: Job) -> int:
         RunFault: the program is not one that can be carried over.
         OSError: a file cannot be read, or the archive not be written.
     """
-    program = Path(job.argv[0])
-    libraries = linked(program, job.user)
     with at.open("wb") as file:
         archive = Archive(file)
         _base(archive, made)
-        archive.data("sojourn/conf", conf(job).encode(), mode=0o644)
-        archive.data("sojourn/service", service(job).encode(), mode=0o755)
-        _users(archive, job.user)
-        for path in (program, *libraries):
-            archive.file(path, path, mode=0o755)
-        for path in (*map(Path, TABLES), *_named(job.argv[1:], job.cwd)):
-            if path.is_file():
-                archive.file(path, path)
+        return _end(archive, job)
+
+
+def write_job(at: Path, job: Job) -> int:
+    """Write the archive of the service alone, for a guest that runs; raises as `write`.
+
+    It begins with a seed for the guest's random numbers: guests of one saved state have the same.
+    """
+    with at.open("wb") as file:
+        archive = Archive(file)
+        archive.data("sojourn/seed", secrets.token_bytes(SEED_BYTES), mode=0o600)
+        return _end(archive, job)
+
+
+def _end(archive: Archive, job: Job) -> int:
+    program = Path(job.argv[0])
+    libraries = linked(program, job.user)
+    archive.data("sojourn/conf", conf(job).encode(), mode=0o644)
+    archive.data("sojourn/service", service(job).encode(), mode=0o755)
+    _users(archive, job.user)
+    for path in (program, *libraries):
+        archive.file(path, path, mode=0o755)
+    for path in (*map(Path, TABLES), *_named(job.argv[1:], job.cwd)):
+        if path.is_file():
+            archive.file(path, path)
+            for library in linked(path, job.user) if is_native(path) else ():
+                archive.file(library, library, mode=0o755)
+    for path in job.carries:
+        _carry(archive, path)
+    if job.has_disk:
+        archive.folder(job.cwd)
+    else:
         _work(archive, job)
-        archive.end()
-        return file.tell()
+    return archive.end()
 
 
-def write_bare(at: Path, made: Made, script: str) -> None:
-    """Write an archive without a service, whose first process is this script."""
+def write_bare(at: Path, made: Made, script: str = "") -> None:
+    """Write an archive without a service, which starts a script, or the agent."""
     with at.open("wb") as file:
         archive = Archive(file)
         _base(archive, made, script)
@@ -108,9 +137,7 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
     Raises:
         RunFault: it is a script, or one of them is missing.
     """
-    with program.open("rb") as file:
-        is_native = file.read(len(ELF)) == ELF
-    if not is_native:
+    if not is_native(program):
         raise RunFault(
             f"{program.name} cannot run in a virtual machine: it is not a native program",
             at=str(program),
@@ -138,6 +165,12 @@ def linked(program: Path, user: User | None = None) -> tuple[Path, ...]:
     return tuple(map(Path, LINKED.findall(done.stdout)))
 
 
+def is_native(program: Path) -> bool:
+    """Whether a file is a native program; OSError if it cannot be read."""
+    with program.open("rb") as file:
+        return file.read(len(ELF)) == ELF
+
+
 def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
     """Words for `subprocess.run` that make it an ordinary user's; {}: only root can read it."""
     parents = program.resolve().parents
@@ -150,7 +183,8 @@ def _without_rights(program: Path, user: User | None) -> dict[str, Any]:
 
 def conf(job: Job) -> str:
     """What the agent is given, as lines of shell."""
-    words = {"ADDRESS": job.address, "WORK": str(job.cwd)}
+    disk = "1" if job.has_disk else ""
+    words = {"ADDRESS": job.address, "MAC": job.mac, "WORK": str(job.cwd), "DISK": disk}
     lines = [f"{name}={shlex.quote(value)}" for name, value in words.items()]
     report = "\n".join(f"{name}={value}" for name, value in job.settings.items())
     return "\n".join([*lines, f"SETTINGS={shlex.quote(report)}"]) + "\n"
@@ -194,6 +228,16 @@ def _named(words: Iterable[str], cwd: Path) -> tuple[Path, ...]:
     """Files of this machine that the service's words name by a full path."""
     paths = [Path(word) for word in words if word.startswith("/")]
     return tuple(path for path in paths if not path.is_relative_to(cwd))
+
+
+def _carry(archive: Archive, path: Path) -> None:
+    """A file of this machine, or all plain files and links of a folder."""
+    paths = [path, *sorted(path.rglob("*"))] if path.is_dir() else [path]
+    for one in paths:
+        if one.is_symlink():
+            archive.link(one, os.readlink(one))  # noqa: PTH115  # its text
+        elif one.is_file():
+            archive.file(one, one)
 
 
 def _work(archive: Archive, job: Job) -> None:

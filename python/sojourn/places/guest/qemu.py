@@ -1,19 +1,22 @@
-"""QEMU's words for a guest: no firmware settings, no disk, no display; kernel and memory, one link.
+"""QEMU's words for a guest: no display; kernel, memory, one link, disks.
 
 Kernel and root folder are given to QEMU directly. The guest's devices are virtio's: a network card
-on a tap, and two ports, one to speak with its agent and one for what the service says.
+on a tap, and two ports, one to speak with its agent and one for what the service says. Some have a
+disk for data, and some a small one that brings the service to a guest that runs already.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sojourn import programs
 from sojourn.install.vm import QEMU
+from sojourn.places.guest.qmp import SOCKET
+from sojourn.places.task import Task
 from sojourn.places.users import User
 
 KVM, TCG = "kvm", "tcg"
@@ -22,6 +25,19 @@ CONSOLE_BYTES = 8_000  # of its end, which are looked at
 RUN_WITH = (9, 1)  # release from which `-run-with user=` replaces `-runas`
 #: What QEMU calls the threads that run a guest's CPUs, where it is told to name them.
 VCPU = re.compile(r"CPU (\d+)/(KVM|TCG)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """A disk that is served by a storage node.
+
+    Attributes:
+        words: QEMU's, for where it is.
+        bytes: its size.
+    """
+
+    words: str
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +51,9 @@ class Machine:
             agent.
         tap, mac: its link's other end, and the link's hardware address; "": it has no link.
         user: whom QEMU becomes once all is open; None: it stays as it is.
+        job: file with the service for a guest that runs already; its state can then be saved.
+        data: the disk with the working folder; None: it has none.
+        awaits_state: it does not boot but waits for a state.
     """
 
     at: Path
@@ -47,6 +66,9 @@ class Machine:
     tap: str = ""
     mac: str = ""
     user: User | None = None
+    job: Path | None = None
+    data: Disk | None = None
+    awaits_state: bool = False
 
 
 def command(machine: Machine) -> Sequence[str | Path]:
@@ -61,14 +83,42 @@ def command(machine: Machine) -> Sequence[str | Path]:
         *("-serial", f"file:{machine.at / CONSOLE}"),
         *(_ports(machine.channel) if machine.channel else ()),
         *(_link(machine) if machine.tap else ()),
+        *(_disk("data", machine.data.words) if machine.data else ()),
+        *(_movable(machine, machine.job) if machine.job else ()),
         *(_become(machine.user) if machine.user else ()),
     )
 
 
+def form(machine: Machine) -> tuple[str, ...]:
+    """The same without what differs from start to start: what a saved state must fit.
+
+    Other numbers of files, links and users make no other guest.
+    """
+    at = Path("/AT/1")
+    plain = replace(
+        machine,
+        at=at,
+        kernel=at / "kernel",
+        initrd=at / "initrd",
+        channel=at / "agent" if machine.channel else None,
+        tap="TAP" if machine.tap else "",
+        mac="MAC",
+        user=None,
+        job=at / "job" if machine.job else None,
+        data=replace(machine.data, words=f"{machine.data.bytes} bytes") if machine.data else None,
+        awaits_state=False,
+    )
+    return tuple(map(str, command(plain)))
+
+
+def cpu(accelerator: str) -> str:
+    """What QEMU calls the guest's CPU."""
+    return "host" if accelerator == KVM else "max"
+
+
 def _accelerated(accelerator: str) -> tuple[str, ...]:
-    if accelerator == KVM:
-        return ("-accel", KVM, "-cpu", "host")
-    return ("-accel", "tcg,thread=multi", "-cpu", "max")
+    how = KVM if accelerator == KVM else "tcg,thread=multi"
+    return ("-accel", how, "-cpu", cpu(accelerator))
 
 
 def kernel_words(accelerator: str) -> str:
@@ -96,9 +146,31 @@ def _link(machine: Machine) -> tuple[str, ...]:
     return ("-netdev", tap, "-device", f"virtio-net-pci,netdev=net,mac={machine.mac},romfile=")
 
 
+def _disk(name: str, words: str) -> tuple[str, ...]:
+    where = f"virtio-blk-pci,drive={name},serial={name}"
+    return ("-blockdev", f"node-name={name},{words}", "-device", where)
+
+
+def _movable(machine: Machine, job: Path) -> tuple[str, ...]:
+    """A disk with the job, a monitor, and a number that tells a guest of its restore."""
+    words = f"driver=raw,read-only=on,file.driver=file,file.locking=off,file.filename={job}"
+    return (
+        *_disk("job", words),
+        *("-qmp", f"unix:{machine.at / SOCKET},server=on,wait=off"),
+        *("-device", "vmgenid,guid=auto"),
+        *(("-incoming", "defer") if machine.awaits_state else ()),
+    )
+
+
 def _become(user: User) -> tuple[str, ...]:
     who = f"{user.uid}:{user.gid}"
     return ("-run-with", f"user={who}") if release() >= RUN_WITH else ("-runas", who)
+
+
+def vcpus(tasks: Iterable[Task]) -> tuple[int, ...]:
+    """Threads of QEMU that run its guest's CPUs, in order."""
+    results = ((VCPU.match(task.name), task.tid) for task in tasks)
+    return tuple(tid for _, tid in sorted((int(m[1]), tid) for m, tid in results if m))
 
 
 def version() -> str:

@@ -34,7 +34,7 @@ MECHANISMS = (
     "empty", "cpuset", "cpuset_cgroup", "cpu_quota", "cpu_weight", "policy",
     "memory_limit", "io_limit", "egress", "llc_ways", "memory_bandwidth", "irq", "rps",
     "frequency", "cstates", "thp",
-    "restart_runc", "restart_nspawn", "restart_lxc", "restart_vm",
+    "restart_runc", "restart_nspawn", "restart_lxc", "restart_vm", "restart_vm_restored",
 )
 # fmt: on
 

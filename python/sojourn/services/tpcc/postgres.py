@@ -16,6 +16,7 @@ from sojourn.install import shore
 
 DISTRIBUTION = Path("/usr/lib/postgresql")
 NEEDED = ("postgres", "initdb")
+SHARE, ZONES = Path("/usr/share/postgresql"), Path("/usr/share/zoneinfo")
 ANSWER_S_MAX = 10.0
 COPY = "postgresql"
 
@@ -42,6 +43,15 @@ class Home:
     def program(self, name: str) -> Path:
         """Path of one of its programs."""
         return (self.root or Path("/")) / self.bins / name
+
+    @property
+    def carries(self) -> tuple[Path, ...]:
+        """What its server opens by itself; a fetched one has it in the work folder."""
+        if self.root is not None:
+            return ()
+        release = self.bins.parent.name
+        libraries = sorted((self.bins.parent / "lib").glob("*.so"))
+        return (SHARE / release, ZONES, *libraries)
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -134,6 +134,7 @@ class Shore(Program, Describes, Versioned, Demands, Adapts, Prepares, Fills, Che
             ready_s=60.0 + cluster.data_bytes(self.scale) / (20 << 20),
             stop=signal.SIGQUIT,
             stop_s=10.0,
+            carries=self.home.carries,
         )
 
     def adapted(self, load: Mapping[str, Any], bound_s: float = 0.0) -> Self:

@@ -45,6 +45,7 @@ KINDS: Mapping[str, MechanismKind] = table(
     restart.NSPAWN,
     restart.LXC,
     restart.VM,
+    restart.VM_RESTORED,
 )
 
 __all__ = ["KINDS", "Mechanism", "MechanismInputs", "MechanismKind"]

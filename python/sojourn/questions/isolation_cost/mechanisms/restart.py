@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import ChainMap
 from functools import partial
 
 from sojourn import places, programs
@@ -37,6 +38,7 @@ class Restart(Mechanism):
         self._place: Place | None = None
         self._task: Process | None = None
         self._pids = (0, 0)
+        self._starts = 0
         self.one = f"a {name} with a program that sleeps ended, and the next one started"
 
     def prepare(self) -> None:
@@ -61,6 +63,7 @@ class Restart(Mechanism):
         while not self._task.is_up and time.monotonic() < until and not self._task.poll(POLL_S):
             pass  # a guest boots
         self._pids = self._pids[1], self._task.pid
+        self._starts += 1
 
     def act(self, which: int) -> None:
         """End it, and start it anew."""
@@ -78,6 +81,8 @@ class Restart(Mechanism):
         del which
         if self._task is None or self._task.poll() is not None or not self._task.is_up:
             return "it does not run"
+        if self._starts > 1 and self._place is not None and self._place.fell_back:
+            return f"it booted: {self._place.fell_back}"  # the first start saves the state
         return "" if self._pids[0] != self._pids[1] else "it is the same as before"
 
     def put_back(self) -> None:
@@ -92,13 +97,14 @@ class Restart(Mechanism):
 
 def lacks(name: str, inputs: MechanismInputs) -> Lack | None:
     """The place, and what it needs of the machine."""
-    if name not in places.KINDS:
+    if name.partition(":")[0] not in places.KINDS:
         return Lack(missing=f"the place {name} in this lab", fix="update sojourn")
     kind = places.kind(name)
     for ability in abilities(inputs.facts):
         if ability.name in kind.abilities and not ability.can:
             return Lack(missing=ability.missing, fix=ability.mend)
-    for program, package in kind.programs.items():
+    more = [option.programs for option in places.options(name)]
+    for program, package in ChainMap(dict(kind.programs), *map(dict, more)).items():
         if programs.maybe(program) is None:
             return Lack(missing=f"program {program}", fix=f"apt install {package}")
     return None
@@ -106,7 +112,7 @@ def lacks(name: str, inputs: MechanismInputs) -> Lack | None:
 
 def _kind(name: str, about: str) -> MechanismKind:
     return MechanismKind(
-        name=f"restart_{name}",
+        name=f"restart_{name.replace(':', '_')}",
         about=about,
         is_restart=True,
         lacks=partial(lacks, name),
@@ -118,3 +124,6 @@ RUNC = _kind("runc", "an OCI container, ended and started anew")
 NSPAWN = _kind("nspawn", "a systemd-nspawn container, ended and started anew")
 LXC = _kind("lxc", "an LXC container, ended and started anew")
 VM = _kind("vm", "a virtual machine, ended and started anew")
+VM_RESTORED = _kind(
+    "vm:restored", "a virtual machine, ended and restored from its state after boot"
+)
