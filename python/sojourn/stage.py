@@ -65,7 +65,7 @@ class Ears:
         os.kill(os.getpid(), signal.SIGTERM)  # the main thread ends in order, wherever it is
 
     def fileno(self) -> int:
-        """What to select on."""
+        """The descriptor that is readable once a message came."""
         return self._own.fileno()
 
     def line(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Mouth:
     _file: int = field(default_factory=lambda: os.dup(1))
 
     def say(self, what: str, **more: Any) -> None:
-        """Say a line."""
+        """Write one message to the agent, as a line of JSON."""
         line = json.dumps({"say": what, **more}).encode() + b"\n"
         while line:
             line = line[os.write(self._file, line) :]
@@ -110,7 +110,7 @@ class Stage:
         """Open the study, and do what is asked until the input ends."""
         facts = host.read()
         with _Folder() as folder:
-            (folder / STUDY).write_text(self._opening["study"])
+            disk.keep_text(folder / STUDY, str(self._opening["study"]))
             study = spec.load(folder / STUDY, is_own=True)
             held = run.hold(study, facts, questions.catalogue())
             with run.taken(study.name, self._show, is_forced=bool(self._opening["is_forced"])):

@@ -234,7 +234,7 @@ class Agent:
             return None
 
     def stage_tell(self, message: Mapping[str, Any]) -> None:
-        """Say something to it."""
+        """Hand a message of the driver to the stage; nothing without one."""
         self._heard_s = time.monotonic()
         if self._stage is not None:
             self._stage.tell(message)

@@ -105,7 +105,7 @@ class Away:
 
     def _open(self, station: Station, rows: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         is_here = parts.is_same_machine(station.facts, self._fleet.crew.own)
-        return station.open(
+        return station.begin(
             {
                 "do": "open",
                 "study": to_toml(self._study),

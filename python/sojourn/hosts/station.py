@@ -96,7 +96,7 @@ class Station:
                 fix=f"leave it out, or name another host in hosts.{self.role}",
             )
 
-    def open(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def begin(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Start its stage; what that says of the study there.
 
         Raises:

@@ -162,10 +162,10 @@ def execute(
     """
     started, folders = time.monotonic(), (folder, *beside)
     try:
-        if (elsewhere := session.source.measure) is not None:
-            elsewhere(study, point, folders, session.journal)
-        else:
+        if session.source.measure is None:
             _measure(study, point, folders, session)
+        else:
+            session.source.measure(study, point, folders, session.journal)
     except Fault as fault:
         _keep(folders, "failed", started, fault)
         raise
@@ -199,13 +199,12 @@ def _measure(study: Study, point: Point, folders: Sequence[Path], session: Sessi
         ]
         for scene, service in zip(scenes, served, strict=True):
             scene.enter(service)
-        has_neighbour = False
+        has_neighbour, loads, watchers = False, [], []
         for nth, scene in enumerate(scenes):
             for actor in session.source.cast(study, scene.spec, scene.point, session.catalogue):
                 if nth == 0 or actor.role is Role.PROBE:  # neighbours are there once for all
                     scene.enter(actor)
                     has_neighbour |= actor.role is Role.NEIGHBOUR
-        loads, watchers = [], []
         for scene, service in zip(scenes, served, strict=True):
             most = study.run.raw_max
             asked = job(service.live, scene.spec, scene.point, scene.folder, raw_max=most)
@@ -258,9 +257,8 @@ def job(
     """The generator's job: what follows from the machine, then the study, then the point."""
     raw_max = RAW_MAX if point.rules.is_raw else raw_max
     reply_s = live.reply_s
-    rate = {}
-    if (rps := point.offered_rps) is not None:
-        rate = {"rate": shape.rate(spec.shape, rps=rps, length_s=point.measure_s)}
+    rps, length_s = point.offered_rps, point.measure_s
+    rate = {} if rps is None else {"rate": shape.rate(spec.shape, rps=rps, length_s=length_s)}
     return {
         **live.client(),
         **live.watched(),
