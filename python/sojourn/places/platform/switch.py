@@ -137,9 +137,7 @@ def build(options: Collection[str], bridge: Link, folder: Path, book: Book) -> S
 
 def refuse_dpdk() -> HostFault:
     """Why there is no DPDK here."""
-    pages = re.search(
-        r"^HugePages_Total:\s+(\d+)", MEMORY.read_text(encoding="ascii"), re.MULTILINE
-    )
+    pages = PAGES.search(MEMORY.read_text(encoding="ascii"))
     path = programs.maybe(SWITCH)
     lacks = [
         "" if pages and int(pages[1]) else "hugepages are not reserved",
