@@ -131,7 +131,7 @@ class Away:
     def cast(
         self, study: Study, spec: ServiceSpec, point: Point, catalogue: Catalogue
     ) -> Sequence[Actor]:
-        """Who enters here; one actor stands for all neighbours on other hosts."""
+        """Who enters here; one actor enters for all neighbours on other hosts."""
         every = cast(study, spec, point, catalogue)
         if not self._neighbours or not any(actor.role is Role.NEIGHBOUR for actor in every):
             return every

@@ -54,18 +54,6 @@ def rate(text: str, *, rps: float, length_s: float) -> str:
     raise ValueError(f"'{text}' is no shape of a load; write {FORMS}")
 
 
-def highest(text: str) -> float:
-    """The highest level, as a share of the load.
-
-    >>> highest(""), highest("steps:0.5@5s,1.5@5s"), highest("sine:0.5,60s")
-    (1.0, 1.5, 1.5)
-    """
-    name, _, rest = text.partition(":")
-    if name == "steps":
-        return max(level for level, _ in _steps(rest))
-    return 1.0 + _wave(rest)[0] if name == "sine" else 1.0
-
-
 def _steps(rest: str) -> list[tuple[float, float]]:
     """Levels and their lengths in s."""
     steps = []

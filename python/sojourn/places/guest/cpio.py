@@ -97,7 +97,7 @@ class Archive:
         self._entry(self._above("dev/console"), stat.S_IFCHR | 0o600, device=(5, 1))
 
     def end(self) -> int:
-        """What tells the kernel that it has all; returns the archive's size, bytes."""
+        """Write the entry that ends the archive; returns its size, bytes."""
         self._entry(END, 0)
         return self._file.tell()
 

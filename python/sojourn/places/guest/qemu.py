@@ -152,7 +152,7 @@ def _disk(name: str, words: str) -> tuple[str, ...]:
 
 
 def _movable(machine: Machine, job: Path) -> tuple[str, ...]:
-    """A disk with the job, a monitor, and a number that tells a guest of its restore."""
+    """A disk with the job, a monitor, and a number that changes when it is restored."""
     words = f"driver=raw,read-only=on,file.driver=file,file.locking=off,file.filename={job}"
     return (
         *_disk("job", words),

@@ -3,7 +3,7 @@
     first start: boot ─► ready: state saved with its facts ─► job     later: load the state ─► job
 
 The job is the service with all it needs, on a small disk that the guest reads when it is given the
-time. What does not fit the saved state is told by its facts, and the guest boots anew.
+time. Its facts show whether it fits a guest; where it does not, the guest boots anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands around a guest as in the third paper: storage node and switch (P2).
+"""What is around a guest as in the third paper: storage node and switch (P2).
 
     client ── switch (bridge or Open vSwitch, .1) ── tap ═ QEMU ═ guest (.2)
                   └ veth ═ namespace sojourn-TAGs (.3): NBD server, or Ceph's monitor and OSD
