@@ -25,6 +25,7 @@ import scipy
 from numpy.typing import NDArray
 
 from sojourn.controllers import cores
+from sojourn.controllers.evidence import load_library
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Decision, History, Look
 
@@ -177,5 +178,6 @@ KIND = ControllerKind(
     source="Patel and Tiwari, HPCA 2020; GoodwillComputingLab/CLITE, copies read",
     needs=("tail", "cpu", "cores"),
     constants=CONSTANTS,
+    prepare=load_library,
     decide=decide,
 )

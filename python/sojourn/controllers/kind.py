@@ -31,6 +31,7 @@ class ControllerKind:
         source: where the rule was published, and how it was read here.
         needs: names of `NEEDS`.
         constants: its numbers by name; a configuration may set others.
+        prepare: loads what the first decision needs; called once, before the manager starts.
         decide: pure; the same history gives the same decision.
     """
 
@@ -39,6 +40,7 @@ class ControllerKind:
     source: str
     needs: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
+    prepare: Callable[[], None] = lambda: None
     decide: Callable[[History], Decision]
 
     def settled(self, inputs: Mapping[str, float]) -> dict[str, float]:

@@ -1,33 +1,36 @@
 """Acts on the tail when its windows allow a statement; on waiting threads at once.
 
-Source: of this lab. A window of n requests of which a were later than the target says about the
-true share of late requests what a Beta(a + ½, n − a + ½) says (Jeffreys' prior). The target holds
-while that share is at most 1 %. So:
+Source: of this lab. Windows of n requests of which a were later than the target say about the true
+share of late requests what a Beta(a + ½, n − a + ½) says (Jeffreys' prior), after both counts were
+divided by the dispersion of a between windows (`evidence`). The target holds while that share is at
+most 1 %. A margin is left: it acts at 0.65 % already. So:
 
 1. First the knob that takes no CPU time from best-effort groups: `idle`.
 2. Threads of the service that wait for a CPU for more than a part of the target: the quota is
    halved at once; this is seen before any request is late.
-3. The probability of a violation, over each window since the last change and over all seconds at
-   this load since then (two minutes at most): at least 1 − 10⁻⁶ takes CPU time away. The bound is
-   strict because it is asked ten times a second for hours.
-4. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
+3. The probability of a violation, over the last windows (three at least, each of them late) and
+   over all seconds at this load (two minutes at most), all since the last change: at least
+   1 − 10⁻⁶ takes CPU time away. The bound is strict because it is asked ten times a second.
+4. If the least quota leaves at least half of the late requests, the job is not their cause. It gets
+   back what step 3 took, and step 3 rests at this load for a time that doubles.
+5. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
    grows. It does not grow to a level that failed at this load, until a rest is over that doubles.
 
-Between 3 and 4 nothing is known well enough, and nothing changes.
+Between 3 and 5 nothing is known well enough, and nothing changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import scipy
-
+from sojourn.controllers.evidence import LATE, Late, load_library, probability, runs, shortest
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Change, Decision, Group, History, Look, Window, for_all
 
 CONSTANTS = {
-    "late": 0.01,  # share of requests that may be late: the target is on p99
+    "late": 0.65 * LATE,  # share of late requests that is acted on, before it is that of the target
     "sure": 1e-6,  # probability that the target holds, below which it is violated
     "fine": 1e-3,  # probability of a violation, below which a quota may grow
     "wait_part": 0.25,  # of the target: run-queue delay that is acted on
@@ -39,22 +42,20 @@ CONSTANTS = {
     "rest_most_s": 3600.0,
     "pool_s": 120.0,  # of seconds that are added up; more counts half
     "load_lower": 0.8,  # of the load at a failure: below, levels may be tried again
+    "trial_s": 3.0,  # at the least quota, before the job counts as not the cause
+    "remains": 0.5,  # share of late requests that remains without the job, if that is not the cause
 }
 SECOND_MS = 1000
-NO_POOL = {"at": -1.0, "s": 0.0, "n": 0.0, "above": 0.0}
 TAIL_MIN = 3  # late requests without which nothing is reported about a violation
+RUN_MIN = 3  # windows that a violation is read from: fewer do not say whether it was one stall
 
 
-def probability(window: Window, late: float) -> float | None:
-    """Probability that more than `late` of a service's requests are late; None: nothing is known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """Why a target counts as missed; share of late requests, None where they are not counted."""
 
-    >>> round(probability(Window(length_ms=1000, n=1000, above=10), 0.01), 2)
-    0.52
-    """
-    if window.above is not None and window.n > 0:
-        above = min(window.above, window.n)
-        return 1.0 - float(scipy.special.betainc(above + 0.5, window.n - above + 0.5, late))
-    return None
+    why: str
+    share: float | None
 
 
 def decide(history: History) -> Decision:
@@ -70,13 +71,14 @@ def decide(history: History) -> Decision:
         )
     if waiting := _waiting(history):
         if now.t_s - float(memory["since"]) >= history.constants["wait_rest_s"]:
+            memory.pop("trial", None)
             return _shrunk(history, memory, waiting)
         return Decision(memory=memory)
     memory["pools"] = {name: _pooled(history, name) for name in now.critical}
-    pools = {name: _as_window(pool) for name, pool in memory["pools"].items()}
-    violated = [_violated(history, n, group, pools[n]) for n, group in now.critical.items()]
-    if any(violated):
-        return _shrunk(history, memory, next(why for why in violated if why))
+    if not _is_cleared(now, memory.get("cleared"), history.constants["load_lower"]):
+        found = [_violated(history, name, memory["pools"][name]) for name in now.critical]
+        if violations := [one for one in found if one]:
+            return _tried(history, memory, violations[0])
     return _grown(history, memory)
 
 
@@ -101,38 +103,47 @@ def _fresh(history: History, group: Group) -> list[Window]:
 def _pooled(history: History, name: str) -> dict[str, float]:
     """Requests and late ones of a service at this load since the last change, second by second."""
     now, c = history.now, history.constants
-    pool = dict(history.memory.get("pools", {}).get(name) or NO_POOL)
+    noted = history.memory.get("pools", {}).get(name)
+    pool, at_s = (Late.of_json(noted), float(noted["at"])) if noted else (Late(), -1.0)
     fresh = _fresh(history, now.groups[name])
     second = next((w for w in fresh if w.length_ms == SECOND_MS and w.above is not None), None)
-    if second is None or now.t_s - pool["at"] < 1 - 1e-6:
-        return pool
-    usual = pool["n"] / max(1.0, pool["s"])
-    if pool["s"] and abs(second.n - usual) > (1 - c["load_lower"]) * usual:
-        pool = dict(NO_POOL)  # another load: what was seen before says little
-    if pool["s"] >= c["pool_s"]:
-        pool = {**pool, "n": pool["n"] / 2, "above": pool["above"] / 2, "s": pool["s"] / 2}
-    above = pool["above"] + (second.above or 0)
-    return {"at": now.t_s, "s": pool["s"] + 1, "n": pool["n"] + second.n, "above": above}
+    if second is None or now.t_s - at_s < 1 - 1e-6:
+        return {**pool.as_json(), "at": at_s}
+    usual = pool.n / max(1.0, pool.windows)
+    if pool.windows and abs(second.n - usual) > (1 - c["load_lower"]) * usual:
+        pool = Late()  # another load: what was seen before says little
+    if pool.windows >= c["pool_s"]:
+        pool = pool.halved()
+    return {**pool.plus(second).as_json(), "at": now.t_s}
 
 
-def _as_window(pool: Mapping[str, float]) -> list[Window]:
-    if not pool["s"]:
-        return []
-    n, above = round(pool["n"]), round(pool["above"])
-    return [Window(length_ms=round(pool["s"] * 1000), n=n, above=above)]
-
-
-def _violated(history: History, name: str, group: Group, pool: Sequence[Window]) -> str:
-    """Why, where some window says that the target is missed; "": none does."""
-    c = history.constants
-    for window in [*_fresh(history, group), *pool]:
-        chance = probability(window, c["late"])
-        if chance is not None and 1 - chance <= c["sure"] and (window.above or 0) >= TAIL_MIN:
-            return f"{window.above} of {window.n} requests of {name} were late in {_s(window)}"
+def _violated(history: History, name: str, pool: Mapping[str, float]) -> Violation | None:
+    """The target is missed without doubt; None: that is not known."""
+    c, group = history.constants, history.now.groups[name]
+    for late in _lates(history, name, pool):
+        chance = late.probability(c["late"])
+        if 1 - chance <= c["sure"] and late.above >= TAIL_MIN:
+            text = f"{late.above:.0f} of {late.n:.0f} requests of {name} were late"
+            return Violation(why=text, share=late.share)
+    for window in _fresh(history, group):
         is_sure = window.lo_ns is not None and group.target_ns is not None
         if window.above is None and is_sure and (window.lo_ns or 0) > (group.target_ns or 0):
-            return f"p99 of {name} is above the target, with its interval, in {_s(window)}"
-    return ""
+            text = f"p99 of {name} is above the target, with its interval, in {_s(window)}"
+            return Violation(why=text, share=None)
+    return None
+
+
+def _lates(history: History, name: str, pool: Mapping[str, float]) -> Iterator[Late]:
+    """Late requests of the last windows and of the pool, where more than allowed were late."""
+    late, since_s = history.constants["late"], float(history.memory["since"])
+    windows = history.now.groups[name].windows
+    is_short = any(window.length_ms < SECOND_MS for window in windows)
+    short = shortest(history.looks, name, since_s)
+    found = runs(short, RUN_MIN if is_short else 1, late)
+    yield from (one for one in found if one.share > late)
+    pooled = Late.of_json(pool)
+    if pooled.windows >= RUN_MIN and pooled.share > late:
+        yield pooled
 
 
 def _is_fine(history: History, group: Group) -> bool:
@@ -147,6 +158,39 @@ def _is_fine(history: History, group: Group) -> bool:
     if chance is not None:
         return chance <= c["fine"]
     return window.hi_ns is not None and window.hi_ns < group.target_ns
+
+
+def _is_cleared(now: Look, cleared: Mapping[str, float] | None, lower: float) -> bool:
+    """Whether the job was found at a load like this not to be the cause, and the rest goes on."""
+    if not cleared or now.t_s >= cleared["until"]:
+        return False
+    return lower * cleared["load"] < _load(now) < cleared["load"] / lower
+
+
+def _tried(history: History, memory: dict[str, Any], found: Violation) -> Decision:
+    """Takes CPU time away; gives it back where even the least quota leaves the requests late."""
+    now, c = history.now, history.constants
+    quota = _quota(now)
+    trial = memory.setdefault("trial", {"quota": quota, "share": found.share})
+    remains = found.share is not None and found.share >= c["remains"] * (trial["share"] or 1.0)
+    if quota > c["least_cpus"]:
+        return _shrunk(history, memory, found.why)
+    if now.t_s - float(memory["since"]) < c["trial_s"]:
+        return Decision(memory=memory)  # what had queued up before is late too
+    if not remains or trial["quota"] <= quota:
+        return _shrunk(history, memory, found.why)
+    rest_s = min(c["rest_most_s"], 2 * float(memory.get("clear_rest_s", c["rest_s"] / 2)))
+    memory.update(since=now.t_s, pools={}, clear_rest_s=rest_s)
+    memory["cleared"] = {"load": _load(now), "until": now.t_s + rest_s}
+    memory.pop("trial")
+    memory.pop("failed", None)
+    why = (
+        f"{found.why} with {quota:.2f} CPUs for best-effort work too, so it is not the cause: "
+        f"its quota is {trial['quota']:.2f} CPUs again"
+    )
+    level = None if trial["quota"] >= now.cpus else trial["quota"]
+    changes = for_all(now.best_effort, "quota", level=level, why=why)
+    return Decision(changes=tuple(changes), memory=memory)
 
 
 def _shrunk(history: History, memory: dict[str, Any], why: str) -> Decision:
@@ -178,6 +222,7 @@ def _grown(history: History, memory: dict[str, Any]) -> Decision:
         return Decision(memory=memory)
     level = None if wanted >= now.cpus else round(wanted, 4)
     memory.update(since=now.t_s, grew_at=now.t_s, pools={})
+    memory.pop("trial", None)
     why = (
         f"no doubt that p99 is within the target: best-effort quota {quota:.2f} → {wanted:.2f} CPUs"
     )
@@ -220,5 +265,6 @@ KIND = ControllerKind(
     source="of this lab",
     needs=("tail", "quota", "idle"),
     constants=CONSTANTS,
+    prepare=load_library,
     decide=decide,
 )

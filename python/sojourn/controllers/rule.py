@@ -47,6 +47,7 @@ class OfKind:
         return self.kind.decide(history)
 
     def __enter__(self) -> Self:
+        self.kind.prepare()
         return self
 
     def __exit__(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from sojourn.controllers.evidence import LATE, probability
 from sojourn.controllers.look import Group
-from sojourn.controllers.posterior import CONSTANTS, probability
+from sojourn.controllers.posterior import CONSTANTS
 
 Verdict = Literal["yes", "no", "unknown"]
 
@@ -23,7 +24,7 @@ def answer(group: Group) -> Answer:
     """What the windows of a service allow to say; the longest speaks first."""
     known = Answer(verdict="unknown", why="no window says enough")
     for window in sorted(group.windows, key=lambda one: -one.length_ms):
-        chance = probability(window, CONSTANTS["late"])
+        chance = probability(window, LATE)
         if chance is not None:
             why = f"{window.above} of {window.n} requests were late"
             if 1 - chance <= CONSTANTS["fine"]:
