@@ -64,6 +64,8 @@ impl Sum for Schedstat {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     #[test]
@@ -80,8 +82,13 @@ mod tests {
         let before = Schedstat::read(&thread).unwrap();
         let process = Schedstat::of_process("self").unwrap();
         assert!(process.ran_ns >= before.ran_ns && process.turns >= before.turns);
-        assert!(Schedstat::of_process(std::process::id()).unwrap().turns >= process.turns);
-        let mut child = std::process::Command::new("true").spawn().unwrap();
+        // Its one thread lives on between two readings; those of this program may end and leave the sum.
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let first = Schedstat::of_process(child.id()).unwrap();
+        assert!(first.ran_ns > 0 && first.turns > 0, "{first:?}");
+        let later = Schedstat::of_process(child.id()).unwrap();
+        assert!(later.ran_ns >= first.ran_ns && later.turns >= first.turns, "{first:?}, {later:?}");
+        drop(child.stdin.take());
         child.wait().unwrap();
         assert_eq!(Schedstat::of_process(child.id()), None);
     }
