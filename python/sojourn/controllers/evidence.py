@@ -3,7 +3,8 @@
 A stall makes many requests late at once, so late requests do not come one by one. Counts of many
 windows are divided by their index of dispersion, as for clustered binomial counts: variance over
 mean of the late requests of a window, at least 1. One stall then counts as about one late request,
-however many it made late. A few windows do not show their dispersion; each of them must be late.
+however many it made late. A few windows do not show their dispersion, so each of them must be late,
+and the worst is left out.
 """
 
 from __future__ import annotations
@@ -67,9 +68,11 @@ class Late:
         """Half as much of the same."""
         return Late(**{name: getattr(self, name) / 2 for name in SUMS})
 
-    def as_independent(self) -> Late:
-        """The same counts as if late requests came one by one."""
-        return Late(windows=1, n=self.n, above=self.above, squares=self.above**2)
+    def without(self, window: Window | None) -> Late:
+        """The same but for a window, as if late requests came one by one."""
+        n = self.n - (window.n if window else 0)
+        above = self.above - ((window.above or 0) if window else 0)
+        return Late(windows=1, n=n, above=above, squares=above**2)
 
     @property
     def share(self) -> float:
@@ -101,7 +104,7 @@ class Late:
 
     @classmethod
     def of_json(cls, sums: Mapping[str, Any]) -> Late:
-        """What `as_json` wrote."""
+        """The same again, from the sums that `as_json` gave."""
         return cls(**{name: float(sums[name]) for name in SUMS})
 
 
@@ -124,13 +127,16 @@ def shortest(looks: Sequence[Look], name: str, since_s: float) -> Iterator[Windo
 def runs(windows: Iterable[Window], least: int, late: float) -> Iterator[Late]:
     """The newest `least` windows added up, then one more each time; none if one of these is fine.
 
-    More than `late` of the requests are late in each of the newest ones, so it is not one stall.
-    The late requests of a run count as independent of each other.
+    More than `late` of the requests are late in each of the newest ones. Of several windows the
+    worst is left out, because it may be one stall. The late requests of the others count as
+    independent of each other.
     """
-    total = Late()
+    total, worst = Late(), None
     for number, window in enumerate(windows, start=1):
         if number <= least and (window.above or 0) <= late * window.n:
             return
         total = total.plus(window)
+        if worst is None or (window.above or 0) > (worst.above or 0):
+            worst = window
         if number >= least:
-            yield total.as_independent()
+            yield total.without(worst if number > 1 else None)

@@ -43,6 +43,7 @@ CONSTANTS = {
     "pool_s": 120.0,  # of seconds that are added up; more counts half
     "load_lower": 0.8,  # of the load at a failure: below, levels may be tried again
     "trial_s": 3.0,  # at the least quota, before the job counts as not the cause
+    "clear_rest_s": 300.0,  # before a job that was not the cause may be tried again; doubles
     "remains": 0.5,  # share of late requests that remains without the job, if that is not the cause
 }
 SECOND_MS = 1000
@@ -76,9 +77,9 @@ def decide(history: History) -> Decision:
         return Decision(memory=memory)
     memory["pools"] = {name: _pooled(history, name) for name in now.critical}
     if not _is_cleared(now, memory.get("cleared"), history.constants["load_lower"]):
-        found = [_violated(history, name, memory["pools"][name]) for name in now.critical]
-        if violations := [one for one in found if one]:
-            return _tried(history, memory, violations[0])
+        violations = [_violated(history, name, memory["pools"][name]) for name in now.critical]
+        if any(violations):
+            return _tried(history, memory, next(one for one in violations if one))
     return _grown(history, memory)
 
 
@@ -139,8 +140,8 @@ def _lates(history: History, name: str, pool: Mapping[str, float]) -> Iterator[L
     windows = history.now.groups[name].windows
     is_short = any(window.length_ms < SECOND_MS for window in windows)
     short = shortest(history.looks, name, since_s)
-    found = runs(short, RUN_MIN if is_short else 1, late)
-    yield from (one for one in found if one.share > late)
+    last = runs(short, RUN_MIN if is_short else 1, late)
+    yield from (one for one in last if one.share > late)
     pooled = Late.of_json(pool)
     if pooled.windows >= RUN_MIN and pooled.share > late:
         yield pooled
@@ -167,25 +168,25 @@ def _is_cleared(now: Look, cleared: Mapping[str, float] | None, lower: float) ->
     return lower * cleared["load"] < _load(now) < cleared["load"] / lower
 
 
-def _tried(history: History, memory: dict[str, Any], found: Violation) -> Decision:
+def _tried(history: History, memory: dict[str, Any], seen: Violation) -> Decision:
     """Takes CPU time away; gives it back where even the least quota leaves the requests late."""
     now, c = history.now, history.constants
     quota = _quota(now)
-    trial = memory.setdefault("trial", {"quota": quota, "share": found.share})
-    remains = found.share is not None and found.share >= c["remains"] * (trial["share"] or 1.0)
+    trial = memory.setdefault("trial", {"quota": quota, "share": seen.share})
+    remains = seen.share is not None and seen.share >= c["remains"] * (trial["share"] or 1.0)
     if quota > c["least_cpus"]:
-        return _shrunk(history, memory, found.why)
+        return _shrunk(history, memory, seen.why)
     if now.t_s - float(memory["since"]) < c["trial_s"]:
         return Decision(memory=memory)  # what had queued up before is late too
     if not remains or trial["quota"] <= quota:
-        return _shrunk(history, memory, found.why)
-    rest_s = min(c["rest_most_s"], 2 * float(memory.get("clear_rest_s", c["rest_s"] / 2)))
+        return _shrunk(history, memory, seen.why)
+    rest_s = min(c["rest_most_s"], 2 * float(memory.get("clear_rest_s", c["clear_rest_s"] / 2)))
     memory.update(since=now.t_s, pools={}, clear_rest_s=rest_s)
     memory["cleared"] = {"load": _load(now), "until": now.t_s + rest_s}
     memory.pop("trial")
     memory.pop("failed", None)
     why = (
-        f"{found.why} with {quota:.2f} CPUs for best-effort work too, so it is not the cause: "
+        f"{seen.why} with {quota:.2f} CPUs for best-effort work too, so it is not the cause: "
         f"its quota is {trial['quota']:.2f} CPUs again"
     )
     level = None if trial["quota"] >= now.cpus else trial["quota"]
