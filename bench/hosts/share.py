@@ -46,7 +46,7 @@ from sojourn.hosts.testing import Cluster, Host, Notes
 from sojourn.places import ports
 from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
-from sojourn.samples.read import not_one
+from sojourn.samples.reading import not_one
 from sojourn.spec.hosts import HostsSpec
 
 RUNS = Path(__file__).parents[1] / "runs"

@@ -38,7 +38,7 @@ from servers import await_port, started
 
 from sojourn.places import ports
 from sojourn.samples.histogram import decode
-from sojourn.samples.intervals import intervals
+from sojourn.samples.interval import intervals
 from sojourn.stats import independence, quantiles
 from sojourn.stats.times import from_histogram
 

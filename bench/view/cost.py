@@ -40,7 +40,7 @@ from typing import Any, Self
 
 from sojourn import spec, store
 from sojourn.plan import Outcome, next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.questions import PLANS
 from sojourn.view.browser_testing import CHROMIUM, Browser
 

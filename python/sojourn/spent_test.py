@@ -17,7 +17,7 @@ from sojourn import disk, spec, store
 from sojourn.errors import RunFault
 from sojourn.importers.file import File
 from sojourn.samples import histogram, raw
-from sojourn.samples.intervals import intervals
+from sojourn.samples.interval import intervals
 from sojourn.store import columns, files, index
 
 

@@ -64,7 +64,7 @@ def look(folder: Path) -> list[str]:
             importlib.import_module(".".join(part for part in parts if part != "__init__"))
     from sojourn import analysis, questions, report, spec  # noqa: PLC0415  # of the copy
     from sojourn.findings.measured import Measured, StudyData  # noqa: PLC0415
-    from sojourn.plan.rehearse import imagine  # noqa: PLC0415
+    from sojourn.plan.rehearsal import imagine  # noqa: PLC0415
     from sojourn.plan.simulated import play  # noqa: PLC0415
 
     assert Path(spec.__file__).is_relative_to(folder)

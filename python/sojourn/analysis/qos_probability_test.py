@@ -12,7 +12,7 @@ from sojourn.analysis import qos_probability
 from sojourn.findings.measured import Measured
 from sojourn.plan import Outcome, Phase, Point, Verdict
 from sojourn.plan.axis import Target
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.spec import QosRule
 
 TARGET = Target(q=0.99, bound_ns=1e6, rule=QosRule.GIVEN)

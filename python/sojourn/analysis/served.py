@@ -19,7 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from sojourn.plan.points import Outcome, Point, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.samples.clusters import of_times
 from sojourn.samples.excluded import EXCLUDED_MAX, is_overrun, surely_of_void

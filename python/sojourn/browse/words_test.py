@@ -7,7 +7,7 @@ from sojourn.browse import words
 from sojourn.plan import Point, Search, next_point
 from sojourn.plan.axis import Axis
 from sojourn.plan.question import Known
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.questions.sweep import plan as sweep
 from sojourn.spec import MaxRps
 from sojourn.testing_questions import PLANS

@@ -20,7 +20,7 @@ from sojourn.cli.live import Display
 from sojourn.cli.point_line import line
 from sojourn.errors import Exit
 from sojourn.plan import Outcome, Phase, Verdict, next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.run import Event
 from sojourn.testing_questions import PLANS
 from sojourn.text.plain_values import plain

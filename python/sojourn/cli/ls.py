@@ -25,9 +25,10 @@ def ls(results: Results = RESULTS, as_json: AsJson = False) -> None:
       sojourn ls
       sojourn ls --json | jq -r '.records[] | select(.complete) | .path'
     """
-    from sojourn import spec, store
+    from sojourn import store
+    from sojourn.spec import studies as own
 
-    studies = [{"name": n, "question": spec.load(n, is_own=True).question} for n in spec.names()]
+    studies = [{"name": name, "question": question} for name, question in own.asked().items()]
     lowered.for_reading(results)
     records = store.listed(results)
     if as_json:

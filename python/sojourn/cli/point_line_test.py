@@ -13,7 +13,7 @@ from sojourn.cli import point_line
 from sojourn.cli.point_line import WIDTH, line
 from sojourn.plan import Outcome, Phase, Verdict, next_point
 from sojourn.plan.points import Course
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Level, Setting
 from sojourn.testing_questions import PLANS
 

@@ -13,6 +13,7 @@ import pytest
 
 from sojourn import __version__, built, spec, store
 from sojourn.cli import options
+from sojourn.spec import studies
 
 HEAVY = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "duckdb", "altair", "jinja2")
 GOLDEN = Path(store.__file__).parent / "golden" / "record-1.tar.xz"
@@ -94,6 +95,16 @@ def test_completion_names_what_there_is_and_loads_nothing_that_computes(
 def test_version_needs_neither_specs_nor_drawing() -> None:
     _, _, modules = started("--version")
     assert modules.isdisjoint({"pydantic", "rich"})
+
+
+def test_a_list_without_records_needs_no_models_of_studies_and_no_numerics(tmp_path: Path) -> None:
+    code, out, modules = started("ls", "--results", str(tmp_path))
+    assert (code, spec.load("qos_matrix").question.split()[0] in out) == (0, True)
+    assert modules.isdisjoint({*HEAVY, "sojourn.spec.models", "sojourn.questions"})
+
+
+def test_a_study_is_listed_with_the_question_that_its_model_has() -> None:
+    assert studies.asked() == {name: spec.load(name).question for name in spec.names()}
 
 
 START = """

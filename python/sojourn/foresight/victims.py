@@ -16,7 +16,7 @@ from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.setting import LOAD, NEIGHBOUR, RATE, TWIN
 from sojourn.record import machine
 from sojourn.samples import read_json
-from sojourn.samples.read import HOST
+from sojourn.samples.names import HOST
 from sojourn.store import listing
 from sojourn.store.record import Record
 

@@ -18,7 +18,7 @@ from sojourn.plan.next import next_point
 from sojourn.plan.points import Outcome, Phase, Verdict
 from sojourn.plan.setting import NEIGHBOUR
 from sojourn.samples import made
-from sojourn.samples.read import HOST
+from sojourn.samples.names import HOST
 from sojourn.store.record import Record
 from sojourn.testing_questions import PLANS
 

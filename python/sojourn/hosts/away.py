@@ -33,7 +33,7 @@ from sojourn.run.generator import Watcher
 from sojourn.run.generator_job import Files
 from sojourn.run.watch import Show
 from sojourn.samples import HOSTS
-from sojourn.samples.read import HOST
+from sojourn.samples.names import HOST
 from sojourn.spec import ServiceSpec, Study, to_toml
 from sojourn.spec.hosts import NeedsSpec
 from sojourn.spec.hosts import Role as HostRole

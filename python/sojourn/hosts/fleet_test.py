@@ -30,7 +30,7 @@ from sojourn.hosts.testing import Cluster, Host, Notes
 from sojourn.places import ports, proc
 from sojourn.run.clients import Load
 from sojourn.run.generator_job import Files
-from sojourn.samples.read import not_one
+from sojourn.samples.reading import not_one
 from sojourn.spec.hosts import HostsSpec
 
 SPEC = HostsSpec(at="10.9.0.1:6379")

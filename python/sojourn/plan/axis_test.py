@@ -9,7 +9,7 @@ import pytest
 from sojourn.plan import Outcome, Verdict, axis
 from sojourn.plan.axis import Axis, Target
 from sojourn.plan.points import Phase, Point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import study
 from sojourn.spec import MaxRps, QosRule
 

@@ -20,7 +20,7 @@ from sojourn.plan.decide import (
 )
 from sojourn.plan.make import point as make_point
 from sojourn.plan.points import Cell, Outcome, Phase, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.spec import load
 
 

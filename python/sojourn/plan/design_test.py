@@ -12,7 +12,7 @@ from sojourn import spec
 from sojourn.errors import SpecFault
 from sojourn.plan import Phase, Planner, Point, design, next_point, progress
 from sojourn.plan.points import Outcome, Verdict
-from sojourn.plan.rehearse import imagine, rehearse
+from sojourn.plan.rehearsal import imagine, rehearse
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import Study
 from sojourn.testing_questions import PLANS

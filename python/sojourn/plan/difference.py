@@ -26,7 +26,7 @@ import numpy as np
 from sojourn.half_width import student
 from sojourn.plan.design import own_levels
 from sojourn.plan.points import Outcome, Phase
-from sojourn.plan.rehearse import Rehearsal
+from sojourn.plan.rehearsal import Rehearsal
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
 from sojourn.units import show_s

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sojourn import spec
 from sojourn.plan import difference, rehearse
 from sojourn.plan.points import Outcome, Point, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.spec import Study
 from sojourn.spec.studies import STUDIES

@@ -9,7 +9,7 @@ import pytest
 from sojourn.plan import Axis, Outcome, Point
 from sojourn.plan.drop import no_drop
 from sojourn.plan.points import Phase, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import study
 from sojourn.spec import MaxRps, Study
 

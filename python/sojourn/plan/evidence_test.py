@@ -11,7 +11,7 @@ import pytest
 from sojourn.plan import evidence
 from sojourn.plan.evidence import Trial, sizes, trials
 from sojourn.plan.points import Misses, Outcome, Phase, Point, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 
 BOUND_S = 1e-3
 

@@ -12,7 +12,7 @@ from sojourn.plan import ladder
 from sojourn.plan.decide import Decision
 from sojourn.plan.ladder import CEILING, FLOOR, PROBES_MAX, Round, Rules, climb
 from sojourn.plan.points import Outcome, Phase, Point, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 
 SCALE = 1_000.0
 Say = Callable[[float], Decision]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn.plan.setting import Setting, level_text
-from sojourn.spec import Study
 from sojourn.spec.levels import short
+
+if TYPE_CHECKING:
+    from sojourn.spec import Study
 
 SKIPPED, ABANDONED, BY_DESIGN = "skipped", "given up", "left out"
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sojourn.plan import Outcome, Phase, Point, Verdict, next_point, progress
-from sojourn.plan.rehearse import imagine, rehearse
+from sojourn.plan.rehearsal import imagine, rehearse
 from sojourn.plan.simulated import Simulated, play, search_of, study
 from sojourn.spec import Study
 from sojourn.testing_questions import PLANS

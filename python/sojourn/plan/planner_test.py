@@ -13,7 +13,7 @@ from sojourn import spec
 from sojourn.plan import Outcome, Planner, design, next_point
 from sojourn.plan import next as plan_next
 from sojourn.plan.questions import Questions
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import ServiceSpec, Study

@@ -9,7 +9,7 @@ import pytest
 from sojourn.plan import Outcome, Verdict, older
 from sojourn.plan.next import progress
 from sojourn.plan.points import Phase
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import study
 from sojourn.testing_questions import PLANS
 

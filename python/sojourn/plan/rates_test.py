@@ -11,7 +11,7 @@ import pytest
 from sojourn import spec
 from sojourn.errors import SpecFault
 from sojourn.plan import Outcome, Phase, Point, next_point, progress
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import TWIN
 from sojourn.spec import Study
 from sojourn.testing_questions import PLANS

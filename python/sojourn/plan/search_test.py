@@ -12,7 +12,7 @@ from sojourn.plan import search as plan_search
 from sojourn.plan.evidence import Trial, trials
 from sojourn.plan.points import Misses
 from sojourn.plan.posterior import Posterior
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.search import (
     LEAST_S,
     QUANTILES,

@@ -12,7 +12,7 @@ from sojourn import spec
 from sojourn.plan import Planner, progress
 from sojourn.plan.points import Outcome, Point, Verdict
 from sojourn.plan.questions import Questions
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.spec import Study
 
 RUNS_MAX = 2_000

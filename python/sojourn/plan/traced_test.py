@@ -9,7 +9,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.plan import Axis, Phase, Verdict, traced
-from sojourn.plan.rehearse import rehearse
+from sojourn.plan.rehearsal import rehearse
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import Simulated, play
 from sojourn.spec import MaxRps, Study

@@ -15,7 +15,7 @@ from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
 from sojourn.plan import difference
 from sojourn.plan.points import Phase
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers
 from sojourn.questions.state_test import WHAT, effect, factor, study

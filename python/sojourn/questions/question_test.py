@@ -16,7 +16,7 @@ from sojourn import analysis, report, spec
 from sojourn.analysis import Measured, StudyData
 from sojourn.analysis.answer_kind import Answer
 from sojourn.plan import Phase, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import KINDS, PLANS, Kind, answers, parts
 from sojourn.report.section import Shown

@@ -22,7 +22,7 @@ from sojourn.findings.measured import Alone, Measured
 from sojourn.host.usage import resource
 from sojourn.plan.points import Outcome
 from sojourn.samples import LoadResult, decode, read_json, resources
-from sojourn.samples.read import HLOG, LOAD, RAW
+from sojourn.samples.names import HLOG, LOAD, RAW
 from sojourn.stats import times
 from sojourn.stats.independence import Batched
 from sojourn.store import files
@@ -32,7 +32,7 @@ NAME, FORM = "summary.json", "sojourn.summary/3"
 _METHODS = (  # what a summary rests on, the run's files aside: how they are read, and what follows
     "analysis/run_stats.py", "findings/measured.py", "stats/independence.py", "stats/steady.py",
     "stats/times.py", "record/point.py", "record/summarised.py", "record/cache.py",
-    "samples/contract.py", "samples/histogram.py", "samples/intervals.py", "samples/lateness.py",
+    "samples/contract.py", "samples/histogram.py", "samples/interval.py", "samples/lateness.py",
     "samples/raw.py", "samples/resources.py", "host/usage/resource.py",
 )
 # fmt: on

@@ -145,7 +145,7 @@ def test_many_points_are_summarised_by_all_cpus(
         "run_stats.py",
         "times.py",
         "point.py",
-        "intervals.py",
+        "interval.py",
         "raw.py",
         "contract.py",
         "histogram.py",

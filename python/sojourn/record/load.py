@@ -18,7 +18,7 @@ from sojourn.record import clocks
 from sojourn.record.point import culprits_of, pace_of
 from sojourn.record.summarised import all_summarised, asked_quantiles, summary_of
 from sojourn.samples import culprits, read_json
-from sojourn.samples.read import HOST
+from sojourn.samples.names import HOST
 from sojourn.spec import Study
 from sojourn.store import files
 from sojourn.store.record import OF_RECORD, Record

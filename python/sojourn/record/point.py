@@ -19,7 +19,8 @@ from sojourn.samples import (
     read_json,
     resources,
 )
-from sojourn.samples.read import HLOG, HOST, LOAD, PROBE, RAW, probe_result
+from sojourn.samples.names import HLOG, HOST, LOAD, PROBE, RAW
+from sojourn.samples.reading import probe_result
 from sojourn.samples.traced import folded, trace_result
 from sojourn.stats import times
 

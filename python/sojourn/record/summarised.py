@@ -19,7 +19,7 @@ from sojourn.plan.points import Course, Outcome, Verdict
 from sojourn.record import cache as summary
 from sojourn.record.point import is_summarised, measured_of, pace_of, probe_of
 from sojourn.samples import load_result
-from sojourn.samples.read import LOAD
+from sojourn.samples.names import LOAD
 from sojourn.spec import Study
 
 StoredPoint = tuple[Path, Outcome, Sequence[float]]  # folder, outcome, quantiles to speak of

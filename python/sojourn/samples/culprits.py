@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.samples.contract import read_json
+from sojourn.samples.versioned import read_json
 
 HOST = "host.json"
 

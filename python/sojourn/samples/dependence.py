@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.samples.intervals import Interval
+from sojourn.samples.interval import Interval
 
 BATCHES = 30
 BATCH_LEAST = 20  # requests; below it a batch's share of exceedances says nothing

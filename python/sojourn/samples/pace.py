@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.samples.contract import read_json
-from sojourn.samples.read import HOST, SERVICE, neighbour
+from sojourn.samples.names import HOST, SERVICE
+from sojourn.samples.reading import neighbour
+from sojourn.samples.versioned import read_json
 
 FLAT_OUT = 0.999  # of its pace alone: asked for so much, it takes what it can get
 

@@ -19,8 +19,8 @@ from sojourn.errors import StoreFault
 from sojourn.plan import Point, Verdict, codec
 from sojourn.plan.setting import Setting
 from sojourn.samples import dependence, made
-from sojourn.samples.intervals import intervals
-from sojourn.samples.read import cpu_ns
+from sojourn.samples.interval import intervals
+from sojourn.samples.reading import cpu_ns
 from sojourn.samples.testing_point import first_point
 
 

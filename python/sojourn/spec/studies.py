@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import SpecFault
-from sojourn.spec.models import Study
 from sojourn.spec.text import parse, read_text
 from sojourn.spec.where import line_by_label
 from sojourn.text.near import near
+
+if TYPE_CHECKING:
+    from sojourn.spec.models import Study
 
 STUDIES = Path(__file__).parents[1] / "studies"
 
@@ -68,3 +72,14 @@ def located(
 def names() -> list[str]:
     """Names of the studies that come with the lab."""
     return sorted(path.stem for path in STUDIES.glob("*.toml"))
+
+
+def asked() -> dict[str, str]:
+    """The question of each study that comes with the lab, by its name; read without the models."""
+    return {name: _head(STUDIES / f"{name}.toml")["question"] for name in names()}
+
+
+def _head(path: Path) -> dict[str, Any]:
+    """Keys above the first table, because the rest of a file takes longer to parse."""
+    lines = takewhile(lambda line: not line.startswith("["), read_text(path).splitlines())
+    return parse("\n".join(lines), path)

@@ -17,7 +17,8 @@ from sojourn.plan.points import Course, Misses, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import Setting, level_of, level_text
 from sojourn.samples.clusters import alike
 from sojourn.samples.contract import load_result
-from sojourn.samples.read import LOAD, older_clusters
+from sojourn.samples.names import LOAD
+from sojourn.samples.reading import older_clusters
 from sojourn.store import arrow
 from sojourn.store.files import DAMAGE
 

@@ -14,7 +14,7 @@ import pytest
 from sojourn import disk, store
 from sojourn.errors import StoreFault
 from sojourn.plan import Outcome, Point, next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import study
 from sojourn.store import columns, index
 from sojourn.store.named import OUTCOME

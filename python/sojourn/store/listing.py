@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sojourn import disk
 from sojourn.errors import Fault
-from sojourn.samples.read import RAW
+from sojourn.samples.names import RAW
 from sojourn.store import files
 from sojourn.store.lock import is_live
 from sojourn.store.named import OUTCOME, POINTS, records

@@ -36,13 +36,15 @@ from sojourn.errors import StoreFault
 from sojourn.plan import codec, left_out
 from sojourn.plan.left_out import LeftOut
 from sojourn.plan.points import Outcome, Point
-from sojourn.samples import check_version, read_json
-from sojourn.spec import STUDY_BYTES, Study
+from sojourn.samples.versioned import check_version, read_json
+from sojourn.spec.text import STUDY_BYTES
 from sojourn.store import files
 from sojourn.store.named import MANIFEST, OUTCOME, POINTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sojourn.spec.models import Study
 
 FORM, MAJOR = "sojourn.record", 1
 STUDY, COMPLETE = "study.toml", "complete.json"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sojourn import disk
 from sojourn.errors import StoreFault
-from sojourn.samples.read import RAW
+from sojourn.samples.names import RAW
 from sojourn.store import lock
 from sojourn.store.listing import sizes
 from sojourn.store.named import MANIFEST, POINTS

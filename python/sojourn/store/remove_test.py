@@ -11,7 +11,7 @@ import pytest
 from sojourn import spec, store
 from sojourn.errors import StoreFault
 from sojourn.plan import codec, next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.store import listed
 from sojourn.store.remove import drop_raw, remove
 from sojourn.testing_questions import PLANS

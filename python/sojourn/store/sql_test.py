@@ -13,7 +13,7 @@ import pytest
 from sojourn import spec, store
 from sojourn.errors import SpecFault, StoreFault
 from sojourn.plan import next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
 from sojourn.store.record import OpenRecord

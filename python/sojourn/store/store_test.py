@@ -21,7 +21,7 @@ from sojourn import spec, store
 from sojourn.errors import StoreFault
 from sojourn.plan import Outcome, Verdict, next_point
 from sojourn.plan.points import Course, Misses
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Level, Setting
 from sojourn.samples import made
 from sojourn.spec import Study

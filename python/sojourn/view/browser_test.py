@@ -17,7 +17,7 @@ from sojourn import spec, store
 from sojourn.browse import notes
 from sojourn.browse.index import Index
 from sojourn.plan import next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.testing_questions import PLANS
 from sojourn.view.browser_testing import CHROMIUM, Browser
 from sojourn.view.serving_testing import Served, serving

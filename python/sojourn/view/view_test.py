@@ -26,7 +26,7 @@ from sojourn.browse.index import Index
 from sojourn.disk import cache
 from sojourn.errors import StoreFault
 from sojourn.plan import Verdict, next_point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.samples import made
 from sojourn.store.record import OpenRecord
 from sojourn.testing_questions import PLANS

@@ -9,7 +9,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.errors import SpecFault
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
 from sojourn.questions.blame import asks, plan

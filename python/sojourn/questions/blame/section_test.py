@@ -11,7 +11,7 @@ import numpy as np
 from sojourn import analysis, report, spec
 from sojourn.analysis import Measured, StudyData
 from sojourn.plan import Outcome, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.blame.blames import Blames

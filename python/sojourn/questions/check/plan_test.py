@@ -8,7 +8,7 @@ import pytest
 
 from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
 from sojourn.questions.check import asks

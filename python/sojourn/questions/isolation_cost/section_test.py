@@ -12,7 +12,7 @@ from sojourn import analysis, report, spec
 from sojourn.analysis import Measured, StudyData
 from sojourn.analysis.testing import measured
 from sojourn.plan import Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.isolation_cost import plan

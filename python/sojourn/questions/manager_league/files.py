@@ -19,7 +19,7 @@ from sojourn.findings.measured import Measured
 from sojourn.plan.points import Outcome
 from sojourn.samples import Interval, intervals
 from sojourn.samples.contract import Table, table_of
-from sojourn.samples.read import HLOG
+from sojourn.samples.names import HLOG
 from sojourn.stats import times
 
 FILE, FORM, MAJOR = "manager.json", "sojourn.manager", 1

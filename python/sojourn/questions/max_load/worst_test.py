@@ -15,7 +15,7 @@ from sojourn.findings.measured import Measured, StudyData
 from sojourn.findings.state import Settle
 from sojourn.plan import Outcome, Phase, Point, Verdict, progress
 from sojourn.plan.points import Misses
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
 from sojourn.questions.max_load import worst

@@ -14,7 +14,7 @@ import pytest
 from sojourn.errors import SpecFault
 from sojourn.plan import Outcome, Point, Verdict, next_point, progress
 from sojourn.plan.axis import Target
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS

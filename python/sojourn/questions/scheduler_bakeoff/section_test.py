@@ -13,7 +13,7 @@ from sojourn.analysis.testing import run_study
 from sojourn.findings.findings import Findings
 from sojourn.plan import design, left_out
 from sojourn.plan.points import Outcome, Point
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.qos_matrix import plan as qos_matrix
 from sojourn.questions.scheduler_bakeoff import plan

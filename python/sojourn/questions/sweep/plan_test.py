@@ -8,7 +8,7 @@ import pytest
 
 from sojourn.plan import Axis, Outcome, Phase, Point, Target, Verdict, next_point
 from sojourn.plan.points import Course
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
 from sojourn.questions.sweep import plan

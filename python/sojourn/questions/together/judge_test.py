@@ -13,7 +13,7 @@ import pytest
 from sojourn.analysis import study as find
 from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Point, Verdict
-from sojourn.plan.rehearse import imagine
+from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers
 from sojourn.questions.together import plan

@@ -12,7 +12,7 @@ import pytest
 
 from sojourn.errors import SpecFault
 from sojourn.plan import Outcome, Point, Verdict, codec, design, next_point
-from sojourn.plan.rehearse import imagine, rehearse
+from sojourn.plan.rehearsal import imagine, rehearse
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS
 from sojourn.questions.together import plan

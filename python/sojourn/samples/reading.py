@@ -12,12 +12,11 @@ from sojourn.errors import StoreFault
 from sojourn.plan import codec, traced
 from sojourn.plan.points import Misses, Outcome, Point, Verdict
 from sojourn.samples import clusters, dependence, excluded, failed, lateness, raw
-from sojourn.samples.contract import LoadResult, check_version, load_result, read_json
-from sojourn.samples.intervals import intervals
+from sojourn.samples.contract import LoadResult, load_result
+from sojourn.samples.interval import intervals
+from sojourn.samples.names import HLOG, HOST, HOSTS, LOAD, POINT, PROBE, RAW, SERVICE
+from sojourn.samples.versioned import check_version, read_json
 
-POINT, LOAD, HLOG, RAW = "point.json", "load.json", "load.hlog", "raw.parquet"
-PROBE = "probe.json"
-HOST, SERVICE, HOSTS = "host.json", "service.json", "hosts.json"
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
 _NEIGHBOUR = re.compile(r"neighbour(_\d+)?")  # keys of host.json, one for each
 QOS = "qos"  # as the generator's reasons begin that are about the target alone

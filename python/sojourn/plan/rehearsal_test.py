@@ -13,7 +13,7 @@ from sojourn import spec
 from sojourn.plan import Outcome, Phase, Point, evidence
 from sojourn.plan.next import Planner
 from sojourn.plan.points import Misses
-from sojourn.plan.rehearse import PIECES_MAX, _represented_points, imagine, rehearse
+from sojourn.plan.rehearsal import PIECES_MAX, _represented_points, imagine, rehearse
 from sojourn.plan.simulated import play, study
 from sojourn.plan.time_budget import AROUND_S, RESTART_S
 from sojourn.spec import Study
