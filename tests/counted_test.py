@@ -36,6 +36,28 @@ def test_it_sums_up_the_programs_of_cargo() -> None:
     assert done.stderr.splitlines()[0] == "15 passed, 2 failed, 2 ignored in 2 programs"
 
 
+PANIC = """---- a::b stdout ----
+
+thread 'a::b' (17) panicked at crates/x/src/y.rs:9:5:
+4 of 5 (the machine lost 0.010)
+note: run with `RUST_BACKTRACE=1`
+"""
+WHY = "failed: a::b: 4 of 5 (the machine lost 0.010) (crates/x/src/y.rs:9:5)"
+
+
+def test_why_a_test_failed_is_repeated_and_stored_for_the_end_of_all(tmp_path: Path) -> None:
+    stored = tmp_path / "failed"
+    done = subprocess.run(
+        [COUNTED, "echo", PANIC],
+        env={**os.environ, "SOJOURN_FAILED": str(stored)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == WHY
+    assert stored.read_text() == f"{WHY}\n"
+
+
 def test_where_all_was_looked_at_it_says_so() -> None:
     done = subprocess.run([COUNTED, "true"], capture_output=True, text=True, check=True)
     assert done.stderr == "looked at nothing: 0 skipped, 0 unknown\n"

@@ -31,6 +31,19 @@ def test_what_follows_a_failure_runs_and_the_end_says_what_failed() -> None:
     ]
 
 
+def test_the_outermost_prints_why_rusts_tests_failed_at_its_end(tmp_path: Path) -> None:
+    fails = tmp_path / "fails"
+    fails.write_text('#!/bin/sh\necho "$1 failed" >> "$SOJOURN_FAILED"\nexit 1\n')
+    fails.chmod(0o700)
+    variables = {key: value for key, value in os.environ.items() if key != "SOJOURN_FAILED"}
+    variables["TMPDIR"] = str(tmp_path)
+    words = [EACH, f"{EACH} --beside '{fails} inner' true", f"{fails} outer"]
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-2:]) == (1, ["inner failed", "outer failed"])
+    assert done.stderr.count("inner failed") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["fails"], "its file is removed"
+
+
 def test_where_all_pass_it_does() -> None:
     code, out, lines = each("--by", "echo part", "a", "b")
     assert (code, out) == (0, "part a\npart b\n")
