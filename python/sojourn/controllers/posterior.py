@@ -12,7 +12,8 @@ most 1 %. A margin is left: it acts at 0.65 % already. So:
    over all seconds at this load (two minutes at most), all since the last change: at least
    1 − 10⁻⁶ takes CPU time away. The bound is strict because it is asked ten times a second.
 4. If the least quota leaves at least half of the late requests, the job is not their cause. It gets
-   back what step 3 took, and step 3 rests at this load for a time that doubles.
+   back what step 3 took. Step 3 then rests for a time that doubles, while the load is like this and
+   no more than twice as many requests are late as without the job.
 5. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
    grows. It does not grow to a level that failed at this load, until a rest is over that doubles.
 
@@ -76,10 +77,9 @@ def decide(history: History) -> Decision:
             return _shrunk(history, memory, waiting)
         return Decision(memory=memory)
     memory["pools"] = {name: _pooled(history, name) for name in now.critical}
-    if not _is_cleared(now, memory.get("cleared"), history.constants["load_lower"]):
-        violations = [_violated(history, name, memory["pools"][name]) for name in now.critical]
-        if any(violations):
-            return _tried(history, memory, next(one for one in violations if one))
+    violations = [_violated(history, name, memory["pools"][name]) for name in now.critical]
+    if guilty := [one for one in violations if one and not _is_cleared(history, memory, one)]:
+        return _tried(history, memory, guilty[0])
     return _grown(history, memory)
 
 
@@ -161,11 +161,15 @@ def _is_fine(history: History, group: Group) -> bool:
     return window.hi_ns is not None and window.hi_ns < group.target_ns
 
 
-def _is_cleared(now: Look, cleared: Mapping[str, float] | None, lower: float) -> bool:
-    """Whether the job was found at a load like this not to be the cause, and the rest goes on."""
-    if not cleared or now.t_s >= cleared["until"]:
+def _is_cleared(history: History, memory: Mapping[str, Any], seen: Violation) -> bool:
+    """Whether the job was found not to be the cause of as many late requests at this load."""
+    now, c, cleared = history.now, history.constants, memory.get("cleared")
+    if not cleared or seen.share is None or now.t_s >= cleared["until"]:
         return False
-    return lower * cleared["load"] < _load(now) < cleared["load"] / lower
+    if c["remains"] * seen.share > cleared["share"]:
+        return False  # more than without the job
+    lower, load = c["load_lower"], float(cleared["load"])
+    return lower * load < _load(now) < load / lower
 
 
 def _tried(history: History, memory: dict[str, Any], seen: Violation) -> Decision:
@@ -182,7 +186,7 @@ def _tried(history: History, memory: dict[str, Any], seen: Violation) -> Decisio
         return _shrunk(history, memory, seen.why)
     rest_s = min(c["rest_most_s"], 2 * float(memory.get("clear_rest_s", c["clear_rest_s"] / 2)))
     memory.update(since=now.t_s, pools={}, clear_rest_s=rest_s)
-    memory["cleared"] = {"load": _load(now), "until": now.t_s + rest_s}
+    memory["cleared"] = {"load": _load(now), "share": seen.share, "until": now.t_s + rest_s}
     memory.pop("trial")
     memory.pop("failed", None)
     why = (

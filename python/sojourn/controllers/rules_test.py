@@ -498,6 +498,8 @@ def test_posterior_keeps_a_cut_that_helped_and_looks_again_at_another_load() -> 
     helped = [look(0, web_has=CALM), *late(20, [90] * 15), *late(21.5, [15] * 40)]
     assert None not in levels(follow("posterior", helped)), "a sixth of the late ones remained"
     cleared = [look(0, web_has=CALM), *late(20, [30] * 70)]
+    worse = levels(follow("posterior", [*cleared, *late(27, [80] * 8)]))
+    assert worse[71:].count("-") < 8, "the job does something else now: twice as many are late"
     again = late(27, [60] * 8, n=2000)
     result = levels(follow("posterior", [*cleared, *again]))
     assert result[:71].count(None) == 1
