@@ -101,7 +101,7 @@ def looked(path: Path, name: str) -> Callable[[bytes], None]:
 
 #: Files of a record: how each is damaged, and where it is read.
 RECORD = {
-    "study.toml": (bytes_like, ("spec.load", "spec.text", "spec.by_profile")),
+    "study.toml": (bytes_like, ("spec.reading", "spec.text", "spec.by_profile")),
     "manifest.json": (json_like, ("store.find", "store.record", "samples.contract")),
     "left_out.json": (json_like, ("store.record",)),
     "answer.json": (json_like, ("store.record",)),
@@ -109,9 +109,9 @@ RECORD = {
 }
 POINT = {
     "outcome.parquet": (parquet_like, ("store.index", "store.columns", "store.gather")),
-    "load.json": (json_like, ("samples.contract", "samples.read")),
-    "service.json": (json_like, ("samples.read",)),
-    "host.json": (json_like, ("samples.read",)),
+    "load.json": (json_like, ("samples.contract", "samples.versioned", "samples.reading")),
+    "service.json": (json_like, ("samples.reading",)),
+    "host.json": (json_like, ("samples.reading",)),
     "summary.json": (json_like, ("samples.contract",)),
 }
 
@@ -173,7 +173,13 @@ def test_a_file_beside_the_result(copied: Path) -> None:
     packed = str(load_["sojourn_ns"]["hdr"])
     log = f'#[x]\n"StartTimestamp"\nTag=all,0.0,1.0,1.0,{packed}\n0.0,1.0,1.0,{packed}\n'.encode()
     for name, like, sound, reads, code in (
-        ("point.json", json_like, (point / "point.json").read_bytes(), of_point, ("samples.read",)),
+        (
+            "point.json",
+            json_like,
+            (point / "point.json").read_bytes(),
+            of_point,
+            ("samples.reading",),
+        ),
         (
             "raw.parquet",
             parquet_like,
@@ -181,7 +187,7 @@ def test_a_file_beside_the_result(copied: Path) -> None:
             of_raw,
             ("samples.raw",),
         ),
-        ("load.hlog", bytes_like, log, of_log, ("samples.intervals",)),
+        ("load.hlog", bytes_like, log, of_log, ("samples.interval",)),
         ("hdr", bytes_like, packed.encode(), of_hdr, ("samples.histogram",)),
     ):
         fuzz(name, Target(like, sound, reads, code))
