@@ -55,7 +55,7 @@ class Late:
     squares: float = 0.0
 
     def plus(self, window: Window) -> Late:
-        """With one window more; one whose late requests were not counted adds none."""
+        """With one window more; a window without a count adds no late requests."""
         above = min(window.above or 0, window.n)
         return Late(
             windows=self.windows + 1,

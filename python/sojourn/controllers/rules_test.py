@@ -480,6 +480,8 @@ def test_posterior_does_not_act_on_one_stall() -> None:
     start = look(0, web_has=CALM)
     stall = late(20, [0, 0, 0, 900, 60, 0, 0, 0, 0, 500, 0, 0])
     assert follow("posterior", [start, *stall])[1:] == [[]] * 12
+    among_late = late(20, [8, 8, 300, 8, 8])
+    assert follow("posterior", [start, *among_late])[1:] == [[]] * 5, "the others are no proof"
 
 
 def test_posterior_gives_back_what_did_not_help_and_rests() -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn.samples.names import HOST
 from sojourn.samples.versioned import read_json
-
-HOST = "host.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,11 +17,11 @@ from sojourn.findings.measured import Measured
 from sojourn.plan.points import Outcome
 from sojourn.samples import raw
 from sojourn.samples.contract import Table, load_result, table_of
+from sojourn.samples.names import HOST, LOAD, RAW
 from sojourn.samples.traced import TraceResult, trace_result
 from sojourn.samples.versioned import read_json
 
 FILE, FORM, MAJOR = "blame.json", "sojourn.blame", 1
-HOST, LOAD, RAW = "host.json", "load.json", "raw.parquet"
 
 Floats = NDArray[np.float64]
 

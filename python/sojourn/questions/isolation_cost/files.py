@@ -18,9 +18,9 @@ from sojourn.findings.measured import Measured
 from sojourn.plan.points import Outcome
 from sojourn.samples import raw
 from sojourn.samples.contract import Table, load_result, table_of
+from sojourn.samples.names import LOAD, RAW
 
 FILE, FORM, MAJOR = "isolation_cost.json", "sojourn.isolation_cost", 1
-LOAD, RAW = "load.json", "raw.parquet"
 WINDOW_NS = 50_000_000  # before and after a change
 
 Floats = NDArray[np.float64]
