@@ -19,6 +19,7 @@ mod link;
 mod pem;
 mod seen;
 mod trust;
+mod unready;
 
 use std::io::Write;
 use std::time::Duration;
@@ -172,6 +173,7 @@ impl Transport for Secured {
     fn close(&mut self, connection: u32) {
         self.say_goodbye(connection);
         self.broken.retain(|&broken| broken != connection); // else it would end the next one
+        self.early.retain(|&early| early != connection); // else what the next one says early is lost
         self.inner.close(connection);
         let link = &mut self.each[connection as usize];
         link.session = None;

@@ -35,9 +35,10 @@ fn server(
     let shared = Arc::clone(&seen);
     let port = listen(move |stream: TcpStream| {
         let _ = stream.set_nodelay(true);
-        let _ = stream.set_read_timeout(idle);
         let session = ServerConnection::new(Arc::clone(&config)).unwrap();
         let mut stream = StreamOwned::new(session, stream);
+        let _ = stream.flush(); // it does not idle before its handshake is over
+        let _ = stream.sock.set_read_timeout(idle);
         let _ = serve(&mut stream);
         let _ = stream.sock.set_read_timeout(None);
         stream.conn.send_close_notify();
@@ -115,6 +116,39 @@ fn a_connection_that_idles_until_the_server_ends_it_costs_no_request() {
         let failed: u64 = result.errors.values().sum();
         assert!(failed * 5 < result.requests, "{transport}: {:?}", result.errors);
         assert_eq!(checks.timed_out, 0, "{transport}: {checks:?}");
+    }
+}
+
+/// Ends every second connection after the first 16 before it reads a hello, and completes the handshake all the
+/// same; the others last for one request. How many it ended so.
+fn ends_unready() -> (u16, Arc<AtomicU64>) {
+    let (ended, begun) = (Arc::new(AtomicU64::new(0)), AtomicU64::new(0));
+    let (config, counted) = (config("server.pem"), Arc::clone(&ended));
+    let port = listen(move |stream: TcpStream| {
+        let _ = stream.set_nodelay(true);
+        let nth = begun.fetch_add(1, SeqCst);
+        let session = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = StreamOwned::new(session, stream);
+        if nth < 16 || nth % 2 == 1 {
+            let _ = answer_once(&mut stream);
+        } else {
+            stream.conn.send_close_notify();
+            counted.fetch_add(1, SeqCst);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        }
+    });
+    (port, ended)
+}
+
+#[test]
+fn a_connection_that_is_ended_before_its_handshake_gets_no_request() {
+    for transport in usable() {
+        let (port, ended) = ends_unready();
+        let got = ask(port, transport);
+        let (result, checks) = (&got.result, &got.result.checks);
+        assert!(ended.load(SeqCst) > 10, "{transport}: {checks:?}");
+        assert_eq!(checks.timed_out, 0, "{transport}: {checks:?}");
+        assert!(result.errors.is_empty(), "{transport}: {:?}", result.errors);
     }
 }
 

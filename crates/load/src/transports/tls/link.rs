@@ -3,9 +3,10 @@
 use std::io::Read;
 use std::time::Instant;
 
-use rustls::{ClientConnection, Error, ProtocolVersion};
+use rustls::{AlertDescription, ClientConnection, Error, ProtocolVersion};
 
 use super::Seen;
+use super::unready::Unready;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -27,6 +28,7 @@ pub(super) struct Link {
     pub(super) was_heard: bool,
     /// The server has announced that no more comes (`close_notify`).
     pub(super) has_ended: bool,
+    unready: Unready,
 }
 
 impl Link {
@@ -37,6 +39,7 @@ impl Link {
             early: Vec::new(),
             was_heard: false,
             has_ended: false,
+            unready: Unready::default(),
         }
     }
 
@@ -45,6 +48,7 @@ impl Link {
         self.state = State::Shaking(Instant::now());
         (self.was_heard, self.has_ended) = (false, false);
         self.early.clear();
+        self.unready = Unready::default();
     }
 
     /// Takes `bytes` in and hands on what they say; whether there is something to answer. A handshake that
@@ -59,6 +63,9 @@ impl Link {
     ) -> Result<bool, Error> {
         let Some(session) = &mut self.session else { return Ok(false) };
         let was_shaking = matches!(self.state, State::Shaking(_));
+        if was_shaking && self.unready.ends_in(bytes) {
+            return Err(Error::AlertReceived(AlertDescription::CloseNotify));
+        }
         while !bytes.is_empty() {
             let taken = session.read_tls(&mut bytes);
             let state = session.process_new_packets()?;
