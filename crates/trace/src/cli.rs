@@ -9,6 +9,7 @@ use crate::attach::how::How;
 use crate::blackbox::args::RingArgs;
 use crate::diff::args::{self as diff_args, DiffArgs};
 use crate::judge::verdict::Bounds;
+use crate::times::args::TimesArgs;
 
 /// Shows where the time of each request goes in a running TCP server, without changing it.
 ///
@@ -72,6 +73,9 @@ pub struct Args {
     /// counted.
     #[arg(long, value_name = "FILE", conflicts_with = "who", help_heading = "Output")]
     pub records: Option<PathBuf>,
+    /// The times alone.
+    #[command(flatten)]
+    pub alone: TimesArgs,
     /// Number of slowest requests in the result, at most 100000.
     #[arg(long, default_value_t = 20, value_parser = worst, help_heading = "Output")]
     pub worst: usize,
@@ -134,7 +138,6 @@ Examples:
   sojourn-trace --pid $(pidof memcached)
   sojourn-trace --pid $(cat /run/nginx.pid) --duration 30s --json out.json
   sojourn-trace --pid 4242 --cost 0.5% --duration 2min
-  sojourn-trace --pid 4242 --sample 1/64
   sojourn-trace --pid 4242 --records requests.parquet --chrome worst.json
   sojourn-trace --pid 4242 --blame=p99 --flame tail.svg
   sojourn-trace --pid 4242 --windows --bound 1ms --duration 1h
@@ -142,8 +145,7 @@ Examples:
   sojourn-trace --who 1 --pid $(pidof memcached) --duration 5s
   sojourn-trace diff old.json new.json
 
-Exit codes: 0 ok, 2 usage or no rights, 3 the numbers are not valid,
-4 the kernel refused, 130 interrupted.";
+Exit codes: 0 ok, 2 usage or no rights, 3 the numbers are not valid, 4 the kernel refused, 130 interrupted.";
 
 fn worst(text: &str) -> Result<usize, String> {
     match text.parse() {

@@ -19,10 +19,11 @@ use crate::culprit::svg::Panel;
 use crate::culprit::{flame, svg};
 use crate::diff;
 use crate::judge::few;
-use crate::judge::made::result;
+use crate::judge::made::{facts, result};
 use crate::judge::result::{TraceResult, VerdictWord};
 use crate::output::{chrome, describe, text, windows};
 use crate::session::{self, Options};
+use crate::times;
 use crate::who;
 
 /// Runs the program on `words` and answers its exit code. `stop` is set by a signal handler.
@@ -52,6 +53,9 @@ fn act(
     }
     if let Some(cpus) = &args.who {
         return look(args, cpus, stop, out, talk);
+    }
+    if let Some(path) = &args.alone.times {
+        return time(args, path, stop, out, talk);
     }
     let bounds = args.bounds()?;
     let options = Options {
@@ -123,6 +127,31 @@ fn record(
     blackbox::act::act(&args.black_box, whom, windows, stop, (out, talk))
 }
 
+/// When each request came and was answered.
+fn time(
+    args: &Args,
+    path: &Path,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+    talk: &mut dyn Write,
+) -> Result<Exit, Fault> {
+    let unmatched_max = args.bounds()?.unmatched_max;
+    let (duration_ns, ring_bytes) = (args.duration_ns()?, args.ring_bytes()?);
+    check_outputs(args)?;
+    session::check_host()?;
+    let target = target::find(Path::new("/proc"), args.pid, &args.ports)?;
+    let line = format!("tracing {} (pid {}), {}", in_line(&target.name), target.pid, args.duration);
+    let asked = times::act::Asked { path, duration_ns, ring_bytes, unmatched_max };
+    let result = times::act::act(facts(&target), &asked, stop, &mut || {
+        let _ = writeln!(talk, "{line}");
+    })?;
+    write_json(args, &result, out)?;
+    if !is_stdout(args.json.as_deref()) {
+        print(out, &times::act::page(&result, path))?;
+    }
+    Ok(exit(result.verdict.verdict, stop.load(Ordering::Relaxed)))
+}
+
 /// Names who runs on some CPUs.
 fn look(
     args: &Args,
@@ -155,6 +184,7 @@ fn check_outputs(args: &Args) -> Result<(), Fault> {
     for (flag, path) in [
         ("--json", &args.json),
         ("--records", &args.records),
+        ("--times", &args.alone.times),
         ("--chrome", &args.chrome),
         ("--flame", &args.flame),
         ("--folded", &args.folded),

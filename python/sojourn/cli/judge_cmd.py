@@ -79,6 +79,15 @@ Ring = Annotated[
     ),
 ]
 
+Whole = Annotated[
+    bool,
+    typer.Option(
+        "--whole",
+        help="Trace each segment of each request, for uploads and for Linux before 6.3. "
+        "It costs a saturated server up to a third of its throughput.",
+    ),
+]
+
 
 def judge(
     command: Command = None,
@@ -89,6 +98,7 @@ def judge(
     arrivals: Arrivals = "",
     server_pid: ServerPid = 0,
     ring: Ring = "64MiB",
+    whole: Whole = False,
     as_json: AsJson = False,
 ) -> int:
     """Are a load tool's numbers what users would have waited?
@@ -98,8 +108,8 @@ def judge(
     which were late or left out because connections were busy, who was the limit, what the
     tool measured and from when, and what users would have waited who come by the tool's schedule.
 
-    Needs root, and a server on this machine. TLS is no obstacle. Tracing costs a saturated server
-    up to a third of its throughput.
+    Needs root, and a server on this machine. TLS is no obstacle. The tap costs a saturated server
+    a few percent of its throughput.
 
     What the tool prints goes to stderr. Exit codes: 0 fair, 1 the tool's numbers are not what
     users would have waited, 2 wrong usage or no rights, 3 unknown (too few requests, or the trace
@@ -123,6 +133,7 @@ def judge(
         rate_rps=_rate(rate),
         arrivals=_arrivals(arrivals),
         ring=ring,
+        is_whole=whole,
     )
     seen = session.look(asked, say)
     if as_json:

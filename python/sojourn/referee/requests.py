@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sojourn.disk.columns import read_columns
+from sojourn.disk.columns import read_columns, read_schema
 from sojourn.disk.spent import no_memory
 from sojourn.errors import RunFault
 
 Times = NDArray[np.int64]
 MOST = 50_000_000  # requests of a trace
+TIMES = ("start_ns", "first_ns", "end_ns", "connection")  # of `sojourn-trace --times`
 COLUMNS = ("start_ns", "total_ns", "drain_ns", "tx_ns", "connection", "bytes_in", "bytes_out")
 
 
@@ -95,8 +96,14 @@ def of_columns(columns: Mapping[str, Times]) -> Requests:
     )
 
 
+def of_times(columns: Mapping[str, Times]) -> Requests:
+    """Requests from their times; rows may be in any order."""
+    order = np.argsort(columns["start_ns"], kind="stable")
+    return Requests(**{name: columns[name][order] for name in TIMES})
+
+
 def read(path: Path) -> Requests:
-    """The records of `sojourn-trace --records`.
+    """The records of `sojourn-trace --records`, or of `--times`.
 
     Raises:
         RunFault: the file cannot be read.
@@ -104,8 +111,10 @@ def read(path: Path) -> Requests:
     import pyarrow as pa  # noqa: PLC0415 - commands that read no record start without it
 
     try:
-        table = read_columns(path, rows=MOST, values=MOST, columns=COLUMNS)
-        columns = {name: np.asarray(table.column(name).to_numpy(), np.int64) for name in COLUMNS}
+        is_times = {*TIMES} <= {*read_schema(path).names}
+        names = TIMES if is_times else COLUMNS
+        table = read_columns(path, rows=MOST, values=MOST, columns=names)
+        columns = {name: np.asarray(table.column(name).to_numpy(), np.int64) for name in names}
     except MemoryError:  # one of Arrow's errors too
         raise no_memory(path) from None
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -114,4 +123,4 @@ def read(path: Path) -> Requests:
             at=str(path),
             fix="trace for a shorter time, or at a lower load",
         ) from error
-    return of_columns(columns)
+    return of_times(columns) if is_times else of_columns(columns)

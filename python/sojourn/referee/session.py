@@ -39,6 +39,7 @@ class Asked:
         duration_s: how long to look at a load that runs.
         rate_rps, arrivals: what the user says of the load; None and "": as the command line says.
         ring: of the tracer, such as "64MiB".
+        is_whole: each segment of each request is traced, and not its times alone.
     """
 
     port: int
@@ -49,6 +50,7 @@ class Asked:
     rate_rps: float | None = None
     arrivals: str = ""
     ring: str = "64MiB"
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ def look(asked: Asked, say: Callable[[str], None]) -> Seen:
         )
     load = _load(asked, words)
     with tempfile.TemporaryDirectory(prefix="sojourn-judge-") as name:
-        tracer = Tracer(server, asked.port, Path(name), asked.ring)
+        tracer = Tracer(server, asked.port, Path(name), asked.ring, is_whole=asked.is_whole)
         tracer.begin()
         try:
             say(f"tracing process {server}, port {asked.port}; the load begins")

@@ -1,9 +1,14 @@
-"""A trace of all requests of a server, while somebody else's load runs."""
+"""A trace of all requests of a server, while somebody else's load runs.
+
+Two hooks for each request give its times, which is all that a judgement needs. A whole trace
+matches each segment: it is for uploads, whose requests come in many pieces, and costs far more.
+"""
 
 from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from sojourn import programs
@@ -17,9 +22,11 @@ from sojourn.referee.requests import Requests
 from sojourn.referee.target import TRACER
 
 RECORDS, RESULT, LOG = "records.parquet", "trace.json", "trace.log"
+WHOLE = "--whole"  # of `sojourn judge`
 LONGEST = "6h"  # it is ended by a signal long before
 END_S_MAX = 120.0  # it writes all records at its end
 AFTER_S = 0.2  # replies that are still on their way
+UNMATCHED = "cannot be matched one by one"
 OWN_NOTE = "every request pays for hooks"  # known, and stated by the referee itself
 MARKS = 20  # texts of a trace that are shown
 
@@ -40,12 +47,17 @@ class NoLedger:
 class Tracer:
     """`sojourn-trace` of all requests to one port of a server."""
 
-    def __init__(self, pid: int, port: int, folder: Path, ring: str) -> None:
-        self._folder = folder
+    def __init__(
+        self, pid: int, port: int, folder: Path, ring: str, *, is_whole: bool = False
+    ) -> None:
+        """Of a process and its port; `folder` takes the files, `ring` is a size as "64MiB"."""
+        self._folder, self._is_whole = folder, is_whole
+        records = ("--records", RECORDS, "--worst", "0") if is_whole else ("--times", RECORDS)
         self._argv = (
             str(programs.find(TRACER)),
-            *("--pid", str(pid), "--port", str(port), "--duration", LONGEST, "--worst", "0"),
-            *("--records", RECORDS, "--json", RESULT, "--buffer", ring),
+            *("--pid", str(pid), "--port", str(port), "--duration", LONGEST),
+            *records,
+            *("--json", RESULT, "--buffer", ring),
         )
         self._process: process.Process | None = None
 
@@ -70,7 +82,8 @@ class Tracer:
             raise RunFault(
                 f"the tracer does not begin: {text.strip() or 'without a word'}",
                 at=TRACER,
-                fix="docs/howto/trace.md says what it needs",
+                fix="docs/howto/trace.md says what it needs"
+                + ("" if self._is_whole else f"; on Linux before 6.3 add {WHOLE}"),
             )
 
     def end(self) -> tuple[Requests, Loss]:
@@ -92,6 +105,9 @@ class Tracer:
                 at=str(result),
                 fix="is there room in the folder for temporary files?",
             ) from error
+        if not self._is_whole and any(UNMATCHED in reason for reason in loss.unknown):
+            doubt = f"for uploads in many segments, add {WHOLE}"
+            loss = replace(loss, doubts=(doubt, *loss.doubts))
         return requests.read(self._folder / RECORDS), loss
 
     def kill(self) -> None:

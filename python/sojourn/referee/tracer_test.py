@@ -45,6 +45,18 @@ def test_values_of_other_types_are_left_out() -> None:
     assert (loss.unknown, loss.doubts) == (("trace: x",), ())
 
 
+def test_times_are_read_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "times.parquet"
+    rows = np.array([30, 10, 20])
+    columns = {name: rows + at for at, name in enumerate(requests.TIMES)}
+    pq.write_table(pa.table(columns), path)
+    result = requests.read(path)
+    assert result.start_ns.tolist() == [10, 20, 30]
+    assert (result.first_ns - result.start_ns).tolist() == [1, 1, 1]
+    assert result.total_ns.tolist() == [2, 2, 2]
+    assert result.connection.tolist() == [13, 23, 33]
+
+
 def test_records_are_read_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "records.parquet"
     columns = {name: np.array([3, 1, 2]) for name in requests.COLUMNS}

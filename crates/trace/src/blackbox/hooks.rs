@@ -66,7 +66,7 @@ impl Hooks {
     /// # Errors
     /// This kernel has no such tracepoints, or refuses.
     pub fn load() -> Result<Self, Fault> {
-        let object = object(OBJECT)?;
+        let object = object(OBJECT, None)?;
         let tgids = load::map(&object, "tgids")?;
         let watch = Watch::load_with(&tgids, EYE)?;
         let control = Shared::new(&load::map(&object, ".data.slow")?, control::SIZE)?;
@@ -97,20 +97,7 @@ impl Hooks {
 
     /// Watches this service, and none else: its processes and ports.
     pub fn follow(&self, target: &TargetFacts) -> Result<(), Fault> {
-        let tgids = load::map(&self.object, "tgids")?;
-        for pid in &target.pids {
-            tgids
-                .update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY)
-                .map_err(refused)?;
-        }
-        let mut words = [0_u64; 1024];
-        for port in &target.ports {
-            words[usize::from(port >> 6)] |= 1 << (port & 63);
-        }
-        for (at, word) in words.into_iter().enumerate() {
-            self.control.set(control::PORTS + 8 * at, word);
-        }
-        Ok(())
+        follow(&self.object, &self.control, target)
     }
 
     /// Processes of the service, with children that it has started since.
@@ -183,6 +170,34 @@ impl Hooks {
     }
 }
 
+/// Tells the hooks of `object` which processes and ports are the service's.
+pub(crate) fn follow(object: &Object, control: &Shared, target: &TargetFacts) -> Result<(), Fault> {
+    let tgids = load::map(object, "tgids")?;
+    for pid in &target.pids {
+        tgids.update(&pid.to_ne_bytes(), &1_u32.to_ne_bytes(), MapFlags::ANY).map_err(refused)?;
+    }
+    let mut words = [0_u64; 1024];
+    for port in &target.ports {
+        words[usize::from(port >> 6)] |= 1 << (port & 63);
+    }
+    for (at, word) in words.into_iter().enumerate() {
+        control.set(control::PORTS + 8 * at, word);
+    }
+    Ok(())
+}
+
+/// The object that tells of every request, with a ring of so many bytes; its programs are not attached yet.
+pub(crate) fn every(ring_bytes: u32) -> Result<Object, Fault> {
+    object(OBJECT, Some(ring_bytes))
+}
+
+/// Attaches one of the programs of `object`.
+pub(crate) fn attach(object: &Object, name: &str) -> Result<Link, Fault> {
+    let point = HOOKS.iter().find(|(program, _)| *program == name).map_or(name, |(_, point)| point);
+    let program = load::program(object, name).ok_or_else(|| missing(point))?;
+    program.attach().map_err(|error| refused(error).within(point))
+}
+
 fn ring(object: &Object, came: Rc<RefCell<Vec<Came>>>) -> Result<RingBuffer<'static>, Fault> {
     let map = load::map(object, "slow_ring")?;
     let mut builder = RingBufferBuilder::new();
@@ -196,15 +211,15 @@ fn ring(object: &Object, came: Rc<RefCell<Vec<Came>>>) -> Result<RingBuffer<'sta
 
 fn missing(point: &str) -> Fault {
     Fault::usage(
-        format!("this kernel has no tracepoint {point}, and the black box needs it"),
+        format!("this kernel has no tracepoint {point}, and this way to trace needs it"),
         kernel::release(),
-        "a kernel of 6.3 or later has it; on an older one trace in windows, without --ring",
+        "a kernel of 6.3 or later has it; on an older one trace without --ring and --times",
     )
 }
 
 /// Loads the object in `bytes`, ours or one that another compiler made; what each program costs the verifier.
 pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault> {
-    let object = object(bytes.unwrap_or(OBJECT))?;
+    let object = object(bytes.unwrap_or(OBJECT), None)?;
     let cost = |(name, _): &(&str, &str)| {
         let program = load::program(&object, name)?;
         Some(((*name).to_owned(), kernel::program_cost(&program).ok()?.verified))
@@ -212,7 +227,8 @@ pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault>
     Ok(HOOKS.iter().filter_map(cost).collect())
 }
 
-fn object(bytes: &[u8]) -> Result<Object, Fault> {
+/// Opened, set and loaded. `every`: each request is told, through a ring of so many bytes.
+fn object(bytes: &[u8], every: Option<u32>) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
     let btf = Btf::from_vmlinux().map_err(refused)?;
     for (_, point) in HOOKS {
@@ -222,9 +238,13 @@ fn object(bytes: &[u8]) -> Result<Object, Fault> {
     }
     let mut object = load::open(bytes).map_err(refused)?;
     let pid_ns = u64::from(pidns::of(Path::new("/proc"))?);
+    let settings = [pid_ns, u64::from(every.is_some())].map(u64::to_ne_bytes).concat();
     for mut map in object.maps_mut() {
         if map.name().to_str() == Some(".rodata.slow") {
-            map.set_initial_value(&pid_ns.to_ne_bytes()).map_err(refused)?;
+            map.set_initial_value(&settings).map_err(refused)?;
+        }
+        if let (Some("slow_ring"), Some(bytes)) = (map.name().to_str(), every) {
+            map.set_max_entries(bytes).map_err(refused)?;
         }
     }
     object.load().map_err(|error| load::explain(&error, &kernel::libbpf_messages()))

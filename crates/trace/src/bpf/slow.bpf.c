@@ -9,6 +9,8 @@
  * Not included: the time before TCP, and bytes of a reply after its first write. Requests that
  * arrive on one connection before the reply of an earlier one count as one until it, and from the
  * newest of their bytes on afterwards: such a request may look shorter than it was, never longer.
+ *
+ * With is_every all requests go through the ring, and the later writes of a reply too.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -25,6 +27,7 @@
 
 struct slow_settings {
 	u64 pid_ns;		/* namespace of process numbers: see pids.h */
+	u64 is_every;		/* each request is told, and each later write of its reply */
 };
 
 const volatile struct slow_settings slow_settings SEC(".rodata.slow");
@@ -83,6 +86,8 @@ int BPF_PROG(slow_ready, struct sock *sk)
 	}
 	if (asked->come_seq == tp->rcv_nxt)	/* woken twice */
 		return 0;
+	if (slow_settings.is_every && asked->first_ns && tp->copied_seq == asked->come_seq)
+		__sync_fetch_and_add(&slow_counts.together, 1);
 	asked->come_seq = tp->rcv_nxt;
 	now_ns = tp->tcp_clock_cache;
 	asked->last_ns = now_ns;
@@ -110,6 +115,7 @@ static __noinline int tell_slow(struct sock *sk, u64 start_ns, u64 total_ns, s32
 	__builtin_memset(slow, 0, sizeof(*slow));
 	slow->start_ns = start_ns;
 	slow->total_ns = total_ns;
+	slow->connection = bpf_get_socket_cookie(sk);
 	slow->kind = SLOW_REQUEST;
 	slow->tid = tid_here();
 	slow->tgid = tgid;
@@ -131,8 +137,13 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	if (!is_served(sk) || !slow_control.is_enabled || bytes <= 0)
 		return 0;
 	asked = bpf_sk_storage_get(&asked_of, sk, 0, 0);
-	if (!asked || !asked->first_ns)
+	if (!asked)
 		return 0;
+	if (!asked->first_ns) {
+		if (slow_settings.is_every)
+			tell_slow(sk, 0, bpf_ktime_get_ns(), bytes);
+		return 0;
+	}
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
@@ -141,6 +152,8 @@ int BPF_PROG(slow_sent, struct sock *sk, int bytes)
 	if (end_ns <= asked->last_ns)	/* nothing has been sent since: it waits in the socket */
 		end_ns = bpf_ktime_get_ns();
 	asked->first_ns = tp->copied_seq == tp->rcv_nxt ? 0 : asked->last_ns;
+	if (slow_settings.is_every && asked->first_ns)
+		__sync_fetch_and_add(&slow_counts.together, 1);
 	total_ns = end_ns - start_ns;
 	if ((s64)total_ns < 0)
 		return 0;

@@ -20,7 +20,8 @@ enum slow_kind { SLOW_REQUEST, SLOW_SIGNAL };
 /* A slow request, or a signal that stops or ends a process of the service. */
 struct slow {
 	u64 start_ns;		/* CLOCK_MONOTONIC; of a signal: when it was sent */
-	u64 total_ns;
+	u64 total_ns;		/* of more of a reply (start_ns is 0): the moment of that */
+	u64 connection;		/* its socket's cookie */
 	u32 kind;
 	u32 tid;		/* that replied; of a signal: the sender */
 	u32 tgid;
@@ -43,6 +44,7 @@ struct slow_counts {
 	u64 dropped;		/* slow requests for which the ring had no room */
 	u64 foreign;		/* slow, but a process that is none of the service's replied */
 	u64 untracked;		/* requests on connections for which there was no memory */
+	u64 together;		/* bytes that came while a request on their connection had no reply; if every one is told */
 	u64 totals[TOTAL_BINS];	/* all requests by total */
 };
 

@@ -106,7 +106,7 @@ pub fn result(
     }
 }
 
-fn facts(target: &Target) -> TargetFacts {
+pub(crate) fn facts(target: &Target) -> TargetFacts {
     TargetFacts {
         pid: target.pid,
         name: target.name.clone(),

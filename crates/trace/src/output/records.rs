@@ -45,12 +45,7 @@ impl Writer {
     pub fn open(path: Option<&Path>) -> Result<Self, Fault> {
         let Some(path) = path else { return Ok(Self(None)) };
         let open = || -> ParquetResult<Open> {
-            let properties = WriterProperties::builder()
-                .set_compression(Compression::ZSTD(ZstdLevel::default()))
-                .build();
-            let schema = Arc::new(parse_message_type(&columns())?);
-            let file =
-                SerializedFileWriter::new(files::begin(path)?, schema, Arc::new(properties))?;
+            let file = create(path, &columns())?;
             Ok(Open { path: path.into(), file, rows: Vec::new(), error: None })
         };
         open().map(|open| Self(Some(open))).map_err(|error| fault(path, &error))
@@ -97,6 +92,54 @@ impl Open {
         };
         self.error = write().err();
     }
+}
+
+/// A file of rows that have numbers only, open and empty.
+pub(crate) struct Columns {
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+}
+
+/// Opens `path` for rows with columns of these names.
+pub(crate) fn begin(path: &Path, names: &[&str]) -> Result<Columns, Fault> {
+    let columns: Vec<String> =
+        names.iter().map(|name| format!(" required int64 {name};")).collect();
+    let file = create(path, &format!("message request {{{} }}", columns.concat()));
+    file.map(|file| Columns { path: path.into(), file }).map_err(|error| fault(path, &error))
+}
+
+impl Columns {
+    /// Writes all `rows`, each with these `values`, and closes the file.
+    pub(crate) fn write<R>(
+        mut self,
+        schema: &str,
+        rows: &[R],
+        values: &[fn(&R) -> u64],
+    ) -> Result<(), Fault> {
+        let mut write = || -> ParquetResult<()> {
+            for rows in rows.chunks(ROWS) {
+                let mut group = self.file.next_row_group()?;
+                for value in values {
+                    let column: Vec<i64> = rows.iter().map(|row| value(row) as i64).collect();
+                    long(&mut group, &column)?;
+                }
+                group.close()?;
+            }
+            let about = KeyValue::new("sojourn.schema".to_owned(), schema.to_owned());
+            self.file.append_key_value_metadata(about);
+            Ok(())
+        };
+        let closed = write().and_then(|()| self.file.close().map(|_| ()));
+        closed.map_err(|error| fault(&self.path, &error))
+    }
+}
+
+fn create(path: &Path, columns: &str) -> ParquetResult<SerializedFileWriter<File>> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .build();
+    let schema = Arc::new(parse_message_type(columns)?);
+    SerializedFileWriter::new(files::begin(path)?, schema, Arc::new(properties))
 }
 
 fn columns() -> String {

@@ -233,15 +233,16 @@ pub mod who_task {
 pub mod slow {
     pub const START_NS: usize = 0;
     pub const TOTAL_NS: usize = 8;
-    pub const KIND: usize = 16;
-    pub const TID: usize = 20;
-    pub const TGID: usize = 24;
-    pub const BYTES: usize = 28;
-    pub const PEER_PORT: usize = 32;
-    pub const PORT: usize = 34;
-    pub const TARGET: usize = 36;
-    pub const COMM: usize = 40;
-    pub const SIZE: usize = 56;
+    pub const CONNECTION: usize = 16;
+    pub const KIND: usize = 24;
+    pub const TID: usize = 28;
+    pub const TGID: usize = 32;
+    pub const BYTES: usize = 36;
+    pub const PEER_PORT: usize = 40;
+    pub const PORT: usize = 42;
+    pub const TARGET: usize = 44;
+    pub const COMM: usize = 48;
+    pub const SIZE: usize = 64;
 }
 
 /// `struct slow_control`.
@@ -257,6 +258,7 @@ pub mod slow_counts {
     pub const DROPPED: usize = 0;
     pub const FOREIGN: usize = 8;
     pub const UNTRACKED: usize = 16;
-    pub const TOTALS: usize = 24;
-    pub const SIZE: usize = 30744;
+    pub const TOGETHER: usize = 24;
+    pub const TOTALS: usize = 32;
+    pub const SIZE: usize = 30752;
 }

@@ -29,6 +29,7 @@ mod served;
 mod shapes;
 mod shims;
 mod skips;
+mod times;
 mod truth;
 mod verifier;
 mod waits;

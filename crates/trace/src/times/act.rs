@@ -1,0 +1,83 @@
+//! From the options to the file.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sojourn_base::Fault;
+use sojourn_base::clock::{Clock as _, Monotonic};
+
+use super::file;
+use super::hooks::Hooks;
+use super::result::{SCHEMA, TimesResult, verdict};
+use crate::attach::last::Last;
+use crate::judge::result::TargetFacts;
+
+/// How often the ring is emptied.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is asked for on the command line, checked, in ns and bytes.
+pub struct Asked<'a> {
+    /// Where the times go.
+    pub path: &'a Path,
+    /// Length, ns.
+    pub duration_ns: u64,
+    /// Size of the ring, bytes.
+    pub ring_bytes: u32,
+    /// Largest share of unmatched requests.
+    pub unmatched_max: f64,
+}
+
+/// Times all requests of `target` until the time is over, it has ended, or `stop` is set.
+///
+/// # Errors
+/// The kernel refuses the hooks, or the file cannot be written.
+pub fn act(
+    target: TargetFacts,
+    asked: &Asked<'_>,
+    stop: &AtomicBool,
+    begun: &mut dyn FnMut(),
+) -> Result<TimesResult, Fault> {
+    let file = file::open(asked.path)?;
+    let _last = Last::new();
+    let hooks = Hooks::load(&target, asked.ring_bytes)?;
+    let started_ns = Monotonic.now_ns();
+    hooks.enable(true);
+    begun();
+    let own = format!("/proc/{}", target.pid);
+    let is_on = || {
+        !stop.load(Ordering::Relaxed)
+            && Monotonic.now_ns() < started_ns + asked.duration_ns
+            && Path::new(&own).exists()
+    };
+    while is_on() {
+        std::thread::sleep(LOOK);
+        hooks.take()?;
+    }
+    hooks.enable(false);
+    let duration_ns = Monotonic.now_ns() - started_ns;
+    hooks.take()?;
+    let counts = hooks.counts();
+    file::write(file, hooks.rows().all())?;
+    let verdict = verdict(&counts, asked.unmatched_max);
+    Ok(TimesResult {
+        schema: SCHEMA,
+        target,
+        started_ns,
+        duration_ns,
+        counts,
+        verdict,
+        warnings: [],
+    })
+}
+
+/// The result in lines for a terminal: how many requests, and each reason to doubt them.
+pub fn page(result: &TimesResult, path: &Path) -> String {
+    let (count, seconds) = (result.counts.requests, result.duration_ns as f64 / 1e9);
+    let reasons = result.verdict.reasons.iter().map(|reason| format!("unknown: {reason}\n"));
+    format!(
+        "{count} requests in {seconds:.1} s: {}\n{}",
+        path.display(),
+        reasons.collect::<String>()
+    )
+}

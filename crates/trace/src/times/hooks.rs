@@ -1,0 +1,81 @@
+//! The hooks that tell of every request: load, attach, take what they send.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use libbpf_rs::{Link, Object, RingBuffer, RingBufferBuilder};
+use sojourn_base::Fault;
+
+use super::result::Counts;
+use super::rows::{self, Rows};
+use crate::attach::kernel::refused;
+use crate::attach::load;
+use crate::attach::shared::Shared;
+use crate::blackbox::hooks::{attach, every, follow};
+use crate::judge::result::TargetFacts;
+use crate::reconstruct::layout::{slow_control as control, slow_counts as counts};
+
+/// What is attached: nobody asks here who stops the service.
+const PROGRAMS: [&str; 3] = ["slow_ready", "slow_sent", "slow_fork"];
+
+/// The loaded hooks. Dropping it detaches them.
+pub(super) struct Hooks {
+    control: Shared,
+    counts: Shared,
+    ring: RingBuffer<'static>,
+    rows: Rc<RefCell<Rows>>,
+    _links: Vec<Link>,
+    _object: Object,
+}
+
+impl Hooks {
+    /// Loads and attaches them to `target`, with a ring of so many bytes; they do nothing until `enable`.
+    pub(super) fn load(target: &TargetFacts, ring_bytes: u32) -> Result<Self, Fault> {
+        let object = every(ring_bytes)?;
+        let control = Shared::new(&load::map(&object, ".data.slow")?, control::SIZE)?;
+        let counts = Shared::new(&load::map(&object, ".bss.slow")?, counts::SIZE)?;
+        let rows = Rc::new(RefCell::new(Rows::default()));
+        let shared = Rc::clone(&rows);
+        let mut builder = RingBufferBuilder::new();
+        let take = move |bytes: &[u8]| {
+            if let Some(written) = rows::read(bytes) {
+                shared.borrow_mut().add(written);
+            }
+            0
+        };
+        let map = load::map(&object, "slow_ring")?;
+        builder.add(&map, take).map_err(refused)?;
+        let ring = builder.build().map_err(refused)?;
+        follow(&object, &control, target)?;
+        let links =
+            PROGRAMS.into_iter().map(|name| attach(&object, name)).collect::<Result<_, _>>()?;
+        Ok(Self { control, counts, ring, rows, _links: links, _object: object })
+    }
+
+    /// Requests are timed from now on, or not any more.
+    pub(super) fn enable(&self, is_on: bool) {
+        self.control.set(control::IS_ENABLED, u64::from(is_on));
+    }
+
+    /// Takes what came.
+    pub(super) fn take(&self) -> Result<(), Fault> {
+        self.ring.consume().map_err(refused)
+    }
+
+    /// All requests so far.
+    pub(super) fn rows(&self) -> std::cell::Ref<'_, Rows> {
+        self.rows.borrow()
+    }
+
+    /// What was counted so far.
+    pub(super) fn counts(&self) -> Counts {
+        let rows = self.rows();
+        let lost = [counts::DROPPED, counts::UNTRACKED].map(|at| self.counts.word(at));
+        Counts {
+            requests: rows.all().len() as u64,
+            dropped: lost.iter().sum::<u64>() + rows.left_out,
+            together: self.counts.word(counts::TOGETHER),
+            foreign: self.counts.word(counts::FOREIGN),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What is said of the times of all requests, and whether it holds.
+
+use serde::Serialize;
+
+use crate::judge::result::{TargetFacts, VerdictWord};
+
+/// Version of the form of [`TimesResult`].
+pub const SCHEMA: &str = "sojourn.times/1";
+
+/// What the hooks counted, from `enable` on until they were detached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Requests that were replied to.
+    pub requests: u64,
+    /// Writes of replies without room in the ring, requests without memory.
+    pub dropped: u64,
+    /// Bytes that came while a request on their connection had no reply.
+    pub together: u64,
+    /// Replies of processes that are none of the service's.
+    pub foreign: u64,
+}
+
+/// Whether the times hold, and why not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// In a word.
+    pub verdict: VerdictWord,
+    /// In sentences.
+    pub reasons: Vec<String>,
+}
+
+/// The result as `--json` has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TimesResult {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The service.
+    pub target: TargetFacts,
+    /// Begin, `CLOCK_MONOTONIC`, and length, ns.
+    pub started_ns: u64,
+    /// Length, ns.
+    pub duration_ns: u64,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Other remarks: there is none.
+    pub warnings: [String; 0],
+}
+
+/// The verdict on `counts`, of which a share of `unmatched_max` may be wrong.
+pub fn verdict(counts: &Counts, unmatched_max: f64) -> Verdict {
+    let Counts { requests, dropped, together, .. } = *counts;
+    let mut reasons = Vec::new();
+    let is_many = |count: u64| count as f64 > unmatched_max * (requests + dropped) as f64;
+    if requests == 0 {
+        reasons.push("no request was replied to".to_owned());
+    }
+    if is_many(dropped) {
+        reasons.push(format!("{dropped} writes of replies were lost: give a larger --buffer"));
+    }
+    if is_many(together) {
+        reasons.push(format!(
+            "requests and replies cannot be matched one by one: {together} times more came before the reply to \
+             what had come"
+        ));
+    }
+    let verdict = if reasons.is_empty() { VerdictWord::Holds } else { VerdictWord::Unknown };
+    Verdict { verdict, reasons }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_what_is_wrong_is_allowed_and_no_request_is_none() {
+        let of = |requests, dropped, together| {
+            let counts = Counts { requests, dropped, together, foreign: 0 };
+            let it = verdict(&counts, 0.01);
+            (it.verdict, it.reasons.join(";"))
+        };
+        assert_eq!(of(1000, 0, 10).0, VerdictWord::Holds);
+        assert!(of(1000, 0, 11).1.contains("cannot be matched one by one: 11 times"));
+        assert!(of(1000, 11, 0).1.contains("--buffer"));
+        assert_eq!(of(1000, 9, 0).0, VerdictWord::Holds);
+        assert!(of(0, 0, 0).1.contains("no request"));
+    }
+}
