@@ -6,14 +6,14 @@ divided by the dispersion of a between windows (`evidence`). The target holds wh
 most 1 %. A margin is left: it acts at 0.65 % already. So:
 
 1. First the knob that takes no CPU time from best-effort groups: `idle`.
-2. Threads of the service that wait for a CPU for more than a part of the target: the quota is
-   halved at once; this is seen before any request is late.
+2. Threads of the service that wait for a CPU for more than a part of the target: the quota goes
+   down to 0.6 of what is used, at once. This is seen before any request is late.
 3. The probability of a violation, over the last windows (three at least, each of them late) and
    over all seconds at this load (two minutes at most), all since the last change: at least
    1 − 10⁻⁶ takes CPU time away. The bound is strict because it is asked ten times a second.
-4. If the least quota leaves at least half of the late requests, the job is not their cause. It gets
-   back what step 3 took. Step 3 then rests for a time that doubles, while the load is like this and
-   no more than twice as many requests are late as without the job.
+4. If the least quota leaves at least half of the late requests, or of the wait, the job is not the
+   cause. It gets back what the step took. That step then rests for a time that doubles, while the
+   load is like this and there is no more than twice as much of it as without the job.
 5. Where it is at most 10⁻³ over the longest window, all of it after the last change, a quota
    grows. It does not grow to a level that failed at this load, until a rest is over that doubles.
 
@@ -48,16 +48,23 @@ CONSTANTS = {
     "remains": 0.5,  # share of late requests that remains without the job, if that is not the cause
 }
 SECOND_MS = 1000
+LATENESS, WAIT = "late", "wait"  # signs that requests are too slow, or are about to be
 TAIL_MIN = 3  # late requests without which nothing is reported about a violation
 RUN_MIN = 3  # windows that a violation is read from: fewer do not say whether it was one stall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """Why a target counts as missed; share of late requests, None where they are not counted."""
+    """Why best-effort work is cut.
+
+    Attributes:
+        sign: LATENESS or WAIT.
+        size: share of late requests, or ms that threads wait; None where it is not counted.
+    """
 
     why: str
-    share: float | None
+    sign: str
+    size: float | None
 
 
 def decide(history: History) -> Decision:
@@ -71,10 +78,10 @@ def decide(history: History) -> Decision:
         return Decision(
             changes=tuple(for_all(now.best_effort, "idle", level=True, why=why)), memory=memory
         )
-    if waiting := _waiting(history):
+    waiting = _waiting(history)
+    if waiting and not _is_cleared(history, memory, waiting):
         if now.t_s - float(memory["since"]) >= history.constants["wait_rest_s"]:
-            memory.pop("trial", None)
-            return _shrunk(history, memory, waiting)
+            return _tried(history, memory, waiting)
         return Decision(memory=memory)
     memory["pools"] = {name: _pooled(history, name) for name in now.critical}
     violations = [_violated(history, name, memory["pools"][name]) for name in now.critical]
@@ -83,16 +90,17 @@ def decide(history: History) -> Decision:
     return _grown(history, memory)
 
 
-def _waiting(history: History) -> str:
-    """Why, where a service's threads wait too long for a CPU; "": they do not."""
+def _waiting(history: History) -> Violation | None:
+    """A service's threads wait too long for a CPU; None: they do not."""
     for name, group in history.now.critical.items():
         delay, target = group.signal("runq_delay_ms"), group.target_ns
         if delay is None or target is None:
             continue
         bound = history.constants["wait_part"] * target / 1e6
         if delay > bound:
-            return f"threads of {name} wait {delay:.2f} ms for a CPU, more than {bound:.2f} ms"
-    return ""
+            why = f"threads of {name} wait {delay:.2f} ms for a CPU, more than {bound:.2f} ms"
+            return Violation(why=why, sign=WAIT, size=delay)
+    return None
 
 
 def _fresh(history: History, group: Group) -> list[Window]:
@@ -125,12 +133,12 @@ def _violated(history: History, name: str, pool: Mapping[str, float]) -> Violati
         chance = late.probability(c["late"])
         if 1 - chance <= c["sure"] and late.above >= TAIL_MIN:
             text = f"{late.above:.0f} of {late.n:.0f} requests of {name} were late"
-            return Violation(why=text, share=late.share)
+            return Violation(why=text, sign=LATENESS, size=late.share)
     for window in _fresh(history, group):
         is_sure = window.lo_ns is not None and group.target_ns is not None
         if window.above is None and is_sure and (window.lo_ns or 0) > (group.target_ns or 0):
             text = f"p99 of {name} is above the target, with its interval, in {_s(window)}"
-            return Violation(why=text, share=None)
+            return Violation(why=text, sign=LATENESS, size=None)
     return None
 
 
@@ -162,35 +170,49 @@ def _is_fine(history: History, group: Group) -> bool:
 
 
 def _is_cleared(history: History, memory: Mapping[str, Any], seen: Violation) -> bool:
-    """Whether the job was found not to be the cause of as many late requests at this load."""
-    now, c, cleared = history.now, history.constants, memory.get("cleared")
-    if not cleared or seen.share is None or now.t_s >= cleared["until"]:
+    """Whether the job is known not to be the cause of as much of this at this load."""
+    now, c = history.now, history.constants
+    cleared = memory.get("cleared", {}).get(seen.sign)
+    if not cleared or seen.size is None or now.t_s >= cleared["until"]:
         return False
-    if c["remains"] * seen.share > cleared["share"]:
+    if c["remains"] * seen.size > cleared["size"]:
         return False  # more than without the job
     lower, load = c["load_lower"], float(cleared["load"])
     return lower * load < _load(now) < load / lower
 
 
 def _tried(history: History, memory: dict[str, Any], seen: Violation) -> Decision:
-    """Takes CPU time away; gives it back where even the least quota leaves the requests late."""
+    """Takes CPU time away; gives it back where even the least quota leaves what was seen."""
     now, c = history.now, history.constants
     quota = _quota(now)
-    trial = memory.setdefault("trial", {"quota": quota, "share": seen.share})
-    remains = seen.share is not None and seen.share >= c["remains"] * (trial["share"] or 1.0)
+    trial = {"quota": quota, **memory.get("trial", {})}
+    trial.setdefault(seen.sign, seen.size)  # of the first cut for this
+    memory["trial"] = trial
     if quota > c["least_cpus"]:
         return _shrunk(history, memory, seen.why)
     if now.t_s - float(memory["since"]) < c["trial_s"]:
         return Decision(memory=memory)  # what had queued up before is late too
+    remains = seen.size is not None and seen.size >= c["remains"] * (trial[seen.sign] or 1.0)
     if not remains or trial["quota"] <= quota:
         return _shrunk(history, memory, seen.why)
-    rest_s = min(c["rest_most_s"], 2 * float(memory.get("clear_rest_s", c["clear_rest_s"] / 2)))
-    memory.update(since=now.t_s, pools={}, clear_rest_s=rest_s)
-    memory["cleared"] = {"load": _load(now), "share": seen.share, "until": now.t_s + rest_s}
-    memory.pop("trial")
+    return _restored(history, memory, seen)
+
+
+def _restored(history: History, memory: dict[str, Any], seen: Violation) -> Decision:
+    """The quota from before the cuts, because they did not help; notes what remained without."""
+    now, c, trial = history.now, history.constants, memory.pop("trial")
+    rests = memory.get("clear_rest_s", {})
+    rest_s = min(c["rest_most_s"], 2 * float(rests.get(seen.sign, c["clear_rest_s"] / 2)))
+    noted = {"load": _load(now), "size": seen.size, "until": now.t_s + rest_s}
+    memory.update(
+        since=now.t_s,
+        pools={},
+        clear_rest_s={**rests, seen.sign: rest_s},
+        cleared={**memory.get("cleared", {}), seen.sign: noted},
+    )
     memory.pop("failed", None)
     why = (
-        f"{seen.why} with {quota:.2f} CPUs for best-effort work too, so it is not the cause: "
+        f"{seen.why} with {_quota(now):.2f} CPUs for best-effort work too, so it is not the cause: "
         f"its quota is {trial['quota']:.2f} CPUs again"
     )
     level = None if trial["quota"] >= now.cpus else trial["quota"]

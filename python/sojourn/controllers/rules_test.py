@@ -521,6 +521,22 @@ def test_posterior_acts_at_once_on_threads_that_wait() -> None:
     assert follow("posterior", looks)[1] == [("batch", "quota", 4.8)]
 
 
+def test_posterior_gives_back_what_waiting_threads_cost_where_they_wait_all_the_same() -> None:
+    def waiting(wait_ms: float, begin_s: float, count: int) -> list[Look]:
+        has = {"runq_delay_ms": wait_ms}
+        times = [begin_s + i / 10 for i in range(count)]
+        return [look(t, 0.5, above=0, web_has=has, batch_has={"cpu": 4.0}) for t in times]
+
+    begin = look(0, web_has=CALM)
+    result = levels(follow("posterior", [begin, *waiting(0.3, 0.2, 70)]))
+    assert None in result, "all of it, as before the first of these cuts"
+    assert set(result[result.index(None) + 1 :]) == {"-"}, "and then nothing for a while"
+    helped = [begin, *waiting(3.0, 0.2, 15), *waiting(0.3, 1.7, 60)]
+    assert None not in levels(follow("posterior", helped)), "a tenth of the wait remained"
+    longer = levels(follow("posterior", [begin, *waiting(0.3, 0.2, 70), *waiting(0.7, 8, 5)]))
+    assert longer[71:].count("-") < 5, "they wait more than twice as long as without the job"
+
+
 def test_posterior_grows_only_after_a_whole_long_window_and_rests_after_a_failure() -> None:
     busy = {"cpu": 8.0}
     looks = [look(0, web_has=CALM)]
