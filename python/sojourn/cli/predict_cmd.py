@@ -60,6 +60,10 @@ Study = Annotated[
     bool,
     typer.Option("--study", help="Print the study that measures what lacks, and predict nothing."),
 ]
+Measure = Annotated[
+    bool,
+    typer.Option("--measure", help="Measure what records lack first: minutes for each service."),
+]
 
 
 def predict(
@@ -68,6 +72,7 @@ def predict(
     target: Target = "p99<=10ms",
     load: Load = "",
     study: Study = False,
+    measure: Measure = False,
     results: Results = RESULTS,
     as_json: AsJson = False,
 ) -> int:
@@ -80,7 +85,8 @@ def predict(
     neighbour keeps of its pace, each with an interval (90 %) and labelled as predicted.
 
     With --study it prints the study that measures a service beside doses, and beside neighbours.
-    If records lack, the message has the commands that make them, with minutes.
+    If records lack, the message has the commands that make them, with minutes. With --measure
+    they are made first, in this folder, as by those commands.
 
     Exit codes: 0 predicted (with --load: the target holds), 1 it is violated at a load of
     --load, 2 wrong usage or no record, 3 not known: a load lies within the interval.
@@ -91,6 +97,7 @@ def predict(
       sojourn predict --service redis --beside batch:xz --study > r.toml && sojourn run r.toml
       sojourn predict --service memcached --beside batch:xz --target "p99<=5ms"
       sojourn predict --service memcached --beside batch:xz --load 20k,40k --json
+      sojourn predict --service memcached --beside batch:xz --measure
     """
     from sojourn.foresight import forecast, lacking, victims
     from sojourn.foresight import study as studies
@@ -110,6 +117,12 @@ def predict(
             "no neighbour is named", at="--beside", fix="write --beside batch:xz, or --study"
         )
     q, bound_ns = parse_target(target, tuple(victims.QUANTILES))
+    if measure:
+        from sojourn.cli.measure_first import measure_first
+
+        code = measure_first(service, asked, results)
+        if code != Exit.OK:
+            return code
     lowered.for_reading(results)
     every = victims.all_of(results)
     gathered = []

@@ -8,11 +8,28 @@ from dataclasses import dataclass
 from sojourn.errors import SpecFault
 from sojourn.foresight import doses, study
 from sojourn.foresight.victims import Run, Victim
+from sojourn.services import KINDS
 from sojourn.text.near import near
 
 DOSES_MIN = 4  # fewer say too little of how wrong a forecast is
 RULER = "synthetic"
 IDLE = 0.001  # CPUs' worth, or share of its pace: whoever uses less did not run
+
+
+class Lacking(SpecFault):
+    """A service has to be measured first.
+
+    Attributes:
+        kind: of that service.
+        neighbours: that it has to run beside, apart from the doses.
+    """
+
+    def __init__(
+        self, what: str, *, at: str, hint: str, kind: str, neighbours: Sequence[str] = ()
+    ) -> None:
+        fix = f"{hint}{commands(kind, neighbours)}, or add --measure"
+        super().__init__(what, at=at, fix=fix)
+        self.kind, self.neighbours = kind, tuple(neighbours)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,18 +95,20 @@ def _service(victims: Sequence[Victim], service: str) -> Victim:
             return one
     labels = sorted({one.label for one in victims})
     if own:
-        raise SpecFault(
+        raise Lacking(
             f"records of {service} have {len(own[0].doses)} doses, a forecast needs {DOSES_MIN}",
             at="--service",
-            fix=commands(service),
+            hint="",
+            kind=service,
         )
     meant = near(service, labels)
     hint = f"did you mean {meant[0]}? " if meant else ""
     known_labels = f"known: {', '.join(labels)}; " if labels else ""
-    raise SpecFault(
+    raise Lacking(
         f"no record says how '{service}' takes doses of each resource",
         at="--service",
-        fix=f"{hint}{known_labels}measure it: {commands(service)}",
+        hint=f"{hint}{known_labels}measure it: ",
+        kind=service,
     )
 
 
@@ -109,17 +128,19 @@ def _elsewhere(own: Victim, other: Victim, neighbour: str) -> SpecFault:
     )
 
 
-def _no_ruler(victims: Sequence[Victim], own: Victim, neighbour: str) -> SpecFault:
+def _no_ruler(victims: Sequence[Victim], own: Victim, neighbour: str) -> Lacking:
     seen = sorted({doses.short(one) for v in victims for one in v.neighbours})
     meant = near(neighbour, seen)
     hint = f"did you mean {meant[0]}? " if meant and meant[0] != neighbour else ""
-    others = sorted({one.label for one in victims} - {own.label})
+    others = sorted({one.label for one in victims if one.label in KINDS} - {own.label})
     ruler = others[0] if others else RULER
     listed = f"known: {', '.join(seen)}; " if seen else ""
-    return SpecFault(
+    return Lacking(
         f"no other service was measured beside '{neighbour}' and {DOSES_MIN} of the same doses",
         at="--beside",
-        fix=f"{hint}{listed}measure one: {commands(ruler, [neighbour])}",
+        hint=f"{hint}{listed}measure one: ",
+        kind=ruler,
+        neighbours=[neighbour],
     )
 
 

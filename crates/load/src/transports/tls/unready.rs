@@ -55,7 +55,7 @@ mod tests {
     const END: [u8; 7] = [21, 3, 1, 0, 2, 1, 0];
 
     #[test]
-    fn the_end_is_found_behind_other_records_however_they_are_cut() {
+    fn the_end_is_seen_behind_other_records_however_they_are_cut() {
         let stream = [&HELLO[..], &[22, 3, 3, 0, 0], &END].concat();
         for cut in 0..stream.len() {
             let mut it = Unready::default();
