@@ -173,7 +173,6 @@ impl Transport for Secured {
     fn close(&mut self, connection: u32) {
         self.say_goodbye(connection);
         self.broken.retain(|&broken| broken != connection); // else it would end the next one
-        self.early.retain(|&early| early != connection); // else what the next one says early is lost
         self.inner.close(connection);
         let link = &mut self.each[connection as usize];
         link.session = None;
