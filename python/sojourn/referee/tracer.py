@@ -1,7 +1,8 @@
 """A trace of all requests of a server, while somebody else's load runs.
 
 Two hooks for each request give its times, which is all that a judgement needs. A whole trace
-matches each segment: it is for uploads, whose requests come in many pieces, and costs far more.
+matches each segment and costs far more. It is for uploads, because their requests come in many
+pieces.
 """
 
 from __future__ import annotations

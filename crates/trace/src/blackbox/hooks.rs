@@ -25,7 +25,7 @@ use crate::reconstruct::layout::{slow_control as control, slow_counts as counts}
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slow.bpf.o"));
 
 /// Programs, and where they sit.
-const HOOKS: [(&str, &str); 4] = [
+pub(crate) const HOOKS: [(&str, &str); 4] = [
     ("slow_ready", "sk_data_ready"),
     ("slow_sent", "sock_send_length"),
     ("slow_signal", "signal_generate"),
@@ -76,9 +76,7 @@ impl Hooks {
         let mut steps = Steps::default();
         let mut links = Vec::new();
         for (name, point) in HOOKS {
-            let program = load::program(&object, name).ok_or_else(|| missing(point))?;
-            let link = steps.take(|| program.attach());
-            links.push(link.map_err(|error| refused(error).within(point))?);
+            links.push(steps.take(|| attach(&object, (name, point)))?);
         }
         links.extend(watch.attach(&mut steps)?);
         let lasting = Lasting::default();
@@ -170,7 +168,7 @@ impl Hooks {
     }
 }
 
-/// Tells the hooks of `object` which processes and ports are the service's.
+/// Sets the processes and ports of the service, which the hooks of `object` watch.
 pub(crate) fn follow(object: &Object, control: &Shared, target: &TargetFacts) -> Result<(), Fault> {
     let tgids = load::map(object, "tgids")?;
     for pid in &target.pids {
@@ -186,14 +184,13 @@ pub(crate) fn follow(object: &Object, control: &Shared, target: &TargetFacts) ->
     Ok(())
 }
 
-/// The object that tells of every request, with a ring of so many bytes; its programs are not attached yet.
+/// The object that reports every request, with a ring of so many bytes; its programs are not attached yet.
 pub(crate) fn every(ring_bytes: u32) -> Result<Object, Fault> {
     object(OBJECT, Some(ring_bytes))
 }
 
-/// Attaches one of the programs of `object`.
-pub(crate) fn attach(object: &Object, name: &str) -> Result<Link, Fault> {
-    let point = HOOKS.iter().find(|(program, _)| *program == name).map_or(name, |(_, point)| point);
+/// Attaches one of [`HOOKS`] of `object`.
+pub(crate) fn attach(object: &Object, (name, point): (&str, &str)) -> Result<Link, Fault> {
     let program = load::program(object, name).ok_or_else(|| missing(point))?;
     program.attach().map_err(|error| refused(error).within(point))
 }
@@ -227,7 +224,7 @@ pub fn verifier_costs(bytes: Option<&[u8]>) -> Result<Vec<(String, u32)>, Fault>
     Ok(HOOKS.iter().filter_map(cost).collect())
 }
 
-/// Opened, set and loaded. `every`: each request is told, through a ring of so many bytes.
+/// Opened, set and loaded. `every`: each request is reported, through a ring of so many bytes.
 fn object(bytes: &[u8], every: Option<u32>) -> Result<Object, Fault> {
     kernel::listen_to_libbpf();
     let btf = Btf::from_vmlinux().map_err(refused)?;

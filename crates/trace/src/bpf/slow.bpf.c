@@ -27,7 +27,7 @@
 
 struct slow_settings {
 	u64 pid_ns;		/* namespace of process numbers: see pids.h */
-	u64 is_every;		/* each request is told, and each later write of its reply */
+	u64 is_every;		/* each request is reported, and each later write of its reply */
 };
 
 const volatile struct slow_settings slow_settings SEC(".rodata.slow");

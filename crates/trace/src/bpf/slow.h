@@ -44,7 +44,7 @@ struct slow_counts {
 	u64 dropped;		/* slow requests for which the ring had no room */
 	u64 foreign;		/* slow, but a process that is none of the service's replied */
 	u64 untracked;		/* requests on connections for which there was no memory */
-	u64 together;		/* bytes that came while a request on their connection had no reply; if every one is told */
+	u64 together;		/* bytes that came while a request on their connection had no reply; counted with is_every */
 	u64 totals[TOTAL_BINS];	/* all requests by total */
 };
 

@@ -60,15 +60,7 @@ pub fn act(
     let counts = hooks.counts();
     file::write(file, hooks.rows().all())?;
     let verdict = verdict(&counts, asked.unmatched_max);
-    Ok(TimesResult {
-        schema: SCHEMA,
-        target,
-        started_ns,
-        duration_ns,
-        counts,
-        verdict,
-        warnings: [],
-    })
+    Ok(TimesResult { schema: SCHEMA, target, started_ns, duration_ns, counts, verdict })
 }
 
 /// The result in lines for a terminal: how many requests, and each reason to doubt them.

@@ -1,4 +1,4 @@
-//! The hooks that tell of every request: load, attach, take what they send.
+//! The hooks that report every request: load, attach, take what they send.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,12 +11,12 @@ use super::rows::{self, Rows};
 use crate::attach::kernel::refused;
 use crate::attach::load;
 use crate::attach::shared::Shared;
-use crate::blackbox::hooks::{attach, every, follow};
+use crate::blackbox::hooks::{HOOKS, attach, every, follow};
 use crate::judge::result::TargetFacts;
 use crate::reconstruct::layout::{slow_control as control, slow_counts as counts};
 
-/// What is attached: nobody asks here who stops the service.
-const PROGRAMS: [&str; 3] = ["slow_ready", "slow_sent", "slow_fork"];
+/// The program that sees signals; it is left out, because times alone need no cause.
+const SIGNALS: &str = "slow_signal";
 
 /// The loaded hooks. Dropping it detaches them.
 pub(super) struct Hooks {
@@ -47,8 +47,8 @@ impl Hooks {
         builder.add(&map, take).map_err(refused)?;
         let ring = builder.build().map_err(refused)?;
         follow(&object, &control, target)?;
-        let links =
-            PROGRAMS.into_iter().map(|name| attach(&object, name)).collect::<Result<_, _>>()?;
+        let hooks = HOOKS.into_iter().filter(|(name, _)| *name != SIGNALS);
+        let links = hooks.map(|hook| attach(&object, hook)).collect::<Result<_, _>>()?;
         Ok(Self { control, counts, ring, rows, _links: links, _object: object })
     }
 

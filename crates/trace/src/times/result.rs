@@ -1,4 +1,4 @@
-//! What is said of the times of all requests, and whether it holds.
+//! The counts of a trace of times, and whether they hold.
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct TimesResult {
     pub schema: &'static str,
     /// The service.
     pub target: TargetFacts,
-    /// Begin, `CLOCK_MONOTONIC`, and length, ns.
+    /// Begin, `CLOCK_MONOTONIC`, ns.
     pub started_ns: u64,
     /// Length, ns.
     pub duration_ns: u64,
@@ -45,8 +45,6 @@ pub struct TimesResult {
     pub counts: Counts,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// Other remarks: there is none.
-    pub warnings: [String; 0],
 }
 
 /// The verdict on `counts`, of which a share of `unmatched_max` may be wrong.

@@ -1,4 +1,4 @@
-//! When requests came and were answered, by two hooks: held against what the server was told to do.
+//! When requests came and were answered, by two hooks: held against what the server was asked to do.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
