@@ -78,7 +78,6 @@ LONG_FILES: dict[str, int] = {
     "python/sojourn/knobs/groups.py": 352,
     "python/sojourn/manage/daemon.py": 371,
     "python/sojourn/manage/groups.py": 335,
-    "python/sojourn/questions/compare/judge.py": 334,
     "python/sojourn/report/figures/resources.py": 342,
     "python/sojourn/report/people.py": 315,
 }

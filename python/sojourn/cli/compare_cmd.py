@@ -108,6 +108,8 @@ def compare(
     within: in_turn.Within = "10m",
     measure_s: in_turn.MeasureS = 2.0,
     connections: in_turn.Connections = 16,
+    target: in_turn.Target = "",
+    numbers: in_turn.Numbers = "",
     no_shield: NoShield = False,
     alpha: Alpha = "1%",
     same: Same = "5%",
@@ -139,6 +141,7 @@ def compare(
     Examples:
       sojourn compare --command './old {port}' --command './new {port}'
       sojourn compare --service memcached --vary params.threads=1,2 --within 4m
+      sojourn compare --command './old {port}' --command './new {port}' --numbers cpu,max_rps
       sojourn compare --url http://[::1]:8001/ --url http://[::1]:8002/ --rate 500
       sojourn compare 20260101T1200 20260102T1200
       sojourn compare old/ new/ --html comparison.html
@@ -148,7 +151,13 @@ def compare(
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
         "same": share(same, "--same"),
     }
-    sides = _sides(command or [], url or [], service, vary)
+    sides = _sides(command or [], url or [], service, vary, target)
+    if numbers and not sides:
+        raise SpecFault(
+            "records are compared in every number that they have",
+            at="--numbers",
+            fix="leave it out, or give --command, --url or --vary",
+        )
     if sides and records:
         raise SpecFault(
             "records and services cannot be compared with each other",
@@ -156,10 +165,11 @@ def compare(
             fix="give records, or --command, --url or --vary",
         )
     if sides:
+        compared = in_turn.numbers_of(numbers, ",".join(in_turn.NUMBERS))
         table = {
             **limits,
-            "blocks": in_turn.blocks_in(within, len(sides), measure_s),
-            "numbers": list(in_turn.NUMBERS),
+            "blocks": in_turn.blocks_in(within, len(sides), measure_s, compared),
+            "numbers": compared,
         }
         asked = in_turn.study(
             sides,
@@ -175,6 +185,8 @@ def compare(
             {
                 "service": service,
                 "vary": vary,
+                "target": target,
+                "numbers": numbers,
                 "rate": rate,
                 "within": within,
                 "measure-s": f"{measure_s:g}",
@@ -190,21 +202,23 @@ def compare(
                     markdown=markdown, html=html)  # fmt: skip
 
 
-def _sides(commands: list[str], urls: list[str], service: str, vary: str) -> list[dict[str, Any]]:
+def _sides(
+    commands: list[str], urls: list[str], service: str, vary: str, target: str
+) -> list[dict[str, Any]]:
     """Services to measure; none if records are compared.
 
     Raises:
         SpecFault: they are not two or more, or given in several ways.
     """
-    from sojourn.spec.sides import side_of, varied
+    from sojourn.spec.sides import varied
 
     inputs = [*commands, *urls]
-    if not (inputs or service or vary):
+    if not (inputs or service or vary or target):
         return []
     where, fix = "sojourn compare", "give --command twice, --url twice, or one of them with --vary"
     if bool(commands) + bool(urls) + bool(service) > 1:
         raise SpecFault("services are given in several ways", at=where, fix=fix)
-    each = [side_of(text) for text in inputs] or ([{"kind": service}] if service else [])
+    each = in_turn.services(inputs, target) or ([{"kind": service}] if service else [])
     if vary and len(each) == 1:
         try:
             each = varied(each[0], vary)

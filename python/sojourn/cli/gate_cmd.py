@@ -56,8 +56,9 @@ Numbers = Annotated[
     typer.Option(
         "--numbers",
         metavar="NAME,NAME",
-        help="What may not get worse: cpu (CPU time per request), mean, p50, p99. A tail varies "
-        "more, so it takes longer.",
+        help="What may not get worse: cpu (CPU time per request), mean, p50, p99, max_rps "
+        "(requests/s of a closed loop, in a run of its own). A tail varies more, so it takes "
+        "longer.",
         show_default="cpu; mean for a URL",
     ),
 ]
@@ -88,6 +89,7 @@ def gate(
     within: in_turn.Within = "10m",
     measure_s: in_turn.MeasureS = 2.0,
     connections: in_turn.Connections = 16,
+    target: in_turn.Target = "",
     no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
@@ -113,23 +115,23 @@ def gate(
       sojourn gate --baseline './old {port}' --candidate './new {port}'
       sojourn gate --baseline 'old …' --candidate 'new …' --max-regression 10%
       sojourn gate --baseline 'old …' --candidate 'new …' --within 5m
+      sojourn gate --baseline 'old …' --candidate 'new …' --target 'redis://{host}:{port}'
       sojourn gate --baseline 'old …' --candidate 'new …' --junit gate.xml
     """
     from sojourn import run
-    from sojourn.spec.sides import side_of
 
     compare: dict[str, Any] = {
         "gate": True,
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
         "max_regression": share(max_regression, "--max-regression", takes_least=True),
-        "numbers": _numbers(numbers, is_external="://" in baseline + candidate),
-        "blocks": in_turn.blocks_in(within, 2, measure_s),
+        "numbers": in_turn.numbers_of(numbers, _usual(baseline, candidate)),
     }
+    compare["blocks"] = in_turn.blocks_in(within, 2, measure_s, compare["numbers"])
     for text, at in ((baseline, "--baseline"), (candidate, "--candidate")):
         if not text.strip():
             raise SpecFault("it is empty", at=at, fix="give a command or a URL")
     asked = in_turn.study(
-        [side_of(baseline), side_of(candidate)],
+        in_turn.services([baseline, candidate], target),
         compare,
         name="gate",
         rate=rate,
@@ -143,6 +145,7 @@ def gate(
     options += ["--numbers", ",".join(compare["numbers"])]
     options += ["--within", within, "--measure-s", f"{measure_s:g}"]
     options += ["--no-shield"] if no_shield else []
+    options += ["--target", target] if target else []
     options += ["--connections", str(connections), *(["--rate", rate] if rate else [])]
     command = ["gate", "--baseline", baseline, "--candidate", candidate, *options]
     waits = patience(wait, None, is_forced=force)
@@ -152,21 +155,9 @@ def gate(
     return _tell(done, as_json=as_json, markdown=markdown, junit=junit)
 
 
-def _numbers(text: str, *, is_external: bool) -> list[str]:
-    """What is compared; the CPU time of a service that runs already is often not known.
-
-    Raises:
-        SpecFault: a name is unknown, or given twice, or there is none.
-    """
-    usual = TIMED if is_external else COUNTED
-    names = [part.strip() for part in (text or usual).split(",") if part.strip()]
-    fix = f"give some of {', '.join(in_turn.NUMBERS)}, each once"
-    if strange := [name for name in names if name not in in_turn.NUMBERS]:
-        raise SpecFault(f"there is no number '{strange[0]}'", at="--numbers", fix=fix)
-    if not names or len(set(names)) < len(names):
-        what = "a number is given twice" if names else "no number is given"
-        raise SpecFault(what, at="--numbers", fix=fix)
-    return names
+def _usual(*sides: str) -> str:
+    """What is compared usually: the CPU time of a service that runs already is often not known."""
+    return TIMED if any("://" in next(iter(side.split()), "") for side in sides) else COUNTED
 
 
 def _tell(done: Done, *, as_json: bool, markdown: Path | None, junit: Path | None) -> int:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 PANEL = "Measure in turn"
 NUMBERS = ("mean", "p50", "p99", "cpu")
+MAX_RPS = "max_rps"  # it takes a run of its own
+ALL_NUMBERS = (*NUMBERS, MAX_RPS)
+BLOCKS_MOST = 10_000
+FASTER = 4  # a service that starts at once has so many times as many blocks in the time
 BLOCKS_LEAST = 11  # four numbers, two sides, 1 %: a pair nearly doubles the evidence
 USUAL_P99 = 0.33  # scatter of the log ratio of two equal runs of 2 s: 126 A/A pairs of memcached
 
@@ -56,6 +60,28 @@ MeasureS = Annotated[
         help="Length of one run.",
     ),
 ]
+Numbers = Annotated[
+    str,
+    typer.Option(
+        "--numbers",
+        metavar="NAME,NAME",
+        rich_help_panel=PANEL,
+        help="What is compared: cpu (CPU time per request), mean, p50, p99, max_rps (requests/s of "
+        "a closed loop, in a run of its own). A tail varies more, so it takes longer.",
+        show_default="mean,p50,p99,cpu",
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="URL",
+        rich_help_panel=PANEL,
+        help="What a command's service is asked, such as 'memcache://{host}:{port}' or "
+        "'http://{host}:{port}/search?q=x'.",
+        show_default="http://{host}:{port}/",
+    ),
+]
 Connections = Annotated[
     int,
     typer.Option(
@@ -69,7 +95,49 @@ Connections = Annotated[
 ]
 
 
-def blocks_in(within: str, sides: int, measure_s: float) -> int:
+def services(texts: Sequence[str], target: str) -> list[dict[str, Any]]:
+    """The services that were typed, as a study file has them.
+
+    Args:
+        texts: URLs, and commands that start a service.
+        target: as `--target` has it.
+
+    Raises:
+        SpecFault: a target is given, and none of them is a command.
+    """
+    from sojourn.spec.sides import side_of
+
+    sides = [side_of(text, target) for text in texts]
+    if target and not any(side["kind"] == "command" for side in sides):
+        raise SpecFault(
+            "it says what a command's service is asked, and no command is given",
+            at="--target",
+            fix="leave it out: a URL is asked as it is typed, and a kind in its own protocol",
+        )
+    return sides
+
+
+def numbers_of(text: str, usual: str) -> list[str]:
+    """What is compared.
+
+    Args:
+        text: as `--numbers` has it.
+        usual: without one.
+
+    Raises:
+        SpecFault: a name is unknown, or given twice, or there is none.
+    """
+    names = [part.strip() for part in (text or usual).split(",") if part.strip()]
+    fix = f"give some of {', '.join(ALL_NUMBERS)}, each once"
+    if strange := [name for name in names if name not in ALL_NUMBERS]:
+        raise SpecFault(f"there is no number '{strange[0]}'", at="--numbers", fix=fix)
+    if not names or len(set(names)) < len(names):
+        what = "a number is given twice" if names else "no number is given"
+        raise SpecFault(what, at="--numbers", fix=fix)
+    return names
+
+
+def blocks_in(within: str, sides: int, measure_s: float, numbers: Sequence[str] = NUMBERS) -> int:
     """How many blocks fit into a time, about.
 
     Raises:
@@ -79,22 +147,23 @@ def blocks_in(within: str, sides: int, measure_s: float) -> int:
         length_s = parse_ns(within) / NS_PER_S
     except ValueError as error:
         raise SpecFault(str(error), at="--within", fix="write a time such as 10m") from None
-    blocks = int(length_s / block_s(sides, measure_s))
+    blocks = int(length_s / block_s(sides, measure_s, numbers))
     if blocks < BLOCKS_LEAST:
-        least = BLOCKS_LEAST * block_s(sides, measure_s)
+        least = BLOCKS_LEAST * block_s(sides, measure_s, numbers)
         raise SpecFault(
             f"{within} is time for {blocks} blocks; an answer takes {BLOCKS_LEAST} at least",
             at="--within",
             fix=f"give {show_s(least)} or more, or shorter runs by --measure-s",
         )
-    return min(blocks, 10_000)
+    return min(blocks, BLOCKS_MOST)
 
 
-def block_s(sides: int, measure_s: float) -> float:
+def block_s(sides: int, measure_s: float, numbers: Sequence[str] = NUMBERS) -> float:
     """About how long one block takes, s."""
     from sojourn.spec.sides import START_S, WARMUP_S
 
-    return sides * (measure_s + WARMUP_S + START_S)
+    runs = (MAX_RPS in numbers) + any(number != MAX_RPS for number in numbers)
+    return runs * sides * (measure_s + WARMUP_S + START_S)
 
 
 def study(
@@ -111,7 +180,7 @@ def study(
 
     Args:
         sides: the services, as a study file has them.
-        compare: its table `[compare]`, with blocks.
+        compare: its table `[compare]`, with the blocks that are expected in the time.
         name: of the study.
         rate: as `--rate` has it.
         measure_s: length of a run, s.
@@ -129,11 +198,11 @@ def study(
         return built.study_of(
             [with_load(side, connections) for side in sides],
             rate=rate,
-            compare=compare,
+            compare={**compare, "blocks": min(FASTER * compare["blocks"], BLOCKS_MOST)},
             measure_s=measure_s,
             name=name,
             shield="none" if no_shield else "priority",
-            budget_s=compare["blocks"] * block_s(len(sides), measure_s),
+            budget_s=compare["blocks"] * block_s(len(sides), measure_s, compare["numbers"]),
         )
 
 
@@ -166,15 +235,15 @@ def say_visible(asked: Study, compare: Mapping[str, Any], results: Path) -> None
 
     Args:
         asked: the study.
-        compare: its table `[compare]`, with blocks, numbers and alpha.
+        compare: its table `[compare]`, with expected blocks, numbers and alpha.
         results: folder of results.
     """
     from sojourn.stats import visible_change
 
     blocks, others = int(compare["blocks"]), len(asked.services) - 1
-    seconds = blocks * block_s(others + 1, asked.run.measure_s)
+    seconds = blocks * block_s(others + 1, asked.run.measure_s, compare["numbers"])
     last = asked.services[-1].label
-    say(f"at most {blocks} blocks, about {show_s(seconds)}; each has one run of a to {last}")
+    say(f"about {blocks} blocks in {show_s(seconds)}; each has one run of a to {last}")
     scatters, where = _scatters(results, asked.name)
     is_gate = bool(compare.get("gate"))
     alpha = compare["alpha"] / (len(compare["numbers"]) * others) / (1 if is_gate else 2)

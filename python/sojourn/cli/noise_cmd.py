@@ -68,6 +68,7 @@ def noise(
     rate: in_turn.Rate = "",
     within: Within = "5m",
     connections: in_turn.Connections = 16,
+    target: in_turn.Target = "",
     no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
@@ -102,14 +103,14 @@ def noise(
                 at="sojourn noise",
                 fix="leave out the others",
             )
-        from sojourn.spec.sides import side_of
-
+        (side,) = in_turn.services([command] if command else [], target) or [{"kind": service}]
         path = _measured(
-            {"kind": service} if service else side_of(command),
+            side,
             ["--service", service] if service else ["--command", command],
             rate=rate,
             within=within,
             connections=connections,
+            target=target,
             no_shield=no_shield,
             waits=patience(wait, None, is_forced=force),
             results=results,
@@ -119,6 +120,7 @@ def noise(
         if path is None:
             return Exit.INTERRUPTED
     else:
+        in_turn.services([], target)
         if not record and not any(store.records(results)):
             raise SpecFault(
                 "no service is named, and there is no record yet",
@@ -151,6 +153,7 @@ def _measured(
     rate: str,
     within: str,
     connections: int,
+    target: str,
     no_shield: bool,
     waits: Patience,
     results: Path,
@@ -176,6 +179,7 @@ def _measured(
     words = ["noise", *typed, "--within", within, "--connections", str(connections)]
     words += ["--rate", rate] if rate else []
     words += ["--no-shield"] if no_shield else []
+    words += ["--target", target] if target else []
     done = in_turn.measured(study, results, waits, command=words, is_quiet=quiet)
     return None if done is None else done.path
 

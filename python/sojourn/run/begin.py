@@ -8,6 +8,7 @@ One that runs already is found, filled if the study says so, and warmed; all els
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -32,6 +33,7 @@ from sojourn.visible import in_line
 
 SETTLE_S_MAX = 60.0
 ANSWER_S = 0.5  # for the first request of a server that starts; a slow one gets more
+SILENT_S = 3.0  # without a reply: does it speak another protocol?
 PORT_TRIES = 5
 PORTS = 1 << 16
 Step: TypeAlias = tuple[str, str, Callable[[], None]]
@@ -196,7 +198,7 @@ def _is_ready(live: RunningService, start: Start) -> bool:
     """
     assert live.process is not None  # noqa: S101  # just launched
     within_s = max(live.place.start_s_max, start.ready_s)
-    deadline, wait_s = Deadline(within_s), ANSWER_S
+    deadline, wait_s, soon = Deadline(within_s), ANSWER_S, Deadline(SILENT_S)
     while not deadline.is_over:
         died = live.fault("before it answered")
         if died is not None:
@@ -209,6 +211,9 @@ def _is_ready(live: RunningService, start: Start) -> bool:
             return all(live.place.owner(port, pids) is not None for port in _ports(live))
         if time.monotonic() - began >= wait_s:  # it takes connections, and more time to reply
             wait_s = max(ANSWER_S, min(2 * wait_s, deadline.left_s))
+        if soon.is_over:
+            soon = Deadline(math.inf)
+            capabilities.not_ready(live.service, live.address, ANSWER_S)  # raises if it never can
         time.sleep(0.005)
     why = capabilities.not_ready(live.service, live.address, ANSWER_S)
     raise RunFault(

@@ -204,7 +204,11 @@ class SaysWhyNotReady(Protocol):
 
     @abstractmethod
     def not_ready(self, address: Address, within_s: float) -> str:
-        """A clause for people, such as "GET /health has status 403"; "": it answers nothing."""
+        """A clause for people, such as "GET /health has status 403"; "": it answers nothing.
+
+        Raises:
+            SpecFault: it will never be ready, because it is asked in another protocol.
+        """
 
 
 @runtime_checkable

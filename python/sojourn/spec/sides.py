@@ -14,20 +14,24 @@ LABELS = "abcdefgh"
 DEPTH = 4  # parts of a key
 MEASURE_S = 2.0
 WARMUP_S = 0.3
-START_S = 1.0  # what a start of a service takes, about
+START_S = 0.5  # what a start of a service takes, about
 #: Clients of a service that is not known: late by what such a service does not notice is on time.
 LOAD: Mapping[str, Any] = {"timely_within": "500us", "connections": 16}
 
 
-def side_of(text: str) -> dict[str, Any]:
+def side_of(text: str, target: str = "") -> dict[str, Any]:
     """A service from what was typed: a URL is asked, anything else is a command that is started.
+
+    Args:
+        text: the URL or command.
+        target: what a command's service is asked; "": a page by HTTP.
 
     >>> side_of("./app --port {port}")["kind"], side_of("http://localhost:80/")["kind"]
     ('command', 'external')
     """
     if "://" in next(iter(text.split()), ""):
         return {"kind": "external", "params": {"target": text.strip()}}
-    return {"kind": "command", "params": {"argv": text}}
+    return {"kind": "command", "params": {"argv": text, **({"target": target} if target else {})}}
 
 
 def varied(side: Mapping[str, Any], text: str) -> list[dict[str, Any]]:

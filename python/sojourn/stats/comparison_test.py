@@ -168,6 +168,17 @@ def test_a_stated_number_of_blocks_is_enough_nine_times_of_ten() -> None:
     assert visible_change.blocks_for(0.05, 0.1, 0.01, margin=0.05) is None
 
 
+@pytest.mark.parametrize("count", [4, 12, 40])
+def test_the_scatter_lies_above_the_true_one_four_times_of_five(count: int) -> None:
+    rng = np.random.default_rng(9)
+    logs = rng.normal(0.2, 0.1, (1000, count))
+    upper = np.array([visible_change.scatter(row) for row in logs])
+    least = float(stats.chi2.ppf(0.2, count - 1))
+    expected = np.std(logs, axis=1, ddof=1) * math.sqrt((count - 1) / least)
+    assert upper == pytest.approx(expected)
+    assert np.mean(upper > 0.1) == pytest.approx(0.8, abs=4 * math.sqrt(0.8 * 0.2 / 1000))
+
+
 def test_what_so_many_blocks_show() -> None:
     seen = visible_change.change_in(40, 0.1, 0.01)
     assert seen is not None

@@ -61,7 +61,7 @@ def scatter(logs: Floats) -> float:
     if len(known) < SCATTER_NEEDS:
         return math.inf
     freedom = len(known) - 1
-    wider = math.sqrt(freedom / 2 * float(scipy.special.gammaincinv(freedom / 2, 1 - _SURE)))
+    wider = math.sqrt(freedom / 2 / float(scipy.special.gammaincinv(freedom / 2, 1 - _SURE)))
     return max(float(np.std(known, ddof=1)) * wider, symmetry_bets.SCALE_LEAST)
 
 

@@ -34,18 +34,18 @@ class CompareKind(Kind):
 
     def forms(self, findings: Findings) -> Mapping[str, str]:
         """Markdown and JUnit, for CI."""
-        from sojourn.questions.compare import forms, judge
+        from sojourn.questions.compare import compared, forms
 
-        section = findings.section(judge.Compared)
+        section = findings.section(compared.Compared)
         if section is None:
             return {}
         return {"markdown": forms.markdown(section), "junit": forms.junit(section)}
 
     def scatter(self, findings: Findings) -> Mapping[str, float]:
         """Of each number, the largest of all services."""
-        from sojourn.questions.compare import judge
+        from sojourn.questions.compare import compared
 
-        section = findings.section(judge.Compared)
+        section = findings.section(compared.Compared)
         known = (
             [(row.number, row.scatter) for row in section.rows if row.scatter] if section else []
         )

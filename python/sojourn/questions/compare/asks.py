@@ -17,7 +17,7 @@ from sojourn.spec import Study
 from sojourn.spec.base import Model
 from sojourn.spec.form import Asks
 
-Number = Literal["mean", "p50", "p99", "cpu"]
+Number = Literal["mean", "p50", "p99", "cpu", "max_rps"]
 NUMBERS: tuple[Number, ...] = ("mean", "p50", "p99", "cpu")
 SIDES_MAX = 8
 
@@ -37,7 +37,7 @@ class Compare(Model):
     gives rates, the highest of these is offered instead."""
     numbers: Annotated[tuple[Number, ...], BeforeValidator(_listed)] = NUMBERS
     """What is compared: "mean", "p50" and "p99" of the sojourn time, "cpu", CPU time of the server
-    for each request."""
+    for each request, and "max_rps", requests/s of a closed loop, in a run of its own."""
     blocks: Annotated[int, Field(ge=1, le=10_000)] = 60
     """Blocks at most; in each, every service is started anew and measured once, in random order."""
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
@@ -47,7 +47,8 @@ class Compare(Model):
     gate: bool = False
     """Ask only whether the second is worse by more than `max_regression`; fresh blocks confirm."""
     max_regression: Annotated[float, Field(ge=0, le=10)] = 0.05
-    """Of a gate: the increase that is allowed, as a share."""
+    """Of a gate: the increase that is allowed, as a share. Of max_rps, 0.05 allows a fall to 1/1.05
+    of the first."""
 
 
 def refuse_compare(compare: Compare, known: Sequence[str], *, has_factors: bool) -> None:

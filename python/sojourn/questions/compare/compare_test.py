@@ -19,7 +19,7 @@ from sojourn.plan.points import Course, Outcome, Phase, Point, Verdict
 from sojourn.plan.setting import RATE
 from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.compare import plan
-from sojourn.questions.compare.judge import Compared
+from sojourn.questions.compare.compared import Compared
 from sojourn.report import page
 from sojourn.spec import Study, form
 from sojourn.spec.sides import study_of
@@ -258,13 +258,21 @@ def test_no_run_begins_when_the_time_is_over() -> None:
     assert len(done) == 10  # of 2.5 s each
 
 
-def test_an_open_answer_says_how_to_take_longer() -> None:
+@pytest.mark.parametrize(
+    ("scatter", "why"), [(0.2, "a change of 10 %"), (9.0, "half of the change")]
+)
+def test_an_open_answer_says_how_to_take_longer(scatter: float, why: str) -> None:
     study = asked(blocks=8)
-    findings = found(study, played(study, lambda lot, _, __: noise(lot, 0.2)))
+    findings = found(study, played(study, lambda lot, _, __: noise(lot, scatter)))
     typed = replace(findings, command="sojourn compare --within 2m --rate 10k")
-    settle = answers()[plan.NAME].settle(typed)
+    settle, known = answers()[plan.NAME].settle(typed), section(findings)
     assert settle is not None
-    assert settle.command == "sojourn compare --within 480s --rate 10k"
+    assert settle.why == f"see {why}"
+    blocks = [row.blocks_for for row in known.rows]
+    most = max(map(int, filter(None, blocks)), default=0) if all(blocks) else 4 * known.blocks
+    assert settle.seconds == pytest.approx(most * known.block_s)
+    length_s = math.ceil(settle.seconds)
+    assert settle.command == f"sojourn compare --within {length_s}s --rate 10k"
     assert answers()[plan.NAME].settle(findings) is None
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from sojourn.questions.compare.judge import Compared, Row, ratio_text, value_text
+from sojourn.questions.compare.compared import Compared, Row
+from sojourn.questions.compare.words import blocks_text, ratio_text, value_texts
 from sojourn.stats.gate_rule import Ruling
 from sojourn.text.markdown import plain, row
 from sojourn.visible import in_line
@@ -20,7 +21,7 @@ def markdown(section: Compared) -> str:
     lines += [row(cells(one)) for one in section.rows]
     lines += [
         "",
-        f"{section.blocks} blocks at {section.offered_rps:,.0f} requests/s, measured in turn.",
+        f"{blocks_text(section)}, measured in turn.",
     ]
     lines += [f"{plain(reason[0].upper() + reason[1:])}." for reason in section.reasons]
     return "\n".join(lines) + "\n"
@@ -28,8 +29,7 @@ def markdown(section: Compared) -> str:
 
 def cells(row: Row) -> tuple[str, ...]:
     """A line's texts; what was not counted is a dash."""
-    first, other = value_text(row.first_ns), value_text(row.other_ns)
-    return (row.number, first, other, ratio_text(row), str(row.pairs))
+    return (row.number, *value_texts(row), ratio_text(row), str(row.pairs))
 
 
 def junit(section: Compared) -> str:
@@ -48,7 +48,7 @@ def junit(section: Compared) -> str:
 
 
 def _case(row: Row, section: Compared, *, is_open: bool) -> str:
-    text = in_line(f"{ratio_text(row)}, {value_text(row.first_ns)} to {value_text(row.other_ns)}")
+    text = in_line(f"{ratio_text(row)}, {' to '.join(value_texts(row))}")
     inner = ""
     if section.ruling is Ruling.REGRESSION and row.number in section.decided_by:
         inner = f"<failure message={quoteattr(text)}>{escape(in_line(section.answer))}</failure>"

@@ -1,16 +1,18 @@
 """Settings in turn, until it is clear whether one is worse (M15, M16, M38).
 
 A block holds one run of every service of `[compare]`, each from a fresh start, alone on the
-machine, under the same offered load. The order of a block is drawn from the study's seed, so that
-drift of the machine favours no service. Without a difference, the log ratio of a block is as likely
-as its negative. After each block a test that stays valid at all times says whether more are needed.
+machine, under the same offered load. For "max_rps" it has another run of each in a closed loop. The
+order of a block is drawn from the study's seed, so that drift of the machine favours no service.
+Without a difference, the log ratio of a block is as likely as its negative. After each block a test
+that stays valid at all times says whether more are needed.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
@@ -21,10 +23,33 @@ from sojourn.spec import Study
 
 NAME = "compare"
 PHASE = Phase(NAME)
+FULL = Phase("compare_max")  # as fast as it goes
+MAX_RPS = "max_rps"
 BLOCKS_LEAST = 7  # before that no test at 1 % can end
 _FIELDS = {"mean": "mean_ns", "p50": "p50_ns", "p99": "p99_ns", "cpu": "cpu_ns"}
 
 Logs = Mapping[str, list[float]]  # label/number → log ratio of each block to the first service's
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The valid runs of one service in a block.
+
+    Attributes:
+        loaded: under the offered load; None: the queue grew, or no time is compared.
+        full: in a closed loop; None: max RPS is not compared.
+    """
+
+    loaded: Outcome | None = None
+    full: Outcome | None = None
+
+    @property
+    def all(self) -> Iterator[Outcome]:
+        """The outcomes, without what lacks."""
+        return (one for one in (self.loaded, self.full) if one is not None)
+
+
+Block = Mapping[str, Runs]  # by label
 
 
 class Compare(OfAll):
@@ -34,6 +59,7 @@ class Compare(OfAll):
     about = "services in turn: whether one is worse than the first"
     phases = (
         PhaseKind(name=PHASE, about="services in turn, each from a fresh start", is_about=True),
+        PhaseKind(name=FULL, about="in turn in a closed loop, from a fresh start", is_about=True),
     )
     is_in_turn = True
 
@@ -52,26 +78,40 @@ class Compare(OfAll):
         rate = offered(study, known)
         if rate is None or sum(outcome.wall_s for outcome in outcomes) >= study.run.budget_s:
             return None
-        setting = Setting.of({**levels, RATE: rate} if study.run.rates else
-                             {**levels, LOAD: asks.of(study).load})  # fmt: skip
+        under = Setting.of({**levels, RATE: rate} if study.run.rates else
+                           {**levels, LOAD: asks.of(study).load})  # fmt: skip
+        settings = {PHASE: under, FULL: levels}
         done = tried(study, outcomes)
         for block in range(asks.of(study).blocks):
             for label in order(study, block):
-                runs = done[label].at(block, setting)
-                if make.is_open(runs, study.run.retries) and not make.is_overloaded(runs):
+                for phase in phases(study):
+                    runs = done[label, phase].at(block, settings[phase])
+                    if not make.is_open(runs, study.run.retries) or make.is_overloaded(runs):
+                        continue
                     # Evidence only grows, so the blocks before these were looked at in their time.
                     if is_clear(study, outcomes, block):
                         return None
-                    point = make.point(
-                        study,
-                        Cell(label, PHASE, block, setting),
-                        len(runs),
-                        measure_s=study.run.measure_s,
-                        offered_rps=rate,
-                        fraction=share(study, known, rate),
-                    )
-                    return make.longer(point, runs)
+                    cell = Cell(label, phase, block, settings[phase])
+                    part = share(study, known, rate)
+                    return make.longer(_point(study, cell, len(runs), rate, part), runs)
         return None
+
+
+def phases(study: Study) -> tuple[Phase, ...]:
+    """Those that the study's numbers take."""
+    numbers = asks.of(study).numbers
+    timed = (PHASE,) if any(number != MAX_RPS for number in numbers) else ()
+    return (*timed, FULL) if MAX_RPS in numbers else timed
+
+
+def _point(study: Study, cell: Cell, attempt: int, rate: float, fraction: float) -> Point:
+    measure_s = study.run.measure_s
+    if cell.phase is FULL:
+        as_fast = (("find_max", True),)
+        return make.point(study, cell, attempt, measure_s=measure_s, overrides=as_fast)
+    return make.point(
+        study, cell, attempt, measure_s=measure_s, offered_rps=rate, fraction=fraction
+    )
 
 
 def members(study: Study) -> tuple[str, ...]:
@@ -105,36 +145,59 @@ def order(study: Study, block: int) -> list[str]:
     return labels
 
 
-def tried(study: Study, outcomes: Sequence[Outcome]) -> dict[str, make.Tried]:
-    """The runs of each service."""
+def tried(study: Study, outcomes: Sequence[Outcome]) -> dict[tuple[str, Phase], make.Tried]:
+    """The runs of each service in each phase."""
     return {
-        label: make.Tried((o for o in outcomes if o.point.service == label), PHASE)
+        (label, phase): make.Tried((o for o in outcomes if o.point.service == label), phase)
         for label in members(study)
+        for phase in phases(study)
     }
 
 
-def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[dict[str, Outcome | None]]:
-    """The valid run of every service in each block that has one of each; None: the queue grew."""
-    results: dict[int, dict[str, list[Outcome]]] = {}
+def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[Block]:
+    """The blocks in which every service has all runs that its numbers take."""
+    results: dict[int, dict[tuple[str, Phase], list[Outcome]]] = {}
     for outcome in outcomes:
-        if outcome.point.phase is PHASE:
-            block = results.setdefault(outcome.point.repeat, {})
-            block.setdefault(outcome.point.service, []).append(outcome)
-    whole = []
+        point = outcome.point
+        if point.phase in {PHASE, FULL}:
+            block = results.setdefault(point.repeat, {})
+            block.setdefault((point.service, point.phase), []).append(outcome)
+    labels, wanted = asks.of(study).services, phases(study)
+    whole: list[Block] = []
     for number in sorted(results):
-        runs: dict[str, Outcome | None] = {}
-        for label in asks.of(study).services:
-            own = results[number].get(label, [])
-            valid = [outcome for outcome in own if outcome.is_believed]
-            if valid or make.is_overloaded(own):  # more than is served: its times are endless
-                runs[label] = valid[0] if valid else None
-        if len(runs) == len(asks.of(study).services):
-            whole.append(runs)
+        each = {label: _runs(results[number], label, wanted) for label in labels}
+        known = {label: runs for label, runs in each.items() if runs is not None}
+        if len(known) == len(labels):
+            whole.append(known)
     return whole
 
 
-def value_of(outcome: Outcome | None, number: str) -> float:
-    """A number of a run; `inf` if it has no end, nan if it was not counted."""
+def _runs(
+    block: Mapping[tuple[str, Phase], Sequence[Outcome]], label: str, wanted: Sequence[Phase]
+) -> Runs | None:
+    """Those of one service; None if one that is wanted is not there, or not valid."""
+    valid: dict[Phase, Outcome | None] = {}
+    for phase in wanted:
+        own = block.get((label, phase), ())
+        believed = [outcome for outcome in own if outcome.is_believed]
+        if believed:
+            valid[phase] = believed[0]
+        elif phase is PHASE and make.is_overloaded(own):
+            valid[phase] = None  # more than is served: its times are endless
+        else:
+            return None
+    return Runs(loaded=valid.get(PHASE), full=valid.get(FULL))
+
+
+def value_of(runs: Runs, number: str) -> float:
+    """A number of a run, more is worse: ns, of max RPS the time for each request.
+
+    Returns:
+        `inf` if it has no end, nan if it was not counted.
+    """
+    if number == MAX_RPS:
+        return 1e9 / runs.full.achieved_rps if runs.full and runs.full.achieved_rps else math.nan
+    outcome = runs.loaded
     if outcome is None or (number != "cpu" and outcome.lost and outcome.mean_ns is None):
         return math.nan if number == "cpu" else math.inf
     result = getattr(outcome, _FIELDS[number])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.findings.findings import Findings
-from sojourn.questions.compare.judge import Compared, Row, ratio_text, value_text
+from sojourn.questions.compare.compared import Compared, Row
 from sojourn.questions.compare.plan import NAME
+from sojourn.questions.compare.words import blocks_text, ratio_text, value_texts
 from sojourn.report.draw.table import Table
 from sojourn.report.section import Shown
 
@@ -45,8 +46,8 @@ class CompareShown(Shown):
         """The same for the page."""
         if found := findings.section(Compared):
             caption = (
-                f"{found.blocks} blocks at {found.offered_rps:,.0f} requests/s; each has a run of "
-                "every service from a fresh start, in random order. First: medians of "
+                f"{blocks_text(found)}; each has a run of every service from a fresh start, in "
+                "random order, and for max RPS another in a closed loop. First: medians of "
                 f"{found.first}. Intervals hold at all times together."
             )
             yield caption, Table(columns=HEADS, rows=tuple(map(_cells, found.rows)))
@@ -57,8 +58,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.service,
         row.number,
-        value_text(row.first_ns),
-        value_text(row.other_ns),
+        *value_texts(row),
         ratio_text(row),
         str(row.pairs),
         f"{row.judgement}{note}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sojourn.questions.compare import judge as compare
+from sojourn.questions.compare import compared as compare
 from sojourn.questions.testing_state import NARROW, Made, of_study
 from sojourn.stats.paired_ratio import Judgement
 

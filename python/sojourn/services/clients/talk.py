@@ -51,10 +51,19 @@ def say(where: Where, words: bytes, within_s: float = ANSWERS_S) -> bytes:
                 connection.sendall(words)
             while len(heard) < HEARD_MAX and (part := connection.recv(HEARD_MAX)):
                 heard += part
+                if _is_whole(words, heard):
+                    break
                 connection.settimeout(GREETS_S)
     except OSError:
         return heard
     return heard
+
+
+def _is_whole(words: bytes, heard: bytes) -> bool:
+    """Whether nothing more comes: a line answers these words, or one letter."""
+    if words == SSL_REQUEST:
+        return heard in SSL_REPLIES
+    return words in {PING, VERSION} and heard.endswith(b"\r\n")
 
 
 def classified(heard: bytes) -> str:  # noqa: PLR0911  # a table of first bytes

@@ -39,6 +39,7 @@ from sojourn.services.clients.where import HTTP, Where
 from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.own import asked, secret, typed
 from sojourn.services.own.asked import Asked, RefusedError
+from sojourn.services.own.first_replies import another_protocol
 from sojourn.services.own.proof import Proof
 from sojourn.services.own.secret import Variable
 from sojourn.services.own.typed import AT, PARAMS, SELF, TCP
@@ -152,10 +153,21 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, SaysWhyN
         return True
 
     def not_ready(self, address: Address, within_s: float) -> str:
-        """The status that it answers with, where that is not one of a ready service."""
+        """The status that it answers with, where that is not one of a ready service.
+
+        Raises:
+            SpecFault: it speaks another protocol than the one it is asked in.
+        """
         at = self.where(address)
         if self.ready_path == TCP:
             return ""
+        if other := another_protocol(at):
+            target = f"{other}://{{host}}:{{port}}"
+            raise SpecFault(
+                f"it is asked by {at.scheme}, and it looks like {other}",
+                at=f"{AT}, target",
+                fix=f"give params.target = '{target}' in a study, or --target '{target}'",
+            )
         path = self.ready_path or at.path
         asked = replace(self.asked, is_plain=True) if self.ready_path else self.asked
         return asked.status_not_taken(replace(at, path=path), within_s)

@@ -85,6 +85,26 @@ def spoken_in(where: Where) -> str:
     return talk.TLS if where.scheme in SECURED else plain
 
 
+def another_protocol(where: Where) -> str:
+    """The scheme that fits what a server speaks; "" if it is the one asked, or cannot be known.
+
+    >>> another_protocol(Where(scheme="http", host="127.0.0.1", port=0))
+    ''
+    """
+    if "+udp" in where.scheme:
+        return ""  # over TCP it may speak, and be asked, something else
+    name, _ = talk.recognise(where)
+    expected = {talk.HTTP, "http2"} if where.scheme in HTTP2 else {spoken_in(where)}
+    return "" if not name or name in expected else _scheme(name, where)
+
+
+def _scheme(name: str, where: Where) -> str:
+    """The scheme of a protocol that was recognised, as people type it."""
+    secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
+    scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
+    return {"resp": "redis"}.get(scheme, scheme)
+
+
 def not_spoken(where: Where, why: str) -> RefusedError:
     """It is there, and does not speak what it should: say what it looks like."""
     name, heard = talk.recognise(where)
@@ -102,10 +122,9 @@ def not_spoken(where: Where, why: str) -> RefusedError:
             f"it should: {why}",
             "see the server's own log: it must answer one request before it gets many",
         )
-    secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
-    scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
-    known = {"resp": "redis"}.get(scheme, scheme)  # as people type it
-    fix = f"try {where.speaking(known).url}" if scheme in PORTS else "give another port"
+    known = _scheme(name, where)
+    is_asked = {"redis": "resp"}.get(known, known) in PORTS
+    fix = f"try {where.speaking(known).url}" if is_asked else "give another port"
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )

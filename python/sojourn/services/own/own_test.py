@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
 
 import pytest
@@ -117,6 +118,40 @@ def test_a_server_that_answers_with_another_status_is_named_by_it(
         server.shutdown()
     assert said.startswith(why)
     assert bool(said) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("asked_in", "first", "reply", "other"),
+    [
+        ("http://{host}:{port}/", b"", b"ERROR\r\n", "memcache"),
+        ("http://{host}:{port}/", b"", b"-ERR unknown command\r\n", "redis"),
+        ("redis://{host}:{port}", b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", "http"),
+        ("h2c://{host}:{port}/", b"", b"HTTP/1.1 404 Not Found\r\n\r\n", ""),
+        ("memcache://{host}:{port}", b"", b"ERROR\r\n", ""),
+        ("http://{host}:{port}/", b"SSH-2.0-x\r\n", b"", "ssh"),
+        ("http://{host}:{port}/", b"", b"", ""),
+    ],
+)
+def test_a_server_that_speaks_another_protocol_is_refused_with_its_scheme(
+    asked_in: str, first: bytes, reply: bytes, other: str
+) -> None:
+    class Speaks(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(first)
+            if self.request.recv(4096) and reply:
+                self.request.sendall(reply)
+
+    with ThreadingTCPServer((ports.HOST, 0), Speaks) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        at = Address(ports.HOST, server.server_address[1])
+        made = built(target=asked_in)
+        if other:
+            with pytest.raises(SpecFault, match=f"looks like {other}") as raised:
+                made.not_ready(at, 0.2)
+            assert f"--target '{other}://{{host}}:{{port}}'" in raised.value.fix
+        else:
+            assert "looks like" not in made.not_ready(at, 0.2)
+        server.shutdown()
 
 
 def test_later_starts_must_answer_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:

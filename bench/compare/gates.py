@@ -1,0 +1,234 @@
+"""Real gates, one after the other: equal services, and services that are slower by a tenth.
+
+Usage: sudo .venv/bin/python bench/compare/gates.py CASE [--gates 10] [--within 40s] [--out FILE]
+
+| case | both sides | what is planted into the second | number |
+|---|---|---|---|
+| equal | NGINX, 4 KB | nothing; the limit is 0 %, where a false alarm is likeliest | cpu |
+| serve | sojourn-serve, 1 ms | service time + 10 % | mean |
+| preload | memcached | LD_PRELOAD: each reply takes 10 % more CPU time | cpu |
+
+A planted case begins with a gate of equal services for `--within`. Its scatter states the time that
+a change of 10 % takes; each later gate has that time. A gate that ends with exit code 1 has alarmed
+and confirmed. Every gate is a row (JSON Lines) with the numbers of every block. At the end the same
+blocks go through the rules of `rules.py`. Shares have exact 95 % intervals (Clopper and Pearson).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import exact
+import rules
+
+from sojourn import store
+from sojourn.questions.compare import plan
+from sojourn.stats import visible_change
+from sojourn.units import show_ns
+
+HERE = Path(__file__).parent
+ALPHA, PLANTED = 0.01, 0.10
+WITHIN_S = (40, 300)  # least and most that a planted gate has
+WORDS = {0: "not worse", 1: "worse", 3: "cannot be decided"}
+NUMBERS = ("cpu", "mean", "p99")
+NGINX = """#!/bin/sh
+cat > "$0.$1" <<END
+worker_processes 1; daemon off; pid $0.$1.pid; error_log /dev/null; user nobody nogroup;
+events { worker_connections 1024; }
+http { access_log off; server { listen 127.0.0.1:$1; root $(dirname "$0"); } }
+END
+exec nginx -c "$0.$1"
+"""
+# It takes up to a second to end by SIGTERM.
+MEMCACHED = """#!/bin/sh
+memcached -u nobody -t 1 -l 127.0.0.1 -p "$1" &
+trap 'kill -9 $!; exit' TERM
+wait
+"""
+DELAY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+    static ssize_t (*next)(int, const struct msghdr *, int);
+    if (!next) next = (ssize_t (*)(int, const struct msghdr *, int))dlsym(RTLD_NEXT, "sendmsg");
+    long long end = now() + atoll(getenv("DELAY_NS"));
+    while (now() < end) {}
+    return next(fd, message, flags);
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is compared.
+
+    Attributes:
+        old: command of the first side.
+        options: of the gate.
+        margin: change that is allowed, as a share.
+        number: that is judged.
+    """
+
+    old: str
+    options: tuple[str, ...]
+    margin: float
+    number: str = "cpu"
+
+
+def cases(folder: Path) -> dict[str, Case]:
+    """Each case, its files in a folder that every user can enter."""
+    folder.chmod(0o755)
+    start = folder / "start"
+    start.write_text(NGINX)
+    start.chmod(0o755)
+    (folder / "index.html").write_text("x" * 4096)
+    killed = folder / "memcached"
+    killed.write_text(MEMCACHED)
+    killed.chmod(0o755)
+    store_ = ("--target", "memcache://{host}:{port}")
+    slow = f"{Path(sys.executable).parent}/sojourn-serve --port {{port}} --free-writes"
+    return {
+        "equal": Case(f"{start} {{port}}", ("--rate", "10k"), 0.0),
+        "serve": Case(f"{slow} --service fixed:1ms", ("--rate", "300", *store_), 0.02, "mean"),
+        "preload": Case(f"{killed} {{port}}", ("--rate", "10k", *store_), 0.02),
+    }  # fmt: skip
+
+
+def slower(name: str, case: Case, base_ns: float, folder: Path) -> str:
+    """The command of the second side; `base_ns`: the judged number of the first one."""
+    if name == "serve":
+        return case.old.replace("fixed:1ms", "fixed:1100us")
+    (folder / "delay.c").write_text(DELAY)
+    made = ["gcc", "-O2", "-shared", "-fPIC", "-o", "delay.so", "delay.c"]
+    subprocess.run(made, cwd=folder, check=True)
+    delay = round(PLANTED * base_ns)
+    return f"env LD_PRELOAD={folder}/delay.so DELAY_NS={delay} {case.old}"
+
+
+def gate(case: Case, new: str, within: str, measure_s: float) -> dict[str, Any]:
+    """One gate, measured into a folder that is thrown away."""
+    words = ["--baseline", case.old, "--candidate", new, *case.options, "--numbers", case.number]
+    words += ["--within", within, "--measure-s", f"{measure_s:g}", "--alpha", f"{ALPHA:.0%}"]
+    words += ["--max-regression", f"{case.margin:.0%}", "--json", "--quiet"]
+    with tempfile.TemporaryDirectory(prefix="gates-") as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "sojourn", "gate", *words, "--results", folder],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=1800,
+        )
+        row: dict[str, Any] = {"typed": shlex.join(words), "code": done.returncode}
+        if done.returncode not in WORDS:
+            return {**row, "error": done.stderr[-600:]}
+        section = next(part for part in _tables(json.loads(done.stdout)) if "first_alarm" in part)
+        blocks = measured(next(iter(store.records(Path(folder)))))
+    (own,) = section["rows"]
+    keys = ("blocks", "block_s", "first_alarm", "answer")
+    row |= {key: section[key] for key in keys}
+    row |= {key: own[key] for key in ("ratio", "interval", "pairs", "scatter", "first_ns")}
+    return {**row, "measured": blocks}
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    """Every object in a JSON value, the outer ones first."""
+    own = [value] if isinstance(value, dict) else []
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return own + [table for part in inner for table in _tables(part)]
+
+
+def measured(path: Path) -> dict[str, list[list[float]]]:
+    """By number: (first side, second side) in each block."""
+    record = store.read(path)
+    blocks = plan.blocks_of(record.study, list(record.outcomes()))
+    return {
+        number: [[plan.value_of(one, number) for one in runs.values()] for runs in blocks]
+        for number in NUMBERS
+    }
+
+
+def stated_s(pilot: dict[str, Any], margin: float) -> float:
+    """The time that the pilot states for a change of 10 %, s."""
+    blocks = visible_change.gate_blocks(PLANTED, pilot["scatter"], ALPHA, margin)
+    return math.inf if blocks is None else blocks * pilot["block_s"]
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """What each rule says of the same blocks."""
+    judged = [row for row in rows if row["code"] in WORDS]
+    counts = {f"gate: {word}": [row["code"] == code for row in judged]
+              for code, word in WORDS.items()}  # fmt: skip
+    counts["gate: first alarm"] = [row["first_alarm"] is not None for row in judged]
+    for number in NUMBERS:
+        runs = [np.array(row["measured"][number], float) for row in judged]
+        whole = [one for one in runs if len(one) >= rules.BLOCKS and np.isfinite(one).all()]
+        for name, rule in rules.RULES.items():
+            counts[f"{name}: {number}"] = [rule(one) for one in whole]
+    for name, hits in counts.items():
+        if hits:
+            low, high = exact.interval(sum(hits), len(hits))
+            print(f"| {name} | {sum(hits)} of {len(hits)} ({low:.1%} to {high:.1%}) |")
+
+
+def main() -> int:
+    """Gates, printed as they end; exit 2 if none was judged."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("case", choices=("equal", "serve", "preload"))
+    parser.add_argument("--gates", type=int, default=10)
+    parser.add_argument("--within", default="40s", help="of a gate of equal services")
+    parser.add_argument("--measure-s", type=float, default=0.2)
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    out = args.out or HERE / "runs" / f"gates-{args.case}-{stamp}.jsonl"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="gates-files-") as name:
+        folder = Path(name)
+        case = cases(folder)[args.case]
+        new, within = case.old, args.within
+        if args.case != "equal":
+            pilot = gate(case, case.old, within, args.measure_s)
+            if not pilot.get("scatter"):
+                print(f"the pilot says nothing: {pilot}", file=sys.stderr)
+                return 2
+            asked_s, (least, most) = stated_s(pilot, case.margin), WITHIN_S
+            length_s = min(max(asked_s, least), most)
+            base = f"scatter {pilot['scatter']:.3f}, {show_ns(pilot['first_ns'])} a request"
+            print(f"pilot: {base}; stated {asked_s:.0f} s, has {length_s:.0f} s", flush=True)
+            new, within = slower(args.case, case, pilot["first_ns"], folder), f"{length_s:.0f}s"
+        for number in range(args.gates):
+            row = {"case": args.case, "within": within, **gate(case, new, within, args.measure_s)}
+            rows.append(row)
+            with out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            word = WORDS.get(row["code"], row.get("error", ""))
+            print(f"{number + 1}: {word}, {row.get('blocks')} blocks", flush=True)
+    table(rows)
+    print(f"rows: {out}")
+    return 0 if any(row["code"] in WORDS for row in rows) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""The answer of a comparison in words, and its numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sojourn.plan.points import Verdict
+from sojourn.questions.compare import asks
+from sojourn.questions.compare.compared import Compared, Row
+from sojourn.spec import Study
+from sojourn.stats import visible_change
+from sojourn.stats.gate_rule import Decision, Ruling
+from sojourn.stats.paired_ratio import Judgement
+from sojourn.units import show_count, show_ns, show_s
+
+
+def with_words(study: Study, section: Compared, gate: Decision | None, unlike: str) -> Compared:
+    """With the answer in words, the verdict, and what an open one would take."""
+    text, verdict = _gate_words(study, section, gate) if gate else _words(study, section)
+    reasons = [_takes(section)] if verdict is Verdict.UNKNOWN else []
+    if unlike:  # then it is the shield that is compared
+        text = f"Whether {' or '.join(asks.of(study).services[1:])} is worse cannot be decided."
+        verdict, reasons = Verdict.UNKNOWN, [unlike]
+    modes = [f"{row.service} {row.number}" for row in section.rows if row.modes]
+    note = f" Starts fall into two groups: {', '.join(modes)}." if modes else ""
+    return replace(
+        section,
+        headline=text,
+        answer=text + note,
+        verdict=verdict,
+        reasons=tuple(reasons),
+        leads=True,
+    )
+
+
+def _words(study: Study, section: Compared) -> tuple[str, Verdict]:
+    worse, better, open_ = (
+        [row for row in section.rows if row.judgement is judgement]
+        for judgement in (Judgement.WORSE, Judgement.BETTER, Judgement.OPEN)
+    )
+    texts = [
+        f"{rows[0].service} is {word} than {section.first}: {_listed(rows)}."
+        for service in asks.of(study).services[1:]
+        for word, every in (("worse", worse), ("better", better))
+        if (rows := [row for row in every if row.service == service])
+    ]
+    if worse:
+        return " ".join(texts), Verdict.VIOLATED
+    if better:
+        return " ".join(texts), Verdict.HOLDS
+    others = " and ".join(asks.of(study).services[1:])
+    if open_:
+        names = ", ".join(dict.fromkeys(row.number for row in open_))
+        return f"Whether {others} differs from {section.first} cannot be decided: {names}.", (
+            Verdict.UNKNOWN
+        )
+    limit = f"{100 * asks.of(study).same:.3g} %"
+    return (
+        f"{others} and {section.first} differ by less than {limit} in every number.",
+        Verdict.HOLDS,
+    )
+
+
+def _gate_words(study: Study, section: Compared, gate: Decision | None) -> tuple[str, Verdict]:
+    assert gate is not None  # noqa: S101  # of a gate only
+    second, limit = asks.of(study).services[1], f"{100 * asks.of(study).max_regression:.3g} %"
+    if gate.ruling is Ruling.REGRESSION:
+        rows = [row for row in section.rows if row.number in section.decided_by]
+        text = (
+            f"{second} is worse than {section.first} by more than {limit}: {_listed(rows)}; "
+            f"confirmed by the blocks after number {gate.first}."
+        )
+        return text, Verdict.VIOLATED
+    if gate.ruling is Ruling.FINE:
+        names = ", ".join(row.number for row in section.rows if row.pairs)
+        return f"{second} is not worse than {section.first} by {limit}: {names}.", Verdict.HOLDS
+    if gate.first:
+        names = ", ".join(section.decided_by)
+        text = (
+            f"Whether {second} is worse than {section.first} cannot be decided: {names} alarmed "
+            f"after {gate.first} blocks, and fresh blocks did not confirm it."
+        )
+        return text, Verdict.UNKNOWN
+    text = f"Whether {second} is worse than {section.first} by more than {limit} cannot be decided."
+    return text, Verdict.UNKNOWN
+
+
+def _listed(rows: Sequence[Row]) -> str:
+    """`p99 1.31 times (1.12 to 1.50), mean …`."""
+    return ", ".join(f"{row.number} {ratio_text(row)}" for row in rows)
+
+
+def ratio_text(row: Row) -> str:
+    """`1.31 times (1.12 to 1.50)`; `–` without a pair."""
+    if row.ratio is None:
+        return "–"
+    text = "∞" if math.isinf(row.ratio) else f"{row.ratio:.3g}"
+    if row.interval is None:
+        return f"{text} times"
+    low, high = row.interval.lo, row.interval.hi
+    return f"{text} times ({low:.3g} to {'∞' if math.isinf(high) else f'{high:.3g}'})"
+
+
+def value_texts(row: Row) -> tuple[str, str]:
+    """Both sides, as a time or rate; `–` where nothing was counted."""
+    if row.first_rps is not None or row.other_rps is not None:
+        return _rate_text(row.first_rps), _rate_text(row.other_rps)
+    return _time_text(row.first_ns), _time_text(row.other_ns)
+
+
+def _rate_text(rps: float | None) -> str:
+    return f"{show_count(rps)}/s" if rps else "–"
+
+
+def _time_text(value: float | None) -> str:
+    return "–" if value is None else "∞" if math.isinf(value) else show_ns(value)
+
+
+def blocks_text(section: Compared) -> str:
+    """How many blocks there were, and under which load."""
+    load = f" at {section.offered_rps:,.0f} requests/s" if section.offered_rps else ""
+    return f"{section.blocks} blocks{load}"
+
+
+def _takes(section: Compared) -> str:
+    """How much longer it would take, by the scatter of these blocks."""
+    known = [row for row in section.rows if row.scatter is not None]
+    if not known:
+        return f"{section.blocks} whole blocks are too few to say how many are needed"
+    parts = [
+        f"{row.number}: {row.blocks_for} blocks, {show_s(row.blocks_for * section.block_s)}"
+        if row.blocks_for
+        else f"{row.number}: more than {visible_change.BLOCKS_MOST:,} blocks"
+        for row in known
+    ]
+    target = f"{100 * known[0].target:.3g} %"
+    return f"to see a change of {target} nine times out of ten takes {'; '.join(parts)}"
