@@ -8,7 +8,7 @@ All judgements of a comparison are one family (Holm).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import scipy
@@ -74,8 +74,8 @@ def compare(names: Sequence[str], findings: Sequence[Findings], limits: Limits) 
         limits: what counts as a difference, and how sure a judgement is.
     """
     services = _services(findings)
-    rows = [row for place in _places(services) for row in _at_load(place, limits)]
-    rows += [row for each in services if (row := _max_load(each, limits))]
+    rows = [row for each in services if (row := _max_load(each, limits))]
+    rows += [row for place in _places(services) for row in _at_load(place, limits)]
     rows = _judged(rows, limits)
     return Comparison(
         names=tuple(names),
@@ -273,23 +273,3 @@ def _whole(rows: Sequence[Row]) -> Judgement:
             return judgement
     is_same = bool(judgements) and all(one is Judgement.SAME for one in judgements)
     return Judgement.SAME if is_same else Judgement.OPEN
-
-
-def differences(
-    findings: Sequence[Findings], facts: Sequence[Mapping[str, str]]
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(what, its text in each record) that are not the same in all.
-
-    Args:
-        findings: what each record found.
-        facts: of each record's machine and study, in the order of showing.
-    """
-    keys = dict.fromkeys(key for table in facts for key in table)
-    setups = [
-        {f"{s.service}: {what}": how for s in one.services for what, how in s.setup}
-        for one in findings
-    ]
-    own = dict.fromkeys(key for table in setups for key in table)
-    rows = [(key, tuple(table.get(key, "–") for table in facts)) for key in keys]
-    rows += [(key, tuple(table.get(key, "–") for table in setups)) for key in own]
-    return tuple(row for row in rows if len(set(row[1])) > 1)

@@ -45,7 +45,7 @@ def compared(
     Raises:
         SpecFault, StoreFault: they cannot be compared, or not be read.
     """
-    from sojourn.analysis import comparison
+    from sojourn.analysis import comparison, comparison_settings
     from sojourn.cli import compare_traces
     from sojourn.record import machine
     from sojourn.report import comparison as shown
@@ -70,13 +70,15 @@ def compared(
         )
     text = replace(
         text,
-        differences=comparison.differences(result, facts),
+        differences=comparison_settings.differences(result, facts),
         is_across=is_across,
         moved=compare_traces.moved([letter for letter, _ in shown.letters(text)], stored),
         unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
     )
     if html is not None:
-        named_file.write(html, shown.html(text))
+        from sojourn.report import comparison_page
+
+        named_file.write(html, comparison_page.html(text))
         say(f"page: {html}")
     if as_json:
         put_json({"sentence": shown.sentence(text), "notes": shown.notes(text), **_flat(text)})

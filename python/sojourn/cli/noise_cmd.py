@@ -136,7 +136,7 @@ def noise(
     if divided is None or not any(divided.components.values()):
         say("too few runs: five starts of a service with two seconds each are needed")
         for reason, count in parts.doubts(findings):
-            say(f"unknown: {count} runs: {reason}")
+            say(f"unknown: {count} {'run' if count == 1 else 'runs'}: {reason}")
         return Exit.UNKNOWN
     divided = replace(divided, disturbing=_disturbing(path))
     if as_json:

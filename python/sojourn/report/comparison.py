@@ -1,24 +1,27 @@
-"""A comparison as text, Markdown and a page of its own."""
+"""A comparison as text and Markdown."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from sojourn.analysis.comparison import Comparison
 from sojourn.analysis.comparison_rows import Ratio, Row
-from sojourn.report import page
 from sojourn.stats.paired_ratio import Judgement
 from sojourn.text.markdown import plain
 from sojourn.text.markdown import row as markdown_row
 from sojourn.units import show_count, show_ns
 
 NOISE_MOST = 3.0  # factor; a floor from one pair of runs is larger, and says nothing
-LARGEST = 10.0  # ratio at the end of the scale; a larger one is drawn there, its number tells
 LACKS = "–"  # nothing was measured: never a 0
+OFTEN = 3  # numbers with the same reason, which is then written once
 WEAKER = (
     "The records were measured at different times, so drift of the machine counts as a difference. "
     "`sojourn compare --command OLD --command NEW` measures in turn."
+)
+MORE_RESTARTS = (
+    "Profile quick has one start at a load; `sojourn run STUDY --profile standard` has four."
 )
 ACROSS = "The records are of different machines, so a ratio compares machines, too."
 MOVED = ("of", "stage or cause", "first", "second", "change", "95 % interval", "")
@@ -34,7 +37,7 @@ def sentence(result: Comparison) -> str:
     """The whole comparison in a sentence."""
     worse = _named(result, Judgement.WORSE)
     better = _named(result, Judgement.BETTER)
-    first, *rest = _called(result)
+    first, *rest = called(result)
     others = " and ".join(rest)
     if worse:
         more = f"; better: {', '.join(better)}" if better else ""
@@ -49,7 +52,7 @@ def sentence(result: Comparison) -> str:
 def _named(comparison: Comparison, judgement: Judgement) -> list[str]:
     return [
         f"{row.number} {f'at {row.load}' if row.load else ''}".rstrip()
-        + (f" ({_called(comparison)[number]})" if len(comparison.names) > 2 else "")
+        + (f" ({called(comparison)[number]})" if len(comparison.names) > 2 else "")
         for row in comparison.rows
         for number, side in enumerate(row.sides)
         if side.judgement is judgement and number
@@ -61,7 +64,8 @@ def letters(comparison: Comparison) -> list[tuple[str, str]]:
     return list(zip("ABCDEFGH", comparison.names, strict=False))
 
 
-def _called(comparison: Comparison) -> tuple[str, ...]:
+def called(comparison: Comparison) -> tuple[str, ...]:
+    """A letter for each record."""
     return tuple(letter for letter, _ in letters(comparison))
 
 
@@ -80,21 +84,42 @@ def lacking(comparison: Comparison) -> str:
 
 def columns(comparison: Comparison) -> tuple[str, ...]:
     """Names of the columns of `lines`."""
-    first, *others = _called(comparison)
+    first, *others = called(comparison)
     each = ((name, f"{name}/{first}", "verdict") for name in others)
     return ("service", "load", "number", first, *(cell for cells in each for cell in cells))
 
 
 def lines(comparison: Comparison) -> list[tuple[str, ...]]:
     """A line of texts for each row."""
-    return [_line(row) for row in shared(comparison)]
+    once = reasons(comparison)
+    return [_line(row, once) for row in shared(comparison)]
 
 
-def _line(row: Row) -> tuple[str, ...]:
+def _line(row: Row, once: Mapping[str, int]) -> tuple[str, ...]:
     cells = [row.service, row.load or "any", row.number, value(row, row.sides[0])]
     for side in row.sides[1:]:
-        cells += [value(row, side), ratio(side), verdict(side)]
+        cells += [value(row, side), ratio(side), verdict(side, once)]
     return tuple(cells)
+
+
+def reasons(comparison: Comparison) -> dict[str, int]:
+    """Why numbers cannot be decided, with their count: reasons that many of them share."""
+    open_ = [
+        side.note
+        for row in shared(comparison)
+        for side in row.sides[1:]
+        if side.note and side.judgement is Judgement.OPEN
+    ]
+    return {note: count for note, count in Counter(open_).items() if count >= OFTEN}
+
+
+def _reasons_text(comparison: Comparison) -> list[str]:
+    every = sum(len(row.sides) - 1 for row in shared(comparison))
+    texts = []
+    for note, count in reasons(comparison).items():
+        cure = f" {MORE_RESTARTS}" if note.endswith("restarts") else ""
+        texts.append(f"Of {every} numbers, {count} cannot be decided: {note}.{cure}")
+    return texts
 
 
 def value(row: Row, side: Ratio) -> str:
@@ -119,10 +144,11 @@ def ratio(side: Ratio) -> str:
     return text
 
 
-def verdict(side: Ratio) -> str:
-    """A judgement with its sign, and why there is none."""
+def verdict(side: Ratio, once: Mapping[str, int]) -> str:
+    """A judgement with its sign, and why there is none, unless that is written once for many."""
     text = f"{_SIGNS[side.judgement]} {side.judgement}"
-    return f"{text}: {side.note}" if side.note and side.judgement is Judgement.OPEN else text
+    is_own = side.note and side.note not in once and side.judgement is Judgement.OPEN
+    return f"{text}: {side.note}" if is_own else text
 
 
 def notes(comparison: Comparison) -> Sequence[str]:
@@ -131,7 +157,16 @@ def notes(comparison: Comparison) -> Sequence[str]:
     who = "; ".join(f"{letter} is {name}" for letter, name in letters(comparison))
     open_ = [f"{name} is not finished." for name in comparison.unfinished]
     own = [lacking(comparison)] if lacking(comparison) else []
-    return (f"{who}.", *([ACROSS] if comparison.is_across else []), *open_, *own, WEAKER, alpha)
+    why = _reasons_text(comparison)
+    return (
+        f"{who}.",
+        *why,
+        *([ACROSS] if comparison.is_across else []),
+        *open_,
+        *own,
+        WEAKER,
+        alpha,
+    )
 
 
 def markdown(comparison: Comparison) -> str:
@@ -139,7 +174,7 @@ def markdown(comparison: Comparison) -> str:
     parts = [f"**{plain(sentence(comparison))}**", ""]
     if comparison.differences:
         rows = [(what, *each) for what, each in comparison.differences]
-        parts += _table(("differs", *_called(comparison)), rows)
+        parts += _table(("differs", *called(comparison)), rows)
     parts += _table(columns(comparison), lines(comparison))
     for one in comparison.moved:
         parts += [f"What moved, {plain(one.what)}: {plain(one.answer)}", ""]
@@ -150,56 +185,3 @@ def markdown(comparison: Comparison) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     shown = [head, ["---"] * len(head), *rows]
     return [*map(markdown_row, shown), ""]
-
-
-def html(comparison: Comparison) -> str:
-    """The page: the answer, what differs, one scale for all ratios, the table."""
-    return page.rendered(
-        "comparison.html.j2",
-        [],
-        found=comparison,
-        sentence=sentence(comparison),
-        columns=columns(comparison),
-        rows=lines(comparison),
-        notes=notes(comparison),
-        bars=bars(comparison),
-        called=_called(comparison),
-        moved_columns=MOVED,
-    )
-
-
-def bars(comparison: Comparison) -> list[tuple[str, str, float | None, float, float]]:
-    """(what, verdict, ratio, low end, high end) as shares of one logarithmic scale, in [0, 1].
-
-    A number without a ratio has None for it; it is listed and not drawn.
-    """
-    sides = [
-        (
-            f"{row.service} {row.number} {row.load}"
-            + (f" · {_called(comparison)[n]}" if many else ""),
-            side,
-        )
-        for many in (len(comparison.names) > 2,)
-        for row in shared(comparison)
-        for n, side in enumerate(row.sides)
-        if n
-    ]
-    ends = [
-        abs(math.log(end))
-        for _, side in sides
-        for end in (side.ratio, *((side.interval.lo, side.interval.hi) if side.interval else ()))
-        if end is not None and 0 < end < math.inf
-    ]
-    span = min(max(ends, default=0.0), math.log(LARGEST)) or 1.0
-
-    def at(end: float) -> float:
-        shift = math.log(end) if 0 < end < math.inf else math.inf if end else -math.inf
-        return min(1.0, max(0.0, 0.5 + shift / span / 2))
-
-    drawn = []
-    for what, side in sides:
-        ends_of = side.interval
-        middle = None if side.ratio is None else at(side.ratio)
-        low, high = (at(ends_of.lo), at(ends_of.hi)) if ends_of else (middle or 0.5, middle or 0.5)
-        drawn.append((what, verdict(side), middle, low, high))
-    return drawn

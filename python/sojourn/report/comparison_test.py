@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.analysis.comparison import CPU, MAX_LOAD, Comparison, compare, differences
+from sojourn.analysis.comparison import CPU, MAX_LOAD, Comparison, compare
+from sojourn.analysis.comparison_settings import differences
 from sojourn.findings.findings import Findings
 from sojourn.findings.load_point import LoadPoint, Run
 from sojourn.report import comparison as shown
-from sojourn.report import testing
+from sojourn.report import comparison_page, testing
 from sojourn.stats.paired_ratio import Judgement, Limits
 from sojourn.stats.unpaired_ratio import unpaired
 
@@ -103,9 +104,40 @@ def test_what_one_record_lacks_is_a_dash_and_never_a_zero() -> None:
     row = next(row for row in comparison.rows if row.sides[1].value is None)
     assert (row.sides[1].ratio, row.sides[1].judgement) == (None, Judgement.OPEN)
     line = shown.lines(comparison)[comparison.rows.index(row)]
-    assert line[4:7] == ("–", "–", "? cannot be decided: not measured in both")
-    assert any(middle is None for _, _, middle, _, _ in shown.bars(comparison))
-    assert all(0 <= low <= high <= 1 for _, _, _, low, high in shown.bars(comparison))
+    assert line[4:7] == ("–", "–", "? cannot be decided")
+    why = "Of 22 numbers, 5 cannot be decided: not measured in both."
+    assert why in shown.notes(comparison)  # once, and not five times
+    drawn = comparison_page.bars(comparison)
+    assert any(bar.middle is None for bar in drawn)
+    assert all(0 <= bar.low <= bar.high <= 1 for bar in drawn)
+
+
+@pytest.mark.parametrize(
+    ("factor", "role"),
+    [(1.0005, "band"), (1.03, "unknown"), (1.3, "violated"), (4.0, "violated"), (99.0, "violated")],
+)
+def test_the_scale_has_ticks_at_1_and_on_both_sides_of_it(factor: float, role: str) -> None:
+    comparison = held(record(1.0), record(factor))
+    ticks = comparison_page.ticks(comparison)
+    places = [at for _, at in ticks]
+    assert ("1", 0.5) in ticks
+    assert places == sorted(places)
+    assert all(0 <= at <= 1 for at in places)
+    for text, at in ticks:  # 1/1.5 is as far from 1 as 1.5
+        assert any(f"{1 / float(text):.2g}" == f"{float(other):.2g}" and
+                   1 - at == pytest.approx(of) for other, of in ticks)  # fmt: skip
+    slowest = max(comparison_page.bars(comparison), key=lambda bar: bar.middle or 0)
+    assert slowest.role == role
+
+
+def test_max_load_comes_first_and_what_happened_is_no_difference() -> None:
+    assert held(record(1.0), record(1.0)).rows[0].number == MAX_LOAD
+    first, second = record(1.0), record(1.0)
+    service = second.services[0]
+    setup = (*service.setup, ("warmed", "5 requests"), ("threads", "2"))
+    other = replace(second, services=(replace(service, setup=setup),))
+    rows = differences([first, other], [{}, {}])
+    assert [what for what, _ in rows] == ["memcached: threads"]
 
 
 def test_a_row_that_only_one_record_has_is_named_once() -> None:
@@ -134,7 +166,7 @@ def test_a_page_and_markdown_show_hostile_names_as_text() -> None:
         compare(["a", evil], [record(1.0), record(1.2)], LIMITS),
         differences=(("CPU", (evil, "b")),),
     )
-    html = shown.html(result)
+    html = comparison_page.html(result)
     assert "<script>alert" not in html
     assert "on one scale" in html
     text = shown.markdown(result)
