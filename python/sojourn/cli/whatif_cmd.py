@@ -279,15 +279,23 @@ def _print(of: Question, gathered: Sequence[Answer], varied: Sequence[str]) -> N
         console.print(f"[dim]- check it: {escape(check)}[/]", soft_wrap=True)
 
 
+def _digits(rps: float) -> str:
+    """A rate, fine enough that two ends of an interval differ."""
+    return f"{rps:,.0f}" if rps >= 100 else show_count(rps)
+
+
 def _numbers(one: Answer) -> list[str]:
     border = []
     if one.border is not None:
-        ends = f"{show_count(one.border.lo)} to {show_count(one.border.hi)}"
-        border = [f"{show_count(one.border.value)}/s" if one.border.value else "none", ends]
+        sure = f"{_digits(one.border.lo)} to {_digits(one.border.hi)}"
+        border = [f"{show_count(one.border.value)}/s" if one.border.value else "none", sure]
     lo, value, hi = one.tail_ns
     if math.isinf(value):
         tail = ["the queue grows" if one.answered > 0.99 else "not answered", ""]
     else:
-        tail = [show_ns(value), f"{show_ns(lo)} to {show_ns(hi)}"]
+        tail = [
+            show_ns(value),
+            "not known" if math.isinf(hi) else f"{show_ns(lo)} to {show_ns(hi)}",
+        ]
     progress = "" if one.progress is None else f"{one.progress:.0%}"
     return [*border, *tail, f"{one.answered:.2%}", f"{one.work:.2f}", progress]

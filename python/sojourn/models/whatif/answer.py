@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from sojourn.models.simulator import Command, Job, Result, Simulator
+from sojourn.models.simulator import Result, Simulator
 from sojourn.models.whatif import machine, system
 from sojourn.models.whatif.asked import Combination, Question
 from sojourn.models.whatif.border import Border, search
@@ -53,22 +54,26 @@ def answers(simulator: Simulator, of: Question, every: Sequence[Combination]) ->
 
 
 def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -> Answer:
+    quantile = key(of.q)
+
     def run(rate: str) -> Result:
-        return simulator.run(*_job(of, one, rate))
+        if not one.is_machine:
+            return system.run(partial(simulator.run, "calls"), of, one, rate, quantile)
+        return machine.run(partial(simulator.run, "sched"), of, one, float(rate), quantile)
 
     tail = machine.tail if one.is_machine else system.tail
     border = None
     rate = of.rate
     if not of.rate:
         capacity = _capacity(one, mean)
-        border = search(lambda rps: tail(run(f"{rps:.6g}"), key(of.q)), of.bound_ns, capacity)
+        border = search(lambda rps: tail(run(f"{rps:.6g}"), quantile), of.bound_ns, capacity)
         rate = f"{border.value:.6g}" if border.value else f"{1e-3 * capacity:.6g}"
     result = run(rate)
     return Answer(
         of=one,
         border=border,
         rate_rps=_offered(result, one),
-        tail_ns=tail(result, key(of.q)),
+        tail_ns=tail(result, quantile),
         progress=machine.progress(result) if one.is_machine else None,
         answered=1.0 if one.is_machine else float(result["answered"]["mid"]),
         work=1.0 if one.is_machine else float(result["services"][0]["per_request"]),
@@ -76,12 +81,6 @@ def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -
         reasons=tuple(result["reasons"]),
         check=check(one),
     )
-
-
-def _job(of: Question, one: Combination, rate: str) -> tuple[Command, Job]:
-    if one.is_machine:
-        return "sched", machine.job(of, one, float(rate))
-    return "calls", system.job(of, one, rate)
 
 
 def _capacity(one: Combination, mean: float) -> float:

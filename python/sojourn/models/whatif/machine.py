@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from sojourn.errors import SpecFault
 from sojourn.models.simulator import Job, Result
 from sojourn.models.whatif.asked import Combination, Question
 
-SECONDS_MIN, SECONDS_MAX = 4.0, 600.0  # slices are ms: shorter runs see too few of them
+SECONDS_MIN, SECONDS_MAX = 4.0, 20e3  # slices are ms: shorter runs see too few of them
+FIRST_SECONDS_MAX = 600.0  # of the first run at a rate
+REQUESTS_MAX = 8e6  # of one run: some seconds of the simulator
+LONGER = 4.0  # times as long, while too few busy periods carry the tail
+FULL = 0.97  # of the offered load; a service that achieves less has a queue that grows
 PRIORITY = 10  # of the service under `rt`: its threads go before the neighbour
 
 
-def job(of: Question, one: Combination, rate_rps: float) -> Job:
+def run(
+    simulate: Callable[[Job], Result], of: Question, one: Combination, rate_rps: float, key: str
+) -> Result:
+    """The result at a rate, of a run that is long enough for an interval of the tail, if any is.
+
+    Args:
+        simulate: runs a job.
+        of: the question.
+        one: its levels.
+        rate_rps: offered load.
+        key: of the quantile.
+    """
+    seconds = min(FIRST_SECONDS_MAX, max(SECONDS_MIN, of.requests / rate_rps))
+    most = max(seconds, min(SECONDS_MAX, REQUESTS_MAX / rate_rps))
+    while True:
+        result = simulate(job(of, one, rate_rps, seconds))
+        is_known = result["services"][0]["intervals"][key] is not None
+        if is_known or _grows(result) or seconds >= most:
+            return result
+        seconds = min(most, LONGER * seconds)
+
+
+def job(of: Question, one: Combination, rate_rps: float, seconds: float) -> Job:
     """The job at a rate.
 
     Raises:
         SpecFault: a level cannot be read.
     """
     cpus = count(one.cores, "--cores")
-    seconds = min(SECONDS_MAX, max(SECONDS_MIN, of.requests / rate_rps))
     service: dict[str, Any] = {
         "arrivals": of.arrivals,
         "rate": f"{rate_rps:.6g}",
@@ -58,16 +85,23 @@ def neighbours(text: str, cpus: int) -> list[dict[str, Any]]:
 
 
 def tail(result: Result, key: str) -> tuple[float, float, float]:
-    """Both ends and value of a quantile, ns; infinite where the queue grows."""
+    """Both ends and value of a quantile, ns.
+
+    Infinite where the queue grows; from 0 to infinite where the run says nothing of the ends.
+    """
     service = result["services"][0]
     value = service["sojourn_ns"][key]
-    is_full = service["achieved_rps"] < 0.97 * service["offered_rps"]
-    if value is None or is_full:
-        return (float("inf"),) * 3
+    if value is None or _grows(result):
+        return (math.inf,) * 3
     interval = service["intervals"][key]
     if interval is None:
-        return float(value), float(value), float(value)
+        return 0.0, float(value), math.inf
     return float(interval["lo"]), float(value), float(interval["hi"])
+
+
+def _grows(result: Result) -> bool:
+    service = result["services"][0]
+    return bool(service["achieved_rps"] < FULL * service["offered_rps"])
 
 
 def progress(result: Result) -> float | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sojourn.errors import SpecFault
@@ -12,7 +14,35 @@ from sojourn.models.whatif.machine import count
 
 NOTHING = ("", "none", "0")
 RUNS = 8
+WIDE = 0.1  # half of an interval over its value: at high load a short run has too short queues
+REQUESTS_MAX = 1_500_000  # of one run
+LONGER = 4
 ANSWERED_MIN = 0.999  # a tail of those who were answered says nothing if many are not
+
+
+def run(
+    simulate: Callable[[Job], Result], of: Question, one: Combination, rate: str, key: str
+) -> Result:
+    """The result at a rate; at a steady one, of runs that are long enough for a narrow interval.
+
+    A run begins with an empty queue. Where the interval is wide, it has few busy periods, and its
+    queues are shorter than those that last.
+
+    Args:
+        simulate: runs a job.
+        of: the question.
+        one: its levels.
+        rate: offered load.
+        key: of the quantile.
+    """
+    requests = of.requests
+    while True:
+        result = simulate(job(replace(of, requests=requests), one, rate))
+        lo, value, hi = tail(result, key)
+        is_clear = math.isinf(value) or hi - lo <= 2 * WIDE * value
+        if is_clear or ":" in rate or not rate or LONGER * requests > REQUESTS_MAX:
+            return result
+        requests *= LONGER
 
 
 def job(of: Question, one: Combination, rate: str) -> Job:
@@ -64,11 +94,15 @@ def job(of: Question, one: Combination, rate: str) -> Job:
 
 
 def tail(result: Result, key: str) -> tuple[float, float, float]:
-    """Both ends and value of a quantile, ns; infinite where many go unanswered."""
-    interval = result["intervals"][key]
-    is_lost = result["answered"]["mid"] < ANSWERED_MIN
-    if interval is None or is_lost or _grows(result):
+    """Both ends and value of a quantile, ns.
+
+    Infinite where many go unanswered; from 0 to infinite where the runs say nothing of the ends.
+    """
+    interval, value = result["intervals"][key], result["sojourn_ns"][key]
+    if value is None or result["answered"]["mid"] < ANSWERED_MIN or _grows(result):
         return (math.inf,) * 3
+    if interval is None:
+        return 0.0, float(value), math.inf
     return float(interval["lo"]), float(interval["mid"]), float(interval["hi"])
 
 
