@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
-import shlex
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import lowered
+from sojourn.cli.faults import say
 from sojourn.cli.options import AsJson
 from sojourn.cli.plain import put_json
 from sojourn.cli.predict_cmd import parse_target
+from sojourn.cli.whatif_service import service_time
 from sojourn.errors import Exit, SpecFault
 from sojourn.quantiles import ALL
 from sojourn.text.numbers import percentile
 from sojourn.units import show_count, show_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sojourn.models.whatif.answer import Answer
-    from sojourn.models.whatif.asked import Question
+    from sojourn.models.whatif.asked import Combination, Question
 
 SCHEMA = "sojourn.whatif/1"
 _MACHINE, _CALLS, _TIME = "A machine", "Services that call", "What changes with time"
@@ -143,7 +144,7 @@ def whatif(
     }  # fmt: skip
     levels = {name: _words(texts[name], name) for name in NAMES}
     q, bound_ns = parse_target(target, ALL)
-    drawn, unit = _service(service, record, setting)
+    drawn, unit = service_time(service, record, setting)
     if not 1000 <= requests <= 10_000_000:
         raise SpecFault(f"{requests} requests", at="--requests", fix="give 1,000 to 10,000,000")
     question = Question(
@@ -155,12 +156,19 @@ def whatif(
         raise SpecFault(
             "the simulator of schedulers takes a steady rate", at="--rate", fix="write --rate 20k"
         )
-    gathered = answer.answers(Simulator.find(), question, every)
+    gathered = answer.answers(Simulator.find(), question, every, _progress(every))
     if as_json:
         put_json(_document(question, gathered))
     else:
         _print(question, gathered, [name for name in NAMES if len(levels[name]) > 1])
     return _exit(question, gathered)
+
+
+def _progress(every: Sequence[Combination]) -> Callable[[int], None] | None:
+    """A line on the terminal for each combination; high loads take some ten seconds each."""
+    if not sys.stderr.isatty():
+        return None
+    return lambda number: say(f"simulating {number} of {len(every)}")
 
 
 def _words(text: str, name: str) -> list[str]:
@@ -176,65 +184,6 @@ def _rate(text: str, arrivals: str) -> str:
     raise SpecFault(
         "a trace is played at a rate", at="--rate", fix="write --rate 2k; the trace is stretched"
     )
-
-
-def _service(text: str, record: Path | None, setting: str) -> tuple[str, str]:
-    """The service time as the simulator reads it, and its unit."""
-    if bool(text) == (record is not None):
-        what = "a service time and a record are too much" if text else "there is no service time"
-        raise SpecFault(
-            what, at="--service", fix="write --service exponential:50us, or --from RECORD"
-        )
-    if record is not None:
-        return _fitted(record, setting), "us"
-    if setting:
-        raise SpecFault("there is no record", at="--setting", fix="write --from RECORD")
-    return _in_ns(text), "ns"
-
-
-def _in_ns(text: str) -> str:
-    """`gamma:1ms,2` in ns; a number without a unit stays as it is."""
-    from sojourn.units import parse_ns
-
-    if text.startswith("histogram:"):
-        return text
-    name, colon, rest = text.partition(":")
-    words = []
-    has_unit = False
-    for word in rest.split(","):
-        try:
-            words.append(f"{parse_ns(word, needs_unit=True)}")
-            has_unit = True
-        except ValueError:
-            words.append(word)
-    if not colon or not has_unit:
-        raise SpecFault(
-            f"'{text}' is no service time",
-            at="--service",
-            fix="write exponential:50us or gamma:1ms,2",
-        )
-    return f"{name}:{','.join(words)}"
-
-
-def _fitted(record: Path, setting: str) -> str:
-    from sojourn.models import record_loads
-    from sojourn.models.calibrate import calibrate
-    from sojourn.models.calibration import Setup
-    from sojourn.models.simulator import Simulator
-
-    lowered.for_reading(record)
-    if not record_loads.is_record(record):
-        raise SpecFault("this is no record", at=str(record), fix="give results/STUDY/MACHINE/RUN")
-    every = record_loads.read(record)
-    fits = [one for one in every if setting in {"", one.service, one.setting}]
-    if len(fits) != 1:
-        known = "\n    ".join(shlex.quote(one.setting or one.service) for one in fits or every)
-        what = f"{len(fits)} sweeps of the record fit, and a service time is of one"
-        raise SpecFault(what, at=str(record), fix=f"choose one with --setting\n    {known}")
-    one = fits[0]
-    fit = calibrate(Simulator.find(), one.points, Setup(peak_rps=one.peak_rps))
-    values = fit.parameters
-    return f"gamma:{values['service_us']:.6f},{max(values['cv'], 0.02):.4f}"
 
 
 def _exit(of: Question, gathered: Sequence[Answer]) -> int:

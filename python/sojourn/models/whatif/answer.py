@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -47,10 +47,26 @@ def mean_s(simulator: Simulator, of: Question) -> float:
     return float(simulator.run("queue", job)["utilisation"]) * 1e9
 
 
-def answers(simulator: Simulator, of: Question, every: Sequence[Combination]) -> list[Answer]:
-    """Simulate every combination, in order."""
-    mean = mean_s(simulator, of)
-    return [_answer(simulator, of, one, mean) for one in every]
+def answers(
+    simulator: Simulator,
+    of: Question,
+    every: Sequence[Combination],
+    show: Callable[[int], None] | None = None,
+) -> list[Answer]:
+    """Simulate every combination, in order.
+
+    Args:
+        simulator: to be asked.
+        of: the question.
+        every: the combinations.
+        show: is called before each one with its number, from 1.
+    """
+    mean, results = mean_s(simulator, of), list[Answer]()
+    for number, one in enumerate(every, 1):
+        if show is not None:
+            show(number)
+        results.append(_answer(simulator, of, one, mean))
+    return results
 
 
 def _answer(simulator: Simulator, of: Question, one: Combination, mean: float) -> Answer:

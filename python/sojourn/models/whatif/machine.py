@@ -14,6 +14,7 @@ SECONDS_MIN, SECONDS_MAX = 4.0, 20e3  # slices are ms: shorter runs see too few 
 FIRST_SECONDS_MAX = 600.0  # of the first run at a rate
 REQUESTS_MAX = 8e6  # of one run: some seconds of the simulator
 LONGER = 4.0  # times as long, while too few busy periods carry the tail
+FAR = 3.0  # a tail that is so many times the bound, or its inverse, decides the search as it is
 FULL = 0.97  # of the offered load; a service that achieves less has a queue that grows
 PRIORITY = 10  # of the service under `rt`: its threads go before the neighbour
 
@@ -34,8 +35,9 @@ def run(
     most = max(seconds, min(SECONDS_MAX, REQUESTS_MAX / rate_rps))
     while True:
         result = simulate(job(of, one, rate_rps, seconds))
-        is_known = result["services"][0]["intervals"][key] is not None
-        if is_known or _grows(result) or seconds >= most:
+        lo, value, _ = tail(result, key)
+        is_far = not of.rate and not of.bound_ns / FAR < value < of.bound_ns * FAR
+        if lo > 0 or is_far or seconds >= most:
             return result
         seconds = min(most, LONGER * seconds)
 
