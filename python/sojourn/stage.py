@@ -18,17 +18,11 @@ host it has here: knobs, shield, pins, fills, probes. The end of its input ends 
 
 from __future__ import annotations
 
-import json
 import os
-import queue
 import select
-import signal
-import socket
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,59 +36,15 @@ from sojourn.plan import Point, codec, design
 from sojourn.run import signals, work
 from sojourn.run.clients import Load
 from sojourn.run.generator import Watcher
+from sojourn.run.generator_job import length_s_max
 from sojourn.run.journal import Journal
 from sojourn.run.scene import Scene
 from sojourn.run.session import placement
 from sojourn.spec import ServiceSpec, Study
+from sojourn.stage_lines import Ears, Mouth, plain, silent
 
 STUDY, LOAD = "study.toml", "load.json"
-
-
-class Ears:
-    """Lines that were heard, with a file that is readable while there are any."""
-
-    def __init__(self) -> None:
-        self._own, self._wake = socket.socketpair()
-        self._lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, name="ears", daemon=True).start()
-
-    def _listen(self) -> None:
-        for line in sys.stdin.buffer:
-            self._lines.put(json.loads(line))
-            self._wake.send(b".")
-        os.kill(os.getpid(), signal.SIGTERM)  # the main thread ends in order, wherever it is
-
-    def fileno(self) -> int:
-        """The descriptor that is readable once a message came."""
-        return self._own.fileno()
-
-    def line(self) -> dict[str, Any]:
-        """The next line, when it comes."""
-        self._own.recv(1)
-        return self._lines.get()
-
-
-@dataclass(slots=True)
-class Mouth:
-    """Where lines go; programs and libraries that print do not reach it."""
-
-    _file: int = field(default_factory=lambda: os.dup(1))
-
-    def say(self, what: str, **more: Any) -> None:
-        """Write one message to the agent, as a line of JSON."""
-        line = json.dumps({"say": what, **more}).encode() + b"\n"
-        while line:
-            line = line[os.write(self._file, line) :]
-
-    def fault(self, what: str, fault: Fault, **more: Any) -> None:
-        """Say that something went wrong."""
-        self.say(what, fault=plain(fault), **more)
-
-
-def plain(fault: Fault) -> dict[str, str]:
-    """A fault as it is handed over; its kind is the name of its class."""
-    kind = type(fault).__name__
-    return {"kind": kind, "what": fault.what, "at": fault.at, "fix": fault.fix}
+LATE_S = 120.0  # after the end of the load, until the driver says so
 
 
 class Stage:
@@ -164,17 +114,27 @@ class Stage:
     def _hold(
         self, loads: Sequence[Load], ledger: Ledger, watcher: Watcher | None = None
     ) -> list[Mapping[str, Any]]:
-        """Say that load may come, and watch until it is over; an `Offer`."""
+        """Say that load may come, and watch until it is over; an `Offer`.
+
+        Raises:
+            RunFault: the driver said why the load failed, or nothing for far too long.
+        """
         del ledger
         watcher = watcher or Watcher()
         table = [{"job": dict(load.job), "n": load.n} for load in loads]
         self._mouth.say("ready", loads=table)
+        length_s = max(length_s_max(load.job) for load in loads) + LATE_S
+        end = time.monotonic() + length_s
         while True:
-            ready, _, _ = select.select([self._ears.fileno(), *watcher.sources()], [], [])
+            left_s = max(0.0, end - time.monotonic())
+            ready, _, _ = select.select([self._ears.fileno(), *watcher.sources()], [], [], left_s)
             if self._ears.fileno() not in ready:
+                if not left_s:
+                    raise silent(length_s)
                 watcher.look()
                 continue
             heard = self._ears.line()
+            end = time.monotonic() + length_s
             if heard["do"] == "second":
                 watcher.of_load(0, heard["line"])
                 watcher.second(heard["line"])
