@@ -5,8 +5,8 @@ Usage: sudo .venv/bin/python bench/compare/gates.py CASE [--gates 10] [--within 
 | case | both sides | what is planted into the second | number |
 |---|---|---|---|
 | equal | NGINX, 4 KB | nothing; the limit is 0 %, where a false alarm is likeliest | cpu |
-| serve | sojourn-serve, 1 ms | service time + 10 % | mean |
-| preload | memcached | LD_PRELOAD: each reply takes 10 % more CPU time | cpu |
+| cpu | memcached | LD_PRELOAD: each reply takes 10 % more CPU time | cpu |
+| max | memcached | the same, of the CPU time for each request at full load | max_rps |
 
 A planted case begins with a gate of equal services for `--within`. Its scatter states the time that
 a change of 10 % takes; each later gate has that time. A gate that ends with exit code 1 has alarmed
@@ -43,7 +43,7 @@ HERE = Path(__file__).parent
 ALPHA, PLANTED = 0.01, 0.10
 WITHIN_S = (40, 300)  # least and most that a planted gate has
 WORDS = {0: "not worse", 1: "worse", 3: "cannot be decided"}
-NUMBERS = ("cpu", "mean", "p99")
+NUMBERS = ("cpu", "mean", "p99", "max_rps")
 NGINX = """#!/bin/sh
 cat > "$0.$1" <<END
 worker_processes 1; daemon off; pid $0.$1.pid; error_log /dev/null; user nobody nogroup;
@@ -106,19 +106,16 @@ def cases(folder: Path) -> dict[str, Case]:
     killed = folder / "memcached"
     killed.write_text(MEMCACHED)
     killed.chmod(0o755)
-    store_ = ("--target", "memcache://{host}:{port}")
-    slow = f"{Path(sys.executable).parent}/sojourn-serve --port {{port}} --free-writes"
+    options = ("--rate", "10k", "--target", "memcache://{host}:{port}")
     return {
         "equal": Case(f"{start} {{port}}", ("--rate", "10k"), 0.0),
-        "serve": Case(f"{slow} --service fixed:1ms", ("--rate", "300", *store_), 0.02, "mean"),
-        "preload": Case(f"{killed} {{port}}", ("--rate", "10k", *store_), 0.02),
-    }  # fmt: skip
+        "cpu": Case(f"{killed} {{port}}", options, 0.0),
+        "max": Case(f"{killed} {{port}}", options, 0.0, "max_rps"),
+    }
 
 
-def slower(name: str, case: Case, base_ns: float, folder: Path) -> str:
-    """The command of the second side; `base_ns`: the judged number of the first one."""
-    if name == "serve":
-        return case.old.replace("fixed:1ms", "fixed:1100us")
+def slower(case: Case, base_ns: float, folder: Path) -> str:
+    """The command of the second side; `base_ns`: CPU time for each request of the first one."""
     (folder / "delay.c").write_text(DELAY)
     made = ["gcc", "-O2", "-shared", "-fPIC", "-o", "delay.so", "delay.c"]
     subprocess.run(made, cwd=folder, check=True)
@@ -147,7 +144,9 @@ def gate(case: Case, new: str, within: str, measure_s: float) -> dict[str, Any]:
     (own,) = section["rows"]
     keys = ("blocks", "block_s", "first_alarm", "answer")
     row |= {key: section[key] for key in keys}
-    row |= {key: own[key] for key in ("ratio", "interval", "pairs", "scatter", "first_ns")}
+    row |= {
+        key: own[key] for key in ("ratio", "interval", "pairs", "scatter", "first_ns", "first_rps")
+    }
     return {**row, "measured": blocks}
 
 
@@ -162,9 +161,11 @@ def measured(path: Path) -> dict[str, list[list[float]]]:
     """By number: (first side, second side) in each block."""
     record = store.read(path)
     blocks = plan.blocks_of(record.study, list(record.outcomes()))
+    is_full = plan.FULL in plan.phases(record.study)
     return {
         number: [[plan.value_of(one, number) for one in runs.values()] for runs in blocks]
         for number in NUMBERS
+        if is_full is (number == plan.MAX_RPS)
     }
 
 
@@ -181,9 +182,9 @@ def table(rows: list[dict[str, Any]]) -> None:
               for code, word in WORDS.items()}  # fmt: skip
     counts["gate: first alarm"] = [row["first_alarm"] is not None for row in judged]
     for number in NUMBERS:
-        runs = [np.array(row["measured"][number], float) for row in judged]
+        runs = [np.array(row["measured"].get(number, ()), float) for row in judged]
         whole = [one for one in runs if len(one) >= rules.BLOCKS and np.isfinite(one).all()]
-        for name, rule in rules.RULES.items():
+        for name, rule in rules.RULES.items() if whole else ():
             counts[f"{name}: {number}"] = [rule(one) for one in whole]
     for name, hits in counts.items():
         if hits:
@@ -194,7 +195,7 @@ def table(rows: list[dict[str, Any]]) -> None:
 def main() -> int:
     """Gates, printed as they end; exit 2 if none was judged."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("case", choices=("equal", "serve", "preload"))
+    parser.add_argument("case", choices=("equal", "cpu", "max"))
     parser.add_argument("--gates", type=int, default=10)
     parser.add_argument("--within", default="40s", help="of a gate of equal services")
     parser.add_argument("--measure-s", type=float, default=0.2)
@@ -215,9 +216,10 @@ def main() -> int:
                 return 2
             asked_s, (least, most) = stated_s(pilot, case.margin), WITHIN_S
             length_s = min(max(asked_s, least), most)
-            base = f"scatter {pilot['scatter']:.3f}, {show_ns(pilot['first_ns'])} a request"
+            base_ns = pilot["first_ns"] or 1e9 / pilot["first_rps"]
+            base = f"scatter {pilot['scatter']:.3f}, {show_ns(base_ns)} a request"
             print(f"pilot: {base}; stated {asked_s:.0f} s, has {length_s:.0f} s", flush=True)
-            new, within = slower(args.case, case, pilot["first_ns"], folder), f"{length_s:.0f}s"
+            new, within = slower(case, base_ns, folder), f"{length_s:.0f}s"
         for number in range(args.gates):
             row = {"case": args.case, "within": within, **gate(case, new, within, args.measure_s)}
             rows.append(row)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sojourn.findings.findings import Findings
 from sojourn.findings.point_row import PointRow
 from sojourn.plan.points import Verdict
-from sojourn.report import page_test, people, testing, text
+from sojourn.report import page_test, people, testing, text, verdict_of_all
 from sojourn.testing_questions import parts
 
 STOPPED = (
@@ -93,3 +93,15 @@ def test_loads_that_are_not_believed_are_one_sentence() -> None:
     assert "no number:" not in html
     believed = replace(testing.memcached(), points=testing.memcached().points[:8])
     assert people.invalid_loads(believed) == ""
+
+
+def test_a_verdict_that_differs_from_its_own_run_is_explained() -> None:
+    service = testing.memcached()
+    assert verdict_of_all.text(service) == ""
+    first = replace(service.points[0], verdict=Verdict.VIOLATED)
+    other = replace(service, points=(first, *service.points[1:]))
+    message = verdict_of_all.text(other)
+    assert message.startswith("At 10 % load the p99 of its own runs lies on the other side")
+    assert verdict_of_all.text(replace(other, qos=None)) == ""
+    html = page_test.built(replace(testing.findings(), services=(other,)))
+    assert "lies on the other side of the bound" in html

@@ -38,6 +38,7 @@ from sojourn.report import (
     show,
     state,
     tiles,
+    verdict_of_all,
     volume,
 )
 from sojourn.report.draw import palette
@@ -160,6 +161,7 @@ def _templates() -> Environment:
         "show": show,
         "units": units,
         "people": people,
+        "verdict_of_all": verdict_of_all,
         "labels": labels,
         "sections": parts.sections,
         "percent": words.percent,
