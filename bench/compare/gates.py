@@ -11,7 +11,8 @@ Usage: sudo .venv/bin/python bench/compare/gates.py CASE [--gates 10] [--within 
 A planted case begins with a gate of equal services for `--within`. Its scatter states the time that
 a change of 10 % takes; each later gate has that time. A gate that ends with exit code 1 has alarmed
 and confirmed. Every gate is a row (JSON Lines) with the numbers of every block. At the end the same
-blocks go through the rules of `rules.py`. Shares have exact 95 % intervals (Clopper and Pearson).
+blocks go through the rules of `rules.py`, and with --otava through Apache Otava. Shares have exact
+95 % intervals (Clopper and Pearson).
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 import exact
 import rules
+from machines import Floats
 
 from sojourn import store
 from sojourn.questions.compare import plan
-from sojourn.stats import visible_change
+from sojourn.stats import gate_rule, visible_change
 from sojourn.units import show_ns
 
 HERE = Path(__file__).parent
@@ -175,17 +177,42 @@ def stated_s(pilot: dict[str, Any], margin: float) -> float:
     return math.inf if blocks is None else blocks * pilot["block_s"]
 
 
-def table(rows: list[dict[str, Any]]) -> None:
-    """What each rule says of the same blocks."""
+def otava(python: Path, runs: list[Floats]) -> list[bool]:
+    """Whether Apache Otava reports a change in ten runs of the old side and ten of the new one."""
+    rows = np.array([[*one[: rules.BLOCKS, 0], *one[: rules.BLOCKS, 1]] for one in runs])
+    per_cent = 100 * rows / rows.mean(axis=1, keepdims=True)
+    with tempfile.TemporaryDirectory(prefix="gates-otava-") as name:
+        # The other side adds 100, because it is made for series around 0.
+        series = {"rows": per_cent - 100, "p_value": 0.001, "first": 2 * rules.BLOCKS}
+        np.savez(Path(name) / "pairs.npz", **series)
+        words = [str(python), str(HERE / "otava_side.py"), name]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return [int(word) > 0 for word in done.stdout.split()]
+
+
+def alarms(runs: Floats) -> bool:
+    """Whether the rule of a gate for this number alone alarms, at a limit of 0 %."""
+    if not len(runs):
+        return False
+    logs = {"it": np.log(runs[:, 1] / runs[:, 0])}
+    return gate_rule.decide(logs, 0.0, ALPHA).first is not None
+
+
+def table(rows: list[dict[str, Any]], python: Path | None) -> None:
+    """What each rule says of the same blocks; `python`: one that has Otava."""
     judged = [row for row in rows if row["code"] in WORDS]
     counts = {f"gate: {word}": [row["code"] == code for row in judged]
               for code, word in WORDS.items()}  # fmt: skip
     counts["gate: first alarm"] = [row["first_alarm"] is not None for row in judged]
     for number in NUMBERS:
-        runs = [np.array(row["measured"].get(number, ()), float) for row in judged]
+        known = [row["measured"][number] for row in judged if number in row["measured"]]
+        runs = [np.array(blocks, float) for blocks in known]
         whole = [one for one in runs if len(one) >= rules.BLOCKS and np.isfinite(one).all()]
+        counts[f"first alarm of the gate's rule: {number}"] = [alarms(one) for one in runs]
         for name, rule in rules.RULES.items() if whole else ():
             counts[f"{name}: {number}"] = [rule(one) for one in whole]
+        if python and whole:
+            counts[f"Otava on 10 runs: {number}"] = otava(python, whole)
     for name, hits in counts.items():
         if hits:
             low, high = exact.interval(sum(hits), len(hits))
@@ -201,7 +228,13 @@ def main() -> int:
     parser.add_argument("--measure-s", type=float, default=0.2)
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--otava", type=Path, metavar="PYTHON", help="one with apache-otava")
+    parser.add_argument("--read", type=Path, nargs="+", help="measure nothing: rows of before")
     args = parser.parse_args()
+    if args.read:
+        kept = (line for path in args.read for line in path.read_text().splitlines())
+        table([json.loads(line) for line in kept], args.otava)
+        return 0
     out = args.out or HERE / "runs" / f"gates-{args.case}-{stamp}.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
@@ -224,10 +257,10 @@ def main() -> int:
             row = {"case": args.case, "within": within, **gate(case, new, within, args.measure_s)}
             rows.append(row)
             with out.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps(row).replace(name, "FOLDER") + "\n")
             word = WORDS.get(row["code"], row.get("error", ""))
             print(f"{number + 1}: {word}, {row.get('blocks')} blocks", flush=True)
-    table(rows)
+    table(rows, args.otava)
     print(f"rows: {out}")
     return 0 if any(row["code"] in WORDS for row in rows) else 2
 

@@ -69,7 +69,7 @@ class Mouth:
 def silent(length_s: float) -> RunFault:
     """The driver is there, and says nothing."""
     return RunFault(
-        f"the driver has said nothing for {show_s(length_s)}",
+        f"the driver has sent nothing for {show_s(length_s)}",
         at="hosts",
         fix="see whether it is stopped or its host is; then run the study again: it resumes",
     )

@@ -33,8 +33,8 @@ def test_a_driver_that_is_stopped_holds_no_server_for_ever(monkeypatch: pytest.M
     opening = {"neighbours": [], "address": "", "rows": []}
     waits = stage.Stage(opening, ears, mouth)
     loads = [Load(job={"target": "null:"}, n=1, files=Files.named(Path(), "load"))]
-    with pytest.raises(RunFault, match="said nothing for 0 s"):
+    with pytest.raises(RunFault, match="sent nothing for 0 s"):
         waits._hold(loads, ledger=None)  # type: ignore[arg-type]
-    with pytest.raises(RunFault, match="said nothing"):
+    with pytest.raises(RunFault, match="sent nothing"):
         ears.line(0.1)
     ears.close()
