@@ -141,7 +141,7 @@ def compare(
     Examples:
       sojourn compare --command './old {port}' --command './new {port}'
       sojourn compare --service memcached --vary params.threads=1,2 --within 4m
-      sojourn compare --command './old {port}' --command './new {port}' --numbers cpu,max_rps
+      sojourn compare --url URL --url URL --numbers mean,max_rps
       sojourn compare --url http://[::1]:8001/ --url http://[::1]:8002/ --rate 500
       sojourn compare 20260101T1200 20260102T1200
       sojourn compare old/ new/ --html comparison.html

@@ -115,7 +115,7 @@ def gate(
       sojourn gate --baseline './old {port}' --candidate './new {port}'
       sojourn gate --baseline 'old …' --candidate 'new …' --max-regression 10%
       sojourn gate --baseline 'old …' --candidate 'new …' --within 5m
-      sojourn gate --baseline 'old …' --candidate 'new …' --target 'redis://{host}:{port}'
+      sojourn gate --baseline … --candidate … --target 'redis://{host}:{port}'
       sojourn gate --baseline 'old …' --candidate 'new …' --junit gate.xml
     """
     from sojourn import run
