@@ -54,6 +54,7 @@ def test_while_load_runs_only_its_lines_wake_the_lab(
     folder = measure(lab.study("memcached"), lab.point("memcached", measure_s=5.0))
     if seen and len(seen[-1][1]) < len(seen[0][1]):
         seen.pop()  # the last line alone may be read after the generator has ended
+    del seen[:1]  # on a busy machine a warden that was just started still goes to sleep
     if len(seen) < 3:
         pytest.skip("the generator was kept from saying three lines")
     (lab_first, wardens_first, _), (lab_last, wardens_last, _) = seen[0], seen[-1]
