@@ -232,8 +232,8 @@ def main() -> int:
     parser.add_argument("--read", type=Path, nargs="+", help="measure nothing: rows of before")
     args = parser.parse_args()
     if args.read:
-        kept = (line for path in args.read for line in path.read_text().splitlines())
-        table([json.loads(line) for line in kept], args.otava)
+        lines = (line for path in args.read for line in path.read_text().splitlines())
+        table([json.loads(line) for line in lines], args.otava)
         return 0
     out = args.out or HERE / "runs" / f"gates-{args.case}-{stamp}.jsonl"
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -124,14 +124,17 @@ def gate(
         "gate": True,
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
         "max_regression": share(max_regression, "--max-regression", takes_least=True),
-        "numbers": in_turn.numbers_of(numbers, _usual(baseline, candidate)),
     }
-    compare["blocks"] = in_turn.blocks_in(within, 2, measure_s, compare["numbers"])
     for text, at in ((baseline, "--baseline"), (candidate, "--candidate")):
         if not text.strip():
             raise SpecFault("it is empty", at=at, fix="give a command or a URL")
+    sides = in_turn.services([baseline, candidate], target)
+    # The CPU time of a service that runs already is often not known.
+    usual = TIMED if any(side["kind"] == "external" for side in sides) else COUNTED
+    compare["numbers"] = in_turn.numbers_of(numbers, usual)
+    compare["blocks"] = in_turn.blocks_in(within, 2, measure_s, compare["numbers"])
     asked = in_turn.study(
-        in_turn.services([baseline, candidate], target),
+        sides,
         compare,
         name="gate",
         rate=rate,
@@ -153,11 +156,6 @@ def gate(
     if done is None:
         return Exit.INTERRUPTED
     return _tell(done, as_json=as_json, markdown=markdown, junit=junit)
-
-
-def _usual(*sides: str) -> str:
-    """What is compared usually: the CPU time of a service that runs already is often not known."""
-    return TIMED if any("://" in next(iter(side.split()), "") for side in sides) else COUNTED
 
 
 def _tell(done: Done, *, as_json: bool, markdown: Path | None, junit: Path | None) -> int:

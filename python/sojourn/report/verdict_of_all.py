@@ -1,4 +1,4 @@
-"""Loads whose own runs seem to say the opposite of their verdict."""
+"""Loads at which the runs seem to say the opposite of the verdict."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_the_ends_of_a_border_hold_the_formula_s_for_most_seeds() -> None:
         of = Question(service="exponential:1", unit="ms", bound_ns=20 * MS, seed=seed + 1)
         (one,) = ask(of, cores="1")
         assert one.border is not None
-        assert one.border.hi > one.border.lo
+        assert 0 < one.border.hi - one.border.lo < 0.2 * truth  # nothing to capacity holds it too
         held.append(one.border.lo <= truth <= one.border.hi)
     assert sum(held) >= 2  # where 95 % hold, fewer of 4 come once in 2,000
 

@@ -34,12 +34,12 @@ from sojourn.services.capabilities import (
     SaysWhyNotReady,
     Slow,
 )
-from sojourn.services.clients import connect, http_get, queried, where
+from sojourn.services.clients import connect, http_get, queried, talk, where
 from sojourn.services.clients.where import HTTP, Where
 from sojourn.services.kind import Allowance, Endpoint, Program, Service, ServiceKind, Start
 from sojourn.services.own import asked, secret, typed
 from sojourn.services.own.asked import Asked, RefusedError
-from sojourn.services.own.first_replies import another_protocol
+from sojourn.services.own.first_replies import another_protocol, scheme_of
 from sojourn.services.own.proof import Proof
 from sojourn.services.own.secret import Variable
 from sojourn.services.own.typed import AT, PARAMS, SELF, TCP
@@ -162,11 +162,14 @@ class Command(Program, Describes, Demands, Adapts, Fills, Checks, Pins, SaysWhyN
         if self.ready_path == TCP:
             return ""
         if other := another_protocol(at):
-            target = f"{other}://{{host}}:{{port}}"
+            scheme = scheme_of(other, at)
+            target = f"'{scheme}://{{host}}:{{port}}'"
             raise SpecFault(
-                f"it is asked by {at.scheme}, and it looks like {other}",
+                f"it is asked by {at.scheme}, and it looks like {talk.NAMES[other]}",
                 at=f"{AT}, target",
-                fix=f"give params.target = '{target}' in a study, or --target '{target}'",
+                fix=f"give params.target = {target} in a study, or --target {target}"
+                if scheme
+                else "start a service that the generator can ask, or give its other port",
             )
         path = self.ready_path or at.path
         asked = replace(self.asked, is_plain=True) if self.ready_path else self.asked

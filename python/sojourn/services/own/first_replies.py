@@ -86,7 +86,7 @@ def spoken_in(where: Where) -> str:
 
 
 def another_protocol(where: Where) -> str:
-    """The scheme that fits what a server speaks; "" if it is the one asked, or cannot be known.
+    """The name in `talk.NAMES` of what a server speaks instead; "" if that cannot be known.
 
     >>> another_protocol(Where(scheme="http", host="127.0.0.1", port=0))
     ''
@@ -95,14 +95,14 @@ def another_protocol(where: Where) -> str:
         return ""  # over TCP it may speak, and be asked, something else
     name, _ = talk.recognise(where)
     expected = {talk.HTTP, "http2"} if where.scheme in HTTP2 else {spoken_in(where)}
-    return "" if not name or name in expected else _scheme(name, where)
+    return "" if name in expected else name
 
 
-def _scheme(name: str, where: Where) -> str:
-    """The scheme of a protocol that was recognised, as people type it."""
+def scheme_of(name: str, where: Where) -> str:
+    """The scheme of a protocol, as people type it; "" if the generator does not speak it."""
     secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
     scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
-    return {"resp": "redis"}.get(scheme, scheme)
+    return {"resp": "redis"}.get(scheme, scheme) if scheme in PORTS else ""
 
 
 def not_spoken(where: Where, why: str) -> RefusedError:
@@ -122,9 +122,8 @@ def not_spoken(where: Where, why: str) -> RefusedError:
             f"it should: {why}",
             "see the server's own log: it must answer one request before it gets many",
         )
-    known = _scheme(name, where)
-    is_asked = {"redis": "resp"}.get(known, known) in PORTS
-    fix = f"try {where.speaking(known).url}" if is_asked else "give another port"
+    known = scheme_of(name, where)
+    fix = f"try {where.speaking(known).url}" if known else "give another port"
     return RefusedError(
         f"{where.authority} does not speak {asked}, it looks like {talk.NAMES[name]}", fix
     )
