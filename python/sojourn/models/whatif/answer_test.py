@@ -18,6 +18,8 @@ MS = 1e6
 #: Mean 10 ms; the p99 of an M/M/1 is ln 100 / (100 − λ) s.
 OF = Question(service="exponential:10", unit="ms", bound_ns=200 * MS, requests=20_000)
 TAIL = math.log(100) / 100 * 1e9
+#: Levels that ask the simulator of calls, and that of schedulers.
+SIMULATORS: tuple[dict[str, str], ...] = ({"fanout": "1"}, {"scheduler": "eevdf"})
 
 
 def ask(of: Question = OF, /, **levels: str) -> list[Answer]:
@@ -44,19 +46,20 @@ def test_one_queue_has_the_border_of_the_formula() -> None:
     assert one.border.hi >= truth * 0.98
 
 
-def test_the_ends_of_a_border_hold_the_formula_s_for_most_seeds() -> None:
+@pytest.mark.parametrize("levels", SIMULATORS)
+def test_the_ends_of_a_border_hold_the_formula_s_for_most_seeds(levels: dict[str, str]) -> None:
     truth = 1000 - math.log(100) / 0.02  # 77 % load, where a short run sees a few busy periods
     held = []
     for seed in range(4):
         of = Question(service="exponential:1", unit="ms", bound_ns=20 * MS, seed=seed + 1)
-        (one,) = ask(of, cores="1")
+        (one,) = ask(of, **levels)
         assert one.border is not None
         assert 0 < one.border.hi - one.border.lo < 0.2 * truth  # nothing to capacity holds it too
         held.append(one.border.lo <= truth <= one.border.hi)
     assert sum(held) >= 2  # where 95 % hold, fewer of 4 come once in 2,000
 
 
-@pytest.mark.parametrize("levels", [{"fanout": "1"}, {"cores": "1"}])
+@pytest.mark.parametrize("levels", SIMULATORS)
 def test_a_tail_at_high_load_is_that_of_a_queue_that_lasts(levels: dict[str, str]) -> None:
     truth, held = math.log(100) / 50 * 1e9, 0
     for seed in range(2):
