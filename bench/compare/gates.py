@@ -7,6 +7,8 @@ Usage: sudo .venv/bin/python bench/compare/gates.py CASE [--gates 10] [--within 
 | equal | NGINX, 4 KB | nothing; the limit is 0 %, where a false alarm is likeliest | cpu |
 | cpu | memcached | LD_PRELOAD: each reply takes 10 % more CPU time | cpu |
 | max | memcached | the same, of the CPU time for each request at full load | max_rps |
+| serve | `sojourn-serve`, 100 us a request | 110 us a request | mean |
+| quota | memcached, by `compare` | 72 % of a CPU instead of 80 % | max_rps |
 
 A planted case begins with a gate of equal services for `--within`. Its scatter states the time that
 a change of 10 % takes; each later gate has that time. A gate that ends with exit code 1 has alarmed
@@ -21,6 +23,7 @@ import argparse
 import json
 import math
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,7 +40,7 @@ import rules
 from machines import Floats
 
 from sojourn import store
-from sojourn.questions.compare import plan
+from sojourn.questions.compare import block_runs
 from sojourn.stats import gate_rule, visible_change
 from sojourn.units import show_ns
 
@@ -86,16 +89,29 @@ class Case:
     """What is compared.
 
     Attributes:
-        old: command of the first side.
+        old: command of the first side, or its level.
         options: of the gate.
         margin: change that is allowed, as a share.
         number: that is judged.
+        new: command of the second side; "": the first one, each reply delayed.
+        same: what differs from `old` in nothing but words; "": `old` itself.
+        key: of which both are levels; then it is `compare` that judges.
     """
 
     old: str
     options: tuple[str, ...]
     margin: float
     number: str = "cpu"
+    new: str = ""
+    same: str = ""
+    key: str = ""
+
+    def words(self, new: str) -> list[str]:
+        """What is typed to hold `new` against `old`."""
+        if self.key:
+            return ["compare", *self.options, "--vary", f"{self.key}={self.old},{new}"]
+        sides = ["gate", "--baseline", self.old, "--candidate", new]
+        return [*sides, *self.options, "--max-regression", f"{self.margin:.0%}"]
 
 
 def cases(folder: Path) -> dict[str, Case]:
@@ -109,7 +125,15 @@ def cases(folder: Path) -> dict[str, Case]:
     killed.write_text(MEMCACHED)
     killed.chmod(0o755)
     options = ("--rate", "10k", "--target", "memcache://{host}:{port}")
+    serve = shlex.join([shutil.which("sojourn-serve") or "sojourn-serve", "--free-writes"])
+    serve += " --port {port} --service fixed:"
+    quick = ("--rate", "1k", "--target", "memcache://{host}:{port}")
+    quota = ("--service", "memcached", "--no-shield")
     return {
+        "serve": Case(f"{serve}100us", quick, 0.0, "mean", new=f"{serve}110us"),
+        "quota": Case(
+            "80%", quota, 0.0, "max_rps", new="72%", same="80ms/100ms", key="knobs.cpu_quota"
+        ),
         "equal": Case(f"{start} {{port}}", ("--rate", "10k"), 0.0),
         "cpu": Case(f"{killed} {{port}}", options, 0.0),
         "max": Case(f"{killed} {{port}}", options, 0.0, "max_rps"),
@@ -127,12 +151,11 @@ def slower(case: Case, base_ns: float, folder: Path) -> str:
 
 def gate(case: Case, new: str, within: str, measure_s: float) -> dict[str, Any]:
     """One gate, measured into a folder that is thrown away."""
-    words = ["--baseline", case.old, "--candidate", new, *case.options, "--numbers", case.number]
+    words = [*case.words(new), "--numbers", case.number, "--json", "--quiet"]
     words += ["--within", within, "--measure-s", f"{measure_s:g}", "--alpha", f"{ALPHA:.0%}"]
-    words += ["--max-regression", f"{case.margin:.0%}", "--json", "--quiet"]
     with tempfile.TemporaryDirectory(prefix="gates-") as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "sojourn", "gate", *words, "--results", folder],
+            [sys.executable, "-m", "sojourn", *words, "--results", folder],
             capture_output=True,
             text=True,
             check=False,
@@ -162,18 +185,21 @@ def _tables(value: Any) -> list[dict[str, Any]]:
 def measured(path: Path) -> dict[str, list[list[float]]]:
     """By number: (first side, second side) in each block."""
     record = store.read(path)
-    blocks = plan.blocks_of(record.study, list(record.outcomes()))
-    is_full = plan.FULL in plan.phases(record.study)
+    blocks = block_runs.blocks_of(record.study, list(record.outcomes()))
+    is_full = block_runs.FULL in block_runs.phases(record.study)
     return {
-        number: [[plan.value_of(one, number) for one in runs.values()] for runs in blocks]
+        number: [[block_runs.value_of(one, number) for one in runs.values()] for runs in blocks]
         for number in NUMBERS
-        if is_full is (number == plan.MAX_RPS)
+        if is_full is (number == block_runs.MAX_RPS)
     }
 
 
-def stated_s(pilot: dict[str, Any], margin: float) -> float:
+def stated_s(pilot: dict[str, Any], case: Case) -> float:
     """The time that the pilot states for a change of 10 %, s."""
-    blocks = visible_change.gate_blocks(PLANTED, pilot["scatter"], ALPHA, margin)
+    if case.key:
+        blocks = visible_change.blocks_for(PLANTED, pilot["scatter"], ALPHA / 2)
+    else:
+        blocks = visible_change.gate_blocks(PLANTED, pilot["scatter"], ALPHA, case.margin)
     return math.inf if blocks is None else blocks * pilot["block_s"]
 
 
@@ -222,7 +248,7 @@ def table(rows: list[dict[str, Any]], python: Path | None) -> None:
 def main() -> int:
     """Gates, printed as they end; exit 2 if none was judged."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("case", choices=("equal", "cpu", "max"))
+    parser.add_argument("case", choices=("equal", "cpu", "max", "serve", "quota"))
     parser.add_argument("--gates", type=int, default=10)
     parser.add_argument("--within", default="40s", help="of a gate of equal services")
     parser.add_argument("--measure-s", type=float, default=0.2)
@@ -243,16 +269,16 @@ def main() -> int:
         case = cases(folder)[args.case]
         new, within = case.old, args.within
         if args.case != "equal":
-            pilot = gate(case, case.old, within, args.measure_s)
+            pilot = gate(case, case.same or case.old, within, args.measure_s)
             if not pilot.get("scatter"):
                 print(f"the pilot says nothing: {pilot}", file=sys.stderr)
                 return 2
-            asked_s, (least, most) = stated_s(pilot, case.margin), WITHIN_S
+            asked_s, (least, most) = stated_s(pilot, case), WITHIN_S
             length_s = min(max(asked_s, least), most)
             base_ns = pilot["first_ns"] or 1e9 / pilot["first_rps"]
             base = f"scatter {pilot['scatter']:.3f}, {show_ns(base_ns)} a request"
             print(f"pilot: {base}; stated {asked_s:.0f} s, has {length_s:.0f} s", flush=True)
-            new, within = slower(case, base_ns, folder), f"{length_s:.0f}s"
+            new, within = case.new or slower(case, base_ns, folder), f"{length_s:.0f}s"
         for number in range(args.gates):
             row = {"case": args.case, "within": within, **gate(case, new, within, args.measure_s)}
             rows.append(row)

@@ -6,7 +6,9 @@ Usage: .venv/bin/python bench/compare/histories.py [--series 1000] [--length 100
 Ours looks after every value. Printed are shares of series with exact 95 % intervals (Clopper and
 Pearson). A step counts as found if the alarm comes with one of the 8 values after it. With
 `--otava`, Otava sees the first series of the same seeds. Without a change it looks once, at the
-end, and also after each value; with a step just before it and after each of the 8 values.
+end, and also after each value; with a step just before it and after each of the 8 values. `limit`
+knows what ours has to learn: that the noise is normal, its mean and scatter, size and direction of
+the step. It has the same shares for the time of the change, so it shows what these alone cost.
 `rows.csv` has the first alarm of every series. A case that is in it is not run again, so a long run
 can be made in parts (`--seconds`).
 """
@@ -90,6 +92,27 @@ def alarms_of(
     law: Law, seed: list[int], count: int, length: int, case: tuple[int, float]
 ) -> list[int]:
     return first_alarms(made(law, seed, count, length, case))
+
+
+def limits(namespace: argparse.Namespace) -> Iterator[Job]:
+    """The normal series of `ours`, seen by who knows all but the time of the change."""
+    for place in PLACES:
+        for step in STEPS:
+            case, seed = (place, step), [namespace.seed, 100, place, int(step)]
+            key = ("limit", "normal", place, step, place + WITHIN)
+            yield key, partial(limit, seed, namespace.series, case)
+
+
+def limit(seed: list[int], count: int, case: tuple[int, float]) -> list[int]:
+    place, step = case
+    values = made(EXCHANGEABLE["normal"], seed, count, place + WITHIN, case)
+    ratio = step * values - step**2 / 2  # logarithm of each value's likelihood ratio
+    capital = 1 - np.cumsum([change_points.shares(k) for k in range(values.shape[1])])
+    path = np.tile(capital, (count, 1))
+    for old in range(1, values.shape[1]):
+        path[:, old:] += change_points.shares(old) * np.exp(np.cumsum(ratio[:, old:], axis=1))
+    is_there = path >= 1 / ALPHA
+    return np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1, NEVER).tolist()
 
 
 def families(namespace: argparse.Namespace) -> Iterator[Job]:
@@ -240,7 +263,7 @@ def main() -> None:
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
     rows = read(file) if file else []
-    jobs = otava(args) if args.otava else chain(ours(args), families(args))
+    jobs = otava(args) if args.otava else chain(ours(args), limits(args), families(args))
     is_whole = measure(jobs, file, rows, args.seconds)
     words = f"--series {args.series} --length {args.length} --seed {args.seed}"
     if args.otava:

@@ -23,7 +23,7 @@ def main() -> None:
     elif kind == "ramp":
         factor = math.exp(RAMP * number)
     time = f"fixed:{factor * SERVICE_US:.1f}us"
-    words = [program, "--port", port, "--service", time, "--free-writes", "--mode", "sleep"]
+    words = [program, "--port", port, "--service", time, "--free-writes"]
     os.execv(program, [*words, *(["--stall", STALL] if kind == "stalls" else [])])  # noqa: S606
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import compare_records, consent, in_turn
+from sojourn.cli import compare_records, consent, in_turn, turn_numbers
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.run import Quiet
@@ -108,6 +108,7 @@ def compare(
     within: in_turn.Within = "10m",
     measure_s: in_turn.MeasureS = 2.0,
     connections: in_turn.Connections = 16,
+    trace: in_turn.Trace = 0,
     target: in_turn.Target = "",
     numbers: in_turn.Numbers = "",
     no_shield: NoShield = False,
@@ -165,11 +166,13 @@ def compare(
             fix="give records, or --command, --url or --vary",
         )
     if sides:
-        compared = in_turn.numbers_of(numbers, ",".join(in_turn.NUMBERS))
+        compared = turn_numbers.numbers_of(numbers, ",".join(turn_numbers.NUMBERS))
+        measure_s = turn_numbers.run_s(measure_s, rate, compared)
         table = {
             **limits,
-            "blocks": in_turn.blocks_in(within, len(sides), measure_s, compared),
+            "blocks": turn_numbers.blocks_in(within, len(sides), measure_s, compared),
             "numbers": compared,
+            "trace": trace,
         }
         asked = in_turn.study(
             sides,
@@ -193,6 +196,7 @@ def compare(
                 "connections": str(connections),
                 "alpha": alpha,
                 "same": same,
+                "trace": str(trace) if trace else "",
             },
         )
         typed += ["--no-shield"] if no_shield else []

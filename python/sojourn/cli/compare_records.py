@@ -45,8 +45,7 @@ def compared(
     Raises:
         SpecFault, StoreFault: they cannot be compared, or not be read.
     """
-    from sojourn.analysis import comparison, comparison_settings
-    from sojourn.cli import compare_traces
+    from sojourn.analysis import comparison, comparison_settings, moved_stages
     from sojourn.record import machine
     from sojourn.report import comparison as shown
     from sojourn.stats.paired_ratio import Limits
@@ -72,7 +71,7 @@ def compared(
         text,
         differences=comparison_settings.differences(result, facts),
         is_across=is_across,
-        moved=compare_traces.moved([letter for letter, _ in shown.letters(text)], stored),
+        moved=moved_stages.moved([letter for letter, _ in shown.letters(text)], stored),
         unfinished=tuple(n for n, one in zip(names, stored, strict=True) if not one.is_complete),
     )
     if html is not None:

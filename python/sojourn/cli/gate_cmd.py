@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import consent, in_turn, named_file
+from sojourn.cli import consent, in_turn, named_file, turn_numbers
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
@@ -56,9 +57,9 @@ Numbers = Annotated[
     typer.Option(
         "--numbers",
         metavar="NAME,NAME",
-        help="What may not get worse: cpu (CPU time per request), mean, p50, p99, max_rps "
-        "(requests/s of a closed loop, in a run of its own). A tail varies more, so it takes "
-        "longer.",
+        help="What may not get worse: cpu (CPU time per request), mean, p50, p99, p99.9 (then a "
+        "run has 10,000 requests at least), max_rps (requests/s of a closed loop, in a run of its "
+        "own). A tail varies more, so it takes longer.",
         show_default="cpu; mean for a URL",
     ),
 ]
@@ -89,6 +90,7 @@ def gate(
     within: in_turn.Within = "10m",
     measure_s: in_turn.MeasureS = 2.0,
     connections: in_turn.Connections = 16,
+    trace: in_turn.Trace = 0,
     target: in_turn.Target = "",
     no_shield: NoShield = False,
     yes: consent.Yes = False,
@@ -131,8 +133,10 @@ def gate(
     sides = in_turn.services([baseline, candidate], target)
     # The CPU time of a service that runs already is often not known.
     usual = TIMED if any(side["kind"] == "external" for side in sides) else COUNTED
-    compare["numbers"] = in_turn.numbers_of(numbers, usual)
-    compare["blocks"] = in_turn.blocks_in(within, 2, measure_s, compare["numbers"])
+    compare["trace"] = trace
+    compare["numbers"] = turn_numbers.numbers_of(numbers, usual)
+    measure_s = turn_numbers.run_s(measure_s, rate, compare["numbers"])
+    compare["blocks"] = turn_numbers.blocks_in(within, 2, measure_s, compare["numbers"])
     asked = in_turn.study(
         sides,
         compare,
@@ -149,6 +153,7 @@ def gate(
     options += ["--within", within, "--measure-s", f"{measure_s:g}"]
     options += ["--no-shield"] if no_shield else []
     options += ["--target", target] if target else []
+    options += ["--trace", str(trace)] if trace else []
     options += ["--connections", str(connections), *(["--rate", rate] if rate else [])]
     command = ["gate", "--baseline", baseline, "--candidate", candidate, *options]
     waits = patience(wait, None, is_forced=force)
@@ -177,5 +182,7 @@ def _tell(done: Done, *, as_json: bool, markdown: Path | None, junit: Path | Non
         put_json({"record": done.path, **flat(done.findings)})
     else:
         put(made["markdown"], has_end=False)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        say(made["annotation"])
     say(f"record: {done.path}")
     return EXITS[str(done.findings.verdict)]

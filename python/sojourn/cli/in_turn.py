@@ -13,8 +13,9 @@ import typer
 from sojourn import system
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS
+from sojourn.cli.turn_numbers import BLOCKS_MOST, block_s
 from sojourn.errors import SpecFault
-from sojourn.units import NS_PER_S, parse_ns, show_s
+from sojourn.units import show_s
 
 if TYPE_CHECKING:
     from sojourn.pipeline import Done
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from sojourn.spec import Study
 
 PANEL = "Measure in turn"
-NUMBERS = ("mean", "p50", "p99", "cpu")
-MAX_RPS = "max_rps"  # it takes a run of its own
-ALL_NUMBERS = (*NUMBERS, MAX_RPS)
-BLOCKS_MOST = 10_000
 FASTER = 4  # a service that starts at once has so many times as many blocks in the time
-BLOCKS_LEAST = 11  # four numbers, two sides, 1 %: a pair nearly doubles the evidence
 USUAL_P99 = 0.33  # scatter of the log ratio of two equal runs of 2 s: 126 A/A pairs of memcached
 
 Rate = Annotated[
@@ -66,9 +62,22 @@ Numbers = Annotated[
         "--numbers",
         metavar="NAME,NAME",
         rich_help_panel=PANEL,
-        help="What is compared: cpu (CPU time per request), mean, p50, p99, max_rps (requests/s of "
-        "a closed loop, in a run of its own). A tail varies more, so it takes longer.",
+        help="What is compared: cpu (CPU time per request), mean, p50, p99, p99.9 (then a run has "
+        "10,000 requests at least), max_rps (requests/s of a closed loop, in a run of its own). A "
+        "tail varies more, so it takes longer.",
         show_default="mean,p50,p99,cpu",
+    ),
+]
+Trace = Annotated[
+    int,
+    typer.Option(
+        "--trace",
+        metavar="RUNS",
+        min=0,
+        max=20,
+        rich_help_panel=PANEL,
+        help="If one is worse or better, then trace so many runs of each, and say which stage "
+        "moved; five or more show most. Needs root.",
     ),
 ]
 Target = Annotated[
@@ -117,55 +126,6 @@ def services(texts: Sequence[str], target: str) -> list[dict[str, Any]]:
     return sides
 
 
-def numbers_of(text: str, usual: str) -> list[str]:
-    """What is compared.
-
-    Args:
-        text: as `--numbers` has it.
-        usual: without one.
-
-    Raises:
-        SpecFault: a name is unknown, or given twice, or there is none.
-    """
-    names = [part.strip() for part in (text or usual).split(",") if part.strip()]
-    fix = f"give some of {', '.join(ALL_NUMBERS)}, each once"
-    if strange := [name for name in names if name not in ALL_NUMBERS]:
-        raise SpecFault(f"there is no number '{strange[0]}'", at="--numbers", fix=fix)
-    if not names or len(set(names)) < len(names):
-        what = "a number is given twice" if names else "no number is given"
-        raise SpecFault(what, at="--numbers", fix=fix)
-    return names
-
-
-def blocks_in(within: str, sides: int, measure_s: float, numbers: Sequence[str] = NUMBERS) -> int:
-    """How many blocks fit into a time, about.
-
-    Raises:
-        SpecFault: the time is none, or too short for any answer.
-    """
-    try:
-        length_s = parse_ns(within) / NS_PER_S
-    except ValueError as error:
-        raise SpecFault(str(error), at="--within", fix="write a time such as 10m") from None
-    blocks = int(length_s / block_s(sides, measure_s, numbers))
-    if blocks < BLOCKS_LEAST:
-        least = BLOCKS_LEAST * block_s(sides, measure_s, numbers)
-        raise SpecFault(
-            f"{within} is time for {blocks} blocks; an answer takes {BLOCKS_LEAST} at least",
-            at="--within",
-            fix=f"give {show_s(least)} or more, or shorter runs by --measure-s",
-        )
-    return min(blocks, BLOCKS_MOST)
-
-
-def block_s(sides: int, measure_s: float, numbers: Sequence[str] = NUMBERS) -> float:
-    """About how long one block takes, s."""
-    from sojourn.spec.sides import START_S, WARMUP_S
-
-    runs = (MAX_RPS in numbers) + any(number != MAX_RPS for number in numbers)
-    return runs * sides * (measure_s + WARMUP_S + START_S)
-
-
 def study(
     sides: Sequence[Mapping[str, Any]],
     compare: Mapping[str, Any],
@@ -194,6 +154,8 @@ def study(
     from sojourn.spec import sides as built
 
     system.check("run")
+    if compare.get("trace"):
+        check_traced(sides)
     with as_typed():
         return built.study_of(
             [with_load(side, connections) for side in sides],
@@ -204,6 +166,25 @@ def study(
             shield="none" if no_shield else "priority",
             budget_s=compare["blocks"] * block_s(len(sides), measure_s, compare["numbers"]),
         )
+
+
+def check_traced(sides: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse services that cannot be traced.
+
+    Raises:
+        SpecFault: the processes of a service are not known.
+        HostFault: nothing can be traced here.
+    """
+    from sojourn import host
+    from sojourn.actors import probes
+
+    if any(side["kind"] == "external" for side in sides):
+        raise SpecFault(
+            "the processes behind a URL are not known, so they cannot be traced",
+            at="--trace",
+            fix="leave it out, or give commands that start the services",
+        )
+    probes.KINDS["trace"].check(host.read())
 
 
 def with_load(side: Mapping[str, Any], connections: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import consent, in_turn, lowered
+from sojourn.cli import consent, in_turn, lowered, turn_numbers
 from sojourn.cli.draw import named, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS, AsJson, NoShield, RecordArgument, Results
@@ -132,7 +132,7 @@ def noise(
     from sojourn.analysis import noise as parts
 
     findings = pipeline.judged(path)
-    divided = parts.noise(findings, in_turn.block_s(2, RUN_S))
+    divided = parts.noise(findings, turn_numbers.block_s(2, RUN_S))
     if divided is None or not any(divided.components.values()):
         say("too few runs: five starts of a service with two seconds each are needed")
         for reason, count in parts.doubts(findings):
@@ -164,7 +164,7 @@ def _measured(
     from sojourn import run
     from sojourn.spec.sides import repeated
 
-    starts = in_turn.blocks_in(within, 1, RUN_S)
+    starts = turn_numbers.blocks_in(within, 1, RUN_S)
     with in_turn.as_typed():
         study = repeated(
             in_turn.with_load(side, connections),

@@ -119,10 +119,20 @@ def used_ns(leader: int) -> int:
 
 def thread_ns(pid: int, tid: int) -> int:
     """CPU time of one thread, ns; 0 if it is gone."""
+    result = _schedstat(pid, tid)
+    return result.ran_ns if result else 0
+
+
+def wanted_ns(pid: int, tid: int) -> int:
+    """How long one thread has run, or waited for a CPU, ns; 0 if it is gone."""
+    result = _schedstat(pid, tid)
+    return result.ran_ns + result.waited_ns if result else 0
+
+
+def _schedstat(pid: int, tid: int) -> schedstat.Schedstat | None:
     with contextlib.suppress(OSError, ValueError):
-        result = schedstat.parse(Path(schedstat.path(pid, tid)).read_text(encoding="ascii"))
-        return result.ran_ns if result else 0
-    return 0
+        return schedstat.parse(Path(schedstat.path(pid, tid)).read_text(encoding="ascii"))
+    return None
 
 
 def threads(pid: int) -> list[tuple[int, str]]:

@@ -243,6 +243,7 @@ class Outcome:
         neighbour_of_alone: the same as a share of their progress alone and flat out (M22).
         course: how it went on while it lasted (M8).
         cpu_ns: CPU time of the server for each completed request, ns; None: not counted.
+        p999_ns: sojourn time; None: as above, or the record is older.
     """
 
     point: Point
@@ -268,6 +269,7 @@ class Outcome:
     neighbour_of_alone: float | None = None
     course: Course = Course.STEADY
     cpu_ns: float | None = None
+    p999_ns: float | None = None
 
     @property
     def is_believed(self) -> bool:

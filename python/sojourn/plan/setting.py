@@ -23,6 +23,7 @@ NEIGHBOUR = "neighbour"  # who runs beside the service; "none": no one
 MANAGER = "manager"  # who moves knobs beside a neighbour; "none": no one
 CONNECTIONS = "connections"  # of the client; 1: one request at a time
 TRACER = "tracer"  # whether it is traced, or the twin that is not
+EVERY = "every request"  # level of `TRACER`: the tracer does not choose windows by itself
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
+from sojourn.places import proc
 from sojourn.run import moving, shield, signals
 from sojourn.run.journal import Journal
 from sojourn.run.live import RunningService
+from sojourn.services.capabilities import SaysWhyNotReady
+
+IDLE_S = (0.1, 0.4)  # it is looked at again if it was busy: what follows a start may end
+BUSY = 0.8  # share of the time
+POLLS = (
+    "it keeps a CPU busy while nothing is asked, and the kernel stops a real-time thread that does"
+)
 
 
 def begin(live: RunningService, journal: Journal) -> None:
     """Keep its CPUs for it (M32), before the warming finds the steady state that is measured."""
     assert live.process is not None  # noqa: S101  # it answered
     where = live.placement
+    if live.wish.name != shield.NONE and not live.wish.refused and _polls(live):
+        live.wish = replace(live.wish, refused=POLLS)
     live.shield = shield.put_up(live.wish, live.process.pid, where.server)
     if live.wish.name == shield.MOVE:
         room = moving.CpuSets(server=where.server, client=where.client, usable=live.usable)
         with signals.deaf():
             live.moved = moving.begin(room, journal, shield.TREE)
         live.shield = replace(live.shield, moved=live.moved.facts)
+
+
+def _polls(live: RunningService) -> bool:
+    """Whether a thread is always busy while nothing is asked; of an own service, others wait."""
+    if not isinstance(live.service, SaysWhyNotReady):
+        return False
+    for length_s in IDLE_S:
+        before_ns, began_ns = _wanted_ns(live), time.monotonic_ns()
+        time.sleep(length_s)
+        least_ns = BUSY * (time.monotonic_ns() - began_ns)
+        if all(ns - before_ns.get(tid, ns) < least_ns for tid, ns in _wanted_ns(live).items()):
+            return False
+    return True
+
+
+def _wanted_ns(live: RunningService) -> dict[int, int]:
+    """How long each thread has run, or waited for a CPU, ns."""
+    return {task.tid: proc.wanted_ns(task.pid, task.tid) for task in live.tasks()}
 
 
 def renew(live: RunningService) -> None:

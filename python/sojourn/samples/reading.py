@@ -66,6 +66,7 @@ def read(folder: Path) -> Outcome:
         neighbour_per_s=did.get("per_s"),
         neighbour_of_alone=did.get("of_alone"),
         cpu_ns=cpu_ns(folder / HOST, result.achieved_rps),
+        p999_ns=span.at(0.999),
     )
 
 

@@ -15,6 +15,8 @@ DEPTH = 4  # parts of a key
 MEASURE_S = 2.0
 WARMUP_S = 0.3
 START_S = 0.5  # what a start of a service takes, about
+P999 = "p99.9"
+P999_REQUESTS = 10_000  # ten of them lie above it
 #: Clients of a service that is not known: late by what such a service does not notice is on time.
 LOAD: Mapping[str, Any] = {"timely_within": "500us", "connections": 16}
 
@@ -32,6 +34,20 @@ def side_of(text: str, target: str = "") -> dict[str, Any]:
     if "://" in next(iter(text.split()), ""):
         return {"kind": "external", "params": {"target": text.strip()}}
     return {"kind": "command", "params": {"argv": text, **({"target": target} if target else {})}}
+
+
+def run_s(measure_s: float, rps: float, numbers: Sequence[str]) -> float:
+    """Length of a run that has enough requests for its numbers, s.
+
+    Args:
+        measure_s: at least.
+        rps: offered load, requests/s; 0: not known.
+        numbers: that are compared.
+
+    >>> run_s(2.0, 500.0, ["mean"]), run_s(2.0, 500.0, ["p99.9"]), run_s(2.0, 50e3, ["p99.9"])
+    (2.0, 20.0, 2.0)
+    """
+    return max(measure_s, P999_REQUESTS / rps) if P999 in numbers and rps > 0 else measure_s
 
 
 def varied(side: Mapping[str, Any], text: str) -> list[dict[str, Any]]:

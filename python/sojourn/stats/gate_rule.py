@@ -52,6 +52,11 @@ class Decision:
     first: int | None = None
     is_over: bool = True
 
+    @property
+    def is_regression(self) -> bool:
+        """Whether something became worse, and fresh blocks confirmed it."""
+        return self.ruling is Ruling.REGRESSION
+
 
 def decide(logs: Mapping[str, Sequence[float] | Floats], margin: float, alpha: float) -> Decision:
     """The decision by the blocks so far; more blocks never change one that is over.

@@ -31,6 +31,16 @@ class Judgement(StrEnum):
     SAME = "no difference"
     OPEN = "cannot be decided"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing follows yet."""
+        return self is Judgement.OPEN
+
+    @property
+    def differs(self) -> bool:
+        """Whether one is worse than the other."""
+        return self in {Judgement.WORSE, Judgement.BETTER}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -68,6 +68,7 @@ SCHEMA = pa.schema(
         ("setting", pa.map_(pa.string(), pa.string())),
         ("rules", pa.string()),
         ("cpu_ns", pa.float64()),
+        ("p999_ns", pa.float64()),
     ],
     metadata={"schema": f"{FORM}/{MAJOR}"},
 )
@@ -102,6 +103,7 @@ def to_table(outcome: Outcome) -> pa.Table:
         "setting": as_map_rows(point.setting),
         "rules": json.dumps(codec.rules_json(point.rules)),
         "cpu_ns": outcome.cpu_ns,
+        "p999_ns": outcome.p999_ns,
     }
     return pa.Table.from_pylist([row], schema=SCHEMA)
 
@@ -177,6 +179,7 @@ def _outcome(row: dict[str, Any], folder: Path) -> Outcome:
         neighbour_of_alone=row.get("neighbour_of_alone"),
         course=Course(row.get("course") or Course.STEADY),
         cpu_ns=row.get("cpu_ns"),
+        p999_ns=row.get("p999_ns"),
     )
 
 

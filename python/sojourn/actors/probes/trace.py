@@ -21,12 +21,13 @@ from sojourn.errors import HostFault, RunFault
 from sojourn.host import Facts, Placement
 from sojourn.places.process import Process
 from sojourn.plan import Point, traced
-from sojourn.plan.setting import TRACER
+from sojourn.plan.setting import EVERY, TRACER
 from sojourn.spec import ServiceSpec
 
 PROGRAM = "sojourn-trace"
 TRACE, FOLDED = "trace.json", "tail.folded"
 ALL = ("--all",)  # sums are made in the kernel: the tracer sleeps until the end
+BLAME = "--blame=p99"  # the causes of the slowest 1 %
 FLAME = "flame.svg"  # the tracer's own picture, for whoever opens the point's folder
 ATTACH_S_MAX = 15.0
 END_S_MAX = 20.0
@@ -61,9 +62,11 @@ def price(point: Point) -> tuple[str, ...]:
     """
     if not traced.is_blamed(point.setting):
         return ALL
+    if point.setting.get(TRACER) == EVERY:
+        return (*ALL, BLAME)
     offered_rps = point.offered_rps or 0.0  # every traced point has a load
     which = () if traced.has_windows(offered_rps, point.measure_s) else ALL
-    return (*which, "--blame=p99", "--folded", FOLDED, "--flame", FLAME)
+    return (*which, BLAME, "--folded", FOLDED, "--flame", FLAME)
 
 
 def place(where: Placement, *, is_shielded: bool) -> tuple[tuple[int, ...], bool]:
@@ -180,7 +183,7 @@ def _fault(text: str, argv: tuple[str, ...]) -> RunFault:
 def build(spec: ServiceSpec, point: Point) -> Tracer | None:
     """For points whose setting says so, and not for their twins."""
     del spec
-    return Tracer(price(point)) if point.setting.get(TRACER) is True else None
+    return Tracer(price(point)) if point.setting.get(TRACER) in {True, EVERY} else None
 
 
 KIND = ProbeKind(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn.questions.compare import asks, plan
@@ -32,14 +33,24 @@ class CompareKind(Kind):
 
         return section.KIND
 
+    def amended(self, findings: Findings, record: Path) -> Findings:
+        """With what moved, where services were traced."""
+        from sojourn.questions.compare import moved
+
+        return moved.with_moved(findings, record)
+
     def forms(self, findings: Findings) -> Mapping[str, str]:
-        """Markdown and JUnit, for CI."""
+        """Markdown, JUnit and a line for GitHub, for CI."""
         from sojourn.questions.compare import compared, forms
 
         section = findings.section(compared.Compared)
         if section is None:
             return {}
-        return {"markdown": forms.markdown(section), "junit": forms.junit(section)}
+        return {
+            "markdown": forms.markdown(section),
+            "junit": forms.junit(section),
+            "annotation": forms.annotation(section),
+        }
 
     def scatter(self, findings: Findings) -> Mapping[str, float]:
         """Of each number, the largest of all services."""

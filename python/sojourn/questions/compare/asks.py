@@ -17,7 +17,7 @@ from sojourn.spec import Study
 from sojourn.spec.base import Model
 from sojourn.spec.form import Asks
 
-Number = Literal["mean", "p50", "p99", "cpu", "max_rps"]
+Number = Literal["mean", "p50", "p99", "p99.9", "cpu", "max_rps"]
 NUMBERS: tuple[Number, ...] = ("mean", "p50", "p99", "cpu")
 SIDES_MAX = 8
 
@@ -36,14 +36,17 @@ class Compare(Model):
     """Offered load of all of them, as a share of the lowest max RPS among them. Where run.rates
     gives rates, the highest of these is offered instead."""
     numbers: Annotated[tuple[Number, ...], BeforeValidator(_listed)] = NUMBERS
-    """What is compared: "mean", "p50" and "p99" of the sojourn time, "cpu", CPU time of the server
-    for each request, and "max_rps", requests/s of a closed loop, in a run of its own."""
+    """What is compared: "mean", "p50", "p99" and "p99.9" of the sojourn time, "cpu", CPU time of
+    the server for each request, and "max_rps", requests/s of a closed loop, in a run of its own.
+    With "p99.9" a run has 10,000 requests at least."""
     blocks: Annotated[int, Field(ge=1, le=10_000)] = 60
     """Blocks at most; in each, every service is started anew and measured once, in random order."""
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
     """Chance that a difference is reported where there is none, over all numbers together."""
     same: Annotated[float, Field(gt=0, le=10)] = 0.05
     """Differences up to this share are no difference."""
+    trace: Annotated[int, Field(ge=0, le=20)] = 0
+    """After an answer of worse or better, so many traced runs of each service show what moved."""
     gate: bool = False
     """Ask only whether the second is worse by more than `max_regression`; fresh blocks confirm."""
     max_regression: Annotated[float, Field(ge=0, le=10)] = 0.05
@@ -92,10 +95,12 @@ class OfStudy(Study):
 
     @model_serializer(mode="wrap")
     def _as_before(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without the table where nothing is compared: resuming compares texts."""
+        """Without what does not apply: resuming compares texts."""
         table: dict[str, Any] = write(self)
         if not self.compare.services:
             table.pop("compare", None)
+        elif not self.compare.trace:
+            table["compare"].pop("trace", None)
         return table
 
 

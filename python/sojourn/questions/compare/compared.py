@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sojourn.analysis.comparison_rows import Moved
 from sojourn.findings.section import Section
 from sojourn.stats.gate_rule import Ruling
 from sojourn.stats.interval import Interval
@@ -58,6 +59,8 @@ class Compared(Section):
         blocks: that were measured whole.
         block_s: mean time that a block took, s.
         offered_rps: load of every service; 0: only max RPS is compared.
+        is_traced: services were traced after the answer.
+        moved: which stage moved, of each service that was traced.
     """
 
     first: str = ""
@@ -68,3 +71,5 @@ class Compared(Section):
     blocks: int = 0
     block_s: float = 0.0
     offered_rps: float = 0.0
+    is_traced: bool = False
+    moved: tuple[Moved, ...] = ()

@@ -16,7 +16,7 @@ from sojourn.findings.measured import StudyData
 from sojourn.findings.state import Settle
 from sojourn.plan.next import Progress
 from sojourn.plan.points import Verdict
-from sojourn.questions.compare import asks, plan
+from sojourn.questions.compare import asks, block_runs, plan
 from sojourn.questions.compare.compared import Compared, Row
 from sojourn.questions.compare.words import with_words
 from sojourn.spec import ServiceSpec, Study
@@ -26,7 +26,7 @@ from sojourn.stats.paired_ratio import Judgement, Limits, Paired
 
 CPU = "cpu"
 _WITHIN = re.compile(r"--within (\S+)")
-TITLES = {CPU: "CPU per request", plan.MAX_RPS: "max RPS"}
+TITLES = {CPU: "CPU per request", block_runs.MAX_RPS: "max RPS"}
 
 
 class CompareAnswer(Answer):
@@ -44,15 +44,14 @@ class CompareAnswer(Answer):
     def whole(self, data: StudyData) -> Compared | None:
         """What follows from all blocks; None before the first one."""
         asked = asks.of(data.study)
-        outcomes = [
-            m.outcome for m in data.measured if m.outcome.point.phase in {plan.PHASE, plan.FULL}
-        ]
+        phases = {block_runs.PHASE, block_runs.FULL}
+        outcomes = [m.outcome for m in data.measured if m.outcome.point.phase in phases]
         if not asked.services or not outcomes:
             return None
-        logs = plan.logs_of(data.study, outcomes)
-        family = plan.counted(logs)
+        logs = block_runs.logs_of(data.study, outcomes)
+        family = block_runs.counted(logs)
         judged = paired_ratio.judged(family, Limits(alpha=asked.alpha, same=asked.same))
-        blocks = plan.blocks_of(data.study, outcomes)
+        blocks = block_runs.blocks_of(data.study, outcomes)
         rows = tuple(
             _row(data.study, name, values, blocks, judged.get(name))
             for name, values in logs.items()
@@ -71,6 +70,7 @@ class CompareAnswer(Answer):
             first_alarm=gate.first if gate else None,
             blocks=len(blocks),
             block_s=wall_s / len(blocks) if blocks else 0.0,
+            is_traced=any(m.outcome.point.phase is block_runs.TRACED for m in data.measured),
             offered_rps=max(o.point.offered_rps or 0.0 for o in outcomes),
         )
         return with_words(data.study, section, gate, _unlike(blocks))
@@ -106,7 +106,7 @@ def _with_time(command: str, seconds: float) -> str:
     return f"{command[: match.start(1)]}{math.ceil(seconds)}s{command[match.end(1) :]}"
 
 
-def _unlike(blocks: Sequence[plan.Block]) -> str:
+def _unlike(blocks: Sequence[block_runs.Block]) -> str:
     """That services ran under unlike shields; "" if they did not."""
     shields: dict[str, set[str]] = {}
     for block in blocks:
@@ -122,14 +122,14 @@ def _row(
     study: Study,
     name: str,
     logs: Sequence[float],
-    blocks: Sequence[plan.Block],
+    blocks: Sequence[block_runs.Block],
     judged: Paired | None,
 ) -> Row:
     """`name`: label and number, as `label/number`."""
     asked = asks.of(study)
     label, _, number = name.rpartition("/")
     first, other = (
-        [plan.value_of(runs[side], number) for runs in blocks]
+        [block_runs.value_of(runs[side], number) for runs in blocks]
         for side in (asked.services[0], label)
     )
     array = np.asarray(logs, float)
@@ -150,7 +150,7 @@ def _row(
         blocks_for=None if scatter is None else _needed(study, target, scatter),
         target=target,
     )
-    return _of_rates(row) if number == plan.MAX_RPS else row
+    return _of_rates(row) if number == block_runs.MAX_RPS else row
 
 
 def _of_rates(row: Row) -> Row:

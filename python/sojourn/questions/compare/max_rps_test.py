@@ -9,7 +9,7 @@ import pytest
 from sojourn.plan import next_point
 from sojourn.plan.points import Outcome, Verdict
 from sojourn.questions import PLANS
-from sojourn.questions.compare import plan
+from sojourn.questions.compare import block_runs
 from sojourn.questions.compare.compare_test import asked, found, noise, outcome, section
 
 
@@ -24,7 +24,7 @@ def test_max_rps_has_a_closed_loop_of_its_own_in_every_block(
         factor = noise(lot) * (slower if point.service == "b" else 1)
         rps = {} if point.offered_rps else {"achieved_rps": 50_000 / factor}
         done.append(outcome(point, 1.0, **rps))
-    full = [one.point for one in done if one.point.phase is plan.FULL]
+    full = [one.point for one in done if one.point.phase is block_runs.FULL]
     assert {point.offered_rps for point in full} == {None}
     assert {point.overrides for point in full} == {(("find_max", True),)}
     assert len(done) == len(numbers) * len(full)
@@ -46,8 +46,8 @@ def test_a_block_without_its_closed_loop_does_not_count() -> None:
     lot = random.Random(5)  # noqa: S311 - no secret
     done: list[Outcome] = []
     while point := next_point(study, done, PLANS):
-        is_bad = point.phase is plan.FULL and point.repeat == 2
+        is_bad = point.phase is block_runs.FULL and point.repeat == 2
         verdict = Verdict.UNKNOWN if is_bad else Verdict.HOLDS
         done.append(outcome(point, noise(lot, 0.3), verdict=verdict))
-    assert len(plan.blocks_of(study, done)) == 8
+    assert len(block_runs.blocks_of(study, done)) == 8
     assert section(found(study, done)).rows[0].pairs == 8

@@ -9,47 +9,28 @@ that stays valid at all times says whether more are needed.
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from sojourn.plan import make
 from sojourn.plan.points import Cell, Outcome, Phase, Point
 from sojourn.plan.question import Known, OfAll, PhaseKind
-from sojourn.plan.setting import LOAD, RATE, Setting
+from sojourn.plan.setting import EVERY, LOAD, RATE, TRACER, Setting
 from sojourn.questions.compare import asks
+from sojourn.questions.compare.block_runs import (
+    FULL,
+    PHASE,
+    TRACED,
+    differs,
+    is_clear,
+    phases,
+)
 from sojourn.spec import Study
+from sojourn.spec.sides import run_s
 
 NAME = "compare"
-PHASE = Phase(NAME)
-FULL = Phase("compare_max")  # as fast as it goes
-MAX_RPS = "max_rps"
-BLOCKS_LEAST = 7  # before that no test at 1 % can end
-_FIELDS = {"mean": "mean_ns", "p50": "p50_ns", "p99": "p99_ns", "cpu": "cpu_ns"}
-
-Logs = Mapping[str, list[float]]  # label/number → log ratio of each block to the first service's
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """The valid runs of one service in a block.
-
-    Attributes:
-        loaded: under the offered load; None: the queue grew, or no time is compared.
-        full: in a closed loop; None: max RPS is not compared.
-    """
-
-    loaded: Outcome | None = None
-    full: Outcome | None = None
-
-    @property
-    def all(self) -> Iterator[Outcome]:
-        """The outcomes, without what lacks."""
-        return (one for one in (self.loaded, self.full) if one is not None)
-
-
-Block = Mapping[str, Runs]  # by label
+TRACED_REQUESTS = 4000  # the slowest 1 % are 40; the diff takes 20
+TRACED_S, TRACED_S_MAX = 2.5, 30.0
 
 
 class Compare(OfAll):
@@ -60,6 +41,7 @@ class Compare(OfAll):
     phases = (
         PhaseKind(name=PHASE, about="services in turn, each from a fresh start", is_about=True),
         PhaseKind(name=FULL, about="in turn in a closed loop, from a fresh start", is_about=True),
+        PhaseKind(name=TRACED, about="traced, if one is worse or better", is_about=True),
     )
     is_in_turn = True
 
@@ -74,34 +56,70 @@ class Compare(OfAll):
         known: Mapping[str, Known],
         outcomes: Sequence[Outcome],
     ) -> Point | None:
-        """The next run of a block; None once the answer is clear, or all blocks are measured."""
+        """The next run of a block, then the next traced one; None when all are measured."""
         rate = offered(study, known)
-        if rate is None or sum(outcome.wall_s for outcome in outcomes) >= study.run.budget_s:
+        if rate is None:
             return None
         under = Setting.of({**levels, RATE: rate} if study.run.rates else
                            {**levels, LOAD: asks.of(study).load})  # fmt: skip
-        settings = {PHASE: under, FULL: levels}
-        done = tried(study, outcomes)
-        for block in range(asks.of(study).blocks):
-            for label in order(study, block):
-                for phase in phases(study):
-                    runs = done[label, phase].at(block, settings[phase])
-                    if not make.is_open(runs, study.run.retries) or make.is_overloaded(runs):
-                        continue
-                    # Evidence only grows, so the blocks before these were looked at in their time.
-                    if is_clear(study, outcomes, block):
-                        return None
-                    cell = Cell(label, phase, block, settings[phase])
-                    part = share(study, known, rate)
-                    return make.longer(_point(study, cell, len(runs), rate, part), runs)
+        part = share(study, known, rate)
+        own = [outcome for outcome in outcomes if outcome.point.phase is not TRACED]
+        spent_s = sum(outcome.wall_s for outcome in own)
+        if spent_s < study.run.budget_s:
+            settings = {PHASE: under, FULL: levels}
+            if point := _next_in_turn(study, own, settings, rate, part):
+                return point
+        return _next_traced(study, outcomes, under, rate, part)
+
+
+def _next_in_turn(
+    study: Study,
+    outcomes: Sequence[Outcome],
+    settings: Mapping[Phase, Setting],
+    rate: float,
+    fraction: float,
+) -> Point | None:
+    """The next run of a block; None once the answer is clear, or all blocks are measured."""
+    done = tried(study, outcomes)
+    for block in range(asks.of(study).blocks):
+        for label in order(study, block):
+            for phase in phases(study):
+                runs = done[label, phase].at(block, settings[phase])
+                if not make.is_open(runs, study.run.retries) or make.is_overloaded(runs):
+                    continue
+                # Evidence only grows, so the blocks before these were looked at in their time.
+                if is_clear(study, outcomes, block):
+                    return None
+                cell = Cell(label, phase, block, settings[phase])
+                return make.longer(_point(study, cell, len(runs), rate, fraction), runs)
+    return None
+
+
+def _next_traced(
+    study: Study, outcomes: Sequence[Outcome], under: Setting, rate: float, fraction: float
+) -> Point | None:
+    """The next traced run of a service; None if nothing differs, or all are measured."""
+    own = [outcome for outcome in outcomes if outcome.point.phase is TRACED]
+    if any(not outcome.requests for outcome in own):  # it cannot be traced
         return None
-
-
-def phases(study: Study) -> tuple[Phase, ...]:
-    """Those that the study's numbers take."""
-    numbers = asks.of(study).numbers
-    timed = (PHASE,) if any(number != MAX_RPS for number in numbers) else ()
-    return (*timed, FULL) if MAX_RPS in numbers else timed
+    if not asks.of(study).trace or not differs(study, outcomes):
+        return None
+    setting = Setting.of({**under, TRACER: EVERY})
+    length_s = min(max(TRACED_S, TRACED_REQUESTS / rate), TRACED_S_MAX)
+    for block in range(asks.of(study).trace):
+        for label in order(study, block):
+            runs = make.Tried((o for o in own if o.point.service == label), TRACED)
+            if make.is_open(before := runs.at(block, setting), study.run.retries):
+                cell = Cell(label, TRACED, block, setting)
+                return make.point(
+                    study,
+                    cell,
+                    len(before),
+                    measure_s=length_s,
+                    offered_rps=rate,
+                    fraction=fraction,
+                )
+    return None
 
 
 def _point(study: Study, cell: Cell, attempt: int, rate: float, fraction: float) -> Point:
@@ -109,9 +127,8 @@ def _point(study: Study, cell: Cell, attempt: int, rate: float, fraction: float)
     if cell.phase is FULL:
         as_fast = (("find_max", True),)
         return make.point(study, cell, attempt, measure_s=measure_s, overrides=as_fast)
-    return make.point(
-        study, cell, attempt, measure_s=measure_s, offered_rps=rate, fraction=fraction
-    )
+    long_s = run_s(measure_s, rate, asks.of(study).numbers)
+    return make.point(study, cell, attempt, measure_s=long_s, offered_rps=rate, fraction=fraction)
 
 
 def members(study: Study) -> tuple[str, ...]:
@@ -152,99 +169,6 @@ def tried(study: Study, outcomes: Sequence[Outcome]) -> dict[tuple[str, Phase], 
         for label in members(study)
         for phase in phases(study)
     }
-
-
-def blocks_of(study: Study, outcomes: Sequence[Outcome]) -> list[Block]:
-    """The blocks in which every service has all runs that its numbers take."""
-    results: dict[int, dict[tuple[str, Phase], list[Outcome]]] = {}
-    for outcome in outcomes:
-        point = outcome.point
-        if point.phase in {PHASE, FULL}:
-            block = results.setdefault(point.repeat, {})
-            block.setdefault((point.service, point.phase), []).append(outcome)
-    labels, wanted = asks.of(study).services, phases(study)
-    whole: list[Block] = []
-    for number in sorted(results):
-        each = {label: _runs(results[number], label, wanted) for label in labels}
-        known = {label: runs for label, runs in each.items() if runs is not None}
-        if len(known) == len(labels):
-            whole.append(known)
-    return whole
-
-
-def _runs(
-    block: Mapping[tuple[str, Phase], Sequence[Outcome]], label: str, wanted: Sequence[Phase]
-) -> Runs | None:
-    """Those of one service; None if one that is wanted is not there, or not valid."""
-    valid: dict[Phase, Outcome | None] = {}
-    for phase in wanted:
-        own = block.get((label, phase), ())
-        believed = [outcome for outcome in own if outcome.is_believed]
-        if believed:
-            valid[phase] = believed[0]
-        elif phase is PHASE and make.is_overloaded(own):
-            valid[phase] = None  # more than is served: its times are endless
-        else:
-            return None
-    return Runs(loaded=valid.get(PHASE), full=valid.get(FULL))
-
-
-def value_of(runs: Runs, number: str) -> float:
-    """A number of a run, more is worse: ns, of max RPS the time for each request.
-
-    Returns:
-        `inf` if it has no end, nan if it was not counted.
-    """
-    if number == MAX_RPS:
-        return 1e9 / runs.full.achieved_rps if runs.full and runs.full.achieved_rps else math.nan
-    outcome = runs.loaded
-    if outcome is None or (number != "cpu" and outcome.lost and outcome.mean_ns is None):
-        return math.nan if number == "cpu" else math.inf
-    result = getattr(outcome, _FIELDS[number])
-    return math.nan if result is None else float(result)
-
-
-def logs_of(study: Study, outcomes: Sequence[Outcome]) -> Logs:
-    """Log ratios of each number of each service but the first, as `label/number`; a block each."""
-    first, *others = asks.of(study).services
-    blocks = blocks_of(study, outcomes)
-    return {
-        f"{label}/{number}": [
-            _log(value_of(runs[first], number), value_of(runs[label], number)) for runs in blocks
-        ]
-        for label in others
-        for number in asks.of(study).numbers
-    }
-
-
-def counted(logs: Logs) -> Logs:
-    """Those that some block has: the family that is judged."""
-    return {name: values for name, values in logs.items() if not all(map(math.isnan, values))}
-
-
-def _log(first: float, other: float) -> float:
-    if math.isnan(first) or math.isnan(other) or first <= 0 or other <= 0:
-        return math.nan
-    if math.isinf(first) and math.isinf(other):
-        return math.nan  # neither is the longer one
-    return math.log(other) - math.log(first)
-
-
-def is_clear(study: Study, outcomes: Sequence[Outcome], block: int) -> bool:
-    """Whether no more blocks are needed after so many."""
-    from sojourn.stats import gate_rule, paired_ratio  # noqa: PLC0415  # a short plan needs none
-
-    asked = asks.of(study)
-    if block < BLOCKS_LEAST or members(study) != asked.services:
-        return False
-    known = counted(logs_of(study, [o for o in outcomes if o.point.repeat < block]))
-    if asked.gate:
-        return gate_rule.decide(known, asked.max_regression, asked.alpha).is_over
-    limits = paired_ratio.Limits(alpha=asked.alpha, same=asked.same)
-    judged = paired_ratio.judged(known, limits)
-    return bool(judged) and all(
-        one.judgement is not paired_ratio.Judgement.OPEN for one in judged.values()
-    )
 
 
 KIND = Compare()

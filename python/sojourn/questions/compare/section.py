@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
 from sojourn.questions.compare.compared import Compared, Row
 from sojourn.questions.compare.plan import NAME
-from sojourn.questions.compare.words import blocks_text, ratio_text, value_texts
+from sojourn.questions.compare.words import (
+    blocks_text,
+    moved_words,
+    ratio_text,
+    value_texts,
+)
+from sojourn.report.comparison import MOVED
 from sojourn.report.draw.table import Table
 from sojourn.report.section import Shown
 
@@ -28,6 +34,7 @@ class CompareShown(Shown):
         if section := findings.section(Compared):
             yield section.answer
             yield from (f"{reason[0].upper()}{reason[1:]}." for reason in section.reasons)
+            yield from moved_words(section)
 
     def study_table(self, findings: Findings, width: int) -> Iterator[str]:
         """A line for each number."""
@@ -35,12 +42,10 @@ class CompareShown(Shown):
         if not section or not section.rows:
             return
         yield f"compared with {section.first} ".ljust(width, "=")
-        lines = [HEADS, *map(_cells, section.rows)]
-        wide = [max(len(line[at]) for line in lines) for at in range(len(HEADS))]
-        for line in lines:
-            yield "  ".join(
-                cell.ljust(size) for cell, size in zip(line, wide, strict=True)
-            ).rstrip()
+        yield from _aligned([HEADS, *map(_cells, section.rows)])
+        for one in section.moved:
+            yield f"what moved, {one.what} ".ljust(width, "=")
+            yield from _aligned([MOVED, *one.rows])
 
     def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
         """The same for the page."""
@@ -51,6 +56,15 @@ class CompareShown(Shown):
                 f"{found.first}. Intervals hold at all times together."
             )
             yield caption, Table(columns=HEADS, rows=tuple(map(_cells, found.rows)))
+            for one in found.moved:
+                yield f"What moved, {one.what}: {one.answer}", Table(columns=MOVED, rows=one.rows)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines of a table in the terminal."""
+    wide = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    for line in lines:
+        yield "  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)).rstrip()
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -118,6 +118,13 @@ def _time_text(value: float | None) -> str:
     return "–" if value is None else "∞" if math.isinf(value) else show_ns(value)
 
 
+def moved_words(section: Compared) -> list[str]:
+    """What moved, a sentence for each service that was traced."""
+    if section.is_traced and not section.moved:
+        return ["What moved is not known, because no trace of these services is valid."]
+    return [f"Traced, {one.what}: {one.answer}." for one in section.moved]
+
+
 def blocks_text(section: Compared) -> str:
     """How many blocks there were, and under which load."""
     load = f" at {section.offered_rps:,.0f} requests/s" if section.offered_rps else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import programs, store
-from sojourn.cli import compare_traces
+from sojourn.analysis import moved_stages
 from sojourn.cli.app import main
 from sojourn.errors import Exit
 
@@ -57,7 +57,7 @@ def test_traces_of_one_setting_are_paired_by_their_repeats(
 ) -> None:
     (tmp_path / "answer").write_text(json.dumps(RESULT))
     given = stands_in(tmp_path, monkeypatch, f"cat {tmp_path}/answer")
-    every = compare_traces.moved(["A", "B"], [store.read(path) for path in two])
+    every = moved_stages.moved(["A", "B"], [store.read(path) for path in two])
     assert every
     assert all(one.what.startswith("memcached ") for one in every)
     assert all(one.what.endswith("B against A") for one in every)
@@ -111,7 +111,7 @@ def test_a_trace_that_cannot_be_compared_says_why(
     script: str, word: str, two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stands_in(tmp_path, monkeypatch, script)
-    every = compare_traces.moved(["A", "B"], [store.read(path) for path in two])
+    every = moved_stages.moved(["A", "B"], [store.read(path) for path in two])
     assert word in every[0].answer
     assert every[0].rows == ()
 
@@ -121,7 +121,7 @@ def test_without_the_tracer_it_says_so_and_without_traces_nothing(
 ) -> None:
     monkeypatch.setattr(programs, "maybe", lambda _: None)
     records = [store.read(path) for path in two]
-    assert "is not installed" in compare_traces.moved(["A", "B"], records)[0].answer
+    assert "is not installed" in moved_stages.moved(["A", "B"], records)[0].answer
     for file in two[1].glob("points/*/trace.json"):
         file.unlink()
-    assert compare_traces.moved(["A", "B"], [store.read(path) for path in two]) == ()
+    assert moved_stages.moved(["A", "B"], [store.read(path) for path in two]) == ()

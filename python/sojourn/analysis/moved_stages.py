@@ -1,4 +1,4 @@
-"""Which stage moved between traced records."""
+"""Which stage moved between traced records, or between traced services of one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import programs
+from sojourn.analysis.comparison_rows import Moved
+from sojourn.plan.points import Phase
+from sojourn.plan.setting import EVERY, TRACER
+from sojourn.samples.traced import TRACE
 from sojourn.units import show_ns
 from sojourn.visible import visible
 
 if TYPE_CHECKING:
-    from sojourn.analysis.comparison_rows import Moved
     from sojourn.store import Record
 
 PROGRAM = "sojourn-trace"
@@ -32,7 +35,7 @@ def moved(names: Sequence[str], records: Sequence[Record]) -> tuple[Moved, ...]:
         names: of the records, short.
         records: in the same order.
     """
-    first, *others = map(_traces, records)
+    first, *others = (_traces(record, Phase.TRACE) for record in records)
     if not any(first.keys() & other.keys() for other in others):
         return ()
     program = programs.maybe(PROGRAM)
@@ -44,16 +47,30 @@ def moved(names: Sequence[str], records: Sequence[Record]) -> tuple[Moved, ...]:
     )  # fmt: skip
 
 
-def _traces(record: Record) -> Traces:
-    """The traces of a record, in the order of their repeats."""
-    from sojourn.plan.points import Phase
-    from sojourn.plan.setting import TRACER
-    from sojourn.samples.traced import TRACE
+def in_turn(record: Record, phase: Phase, first: str) -> tuple[Moved, ...]:
+    """What moved from one service to each other one of a record; () if they are not traced.
 
+    Args:
+        record: of services in turn.
+        phase: of their traced points.
+        first: label of the service that the others are held against.
+    """
+    traces = _traces(record, phase)
+    program = programs.maybe(PROGRAM)
+    return tuple(
+        _moved(f"{service} against {first}", program, traces[first, setting], files)
+        for (service, setting), files in sorted(traces.items())
+        if service != first and (first, setting) in traces
+    )
+
+
+def _traces(record: Record, phase: Phase) -> Traces:
+    """The traces of a record, in the order of their repeats."""
     by: dict[tuple[str, str], list[tuple[int, Path]]] = defaultdict(list)
     for outcome in record.outcomes():
         point = outcome.point
-        if point.phase is Phase.TRACE and point.setting.get(TRACER) is True and outcome.is_believed:
+        is_traced = point.setting.get(TRACER) in {True, EVERY}
+        if point.phase is phase and is_traced and outcome.is_believed:
             at = record.folder_of(outcome) / TRACE
             levels = {name: level for name, level in point.setting.items() if name != TRACER}
             setting = ", ".join(f"{name} {level}" for name, level in levels.items())
@@ -64,8 +81,6 @@ def _traces(record: Record) -> Traces:
 
 def _moved(what: str, program: Path | None, first: list[Path], other: list[Path]) -> Moved:
     """The answer of the program for these pairs; why there is none, if there is none."""
-    from sojourn.analysis.comparison_rows import Moved
-
     files = [str(path) for pair in list(zip(first, other, strict=False))[:PAIRS] for path in pair]
     if program is None:
         return Moved(what=what, answer=f"not known, because {PROGRAM} is not installed here")

@@ -1,0 +1,83 @@
+"""Which services of the user's own get the priority: those that wait when nothing is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from sojourn import services
+from sojourn.host import Placement
+from sojourn.knobs import priority
+from sojourn.places import proc
+from sojourn.run import shield, shielded
+from sojourn.run.live import RunningService
+from sojourn.run.shield import Wish
+from sojourn.services import Allowance
+
+WHERE = Placement(server=(1,), client=(0,), housekeeping=(0,), client_wait="sleep", shared=())
+WORK = {
+    "waits": "import time; time.sleep(60)",
+    "polls": "while True: pass",
+    "ends its work soon": "import time; end = time.process_time() + 0.15\n"
+    "while time.process_time() < end: pass\ntime.sleep(60)",
+}
+
+
+@contextlib.contextmanager
+def running(program: str) -> Iterator[int]:
+    """The program in a session of its own, begun."""
+    with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as task:
+        try:
+            until_s = time.monotonic() + 20
+            while not proc.cpu_ns(task.pid) and time.monotonic() < until_s:
+                time.sleep(0.005)  # Python itself takes some ticks to start
+            yield task.pid
+        finally:
+            task.kill()
+
+
+@pytest.mark.parametrize(
+    ("kind", "work", "is_refused"),
+    [
+        ("command", "waits", False),
+        ("command", "polls", True),
+        ("command", "ends its work soon", False),
+        ("memcached", "polls", False),  # it does not, and is not looked at
+    ],
+)
+def test_a_service_that_polls_gets_no_priority(
+    kind: str, work: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_refused: bool
+) -> None:
+    given: list[int] = []
+
+    def give(leader: int) -> int:
+        given.append(leader)
+        return 1
+
+    monkeypatch.setattr(priority, "give", give)
+    if work == "ends its work soon":  # the second look outlasts it on a busy machine, too
+        monkeypatch.setattr(shielded, "IDLE_S", (0.1, 5.0))
+    params: dict[str, Any] = {"argv": "python3 app.py --port {port}"} if kind == "command" else {}
+    live = RunningService(
+        label="own",
+        life="own/sweep/0",
+        service=services.build(kind, params, Allowance(cpus=1, memory_bytes=1 << 30)),
+        placement=WHERE,
+        work=tmp_path,
+        wish=Wish(name=shield.PRIORITY),
+    )
+    with running(WORK[work]) as pid:
+        live.process = cast("Any", SimpleNamespace(pid=pid))
+        shielded.begin(live, cast("Any", None))
+        shielded.renew(live)
+    assert live.is_shielded is not is_refused
+    assert bool(given) is not is_refused
+    assert ("busy while nothing is asked" in live.shield.why) is is_refused
