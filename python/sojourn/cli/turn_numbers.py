@@ -49,8 +49,8 @@ def blocks_in(within: str, sides: int, measure_s: float, numbers: Sequence[str] 
     if blocks < BLOCKS_LEAST:
         least = BLOCKS_LEAST * block_s(sides, measure_s, numbers)
         raise SpecFault(
-            f"{within} is time for {blocks} blocks with runs of {show_s(measure_s)}; an answer takes "
-            f"{BLOCKS_LEAST} at least",
+            f"{within} is time for {blocks} blocks with runs of {show_s(measure_s)}; an answer "
+            f"takes {BLOCKS_LEAST} at least",
             at="--within",
             fix=f"give {show_s(least)} or more, or shorter runs by --measure-s",
         )

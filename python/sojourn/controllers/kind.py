@@ -20,6 +20,9 @@ NEEDS: Mapping[str, tuple[str, str]] = {
     "cores": ("CPUs of a group (cpuset)", "mount the cpuset controller, or run as root"),
     "quota": ("a CPU quota of a group", "mount the cpu controller, or run as root"),
     "idle": ("idle control groups (cpu.idle)", "Linux 5.15 or later"),
+    "memory": ("memory.high of a group", "mount the memory controller as version 2"),
+    "io": ("bytes/s of a group on its disk", "give the group disk, and mount the io controller"),
+    "frozen": ("a group that can be stopped", "mount the freezer, or control groups version 2"),
 }  # fmt: skip
 
 

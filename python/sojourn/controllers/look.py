@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 #: Of a knob; None: no limit.
 Level: TypeAlias = bool | int | float | None
-Knob: TypeAlias = Literal["cores", "quota", "weight", "idle"]
+Knob: TypeAlias = Literal["cores", "quota", "weight", "idle", "memory", "io", "frozen"]
 Share = Annotated[float, Field(ge=0)]
 Role: TypeAlias = Literal["latency-critical", "best-effort"]
 CRITICAL: Literal["latency-critical"] = "latency-critical"
@@ -78,6 +78,12 @@ class Allocation(Part):
     """CPU time per second of wall time, in CPUs; null: no limit."""
     weight: Annotated[int, Field(ge=1)] = 100
     idle: bool = False
+    memory: Share | None = None
+    """Memory from which the kernel slows it down and reclaims, bytes; null: no limit."""
+    io: Share | None = None
+    """Bytes/s that it may read, and that it may write, on its disk; null: no limit."""
+    frozen: bool = False
+    """Whether none of its tasks runs."""
 
 
 class Group(Part):
@@ -87,7 +93,8 @@ class Group(Part):
     target_ns: Annotated[float, Field(gt=0)] | None = None
     windows: tuple[Window, ...] = ()
     signals: Mapping[str, Signal] = Field(default_factory=dict)
-    """`cpu` (CPUs used), `runq_delay_ms`, `load` (share of peak), `throttled` (periods)."""
+    """`cpu` (CPUs used), `runq_delay_ms`, `load` (share of peak), `throttled` (periods), `io`
+    (bytes/s read and written on its disk; only where the knob `io` can be moved)."""
     allocation: Allocation = Field(default_factory=Allocation)
     traits: tuple[str, ...] = ()
     """Its class by the third paper, such as "non-scalable" (P12)."""
@@ -118,7 +125,8 @@ class Look(Part):
     """CPUs that are shared by the groups."""
     groups: Mapping[str, Group]
     signals: Mapping[str, Signal] = Field(default_factory=dict)
-    """Of the machine: `cpu` (CPUs used by all), `psi_cpu` (share of time)."""
+    """Of the machine: `cpu` (CPUs used by all), `psi_cpu`, `psi_io`, `psi_memory` (share of time in
+    which some task waited for it)."""
 
     def of(self, role: Role) -> dict[str, Group]:
         """Groups of one role, in their order."""

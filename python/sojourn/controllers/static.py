@@ -8,7 +8,15 @@ from __future__ import annotations
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Decision, History, for_all
 
-CONSTANTS = {"idle": 0.0, "weight": 100.0, "quota": 0.0, "cores": -1.0}
+CONSTANTS = {
+    "idle": 0.0,
+    "weight": 100.0,
+    "quota": 0.0,
+    "cores": -1.0,
+    "memory": 0.0,
+    "io": 0.0,
+    "frozen": 0.0,
+}
 
 
 def decide(history: History) -> Decision:
@@ -30,13 +38,20 @@ def decide(history: History) -> Decision:
             if constants["cores"] >= 0
             else []
         ),
+        *(
+            for_all(groups, "memory", level=constants["memory"], why=why)
+            if constants["memory"]
+            else []
+        ),
+        *(for_all(groups, "io", level=constants["io"], why=why) if constants["io"] else []),
+        *(for_all(groups, "frozen", level=True, why=why) if constants["frozen"] else []),
     ]
     return Decision(changes=tuple(changes), memory={"set": True})
 
 
 KIND = ControllerKind(
     name="static",
-    about="one fixed allocation; idle = 1, weight, quota (CPUs) or cores",
+    about="one fixed allocation: idle = 1, weight, quota (CPUs), cores, memory, io or frozen = 1",
     source="of this lab",
     constants=CONSTANTS,
     decide=decide,

@@ -10,6 +10,8 @@ made of it: what somebody else has set since is theirs.
     autogroup of a process, known in the same way: the nice value of its whole session
     text      any file of the kernel that says what was written to it, such as …/cpu.max
     choice    a file that says what may be written and brackets what was: always [madvise] never
+    disk      the line of one disk in a file that has one for each, such as …/io.max
+    freezer   …/freezer.state, which says FREEZING while it is on its way to FROZEN
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from sojourn.places.ledger import Book
 
 FILE, AFFINITY, POLICY, TEXT, CHOICE = "file", "affinity", "policy", "text", "choice"
 AUTOGROUP = "autogroup"
+DISK, FREEZER = "disk", "freezer"
+FROZEN, THAWED = "FROZEN", "THAWED"
 WORD_BITS = 32  # of a kernel mask between two commas
 
 
@@ -189,6 +193,25 @@ def _read_text(setting: Setting, tree: Tree) -> str | None:
     return tree.text(setting.path)
 
 
+def _read_disk(setting: Setting, tree: Tree) -> str | None:
+    """As it would be written; a disk without a line has no limit."""
+    text, wanted = tree.text(setting.path), setting.new.split()
+    if text is None or not wanted:
+        return None
+    lines = (line.split() for line in text.splitlines())
+    words = next((words for words in lines if words[:1] == wanted[:1]), [])
+    if "=" not in setting.new:  # version 1
+        return f"{wanted[0]} {words[1] if len(words) > 1 else 0}"
+    limits = dict(word.split("=", 1) for word in words if "=" in word)
+    names = [word.partition("=")[0] for word in wanted[1:]]
+    return " ".join([wanted[0], *(f"{name}={limits.get(name, 'max')}" for name in names)])
+
+
+def _read_freezer(setting: Setting, tree: Tree) -> str | None:
+    text = tree.text(setting.path)
+    return text if text in {None, THAWED} else FROZEN
+
+
 def _write_text(setting: Setting, level: str, tree: Tree) -> None:
     tree.path(setting.path).write_text(level or "\n", encoding="utf-8")  # "" would write nothing
 
@@ -201,6 +224,8 @@ WAYS: Mapping[str, Way] = {
     AUTOGROUP: Way(_read_autogroup, _write_autogroup),
     TEXT: Way(_read_text, _write_text),
     CHOICE: Way(_read_choice, _write_text),
+    DISK: Way(_read_disk, _write_text),
+    FREEZER: Way(_read_freezer, _write_text),
 }
 
 

@@ -1,28 +1,46 @@
-"""Quotas that do not bite: a group uses more CPU time than its quota allows."""
+"""Limits that do not bite: a group uses more of something than it was allowed."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator
 
 from sojourn.controllers.look import Look
 from sojourn.manage.groups import Managed
 
-BITES_S = 2.0  # how long a quota may be exceeded before it does not bite
+BITES_S = 2.0  # how long a limit may be exceeded before it does not bite
 BITES_OVER, BITES_MORE = 1.25, 0.05  # CPU use above quota · BITES_OVER + BITES_MORE
+IO_MORE = 1e6  # the same of bytes/s
 
 
 class Bites:
-    """Since when each group uses more than its quota."""
+    """Since when each group uses more than a limit of it allows."""
 
     def __init__(self) -> None:
-        """No group was seen yet above its quota."""
-        self._since_s: dict[str, float] = {}
+        """No group was seen yet above a limit."""
+        self._since_s: dict[tuple[str, str], float] = {}
 
     def exceeded(self, one: Managed, look: Look) -> str:
-        """Why its quota does not bite; "": it does, or that is not sure yet."""
-        quota, use = one.allocation.quota, look.groups[one.name].signal("cpu")
-        if quota is None or use is None or use <= quota * BITES_OVER + BITES_MORE:
-            self._since_s.pop(one.name, None)
-            return ""
-        since_s = self._since_s.setdefault(one.name, look.t_s)
-        if look.t_s - since_s < BITES_S:
-            return ""
-        return f"it used {use:.2f} CPUs for {BITES_S:g} s where {quota:.2f} are allowed"
+        """Why a limit does not bite; "": they do, or that is not sure yet."""
+        known = dict(_over(one, look))
+        for what in ("quota", "io", "frozen"):
+            if what not in known:
+                self._since_s.pop((one.name, what), None)
+            elif look.t_s - self._since_s.setdefault((one.name, what), look.t_s) >= BITES_S:
+                return known[what]
+        return ""
+
+
+def _over(one: Managed, look: Look) -> Iterator[tuple[str, str]]:
+    """Limits that are exceeded now, and by how much."""
+    allowed, group = one.allocation, look.groups[one.name]
+    use, moved = group.signal("cpu"), group.signal("io")
+    lasts = f"for {BITES_S:g} s"
+    quota = math.inf if allowed.quota is None else allowed.quota
+    both = math.inf if allowed.io is None else 2 * allowed.io  # reading and writing each
+    if use is not None and use > quota * BITES_OVER + BITES_MORE:
+        yield "quota", f"it used {use:.2f} CPUs {lasts} where {quota:.2f} are allowed"
+    if use is not None and allowed.frozen and use > BITES_MORE:
+        yield "frozen", f"it used {use:.2f} CPUs {lasts} while it was to be stopped"
+    if moved is not None and moved > both * BITES_OVER + IO_MORE:
+        yield "io", f"it moved {moved / 1e6:.3g} MB/s {lasts} where {both / 1e6:.3g} are allowed"

@@ -36,6 +36,8 @@ class GroupSpec(Part):
     peak_rps: Annotated[float, Field(ge=0)] = 0.0
     safe_quota: Annotated[float, Field(ge=0.01)] = 0.05
     traits: tuple[str, ...] = ()
+    disk: str = ""
+    """A path on the disk whose bytes/s may be limited, such as /var/lib/batch."""
 
     @field_validator("traits", mode="before")
     @classmethod
@@ -51,6 +53,8 @@ class GroupSpec(Part):
             raise ValueError(
                 "cgroup is a path below the mount, such as /batch, without .. and not /"
             )
+        if self.disk and (not self.disk.startswith("/") or not path):
+            raise ValueError("disk is an absolute path, of a group with cgroup")
         if self.role == CRITICAL and not self.target:
             raise ValueError('a latency-critical group needs a target, such as target = "1ms"')
         if self.target and self.target_ns <= 0:

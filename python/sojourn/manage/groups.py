@@ -5,7 +5,8 @@
 A control group stays where it is and is only written to. A process that was named by its number is
 moved, with its children, into a group of the lab's own, which is removed at the end. Files and
 their forms are those of the knobs `cpu_quota`, `cpu_weight` and `cpu_idle`; `cores` is the file
-`cpuset.cpus`: the last CPUs for best-effort groups, the first for services.
+`cpuset.cpus`: the last CPUs for best-effort groups, the first for services. The rest is in
+`limits`.
 """
 
 from __future__ import annotations
@@ -21,22 +22,21 @@ from typing import Any
 from sojourn.controllers.look import BEST_EFFORT, OFF_CPUS, Allocation, Knob, Level
 from sojourn.errors import HostFault
 from sojourn.host.tree import Tree, cpu_list, cpu_text
-from sojourn.knobs import Turned, settings
+from sojourn.knobs import Turned
 from sojourn.knobs import groups as knob_groups
 from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import PERIOD_US, CpuQuota
 from sojourn.knobs.cpu_weight import CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.knobs.settings import TEXT, Setting
+from sojourn.manage import limits
 from sojourn.manage.config import GroupSpec
+from sojourn.manage.notes import CAP, Notes, Step
 from sojourn.places import proc
 from sojourn.places.ledger import Book
 
 USER = "manage"
 QUOTA_US_MIN = 1000  # kernel/sched/core.c, min_cfs_quota_period
 CPUSET = "cpuset.cpus"
-#: A file of the kernel, and what is written to it.
-Step = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -46,6 +46,8 @@ class Managed:
     Attributes:
         cpus: that all groups share, ascending.
         cpu, cpuset: its folder in the hierarchy of that controller; None: it has none.
+        others: its folders for the knobs of `limits`.
+        disk: that its knob `io` is about, "MAJOR:MINOR"; "": none.
         allocation: what the manager has set.
     """
 
@@ -55,12 +57,12 @@ class Managed:
     tree: Tree
     cpu: knob_groups.Group | None = None
     cpuset: knob_groups.Group | None = None
+    others: dict[Knob, knob_groups.Group] = field(default_factory=dict)
+    disk: str = ""
     allocation: Allocation = field(default_factory=Allocation)
-    _book: Book | None = None
+    _notes: Notes | None = None
     _on: Turned | None = None
-    _old: dict[str, str] = field(default_factory=dict)
-    _made: dict[str, set[str]] = field(default_factory=dict)
-    _entries: dict[str, int] = field(default_factory=dict)
+    _moved: set[Knob] = field(default_factory=set)
     _locks: list[int] = field(default_factory=list)
 
     @property
@@ -91,6 +93,10 @@ class Managed:
                 raise self._absent(f"there is no process {self.spec.pid}")
             return
         self.cpu, self.cpuset = self._named("cpu"), self._named("cpuset")
+        self.disk = limits.disk(self.tree, self.spec.disk)
+        if self.spec.disk and not self.disk:
+            raise self._absent(f"{self.spec.disk} is on no disk that could be limited")
+        self.others = limits.find(self._named, self.tree, self.disk)
         if self.cpu is None and self.cpuset is None:
             raise self._absent(f"there is no control group {self.spec.cgroup}")
         if self.cpu is not None and self._limit(CpuQuota).read_back(self.cpu)[2]:
@@ -127,16 +133,17 @@ class Managed:
             can |= {"idle"} if self.tree.exists(f"{self.cpu.folder}/cpu.idle") else set()
         if self.cpuset is not None:
             can.add("cores")
-        return can
+        return can | {*self.others}
 
     def take(self, book: Book) -> None:
         """Become its only manager, and note the safe cap; HostFault if another one has it."""
-        self._book = book
+        self._notes = Notes(self.name, book, self.tree)
         self._on = Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree)
         if self.spec.pid:
             self._enter(self._on)
-        for group in filter(None, (self.cpu, self.cpuset)):
-            self._lock(group.folder)
+        every = (self.cpu, self.cpuset, *self.others.values())
+        for folder in dict.fromkeys(group.folder for group in every if group):
+            self._lock(folder)
         self.allocation = self.read()
 
     def _enter(self, on: Turned) -> None:
@@ -164,6 +171,13 @@ class Managed:
 
     def read(self) -> Allocation:
         """What is in force, read back."""
+        rest: dict[str, Level] = {
+            knob: limits.read(knob, one, self.disk) for knob, one in self.others.items()
+        }
+        return self._read_cpu().model_copy(update=rest)
+
+    def _read_cpu(self) -> Allocation:
+        """The part that is about CPUs."""
         quota, weight, idle, cores = None, 100, False, None
         if self.cpu is not None:
             quota_us, period_us, _ = self._limit(CpuQuota).read_back(self.cpu)
@@ -184,7 +198,7 @@ class Managed:
     def note_cap(self) -> None:
         """The cap is in the journal before anybody can set it, so that it is undone as well."""
         if steps := self.safe_cap():
-            self._note("cap", steps)
+            self._noted.note(CAP, steps)
 
     def apply(self, knob: Knob, level: Level) -> str:
         """Set a level; "": it is in force, else why not."""
@@ -195,6 +209,8 @@ class Managed:
         except (OSError, ValueError) as error:
             return getattr(error, "strerror", None) or str(error)
         self.allocation = wanted
+        if knob in self.others:
+            self._moved.add(knob)
         return self.lies()
 
     def cap(self) -> str:
@@ -205,7 +221,7 @@ class Managed:
 
     def lies(self) -> str:
         """Where what was set does not read back; "": all of it does."""
-        text, allocation = self.read(), self.allocation
+        text, allocation = self._read_cpu(), self.allocation
         if self.cpu is not None:
             period = self._limit(CpuQuota).read_back(self.cpu)[1]
             wanted = self._quota_us(self._quota_of(allocation), period)
@@ -222,26 +238,16 @@ class Managed:
             and allocation.cores != (text.cores or len(self.cpus))
         ):
             return f"{allocation.cores} cores were set, and cpuset.cpus has {text.cores}"
+        for knob in self._moved:
+            level, group = getattr(allocation, knob), self.others[knob]
+            if not limits.is_as_set(knob, group, self.disk, level):
+                level_now = limits.read(knob, group, self.disk)
+                return f"{knob} was set to {level} and reads {level_now}"
         return ""
 
     def restore(self) -> list[str]:
         """Put every file back, unless somebody else has changed it; what could not be."""
-        stuck = []
-        for path, entry in reversed([*self._entries.items()]):
-            if path == "cap":
-                continue
-            old, now = self._old[path], self.tree.text(path)
-            if now is not None and now != old and now in self._made[path]:
-                try:
-                    knob_groups.write(self.tree, path, old or "\n")
-                except OSError as error:
-                    stuck.append(f"{path}: {error.strerror}")
-                    continue
-            assert self._book is not None  # noqa: S101  # entries are its
-            self._book.undone(entry)
-        if not stuck and "cap" in self._entries and self._book is not None:
-            self._book.undone(self._entries["cap"])
-        self._entries.clear()
+        stuck = self._notes.restore() if self._notes else []
         if self.spec.pid and self._on is not None and self.cpu is not None:
             knob_groups.leave(self._on, self.cpu, USER)
         for handle in self._locks:
@@ -249,12 +255,22 @@ class Managed:
         self._locks.clear()
         return stuck
 
+    @property
+    def _noted(self) -> Notes:
+        if self._notes is None:
+            raise ValueError("it was not taken")
+        return self._notes
+
     def _limit(self, kind: type[Limit]) -> Any:
         """A knob of this group, for its files and their forms; it is never applied."""
-        book: Any = self._book
+        book: Any = self._notes.book if self._notes else None
         return kind(Turned(label=self.name, leader=self.spec.pid, book=book, tree=self.tree))
 
     def _steps(self, knob: Knob, wanted: Allocation) -> list[Step]:
+        if knob in {limits.MEMORY, limits.IO, limits.FROZEN}:
+            if knob not in self.others:
+                raise ValueError(f"it has no group in which {knob} can be set")
+            return limits.steps(knob, self.others[knob], self.disk, getattr(wanted, knob))
         if knob == "cores":
             return [*self._cpuset_steps(wanted), *self._quota_steps(self._quota_of(wanted))]
         if self.cpu is None:
@@ -301,8 +317,7 @@ class Managed:
         path, text = step
         if knob == "idle" and self.cpu is not None:
             self._keep_weight(self.cpu)  # noted before, so undone after
-        self._note(path, [step])
-        knob_groups.write(self.tree, path, text)
+        self._noted.write(path, text)
 
     def _keep_weight(self, group: knob_groups.Group) -> None:
         """An idle group loses its weight; when it is idle no longer the kernel gives the usual one.
@@ -312,23 +327,8 @@ class Managed:
         """
         name, usual = ("cpu.shares", "1024") if group.version == 1 else ("cpu.weight", "100")
         path = f"{group.folder}/{name}"
-        if path not in self._entries and not self._limit(CpuIdle).read_back(group):
-            self._note(path, [(path, usual)])
-
-    def _note(self, key: str, steps: Sequence[Step]) -> None:
-        """Note what is about to be written; the note before, of the same file, is crossed out."""
-        if self._book is None:
-            raise ValueError("it was not taken")
-        results = []
-        for path, text in steps:
-            old = self._old.setdefault(path, self.tree.text(path) or "")
-            self._made.setdefault(path, set()).add(text)
-            what = f"{posixpath.basename(path)} of {self.name}"
-            results.append(Setting(kind=TEXT, what=what, path=path, old=old, new=text))
-        before = self._entries.pop(key, None)
-        self._entries[key] = settings.note(self._book, results, root=str(self.tree.root))
-        if before is not None:
-            self._book.undone(before)
+        if path not in self._noted and not self._limit(CpuIdle).read_back(group):
+            self._noted.note(path, [(path, usual)])
 
 
 def _text(value: int | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn.errors import RunFault
-from sojourn.manage.groups import Step
+from sojourn.manage.notes import Step
 
 SCRIPT = Path(__file__).with_name("warden.py")
 READY_S, END_S = 5.0, 2.0

@@ -40,12 +40,16 @@ _WINDOW = {
 _SIGNALS = {
     "cpu_cores": ("CPUs that the group uses.", "cpu", 1.0),
     "runq_delay_seconds": ("Mean wait of its threads for a CPU.", "runq_delay_ms", 1e-3),
+    "io_bytes_per_second": ("Bytes/s that it reads and writes on its disk.", "io", 1.0),
 }
 _LEVELS = {
     "quota_cores": ("Its CPU quota; absent: no limit.", "quota"),
     "cores": ("CPUs of its own; absent: all.", "cores"),
     "weight": ("Its CPU weight.", "weight"),
     "idle": ("Whether it only runs when no other task wants the CPU.", "idle"),
+    "memory_bytes": ("Memory from which it is slowed down; absent: no limit.", "memory"),
+    "io_limit_bytes_per_second": ("Its limit on its disk, each way; absent: none.", "io"),
+    "frozen": ("Whether none of its tasks runs.", "frozen"),
 }
 
 

@@ -6,7 +6,9 @@ cpu            CPUs used (cpuacct.usage, cpu.stat, else /proc/PID/task/TID/sched
 runq_delay_ms  mean wait of a service's threads for a CPU, per time they got one (schedstat)
 throttled      periods in which the group was held up by its quota (cpu.stat)
 load           requests/s as a share of peak_rps, by the newest window
-host: cpu      CPUs used by all (/proc/stat); psi_cpu: share of time some task waited
+io             bytes/s that a best-effort group reads and writes on its disk, where that is limited
+host: cpu      CPUs used by all (/proc/stat); psi_cpu, psi_io, psi_memory: share of time in which
+               some task waited for it (/proc/pressure)
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from sojourn.controllers.look import Signal
 from sojourn.host.tree import Tree, as_int
 from sojourn.knobs import groups as knob_groups
+from sojourn.manage import limits
 from sojourn.manage.groups import Managed
 from sojourn.text import schedstat
 from sojourn.text.schedstat import Schedstat
@@ -26,6 +29,7 @@ from sojourn.text.schedstat import Schedstat
 HOST_S = 0.45  # between two readings of the machine's own signals
 TICKS = os.sysconf("SC_CLK_TCK")
 IDLE = (3, 4)  # fields of /proc/stat after "cpu": idle and iowait
+PRESSURES = ("cpu", "io", "memory")
 GUEST = 8  # from here on: time that is in the others already
 
 
@@ -51,6 +55,9 @@ class Signals:
         results["cpu"] = self._rate(f"{group.name} cpu", used_s, t_s)
         if is_service and (throttled := _throttled(group)) is not None:
             results["throttled"] = self._step(f"{group.name} throttled", throttled)
+        if group.is_best_effort and (io := group.others.get(limits.IO)) is not None:
+            moved = limits.moved_bytes(io, group.disk)
+            results["io"] = self._rate(f"{group.name} io", moved, t_s)
         return {name: Signal(value=value) for name, value in results.items() if value is not None}
 
     def of_host(self, t_s: float) -> dict[str, Signal]:
@@ -65,7 +72,10 @@ class Signals:
             }
         results = {
             "cpu": self._rate("host cpu", _host_s(self.tree), t_s),
-            "psi_cpu": self._rate("host psi", _pressure_s(self.tree), t_s),
+            **{
+                f"psi_{what}": self._rate(f"host {what} psi", _pressure_s(self.tree, what), t_s)
+                for what in PRESSURES
+            },
         }
         self._host_s = t_s
         self._host = {
@@ -147,8 +157,8 @@ def _host_s(tree: Tree) -> float | None:
     return sum(busy) / TICKS if busy else None
 
 
-def _pressure_s(tree: Tree) -> float | None:
-    for line in (tree.text("/proc/pressure/cpu") or "").split("\n"):
+def _pressure_s(tree: Tree, what: str) -> float | None:
+    for line in (tree.text(f"/proc/pressure/{what}") or "").split("\n"):
         if line.startswith("some"):
             total_us = as_int(line.rpartition("total=")[2])
             return None if total_us is None else total_us / 1e6

@@ -22,7 +22,7 @@ from sojourn.knobs import Asked, groups
 TREE = Tree()
 SLEEP = "import time; time.sleep(600)"
 BURN = "while True: pass"
-CONTROLLERS = ("cpu", "cpuset", "cpuacct")
+CONTROLLERS = ("cpu", "cpuset", "cpuacct", "blkio", "freezer")
 
 
 @dataclass

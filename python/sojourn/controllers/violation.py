@@ -1,0 +1,132 @@
+"""When `posterior` takes the target for missed, for met, or for not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.controllers.evidence import Late, probability, runs, shortest
+from sojourn.controllers.look import Group, History, Look, Window
+
+SECOND_MS = 1000
+LATENESS, WAIT = "late", "wait"  # signs that requests are too slow, or are about to be
+TAIL_MIN = 3  # late requests without which nothing is reported about a violation
+RUN_MIN = 3  # windows that a violation is read from: fewer do not say whether it was one stall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """Why best-effort work is cut.
+
+    Attributes:
+        sign: LATENESS or WAIT.
+        size: share of late requests, or ms that threads wait; None where it is not counted.
+    """
+
+    why: str
+    sign: str
+    size: float | None
+
+
+def waiting(history: History) -> Violation | None:
+    """A service's threads wait too long for a CPU; None: they do not."""
+    for name, group in history.now.critical.items():
+        delay, target = group.signal("runq_delay_ms"), group.target_ns
+        if delay is None or target is None:
+            continue
+        bound = history.constants["wait_part"] * target / 1e6
+        if delay > bound:
+            why = f"threads of {name} wait {delay:.2f} ms for a CPU, more than {bound:.2f} ms"
+            return Violation(why=why, sign=WAIT, size=delay)
+    return None
+
+
+def _fresh(history: History, group: Group) -> list[Window]:
+    """Windows that began after the last change."""
+    since_s = history.now.t_s - float(history.memory["since"])
+    return [w for w in group.windows if (w.length_ms + w.age_ms) / 1000 <= since_s + 1e-6]
+
+
+def pooled(history: History, name: str) -> dict[str, float]:
+    """Requests and late ones of a service at this load since the last change, second by second."""
+    now, c = history.now, history.constants
+    noted = history.memory.get("pools", {}).get(name)
+    pool, at_s = (Late.of_json(noted), float(noted["at"])) if noted else (Late(), -1.0)
+    fresh = _fresh(history, now.groups[name])
+    second = next((w for w in fresh if w.length_ms == SECOND_MS and w.above is not None), None)
+    if second is None or now.t_s - at_s < 1 - 1e-6:
+        return {**pool.as_json(), "at": at_s}
+    usual = pool.n / max(1.0, pool.windows)
+    if pool.windows and abs(second.n - usual) > (1 - c["load_lower"]) * usual:
+        pool = Late()  # another load: what was seen before says little
+    if pool.windows >= c["pool_s"]:
+        pool = pool.halved()
+    return {**pool.plus(second).as_json(), "at": now.t_s}
+
+
+def violated(history: History, name: str, pool: Mapping[str, float]) -> Violation | None:
+    """The target is missed without doubt; None: that is not known."""
+    c, group = history.constants, history.now.groups[name]
+    for late in _lates(history, name, pool):
+        chance = late.probability(c["late"])
+        if 1 - chance <= c["sure"] and late.above >= TAIL_MIN:
+            text = f"{late.above:.0f} of {late.n:.0f} requests of {name} were late"
+            return Violation(why=text, sign=LATENESS, size=late.share)
+    for window in _fresh(history, group):
+        is_sure = window.lo_ns is not None and group.target_ns is not None
+        if window.above is None and is_sure and (window.lo_ns or 0) > (group.target_ns or 0):
+            text = f"p99 of {name} is above the target, with its interval, in {_s(window)}"
+            return Violation(why=text, sign=LATENESS, size=None)
+    return None
+
+
+def _lates(history: History, name: str, pool: Mapping[str, float]) -> Iterator[Late]:
+    """Late requests of the last windows and of the pool, where more than allowed were late."""
+    late, since_s = history.constants["late"], float(history.memory["since"])
+    windows = history.now.groups[name].windows
+    is_short = any(window.length_ms < SECOND_MS for window in windows)
+    short = shortest(history.looks, name, since_s)
+    last = runs(short, RUN_MIN if is_short else 1, late)
+    yield from (one for one in last if one.share > late)
+    pooled = Late.of_json(pool)
+    if pooled.windows >= RUN_MIN and pooled.share > late:
+        yield pooled
+
+
+def is_fine(history: History, group: Group) -> bool:
+    """Whether the longest window that the source has is fresh, and says that the target holds."""
+    c = history.constants
+    if not group.windows or group.target_ns is None:
+        return False
+    window = max(group.windows, key=lambda one: one.length_ms)
+    if window not in _fresh(history, group):
+        return False
+    chance = probability(window, c["late"])
+    if chance is not None:
+        return chance <= c["fine"]
+    return window.hi_ns is not None and window.hi_ns < group.target_ns
+
+
+def is_cleared(history: History, memory: Mapping[str, Any], seen: Violation) -> bool:
+    """Whether the job is known not to be the cause of as much of this at this load."""
+    now, c = history.now, history.constants
+    cleared = memory.get("cleared", {}).get(seen.sign)
+    if not cleared or seen.size is None or now.t_s >= cleared["until"]:
+        return False
+    if c["remains"] * seen.size > cleared["size"]:
+        return False  # more than without the job
+    lower, usual = c["load_lower"], float(cleared["load"])
+    return lower * usual < load(now) < usual / lower
+
+
+def load(look: Look) -> float:
+    """Requests/s of all services, by their longest windows."""
+    longest = [
+        max(g.windows, key=lambda w: w.length_ms) for g in look.critical.values() if g.windows
+    ]
+    return sum(window.n / window.length_ms * 1000 for window in longest)
+
+
+def _s(window: Window) -> str:
+    return f"{window.length_ms / 1000:g} s"

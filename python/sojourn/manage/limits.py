@@ -1,0 +1,131 @@
+"""Limits of a named control group beside those of CPU time: memory, disk, and a pause.
+
+`memory` is memory.high: from there the kernel slows the group down and reclaims; it kills nothing.
+Version 1 has no such limit, so it is not moved there. `io` is io.max, or
+blkio.throttle.*_bps_device: bytes/s of one disk, both ways. Version 1 limits only what a task reads
+and writes itself, past the page cache. `frozen` is cgroup.freeze, or freezer.state: no task runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from sojourn.controllers.look import Knob, Level
+from sojourn.host.cgroups import NO_LIMIT_BYTES
+from sojourn.host.tree import Tree, as_int
+from sojourn.knobs import settings
+from sojourn.knobs.groups import Group
+from sojourn.knobs.io_limit import disk_of
+
+MEMORY: Knob = "memory"
+IO: Knob = "io"
+FROZEN: Knob = "frozen"
+PAGE = 4096
+HIGH, FREEZE, STATE, MAX = "memory.high", "cgroup.freeze", "freezer.state", "io.max"
+COUNTED = "blkio.throttle.io_service_bytes"
+WAYS = ("read", "write")
+#: How a file is read back; any other one is a text.
+KINDS = {
+    MAX: settings.DISK,
+    **{f"blkio.throttle.{way}_bps_device": settings.DISK for way in WAYS},
+    STATE: settings.FREEZER,
+}
+Found = Mapping[Knob, Group]
+
+
+def find(named: Callable[[str], Group | None], tree: Tree, disk: str) -> dict[Knob, Group]:
+    """The folders in which each of these knobs can be moved.
+
+    Args:
+        named: the group's folder in the hierarchy of a controller; None: it has none.
+        tree: of the machine.
+        disk: as "MAJOR:MINOR"; "": none was named.
+    """
+    found: dict[Knob, Group] = {}
+    memory, io, freezer = named("memory"), named("blkio") or named("io"), named("freezer")
+    if memory is not None and tree.exists(f"{memory.folder}/{HIGH}"):
+        found[MEMORY] = memory
+    if io is not None and disk:
+        found[IO] = io
+    second = next((one for one in (named("cpu"), memory, io) if one and one.version == 2), None)
+    if stopped := freezer or second:
+        found[FROZEN] = stopped
+    return found
+
+
+def disk(tree: Tree, path: str) -> str:
+    """The disk that a path is on, "MAJOR:MINOR"; "": it is on none, or there is no such path."""
+    try:
+        return disk_of(tree, os.stat(path).st_dev) if path else ""  # noqa: PTH116 - may be a file
+    except OSError:
+        return ""
+
+
+def read(knob: Knob, group: Group, disk: str) -> Level:
+    """The level that is in force."""
+    if knob == FROZEN:
+        if group.version == 1:
+            return group.text(STATE) not in {"", settings.THAWED}
+        return group.text(FREEZE) == "1"
+    if knob == MEMORY:
+        high = as_int(group.text(HIGH))
+        return None if high is None or high >= NO_LIMIT_BYTES else high
+    numbers = [as_int(word) for word in _limits(group, disk)]
+    known = [number for number in numbers if number]
+    return min(known) if known else None
+
+
+def steps(knob: Knob, group: Group, disk: str, level: Level) -> list[tuple[str, str]]:
+    """Files of the kernel, and what is written to each for a level."""
+    at = group.folder
+    if knob == FROZEN:
+        if group.version == 1:
+            return [(f"{at}/{STATE}", settings.FROZEN if level else settings.THAWED)]
+        return [(f"{at}/{FREEZE}", "1" if level else "0")]
+    number = None if level is None else max(PAGE, int(level))
+    if knob == MEMORY:
+        return [(f"{at}/{HIGH}", "max" if number is None else str(number // PAGE * PAGE))]
+    if group.version == 2:
+        text = "max" if number is None else str(number)
+        return [(f"{at}/{MAX}", f"{disk} rbps={text} wbps={text}")]
+    return [(f"{at}/blkio.throttle.{way}_bps_device", f"{disk} {number or 0}") for way in WAYS]
+
+
+def is_as_set(knob: Knob, group: Group, disk: str, level: Level) -> bool:
+    """Whether a level that was set reads back."""
+    now = read(knob, group, disk)
+    if knob == FROZEN or level is None or now is None:
+        return now == level
+    wanted = max(PAGE, int(level))
+    return now == (wanted // PAGE * PAGE if knob == MEMORY else wanted)
+
+
+def moved_bytes(group: Group, disk: str) -> int | None:
+    """Bytes that the group has read and written on its disk so far; None: nobody counts them."""
+    if group.version == 2:
+        words = _line(group.text("io.stat"), disk)
+        counts = dict(word.split("=", 1) for word in words if "=" in word)
+        numbers = [as_int(counts.get(name, "0")) for name in ("rbytes", "wbytes")]
+        return sum(number or 0 for number in numbers)
+    text = group.text(f"{COUNTED}_recursive") or group.text(COUNTED)
+    if not text:
+        return None
+    lines = (line.split() for line in text.splitlines())
+    own = (words for words in lines if len(words) == 3 and words[0] == disk)
+    return sum(as_int(words[2]) or 0 for words in own if words[1] in {"Read", "Write"})
+
+
+def _limits(group: Group, disk: str) -> list[str]:
+    """Both directions, as the kernel has them."""
+    if group.version == 2:
+        limits = dict(w.split("=", 1) for w in _line(group.text(MAX), disk) if "=" in w)
+        return [limits.get(name, "max") for name in ("rbps", "wbps")]
+    each = (_line(group.text(f"blkio.throttle.{way}_bps_device"), disk) for way in WAYS)
+    return [words[0] if words else "0" for words in each]
+
+
+def _line(text: str, disk: str) -> list[str]:
+    """The words after the disk in its line."""
+    lines = (line.split() for line in text.splitlines())
+    return next((words[1:] for words in lines if words[:1] == [disk]), [])

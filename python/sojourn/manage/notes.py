@@ -1,0 +1,87 @@
+"""What a manager writes to the files of one group: noted before, put back at the end."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from sojourn.host.tree import Tree
+from sojourn.knobs import groups as knob_groups
+from sojourn.knobs import settings
+from sojourn.knobs.settings import TEXT, Setting
+from sojourn.manage import limits
+from sojourn.places.ledger import Book
+
+CAP = "cap"  # the note of what the warden may write
+#: A file of the kernel, and what is written to it.
+Step: TypeAlias = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Notes:
+    """The notes of one group, by file.
+
+    Attributes:
+        name: of the group.
+        book: where they are.
+    """
+
+    name: str
+    book: Book
+    tree: Tree
+    _settings: dict[str, Setting] = field(default_factory=dict)
+    _made: dict[str, set[str]] = field(default_factory=dict)
+    _entries: dict[str, int] = field(default_factory=dict)
+
+    def __contains__(self, path: str) -> bool:
+        """Whether a file is noted."""
+        return path in self._entries
+
+    def write(self, path: str, text: str) -> None:
+        """Note it, then write it; OSError if the kernel refuses."""
+        self.note(path, [(path, text)])
+        knob_groups.write(self.tree, path, text)
+
+    def note(self, key: str, steps: Sequence[Step]) -> None:
+        """Note what is about to be written; the note before, of the same file, is crossed out."""
+        results = []
+        for path, text in steps:
+            name = posixpath.basename(path)
+            one = Setting(
+                kind=limits.KINDS.get(name, TEXT),
+                what=f"{name} of {self.name}",
+                path=path,
+                old="",
+                new=text,
+            )
+            noted = self._settings.get(path)
+            old = settings.read(one, self.tree) if noted is None else noted.old
+            self._settings[path] = replace(one, old=old or "")
+            self._made.setdefault(path, set()).add(text)
+            results.append(self._settings[path])
+        before = self._entries.pop(key, None)
+        self._entries[key] = settings.note(self.book, results, root=str(self.tree.root))
+        if before is not None:
+            self.book.undone(before)
+
+    def restore(self) -> list[str]:
+        """Put every file back, unless somebody else has changed it; what could not be."""
+        stuck = []
+        for path, entry in reversed([*self._entries.items()]):
+            if path == CAP:
+                continue
+            noted = self._settings[path]
+            now = settings.read(noted, self.tree)
+            if now is not None and now != noted.old and now in self._made[path]:
+                try:
+                    knob_groups.write(self.tree, path, noted.old or "\n")
+                except OSError as error:
+                    stuck.append(f"{path}: {error.strerror}")
+                    continue
+            self.book.undone(entry)
+        if not stuck and CAP in self._entries:
+            self.book.undone(self._entries[CAP])
+        self._entries.clear()
+        return stuck
