@@ -44,13 +44,15 @@ def settle(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle
     """
     if not data.measured:
         return None
-    if any_length := _any_length(data):
+    takes_values = _takes_values(_typed(data))
+    if takes_values and (any_length := _any_length(data)):
         return any_length
+    if own := [one for kind in who if (one := kind.settle(findings))]:
+        return max(own, key=lambda one: one.seconds)
+    if not takes_values:
+        return None
     if not who:
         return _of_factors(data, findings)
-    own = [one for kind in who if (one := kind.settle(findings))]
-    if own:
-        return max(own, key=lambda one: one.seconds)
     keys = dict.fromkeys(key for kind in who for key in kind.longer)
     times = {key: HALVES * _value(data.study, key) for key in keys}
     phases = {phase.name for kind in who for phase in data.questions[kind.name].phases}
@@ -157,8 +159,22 @@ def _value(study: Study, key: str) -> float:
 
 def _command(data: StudyData, values: Mapping[str, float | str]) -> str:
     """What the user typed, with these values in place of his own."""
-    typed = data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
+    typed = _typed(data)
     for key in values:
         typed = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
     texts = {k: v if isinstance(v, str) else f"{v:g}" for k, v in values.items()}
     return typed + "".join(f" --set {key}={text}" for key, text in texts.items())
+
+
+def _typed(data: StudyData) -> str:
+    """What the user typed."""
+    return data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
+
+
+def _takes_values(typed: str) -> bool:
+    """Whether a command has `--set`.
+
+    >>> _takes_values("sudo sojourn run x"), _takes_values("sojourn compare a b")
+    (True, False)
+    """
+    return re.search(r"\bsojourn run\b", typed) is not None

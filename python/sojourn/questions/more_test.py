@@ -78,6 +78,12 @@ def test_where_every_reply_length_differs_it_asks_for_any_length_and_not_for_mor
     assert "expect_bytes" not in other.command
 
 
+@pytest.mark.parametrize("verb", ["compare --service memcached", "noise --command x", "try x"])
+def test_a_command_without_values_is_not_given_any(verb: str) -> None:
+    data = study_data(command=f"sojourn {verb}")
+    assert more.settle(data, study(factor(effect(0.1, 10))), ()) is None
+
+
 def test_a_value_of_ones_own_is_put_in_the_place_of_the_one_that_was_typed() -> None:
     typed = study_data(command="sojourn run key_size --set run.repeats=3 --set run.measure_s=2")
     asked = more.settle(typed, study(factor(effect(0.1, 10))), ())

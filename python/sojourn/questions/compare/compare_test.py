@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -274,6 +275,23 @@ def test_an_open_answer_says_how_to_take_longer(scatter: float, why: str) -> Non
     length_s = math.ceil(settle.seconds)
     assert settle.command == f"sojourn compare --within {length_s}s --rate 10k"
     assert answers()[plan.NAME].settle(findings) is None
+
+
+def test_a_number_that_is_open_beside_one_that_is_worse_asks_for_more_time() -> None:
+    study = asked(blocks=12, numbers=["cpu", "p99"])
+    done = [
+        replace(one, p99_ns=(one.p99_ns or 0) * (4.0 if number % 3 else 0.3))
+        for number, one in enumerate(played(study, lambda lot, lab, _: noise(lot) *
+                                            (1.3 if lab == "b" else 1)))
+    ]  # fmt: skip
+    measured = tuple(Measured(outcome=one) for one in done)
+    data = StudyData(study=study, measured=measured, questions=PLANS, is_complete=True,
+                     command="sojourn compare --within 2m --rate 10k")  # fmt: skip
+    findings = analysis.study(data, answers())
+    assert {row.judgement for row in section(findings).rows} == {Judgement.WORSE, Judgement.OPEN}
+    settle = findings.state.settle
+    assert settle is not None
+    assert re.fullmatch(r"sojourn compare --within \d+s --rate 10k", settle.command)
 
 
 @pytest.mark.parametrize("gate", [False, True])

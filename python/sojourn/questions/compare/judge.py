@@ -21,6 +21,7 @@ from sojourn.questions.compare.compared import Compared, Row
 from sojourn.questions.compare.words import with_words
 from sojourn.spec import ServiceSpec, Study
 from sojourn.stats import gate_rule, paired_ratio, restarts, visible_change
+from sojourn.stats.gate_rule import Ruling
 from sojourn.stats.interval import Interval
 from sojourn.stats.paired_ratio import Judgement, Limits, Paired
 
@@ -78,10 +79,12 @@ class CompareAnswer(Answer):
     def settle(self, findings: Findings) -> Settle | None:
         """The same command with the time that the target takes, or four times as much."""
         section = findings.section(Compared)
-        if section is None or section.verdict is not Verdict.UNKNOWN:
+        if section is None or section.ruling not in {None, Ruling.OPEN}:
             return None
         now_s = section.blocks * section.block_s
         rows = [row for row in section.rows if row.judgement is Judgement.OPEN]
+        if not rows and section.verdict is not Verdict.UNKNOWN:
+            return None
         needed = [row.blocks_for * section.block_s for row in rows if row.blocks_for]
         if rows and len(needed) == len(rows) and max(needed) > now_s:
             seconds, why = max(needed), f"see a change of {100 * rows[0].target:.3g} %"
