@@ -58,7 +58,7 @@ def session(kind: str, number: int, namespace: argparse.Namespace, folder: Path)
     words = [sys.executable, "-IS", str(start), shutil.which("sojourn-serve"), kind, str(folder)]
     argv = f"{shlex.join(map(str, words))} {{port}}"
     side = {"kind": "command", "params": {"argv": argv, "target": "memcache://{host}:{port}",
-                                          "ready": "tcp"}}  # fmt: skip
+                                          "ready": "tcp", "warm_requests": 100, "items": 100}}  # fmt: skip
     study = repeated(
         side,
         rate=str(namespace.rate),

@@ -167,7 +167,7 @@ def _command(data: StudyData, values: Mapping[str, float | str]) -> str:
 
 
 def _typed(data: StudyData) -> str:
-    """What the user typed."""
+    """What the user typed; for a study without one, what would run it."""
     return data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
 
 

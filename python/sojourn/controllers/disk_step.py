@@ -1,4 +1,4 @@
-"""The step after CPU time: bytes/s of best-effort groups on their disks, tried and given back.
+"""The step after CPU time: bytes/s of best-effort groups on their disks.
 
 It is tried where the least quota has left the late requests as they were, so that CPU time is not
 the cause, and where a best-effort group uses a disk. All of them get `io_least`. If as many

@@ -1,4 +1,4 @@
-"""Bytes/s on the disk: tried where less CPU time has not helped, held, given back."""
+"""Bytes/s on the disk: tried, held and given back."""
 
 from __future__ import annotations
 

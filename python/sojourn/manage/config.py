@@ -37,7 +37,7 @@ class GroupSpec(Part):
     safe_quota: Annotated[float, Field(ge=0.01)] = 0.05
     traits: tuple[str, ...] = ()
     disk: str = ""
-    """A path on the disk whose bytes/s may be limited, such as /var/lib/batch."""
+    """A path on the disk that may be limited, such as /var/lib/batch."""
 
     @field_validator("traits", mode="before")
     @classmethod

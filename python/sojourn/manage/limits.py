@@ -1,4 +1,4 @@
-"""Limits of a named control group beside those of CPU time: memory, disk, and a pause.
+"""Limits of a named control group that are not of CPU time.
 
 `memory` is memory.high: from there the kernel slows the group down and reclaims; it kills nothing.
 Version 1 has no such limit, so it is not moved there. `io` is io.max, or
@@ -9,7 +9,7 @@ and writes itself, past the page cache. `frozen` is cgroup.freeze, or freezer.st
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from sojourn.controllers.look import Knob, Level
 from sojourn.host.cgroups import NO_LIMIT_BYTES
@@ -31,7 +31,6 @@ KINDS = {
     **{f"blkio.throttle.{way}_bps_device": settings.DISK for way in WAYS},
     STATE: settings.FREEZER,
 }
-Found = Mapping[Knob, Group]
 
 
 def find(named: Callable[[str], Group | None], tree: Tree, disk: str) -> dict[Knob, Group]:
@@ -42,16 +41,16 @@ def find(named: Callable[[str], Group | None], tree: Tree, disk: str) -> dict[Kn
         tree: of the machine.
         disk: as "MAJOR:MINOR"; "": none was named.
     """
-    found: dict[Knob, Group] = {}
+    folders: dict[Knob, Group] = {}
     memory, io, freezer = named("memory"), named("blkio") or named("io"), named("freezer")
     if memory is not None and tree.exists(f"{memory.folder}/{HIGH}"):
-        found[MEMORY] = memory
+        folders[MEMORY] = memory
     if io is not None and disk:
-        found[IO] = io
+        folders[IO] = io
     second = next((one for one in (named("cpu"), memory, io) if one and one.version == 2), None)
     if stopped := freezer or second:
-        found[FROZEN] = stopped
-    return found
+        folders[FROZEN] = stopped
+    return folders
 
 
 def disk(tree: Tree, path: str) -> str:

@@ -1,4 +1,4 @@
-"""What a manager writes to the files of one group: noted before, put back at the end."""
+"""What a manager writes to the files of one group, and how that is undone."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def unit(path: Path, config: Config, listen: str) -> str:
     folders = {str(Path(name).absolute().parent) for name in (config.audit, config.record) if name}
     is_traced = bool(config.windows.tracer)
     has_network = bool(listen or config.windows.url or is_traced)
-    named = [config.windows.file, config.audit, config.record]
+    disks = [group.disk for group in config.groups.values()]
+    named = [config.windows.file, config.audit, config.record, *disks]
     return UNIT.format(
         command=" ".join(_quoted(word) for word in words),
         state=STATE,

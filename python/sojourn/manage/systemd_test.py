@@ -47,6 +47,15 @@ def test_it_may_write_its_logs_and_use_the_network_only_if_it_has_some(tmp_path:
     assert section["ExecStart"].endswith(f"--config {tmp_path}/manage.toml --listen 127.0.0.1:9123")
 
 
+def test_it_sees_the_folder_of_temporary_files_where_a_path_is_in_it(tmp_path: Path) -> None:
+    assert service(unit(tmp_path))["PrivateTmp"] == "yes"
+    path = tmp_path / "manage.toml"
+    path.write_text(
+        f'{GOOD}\n[groups.more]\nrole = "best-effort"\ncgroup = "/more"\ndisk = "/tmp/it"'
+    )
+    assert service(systemd.unit(path, configs.read(path), ""))["PrivateTmp"] == "no"
+
+
 def test_a_name_is_one_word_and_no_line(tmp_path: Path) -> None:
     section = service(unit(tmp_path, name='a "b" $HOME %h\\.toml'))
     assert section["ExecStart"].endswith(f'--config "{tmp_path}/a \\"b\\" $$HOME %%h\\\\.toml"')

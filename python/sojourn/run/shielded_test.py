@@ -1,4 +1,4 @@
-"""Which services of the user's own get the priority: those that wait when nothing is asked."""
+"""Which of the user's own services get the priority: those that wait when idle."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Judgement(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing follows yet."""
+        """Whether nothing follows from the blocks so far."""
         return self is Judgement.OPEN
 
     @property

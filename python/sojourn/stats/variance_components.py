@@ -9,12 +9,15 @@ the mean squares' (analysis of variance); for equal runs these are the estimates
 maximum likelihood, where none is negative. Runs of unlike length enter by their mean number of
 windows, so they must not differ by much.
 
-Intervals: chi squared for the windows; for the starts the modified large-sample interval of a
-difference of mean squares; Student's t for the slope.
+Intervals: for the windows, Student's t on the logarithm of their mean square, as a ratio over runs:
+a stall is in few windows, so they are neither normal nor free of each other, while runs are
+independent. For the starts the modified large-sample interval of a difference of mean squares;
+Student's t for the slope.
 
 Source: Searle, Casella, McCulloch, Variance Components (1992), chapter 3; Burdick and Graybill,
 Confidence Intervals on Variance Components (1992), section 3.3; Graybill and Wang, Confidence
-intervals on nonnegative linear combinations of variances, JASA 75 (1980).
+intervals on nonnegative linear combinations of variances, JASA 75 (1980); Cochran, Sampling
+Techniques (1977), section 6.4, on ratios.
 """
 
 from __future__ import annotations
@@ -87,14 +90,15 @@ def components(runs: Sequence[Sequence[float]], times: Sequence[float]) -> Compo
     sizes = np.array([len(run) for run in values])
     means = np.array([run.mean() for run in values])
     free_runs, free_windows = len(values) - 2, int(sizes.sum()) - len(values)
-    of_windows = sum(float(((run - run.mean()) ** 2).sum()) for run in values) / free_windows
+    squares = np.array([float(((run - run.mean()) ** 2).sum()) for run in values])
+    of_windows = float(squares.sum()) / free_windows
     per_run = float(len(values) / np.sum(1 / sizes))  # harmonic: of unweighted means
     slope, error, of_runs = _line(at, means, free_runs)
     half = student(free_runs) * error
     ends = Interval(lo=slope - half, hi=slope + half)
     return Components(
         starts=_starts(per_run * of_runs, of_windows, (free_runs, free_windows), per_run),
-        windows=_of_mean_square(of_windows, free_windows),
+        windows=_windows(squares, sizes - 1.0),
         slope=slope,
         slope_interval=ends,
         drift=_drift(slope, ends, float(at.std())),
@@ -120,10 +124,23 @@ def _drift(slope: float, ends: Interval, spread: float) -> Component:
     return Component(sigma=abs(slope) * spread, interval=Interval(lo=low, hi=max(sizes)))
 
 
-def _of_mean_square(square: float, freedom: int) -> Component:
-    low, high = (_over_endless((1 + sign * COVERAGE) / 2, freedom) for sign in (1, -1))
-    ends = Interval(lo=math.sqrt(square / low), hi=math.sqrt(square / high))
-    return Component(sigma=math.sqrt(square), interval=ends)
+def _windows(squares: Floats, freedom: Floats) -> Component:
+    """The component of the windows: a ratio of sums over runs.
+
+    Args:
+        squares: sum of squares about the mean of each run.
+        freedom: its degrees of freedom.
+    """
+    square = float(squares.sum() / freedom.sum())
+    if square <= 0:
+        return Component(sigma=0.0, interval=Interval(lo=0.0, hi=0.0))
+    runs = len(squares)
+    rest = squares - square * freedom
+    error = math.sqrt(runs / (runs - 1) * float((rest**2).sum())) / float(freedom.sum()) / square
+    half = student(runs - 1) * error / 2  # of a root
+    sigma = math.sqrt(square)
+    ends = Interval(lo=sigma * math.exp(-half), hi=sigma * math.exp(half))
+    return Component(sigma=sigma, interval=ends)
 
 
 def _starts(

@@ -51,6 +51,27 @@ def test_planted_components_lie_in_their_intervals(
     assert min(hits) >= stats.binom.ppf(0.95, SERIES, LEAST)
 
 
+def stalled(rng: np.random.Generator, runs: int, windows: int) -> Floats:
+    """Windows of runs in which a stall comes every 30 windows and makes up to four longer."""
+    values = rng.normal(0, 0.2, (runs, windows))
+    for run in values:
+        for at in range(int(rng.integers(30)), windows, 30):
+            run[at : at + int(rng.integers(1, 5))] += rng.uniform(1, 3)
+    return values
+
+
+def test_windows_that_depend_on_each_other_have_an_interval_that_covers() -> None:
+    rng = np.random.default_rng(5)
+    truth = float(np.sqrt(stalled(rng, 20_000, 41).var(axis=1, ddof=1).mean()))
+    hits = 0
+    for _ in range(SERIES):
+        result = components(list(stalled(rng, 12, 41)), list(range(12)))
+        assert result is not None
+        ends = result.windows.interval
+        hits += ends.lo <= truth <= ends.hi
+    assert hits >= stats.binom.ppf(0.95, SERIES, LEAST)
+
+
 def test_a_library_finds_the_same_by_restricted_maximum_likelihood() -> None:
     import statsmodels.api as sm  # noqa: PLC0415  # it loads for a second
 

@@ -1,4 +1,4 @@
-"""Blocks of a comparison: their runs, numbers, log ratios, and what follows from these."""
+"""Blocks of a comparison: their runs, numbers and log ratios."""
 
 from __future__ import annotations
 

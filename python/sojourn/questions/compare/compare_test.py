@@ -122,7 +122,7 @@ def test_what_cannot_be_told_says_what_it_would_take() -> None:
     findings = found(study, played(study, lambda lot, _, __: noise(lot, 0.2)))
     assert findings.verdict is Verdict.UNKNOWN
     assert "cannot be decided" in findings.answer
-    assert any("to see a change of 10 %" in why and "blocks" in why for why in findings.reasons)
+    assert any("to see a change of 5 %" in why and "blocks" in why for why in findings.reasons)
 
 
 def test_a_gate_alarms_only_after_fresh_blocks() -> None:
@@ -260,7 +260,7 @@ def test_no_run_begins_when_the_time_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scatter", "why"), [(0.2, "a change of 10 %"), (9.0, "half of the change")]
+    ("scatter", "why"), [(0.2, "a change of 5 %"), (9.0, "half of the change")]
 )
 def test_an_open_answer_says_how_to_take_longer(scatter: float, why: str) -> None:
     study = asked(blocks=8)

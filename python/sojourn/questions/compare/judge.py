@@ -138,7 +138,7 @@ def _row(
     array = np.asarray(logs, float)
     known = array[np.isfinite(array)]
     scatter = visible_change.scatter(array) if len(known) >= visible_change.SCATTER_NEEDS else None
-    target = 2 * asked.max_regression if asked.gate and asked.max_regression else 0.1
+    target = (2 * asked.max_regression or 0.1) if asked.gate else asked.same
     row = Row(
         service=label,
         number=_title(number),

@@ -49,14 +49,14 @@ class CompareShown(Shown):
 
     def study_data(self, findings: Findings) -> Iterator[tuple[str, Table]]:
         """The same for the page."""
-        if found := findings.section(Compared):
+        if section := findings.section(Compared):
             caption = (
-                f"{blocks_text(found)}; each has a run of every service from a fresh start, in "
+                f"{blocks_text(section)}; each has a run of every service from a fresh start, in "
                 "random order, and for max RPS another in a closed loop. First: medians of "
-                f"{found.first}. Intervals hold at all times together."
+                f"{section.first}. Intervals hold at all times together."
             )
-            yield caption, Table(columns=HEADS, rows=tuple(map(_cells, found.rows)))
-            for one in found.moved:
+            yield caption, Table(columns=HEADS, rows=tuple(map(_cells, section.rows)))
+            for one in section.moved:
                 yield f"What moved, {one.what}: {one.answer}", Table(columns=MOVED, rows=one.rows)
 
 

@@ -1,4 +1,4 @@
-"""Traced runs after the answer of a comparison: when there are any, and what is shown."""
+"""Traced runs after the answer of a comparison."""
 
 from __future__ import annotations
 
