@@ -57,8 +57,8 @@ def session(kind: str, number: int, namespace: argparse.Namespace, folder: Path)
     start = Path(__file__).resolve().with_name("planted_start.py")
     words = [sys.executable, "-IS", str(start), shutil.which("sojourn-serve"), kind, str(folder)]
     argv = f"{shlex.join(map(str, words))} {{port}}"
-    side = {"kind": "command", "params": {"argv": argv, "target": "memcache://{host}:{port}",
-                                          "ready": "tcp", "warm_requests": 100, "items": 100}}  # fmt: skip
+    params = {"argv": argv, "target": "memcache://{host}:{port}", "ready": "tcp"}
+    side = {"kind": "command", "params": {**params, "warm_requests": 100, "items": 100}}
     study = repeated(
         side,
         rate=str(namespace.rate),
