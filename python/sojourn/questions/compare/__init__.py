@@ -12,6 +12,7 @@ from sojourn.questions.kind import Kind
 if TYPE_CHECKING:
     from sojourn.analysis.answer_kind import Answer
     from sojourn.findings.findings import Findings
+    from sojourn.report.openings.opening import Opens
     from sojourn.report.section import Shown
 
 
@@ -32,6 +33,12 @@ class CompareKind(Kind):
         from sojourn.questions.compare import section
 
         return section.KIND
+
+    def opening(self) -> Opens:
+        """The first screen of a comparison."""
+        from sojourn.questions.compare import opening
+
+        return opening.KIND
 
     def amended(self, findings: Findings, record: Path) -> Findings:
         """With what moved, where services were traced."""

@@ -51,6 +51,7 @@ class Compared(Section):
     """Every service of the comparison but the first.
 
     Attributes:
+        called: (label, what it is) of every service.
         first: label of the service that the others are held against.
         rows: by service and number.
         ruling: of a gate; None: it was no gate.
@@ -63,6 +64,7 @@ class Compared(Section):
         moved: which stage moved, of each service that was traced.
     """
 
+    called: tuple[tuple[str, str], ...] = ()
     first: str = ""
     rows: tuple[Row, ...] = ()
     ruling: Ruling | None = None

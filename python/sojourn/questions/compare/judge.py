@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -62,6 +62,7 @@ class CompareAnswer(Answer):
             gate = gate_rule.decide(family, asked.max_regression, asked.alpha)
         wall_s = sum(outcome.wall_s for outcome in outcomes)
         section = Compared(
+            called=called(data.study),
             first=asked.services[0],
             rows=rows,
             ruling=gate.ruling if gate else None,
@@ -107,6 +108,23 @@ def _with_time(command: str, seconds: float) -> str:
     if not match:
         return ""
     return f"{command[: match.start(1)]}{math.ceil(seconds)}s{command[match.end(1) :]}"
+
+
+def called(study: Study) -> tuple[tuple[str, str], ...]:
+    """What each service is: a command, a URL, or a kind with the keys that differ."""
+    by = {service.label: service for service in study.services}
+    labels = [label for label in asks.of(study).services if label in by]
+    keys = {label: {**by[label].params, **by[label].knobs} for label in labels}
+    names = sorted({name for own in keys.values() for name in own})
+    unlike = [name for name in names if len({str(own.get(name)) for own in keys.values()}) > 1]
+    return tuple((label, _called(by[label].kind, keys[label], unlike)) for label in labels)
+
+
+def _called(kind: str, keys: Mapping[str, object], unlike: Sequence[str]) -> str:
+    if kind in {"command", "external"}:
+        return str(keys.get("argv") or keys.get("target") or kind)
+    levels = [f"{name.replace('_', ' ')} {keys[name]}" for name in unlike if name in keys]
+    return f"{kind} with {', '.join(levels)}" if levels else kind
 
 
 def _unlike(blocks: Sequence[block_runs.Block]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
 from sojourn.questions.compare.compared import Compared, Row
+from sojourn.questions.compare.figure import FIGURE
 from sojourn.questions.compare.plan import NAME
 from sojourn.questions.compare.words import (
     blocks_text,
@@ -28,6 +29,7 @@ class CompareShown(Shown):
     study_template = "study_tables.html.j2"
     study_link = (NAME, "Comparison")
     leads = True
+    figures = (FIGURE,)
 
     def study_head(self, findings: Findings) -> Iterator[str]:
         """The answer, and what an open one would take."""
