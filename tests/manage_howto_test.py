@@ -6,10 +6,12 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from sojourn.controllers import KINDS, replay
+from sojourn.controllers.look import Knob
 from sojourn.controllers.named import rule
 from sojourn.controllers.testing import look
 from sojourn.manage import config as configs
@@ -25,12 +27,23 @@ def block(language: str) -> str:
     return str(result)
 
 
+def first_cells(head: str) -> set[str]:
+    """Names in the first column of the page's only table with this head."""
+    (table,) = re.findall(rf"^\| {head} \|.*\n\|-.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    cells = [row.split("|")[1] for row in table.splitlines()]
+    return set(re.findall(r"`([a-z_]+)`", " ".join(cells)))
+
+
+def test_every_knob_is_in_its_table() -> None:
+    assert first_cells("knob") == set(get_args(Knob))
+
+
 def test_its_configuration_is_one(tmp_path: Path) -> None:
     path = tmp_path / "web.toml"
     path.write_text(block("toml"))
     text = configs.read(path)
     assert text.controller in KINDS
-    named = set(re.findall(r"^\| `([a-z_]+)` \|", PAGE, re.MULTILINE))
+    named = first_cells("key")
     known = {*configs.Config.model_fields, *configs.GroupSpec.model_fields}
     assert named <= known
     assert {"silent_s", "paused_s", "check_s", "record", "constants"} <= named
