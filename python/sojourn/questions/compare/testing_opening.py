@@ -22,7 +22,7 @@ def _made(factor: float, spread: float, **keys: object) -> Callable[[], Findings
 
 
 CASES: Mapping[str, Case] = {
-    "compare": Case(_made(1.3, 0.02), "b is worse than a: mean 1.3 times", is_played=True),
+    "compare": Case(_made(1.3, 0.02), "b is worse than a: mean 1.29 times", is_played=True),
     "compare, gate": Case(
         _made(1.3, 0.02, gate=True),
         "b is worse than a by more than 5 %: mean 1.3 times",
