@@ -19,7 +19,7 @@ class Row:
 
     Attributes:
         at, lo, hi: the number and its interval; None: there is none.
-        said: the number in words, between name and dots.
+        words: the number as text, between name and dots.
         sign: of `SIGNS`.
         floor: from 1/floor to floor equal runs differ; None: not known.
         others: (number, its sign) of what else is in the row.
@@ -29,7 +29,7 @@ class Row:
     at: float | None
     lo: float | None = None
     hi: float | None = None
-    said: str = ""
+    words: str = ""
     sign: str = "shown"
     floor: float | None = None
     others: tuple[tuple[float, str], ...] = ()
@@ -43,7 +43,7 @@ def lines(rows: Sequence[Row], width: int, *, one: float | None = 1.0) -> Iterat
         width: of a line, columns.
         one: a number that is marked in every row, and stays on the axis; None for none.
     """
-    report = max((len(row.said) for row in rows), default=0)
+    report = max((len(row.words) for row in rows), default=0)
     longest = max((len(row.name) for row in rows), default=0)
     wide = min(NAME_MAX, longest, width - report - 2)
     left = wide + 2 + report + 2
@@ -52,7 +52,7 @@ def lines(rows: Sequence[Row], width: int, *, one: float | None = 1.0) -> Iterat
     ends = _ends(rows, one)
     for row in rows:
         dots = f"  {_field(row, field, ends, one)}" if drawn and ends else ""
-        yield f"{_cut(row.name, wide):<{wide}}  {row.said:<{report}}{dots}".rstrip()
+        yield f"{_cut(row.name, wide):<{wide}}  {row.words:<{report}}{dots}".rstrip()
 
 
 def _cut(name: str, wide: int) -> str:

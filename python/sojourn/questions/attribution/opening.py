@@ -138,7 +138,7 @@ def _row(term: Term, called: Mapping[str, tuple[str, str]]) -> dot_rows.Row:
         at=term.ratio,
         lo=term.interval.lo,
         hi=term.interval.hi,
-        said=numbers.ratio(term.ratio, term.interval),
+        words=numbers.ratio(term.ratio, term.interval),
         sign="shown" if term.said == MOVES else "open",
     )
 

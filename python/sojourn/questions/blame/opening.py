@@ -141,7 +141,7 @@ def _row(one: Accused, name: str) -> dot_rows.Row:
         at=report.ratio if ends else None,
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
-        said=f"{word}{on}  {_number(one)}",
+        words=f"{word}{on}  {_number(one)}",
         sign="open" if word == UNDECIDED else "shown",
     )
 

@@ -26,7 +26,7 @@ NAMED_MAX = 2
 
 
 class CompareOpens(Opens):
-    """Services in turn."""
+    """A comparison of services in turn."""
 
     name = NAME
     place = 15
@@ -56,7 +56,7 @@ def headline(section: Compared) -> str:
 
 
 def sentences(section: Compared) -> Iterator[str]:
-    """At most three."""
+    """The sentences below the headline, at most three."""
     yield from _names(section)
     differs = [row for row in section.rows if row.judgement.differs]
     differs.sort(key=_size, reverse=True)
@@ -108,7 +108,7 @@ def lines(section: Compared, width: int) -> Iterator[str]:
             at=row.ratio,
             lo=row.interval.lo if row.interval else None,
             hi=row.interval.hi if row.interval else None,
-            said=ratio_text(row),
+            words=ratio_text(row),
             sign="open" if row.judgement is Judgement.OPEN else "shown",
         )
         for row in section.rows

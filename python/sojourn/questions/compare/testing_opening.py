@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sojourn.findings.findings import Findings
-from sojourn.questions.compare.compare_test import asked, found, noise, played
+from sojourn.questions.compare.compare_test import asked, noise, played
+from sojourn.questions.compare.compare_test import found as findings_of
 from sojourn.questions.testing_openings import Case
 
 
-def _made(factor: float, spread: float, **keys: object) -> Callable[[], Findings]:
+def _made(factor: float, spread: float, **keys: Any) -> Callable[[], Findings]:
     def make() -> Findings:
         study = asked(blocks=20, **keys)
         done = played(
             study, lambda lot, label, _: noise(lot, spread) * (factor if label == "b" else 1)
         )
-        return replace(found(study, done), command="sojourn compare --within 4m")
+        return replace(findings_of(study, done), command="sojourn compare --within 4m")
 
     return make
 

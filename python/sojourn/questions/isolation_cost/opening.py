@@ -162,7 +162,7 @@ def _row(name: str, row: Row) -> dot_rows.Row:
         at=mean.value if mean else None,
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
-        said=show.time(mean.value) if mean else "",
+        words=show.time(mean.value) if mean else "",
         others=(*((ns, PAPER) for ns in others), *beside),
     )
 

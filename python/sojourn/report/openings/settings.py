@@ -169,7 +169,7 @@ def _row(one: Ratio) -> dot_rows.Row:
         at=one.effect.ratio if ends else None,
         lo=ends.lo if ends else None,
         hi=ends.hi if ends else None,
-        said=one.words,
+        words=one.words,
         sign="shown" if one.is_shown else "open",
         floor=one.effect.noise_gate,
     )

@@ -138,7 +138,7 @@ def _rows(one: ShownTrend) -> Iterator[dot_rows.Row]:
             at=ratio,
             lo=None if is_first else lo,
             hi=None if is_first else hi,
-            said="1" if is_first else f"{numbers.ratio(ratio, Interval(lo, hi))}{broken}",
+            words="1" if is_first else f"{numbers.ratio(ratio, Interval(lo, hi))}{broken}",
             sign="open" if one.trend.kind == "unclear" and not is_first else "shown",
         )
 
