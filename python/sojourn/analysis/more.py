@@ -9,11 +9,10 @@ what it asks for halves its intervals.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from sojourn.analysis import counted, reasons
+from sojourn.analysis import counted, reasons, rerun
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.effect_sentences import LIMIT, PEAK, UNLIKE
 from sojourn.findings.effects import Effect
@@ -44,7 +43,7 @@ def settle(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle
     """
     if not data.measured:
         return None
-    takes_values = _takes_values(_typed(data))
+    takes_values = rerun.takes_values(data)
     if takes_values and (any_length := _any_length(data)):
         return any_length
     if own := [one for kind in who if (one := kind.settle(findings))]:
@@ -59,7 +58,7 @@ def settle(data: StudyData, findings: Findings, who: Sequence[Answer]) -> Settle
     ours = sum(o.wall_s for o in _outcomes(data) if o.point.phase in phases)
     whole = sum(o.wall_s for o in _outcomes(data))
     return Settle(
-        command=_command(data, times),
+        command=rerun.with_values(data, times),
         seconds=whole + (HALVES - 1) * ours,
         why="halve the intervals",
     )
@@ -75,7 +74,9 @@ def _any_length(data: StudyData) -> Settle | None:
     if not failed or len(failed) < len(data.measured):
         return None
     return Settle(
-        command=_command(data, {f"services.{one}.params.expect_bytes": 0 for one in labels}),
+        command=rerun.with_values(
+            data, {f"services.{one}.params.expect_bytes": 0 for one in labels}
+        ),
         seconds=sum(o.wall_s for o in failed),
         why="accept replies of any length",
     )
@@ -123,7 +124,7 @@ def _of_factors(data: StudyData, findings: Findings) -> Settle | None:
     why = f"bring {len(left) or 'all'} intervals within a factor of {counted.SPAN_MAX:g}"
     why = why.replace(" 1 intervals", " 1 interval")
     shield = {SHIELD: "none"} if is_unlike else {}
-    return Settle(command=_command(data, {**wanted, **shield}), seconds=seconds, why=why)
+    return Settle(command=rerun.with_values(data, {**wanted, **shield}), seconds=seconds, why=why)
 
 
 def _search_s(effect: Effect, budget_s: float) -> float:
@@ -155,26 +156,3 @@ def _value(study: Study, key: str) -> float:
         node = getattr(node, name)
     assert isinstance(node, int | float)  # noqa: S101  # keys of the table above
     return node
-
-
-def _command(data: StudyData, values: Mapping[str, float | str]) -> str:
-    """What the user typed, with these values in place of his own."""
-    typed = _typed(data)
-    for key in values:
-        typed = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
-    texts = {k: v if isinstance(v, str) else f"{v:g}" for k, v in values.items()}
-    return typed + "".join(f" --set {key}={text}" for key, text in texts.items())
-
-
-def _typed(data: StudyData) -> str:
-    """What the user typed; for a study without one, what would run it."""
-    return data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
-
-
-def _takes_values(typed: str) -> bool:
-    """Whether a command has `--set`.
-
-    >>> _takes_values("sudo sojourn run x"), _takes_values("sojourn compare a b")
-    (True, False)
-    """
-    return re.search(r"\bsojourn run\b", typed) is not None

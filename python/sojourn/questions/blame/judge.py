@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sojourn import units
+from sojourn.analysis import rerun
 from sojourn.analysis.answer_kind import Answer
 from sojourn.analysis.counted import Counted, count
 from sojourn.findings.findings import Findings, ServiceFinding
@@ -177,13 +177,13 @@ def _settle(section: Blames, data: StudyData, spec: ServiceSpec, asked: Asked) -
     is_open = any(row.word == UNDECIDED for row in section.rows) or section.misses is None
     if not is_open or not section.rows:
         return None
-    typed = data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
-    key = f"services.{spec.label}.blame.blocks"
-    before = re.sub(rf" --set {re.escape(key)}=\S+", "", typed)
     blocks = math.ceil(MORE * section.blocks / data.study.run.repeats)
+    command = rerun.with_values(data, {f"services.{spec.label}.blame.blocks": blocks})
+    if not command:
+        return None
     whole_s = blocks * data.study.run.repeats * len(states(len(section.rows)))
     return Settle(
-        command=f"{before} --set {key}={blocks}",
+        command=command,
         seconds=whole_s * asked.window_ns / 1e9,
         why="halve the intervals",
     )

@@ -8,10 +8,10 @@ on, and the one command that would settle what is still open.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from statistics import median
 
+from sojourn.analysis import rerun
 from sojourn.findings.findings import Qos
 from sojourn.findings.highest_load import Border, MaxLoad, Scheduled
 from sojourn.findings.measured import Measured, StudyData
@@ -219,9 +219,12 @@ def _settle(data: StudyData, border: Border | None, outcomes: Sequence[Outcome])
     typed_s = _rounded(times * data.study.run.search.budget_s / stretch)
     spent_s = sum(o.wall_s for o in outcomes)
     more_s = typed_s * stretch - sum(o.wall_s for o in outcomes if o.point.phase is Phase.SEARCH)
+    command = rerun.with_values(data, {"run.search.budget_s": typed_s})
+    if not command:
+        return None
     why = "find the open end" if is_open else f"bring the interval to ±{percent((NARROW - 1) / 2)}"
     return Settle(
-        command=f"{_command(data)} --set run.search.budget_s={typed_s:g}",
+        command=command,
         seconds=spent_s + max(0.0, more_s),
         why=why,
     )
@@ -235,9 +238,3 @@ def _rounded(seconds: float) -> float:
     """
     step = 10.0 if seconds < 600 else 60.0
     return step * math.ceil(seconds / step)
-
-
-def _command(data: StudyData) -> str:
-    """What the user typed, without a budget of his own."""
-    asked = data.command or f"sojourn run {data.study.name} --profile {data.study.run.profile}"
-    return re.sub(r" --set run\.search\.budget_s=\S+", "", asked)

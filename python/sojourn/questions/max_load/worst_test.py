@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from sojourn.analysis import rerun
 from sojourn.analysis.served import QUEUES, Served
 from sojourn.findings.findings import Qos
 from sojourn.findings.highest_load import Border, MaxLoad
@@ -408,7 +409,8 @@ def test_the_command_is_the_user_s_own_without_his_budget() -> None:
     of = quick()
     typed = "sojourn run x --set run.search.budget_s=5 --set seed=1"
     data = StudyData(study=of, measured=(), command=typed, questions=PLANS)
-    assert worst._command(data) == "sojourn run x --set seed=1"
+    again = rerun.with_values(data, {"run.search.budget_s": 90.0})
+    assert again == "sojourn run x --set seed=1 --set run.search.budget_s=90"
 
 
 def test_seconds_are_rounded_up_to_ten_and_from_ten_minutes_to_whole_ones() -> None:
