@@ -2,9 +2,10 @@
 
 It is tried where the least quota has left the late requests as they were, so that CPU time is not
 the cause, and where a best-effort group uses a disk. All of them get `io_least`. If as many
-requests are late after `trial_s`, the disk is not the cause either, and the limits go. Else they
-stay. Then they grow while the target holds without doubt, and go when they are twice what was used
-before. A level that fails is left for the one before it, and rests for a time that doubles.
+requests are late after `trial_s`, the disk is not the cause either, and the limits go. If fewer are
+late without doubt, they stay. Few requests say neither, and the trial goes on. Then they grow while
+the target holds without doubt, and go when they are twice what was used before. A level that fails
+is left for the one before it, and rests for a time that doubles.
 
 Source: of this lab. PARTIES moves one resource after the other in the same way, and takes the
 answer from the tail, too; it does not know how sure that answer is.
@@ -12,9 +13,10 @@ answer from the tail, too; it does not know how sure that answer is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sojourn.controllers.evidence import Late
 from sojourn.controllers.look import Change, Look, for_all
 
 CONSTANTS = {
@@ -50,19 +52,23 @@ def begun(now: Look, c: Mapping[str, float], size: float) -> tuple[State, list[C
 
 
 def judged(
-    now: Look, c: Mapping[str, float], state: State, late: float
+    now: Look, c: Mapping[str, float], state: State, missed: float | None, since: Iterable[Late]
 ) -> tuple[State | None, list[Change]]:
-    """What follows from a trial that is over: the limits are held, or they go (state None).
+    """What follows from a trial: the limits are held, or go (state None), or it goes on.
 
     Args:
         now: the newest look.
         c: constants.
         state: of the trial.
-        late: share of late requests now.
+        missed: share of late requests now, if the target is surely missed.
+        since: late requests of each service since it began.
     """
-    if late >= c["remains"] * state["size"]:
-        why = f"{late:.1%} of requests are late without the disk, too, so it is not the cause"
+    remains = c["remains"] * state["size"]
+    if missed is not None and missed >= remains:
+        why = f"{missed:.1%} of requests are late without the disk, too, so it is not the cause"
         return None, _free(now, state, why)
+    if any(late.probability(remains) > c["fine"] for late in since):
+        return state, []
     held = {**state, "is": HELD, "rest_s": c["io_rest_s"], "until": now.t_s + c["io_rest_s"]}
     return held, []
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from sojourn.controllers import kind
+from sojourn.controllers import disk_step, kind
+from sojourn.controllers.evidence import Late as Counts
 from sojourn.controllers.look import Allocation, Change, History, Look
 from sojourn.controllers.testing import applied, changed, look
 
@@ -85,6 +86,28 @@ def test_a_limit_goes_when_the_job_is_free_of_harm() -> None:
     assert levels[0] == 1e6
     assert levels[-1] is None
     assert max(level for level in levels if level is not None) < 2 * USED
+
+
+@pytest.mark.parametrize(
+    ("n", "late", "missed", "outcome"),
+    [
+        (20, 0, None, "trial"),  # so few say nothing
+        (2000, 0, None, "held"),
+        (2000, 60, None, "trial"),  # not surely fewer than half
+        (2000, 60, 0.03, None),
+        (2000, 60, 0.004, "trial"),  # fewer now, and 3 % since it began
+    ],
+)
+def test_a_trial_ends_by_what_is_known_and_not_by_what_is_not(
+    n: int, late: int, missed: float | None, outcome: str | None
+) -> None:
+    now = look(110, batch={"io": 1e6}, batch_has={"io": 1e6, "cpu": 1.0})
+    state = {"is": "trial", "size": 0.04, "at": 100.0, "used": {"batch": 80_000_000}}
+    since = [Counts(windows=10, n=n, above=late, squares=late**2 / 10)]
+    constants = kind("posterior").settled({})
+    after, changes = disk_step.judged(now, constants, state, missed, since)
+    assert (after and after["is"]) == outcome
+    assert [change.level for change in changes] == ([None] if outcome is None else [])
 
 
 @pytest.mark.parametrize("has_disk", [False, True])

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.controllers import disk_step
-from sojourn.controllers.evidence import LATE, load_library
+from sojourn.controllers.evidence import LATE, Late, load_library
 from sojourn.controllers.kind import ControllerKind
 from sojourn.controllers.look import Change, Decision, History, Look, for_all
 from sojourn.controllers.violation import (
@@ -139,9 +139,10 @@ def _of_disk(history: History, memory: dict[str, Any], seen: Violation | None) -
     if disk["is"] == disk_step.TRIAL:
         if since_s < c["trial_s"]:
             return Decision(memory=memory)
-        late = seen.size if seen and seen.size is not None else 0.0
-        state, changes = disk_step.judged(now, c, disk, late)
-        if state is not None:  # the disk was the cause, so CPU time may be one the next time
+        missed = seen.size if seen else None
+        since = [Late.of_json(pool) for pool in memory["pools"].values()]
+        state, changes = disk_step.judged(now, c, disk, missed, since)
+        if state and state["is"] == disk_step.HELD:  # the next time CPU time may be the cause
             memory.pop("cleared", None)
     elif seen is not None and "grew_at" in disk and disk["grew_at"] == memory["since"]:
         state, changes = disk_step.back(now, c, disk, seen.why)

@@ -1,4 +1,4 @@
-"""When `posterior` takes the target for missed, for met, or for not known."""
+"""Whether the target is missed, as far as the windows of a service say."""
 
 from __future__ import annotations
 
