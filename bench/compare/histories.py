@@ -65,9 +65,13 @@ def first_alarms(values: Floats) -> list[int]:
     numbers: list[int] = []
     for at in range(0, len(values), CHUNK):
         path = change_points.evidence(values[at : at + CHUNK]).log_capital
-        is_there = path >= np.log(1 / ALPHA)
-        numbers += np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1, NEVER).tolist()
+        numbers += crossed(path >= np.log(1 / ALPHA))
     return numbers
+
+
+def crossed(is_there: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
+    """After how many values each series is there for the first time; -1: never."""
+    return np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1, NEVER).tolist()
 
 
 def ours(namespace: argparse.Namespace) -> Iterator[Job]:
@@ -111,8 +115,7 @@ def limit(seed: list[int], count: int, case: tuple[int, float]) -> list[int]:
     path = np.tile(capital, (count, 1))
     for old in range(1, values.shape[1]):
         path[:, old:] += change_points.shares(old) * np.exp(np.cumsum(ratio[:, old:], axis=1))
-    is_there = path >= 1 / ALPHA
-    return np.where(is_there.any(axis=1), is_there.argmax(axis=1) + 1, NEVER).tolist()
+    return crossed(path >= 1 / ALPHA)
 
 
 def families(namespace: argparse.Namespace) -> Iterator[Job]:

@@ -20,7 +20,6 @@ import json
 import os
 import random
 import secrets
-import subprocess
 import sys
 import tempfile
 import threading
@@ -33,17 +32,28 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from measure import CLIENT_CPU, SERVER_CPU
-from real import ALONE, BATCH, NONE, QUIET, RUNS, Seen, audit, relay, started
+from real import (
+    ALONE,
+    BATCH,
+    NONE,
+    RUNS,
+    WARM_S,
+    Seen,
+    audit,
+    generator,
+    manager,
+    relay,
+    started,
+)
 from servers import await_port
 
-from sojourn import programs
 from sojourn.manage import testing
-from sojourn.manage.testing import make_group, remove_group, until
+from sojourn.manage.testing import make_group, remove_group
 from sojourn.places import ports
 
 LIMIT, WEB = "limit", "web"
 RULES = (ALONE, NONE, "posterior", LIMIT, "parties", "koordinator")
-RATE, WARM_S, LEARN_S = 50, 2, 10
+RATE, LEARN_S = 50, 10
 CONSTANTS = {LIMIT: "io = 5e6"}
 SERVICE = """
 import http.server, os, sys
@@ -118,7 +128,8 @@ def measured(name: str, asked: argparse.Namespace) -> dict[str, Any]:
             started(stack, job, CLIENT_CPU, folders[BATCH])
         if name not in {NONE, ALONE}:
             managed(stack, name, folder, paths, asked.target)
-        load = client(stack, port, asked)
+        words = [f"http://127.0.0.1:{port}/", "--rate", str(RATE), "--wait", "sleep"]
+        load = generator(stack, words, asked.seconds, asked.target)
         began = time.monotonic()
         reader = threading.Thread(target=relay, args=(WEB, load, lines, seen, began + WARM_S))
         reader.start()
@@ -128,9 +139,8 @@ def measured(name: str, asked: argparse.Namespace) -> dict[str, Any]:
         rate = (count(folder) - written) / (time.monotonic() - at)
         reader.join(10)
         changes = [event for event in audit(folder) if event["event"] == "change"]
-    late = [key for key in seen.n if key[1] < LEARN_S]
-    for key in late:  # a rule may learn first
-        seen.n.pop(key), seen.above.pop(key)
+    for key in [key for key in seen.n if key[1] < LEARN_S]:  # a rule may learn first
+        del seen.n[key], seen.above[key]
     return {
         "violated_s": seen.violated_s(),
         "seconds": len(seen.n),
@@ -138,19 +148,6 @@ def measured(name: str, asked: argparse.Namespace) -> dict[str, Any]:
         "job_mb_s": round(rate / 1e6, 2),
         "changes": [[c["knob"], c["after"]] for c in changes],
     }
-
-
-def client(stack: contextlib.ExitStack, port: int, asked: Any) -> subprocess.Popen[bytes]:
-    """The generator."""
-    words = ["taskset", "-c", str(CLIENT_CPU), str(programs.find("sojourn-load"))]
-    words += [f"http://127.0.0.1:{port}/", "--rate", str(RATE), "--wait", "sleep"]
-    words += ["--duration", f"{asked.seconds}s", "--warmup", f"{WARM_S}s"]
-    words += ["--qos-quantile", "0.99", "--qos-bound", asked.target]
-    words += ["--progress", "json", "--progress-every", "100ms"]
-    process = subprocess.Popen(words, stdin=QUIET, stdout=QUIET, stderr=subprocess.PIPE)
-    stack.callback(process.wait)
-    stack.callback(process.kill)
-    return process
 
 
 def managed(
@@ -176,13 +173,7 @@ def managed(
         cgroup = "{paths[BATCH]}"
         disk = "{folder}"
     """
-    (folder / "manage.toml").write_text(text)
-    words = [sys.executable, "-m", "sojourn", "manage", "--config", str(folder / "manage.toml")]
-    env = {**os.environ, "SOJOURN_STATE": f"{folder}/state"}
-    process = subprocess.Popen(words, stdin=QUIET, stdout=QUIET, stderr=None, env=env)
-    stack.callback(process.wait)
-    stack.callback(process.terminate)
-    until(lambda: process.poll() is not None or audit(folder), 10.0)
+    manager(stack, folder, text)
 
 
 def count(folder: Path) -> int:

@@ -181,10 +181,17 @@ def client(
     pair = (HIGH, LOW) if service == SERVICES[0] else (LOW, HIGH)
     halves = seconds // HALF_S
     steps = ",".join(f"{pair[k % 2]}@{HALF_S}s" for k in range(halves))
-    words = ["taskset", "-c", str(CLIENT_CPU), str(programs.find("sojourn-load"))]
-    words += [f"memcache://127.0.0.1:{port}", "--preload", "--rate", f"steps:{steps}"]
-    words += ["--duration", f"{halves * HALF_S}s", "--warmup", f"{WARM_S}s"]
-    words += ["--qos-quantile", "0.99", "--qos-bound", TARGET]
+    words = [f"memcache://127.0.0.1:{port}", "--preload", "--rate", f"steps:{steps}"]
+    return generator(stack, words, halves * HALF_S, TARGET)
+
+
+def generator(
+    stack: contextlib.ExitStack, asked: Sequence[str], seconds: int, target: str
+) -> subprocess.Popen[bytes]:
+    """`sojourn-load` on the clients' CPU, with a window on stderr every 100 ms."""
+    words = ["taskset", "-c", str(CLIENT_CPU), str(programs.find("sojourn-load")), *asked]
+    words += ["--duration", f"{seconds}s", "--warmup", f"{WARM_S}s"]
+    words += ["--qos-quantile", "0.99", "--qos-bound", target]
     words += ["--progress", "json", "--progress-every", "100ms"]
     process = subprocess.Popen(words, stdin=QUIET, stdout=QUIET, stderr=subprocess.PIPE)
     stack.callback(process.wait)
@@ -228,18 +235,32 @@ def managed(
         text += [f'cgroup = "{path}"']
         text += [f"traits = {TRAITS}"] if is_batch else [f'target = "{TARGET}"']
         text += [] if is_batch else [f"peak_rps = {PEAK}"]
-    (folder / "manage.toml").write_text("\n".join(text))
-    words = [sys.executable, "-m", "sojourn", "manage", "--config", str(folder / "manage.toml")]
-    env = {**os.environ, "SOJOURN_STATE": f"{folder}/state"}
-    process = subprocess.Popen(
-        ["taskset", "-c", str(SERVER_CPU), *words], stdin=QUIET, stdout=QUIET, stderr=None, env=env
-    )
-    stack.callback(process.wait)
-    stack.callback(process.terminate)
-    until(lambda: process.poll() is not None or audit(folder), 10.0)
+    process = manager(stack, folder, "\n".join(text), ["taskset", "-c", str(SERVER_CPU)])
     with contextlib.suppress(OSError):  # the CPUs that it manages were taken at its start
         for task in Path(f"/proc/{process.pid}/task").iterdir():
             os.sched_setaffinity(int(task.name), {CLIENT_CPU})
+    return process
+
+
+def manager(
+    stack: contextlib.ExitStack, folder: Path, config: str, before: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
+    """A manager by this configuration that has begun, after the words `before`."""
+    (folder / "manage.toml").write_text(config)
+    words = [
+        *before,
+        sys.executable,
+        "-m",
+        "sojourn",
+        "manage",
+        "--config",
+        str(folder / "manage.toml"),
+    ]
+    env = {**os.environ, "SOJOURN_STATE": f"{folder}/state"}
+    process = subprocess.Popen(words, stdin=QUIET, stdout=QUIET, stderr=None, env=env)
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    until(lambda: process.poll() is not None or audit(folder), 10.0)
     return process
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import programs
 from sojourn.analysis.comparison_rows import Moved
+from sojourn.plan import traced
 from sojourn.plan.points import Phase
-from sojourn.plan.setting import EVERY, TRACER
+from sojourn.plan.setting import TRACER
 from sojourn.samples.traced import TRACE
 from sojourn.units import show_ns
 from sojourn.visible import visible
@@ -69,8 +70,7 @@ def _traces(record: Record, phase: Phase) -> Traces:
     by: dict[tuple[str, str], list[tuple[int, Path]]] = defaultdict(list)
     for outcome in record.outcomes():
         point = outcome.point
-        is_traced = point.setting.get(TRACER) in {True, EVERY}
-        if point.phase is phase and is_traced and outcome.is_believed:
+        if point.phase is phase and traced.has_tracer(point) and outcome.is_believed:
             at = record.folder_of(outcome) / TRACE
             levels = {name: level for name, level in point.setting.items() if name != TRACER}
             setting = ", ".join(f"{name} {level}" for name, level in levels.items())

@@ -126,6 +126,7 @@ def gate(
         "gate": True,
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
         "max_regression": share(max_regression, "--max-regression", takes_least=True),
+        "trace": trace,
     }
     for text, at in ((baseline, "--baseline"), (candidate, "--candidate")):
         if not text.strip():
@@ -133,7 +134,6 @@ def gate(
     sides = in_turn.services([baseline, candidate], target)
     # The CPU time of a service that runs already is often not known.
     usual = TIMED if any(side["kind"] == "external" for side in sides) else COUNTED
-    compare["trace"] = trace
     compare["numbers"] = turn_numbers.numbers_of(numbers, usual)
     measure_s = turn_numbers.run_s(measure_s, rate, compare["numbers"])
     compare["blocks"] = turn_numbers.blocks_in(within, 2, measure_s, compare["numbers"])

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from sojourn import units
 from sojourn.host.tree import Tree
-from sojourn.knobs import groups
+from sojourn.knobs import groups, settings
 from sojourn.knobs.groups import Group
 from sojourn.knobs.knob import Asked, Felt, KnobKind, Lack
 from sojourn.knobs.limit import NONE, UNDO, Limit, no_effect
@@ -31,6 +31,8 @@ from sojourn.knobs.probe import DISK, Probe
 
 NAME = "io_limit"
 READ, WRITE = "read", "write"
+MAX = "io.max"
+FILES = {way: f"blkio.throttle.{way}_bps_device" for way in (READ, WRITE)}  # of version 1
 RATE = r"\d+(\.\d+)?[kMG]i?B/s"
 FILE_BYTES = 16 << 20  # that a probe reads and writes again and again
 BLOCK = 1 << 16
@@ -67,26 +69,11 @@ class IoLimit(Limit):
 
     def read_back(self, group: Group) -> Mapping[str, int]:
         """What the group's files say of this disk."""
-        disk = self._disk()
-        if group.version == 2:
-            lines = (line.split() for line in group.text("io.max").splitlines())
-            report = next((words[1:] for words in lines if words[0] == disk), [])
-            limits = dict(word.split("=") for word in report)
-            each = {READ: limits.get("rbps", "max"), WRITE: limits.get("wbps", "max")}
-            return {way: int(bps) for way, bps in each.items() if bps != "max"}
-        numbers: dict[str, int] = {}
-        for way in (READ, WRITE):
-            lines = (line.split() for line in group.text(_file(way)).splitlines())
-            numbers.update((way, int(words[1])) for words in lines if words[0] == disk)
-        return numbers
+        return limits_of(group, self._disk())
 
     def files(self, value: Mapping[str, int], group: Group) -> Sequence[tuple[str, str]]:
         """Both directions, so that an earlier level leaves nothing."""
-        disk = self._disk()
-        if group.version == 2:
-            rbps, wbps = (value.get(way, "max") for way in (READ, WRITE))
-            return (("io.max", f"{disk} rbps={rbps} wbps={wbps}"),)
-        return tuple((_file(way), f"{disk} {value.get(way, 0)}") for way in (READ, WRITE))
+        return files_of(group, self._disk(), value)
 
     def refused(self, value: Mapping[str, int], group: Group) -> str:
         """Refuse where the working folder is on no disk."""
@@ -165,8 +152,23 @@ def disk_of(tree: Tree, device: int) -> str:
     return name
 
 
-def _file(way: str) -> str:
-    return f"blkio.throttle.{way}_bps_device"
+def limits_of(group: Group, disk: str) -> Mapping[str, int]:
+    """Bytes/s of a disk by direction, as a group's files have them; an endless one is left out."""
+    if group.version == 2:
+        words = settings.disk_words(group.text(MAX), disk)
+        limits = dict(word.split("=", 1) for word in words if "=" in word)
+        each = {READ: limits.get("rbps", "max"), WRITE: limits.get("wbps", "max")}
+        return {way: int(bps) for way, bps in each.items() if bps != "max"}
+    known = {way: settings.disk_words(group.text(file), disk) for way, file in FILES.items()}
+    return {way: int(words[0]) for way, words in known.items() if words}
+
+
+def files_of(group: Group, disk: str, value: Mapping[str, int]) -> Sequence[tuple[str, str]]:
+    """What to write for these limits: (file, text); a direction that is left out has none."""
+    if group.version == 2:
+        rbps, wbps = (value.get(way, "max") for way in (READ, WRITE))
+        return ((MAX, f"{disk} rbps={rbps} wbps={wbps}"),)
+    return tuple((file, f"{disk} {value.get(way, 0)}") for way, file in FILES.items())
 
 
 def _bps(rate: str) -> int:

@@ -198,13 +198,22 @@ def _read_disk(setting: Setting, tree: Tree) -> str | None:
     text, wanted = tree.text(setting.path), setting.new.split()
     if text is None or not wanted:
         return None
-    lines = (line.split() for line in text.splitlines())
-    words = next((words for words in lines if words[:1] == wanted[:1]), [])
+    words = disk_words(text, wanted[0])
     if "=" not in setting.new:  # version 1
-        return f"{wanted[0]} {words[1] if len(words) > 1 else 0}"
+        return f"{wanted[0]} {words[0] if words else 0}"
     limits = dict(word.split("=", 1) for word in words if "=" in word)
     names = [word.partition("=")[0] for word in wanted[1:]]
     return " ".join([wanted[0], *(f"{name}={limits.get(name, 'max')}" for name in names)])
+
+
+def disk_words(text: str, disk: str) -> list[str]:
+    """The words of a disk's line in a file that has one for each; none if it has no line.
+
+    >>> disk_words("8:16 rbps=7 wbps=max", "8:16"), disk_words("8:16 5", "8:1")
+    (['rbps=7', 'wbps=max'], [])
+    """
+    lines = (line.split() for line in text.splitlines())
+    return next((words[1:] for words in lines if words[:1] == [disk]), [])
 
 
 def _read_freezer(setting: Setting, tree: Tree) -> str | None:

@@ -14,21 +14,18 @@ from collections.abc import Callable
 from sojourn.controllers.look import Knob, Level
 from sojourn.host.cgroups import NO_LIMIT_BYTES
 from sojourn.host.tree import Tree, as_int
-from sojourn.knobs import settings
+from sojourn.knobs import io_limit, settings
 from sojourn.knobs.groups import Group
-from sojourn.knobs.io_limit import disk_of
 
 MEMORY: Knob = "memory"
 IO: Knob = "io"
 FROZEN: Knob = "frozen"
 PAGE = 4096
-HIGH, FREEZE, STATE, MAX = "memory.high", "cgroup.freeze", "freezer.state", "io.max"
+HIGH, FREEZE, STATE = "memory.high", "cgroup.freeze", "freezer.state"
 COUNTED = "blkio.throttle.io_service_bytes"
-WAYS = ("read", "write")
 #: How a file is read back; any other one is a text.
 KINDS = {
-    MAX: settings.DISK,
-    **{f"blkio.throttle.{way}_bps_device": settings.DISK for way in WAYS},
+    **dict.fromkeys((io_limit.MAX, *io_limit.FILES.values()), settings.DISK),
     STATE: settings.FREEZER,
 }
 
@@ -56,7 +53,7 @@ def find(named: Callable[[str], Group | None], tree: Tree, disk: str) -> dict[Kn
 def disk(tree: Tree, path: str) -> str:
     """The disk that a path is on, "MAJOR:MINOR"; "": it is on none, or there is no such path."""
     try:
-        return disk_of(tree, os.stat(path).st_dev) if path else ""  # noqa: PTH116 - may be a file
+        return io_limit.disk_of(tree, os.stat(path).st_dev) if path else ""  # noqa: PTH116 - may be a file
     except OSError:
         return ""
 
@@ -70,9 +67,7 @@ def read(knob: Knob, group: Group, disk: str) -> Level:
     if knob == MEMORY:
         high = as_int(group.text(HIGH))
         return None if high is None or high >= NO_LIMIT_BYTES else high
-    numbers = [as_int(word) for word in _limits(group, disk)]
-    known = [number for number in numbers if number]
-    return min(known) if known else None
+    return min(filter(None, io_limit.limits_of(group, disk).values()), default=None)
 
 
 def steps(knob: Knob, group: Group, disk: str, level: Level) -> list[tuple[str, str]]:
@@ -85,10 +80,8 @@ def steps(knob: Knob, group: Group, disk: str, level: Level) -> list[tuple[str, 
     number = None if level is None else max(PAGE, int(level))
     if knob == MEMORY:
         return [(f"{at}/{HIGH}", "max" if number is None else str(number // PAGE * PAGE))]
-    if group.version == 2:
-        text = "max" if number is None else str(number)
-        return [(f"{at}/{MAX}", f"{disk} rbps={text} wbps={text}")]
-    return [(f"{at}/blkio.throttle.{way}_bps_device", f"{disk} {number or 0}") for way in WAYS]
+    ways = {} if number is None else dict.fromkeys(io_limit.FILES, number)
+    return [(f"{at}/{name}", text) for name, text in io_limit.files_of(group, disk, ways)]
 
 
 def is_as_set(knob: Knob, group: Group, disk: str, level: Level) -> bool:
@@ -101,9 +94,9 @@ def is_as_set(knob: Knob, group: Group, disk: str, level: Level) -> bool:
 
 
 def moved_bytes(group: Group, disk: str) -> int | None:
-    """Bytes that the group has read and written on its disk so far; None: nobody counts them."""
+    """Bytes that the group has read and written on its disk so far; None: they are not counted."""
     if group.version == 2:
-        words = _line(group.text("io.stat"), disk)
+        words = settings.disk_words(group.text("io.stat"), disk)
         counts = dict(word.split("=", 1) for word in words if "=" in word)
         numbers = [as_int(counts.get(name, "0")) for name in ("rbytes", "wbytes")]
         return sum(number or 0 for number in numbers)
@@ -113,18 +106,3 @@ def moved_bytes(group: Group, disk: str) -> int | None:
     lines = (line.split() for line in text.splitlines())
     own = (words for words in lines if len(words) == 3 and words[0] == disk)
     return sum(as_int(words[2]) or 0 for words in own if words[1] in {"Read", "Write"})
-
-
-def _limits(group: Group, disk: str) -> list[str]:
-    """Both directions, as the kernel has them."""
-    if group.version == 2:
-        limits = dict(w.split("=", 1) for w in _line(group.text(MAX), disk) if "=" in w)
-        return [limits.get(name, "max") for name in ("rbps", "wbps")]
-    each = (_line(group.text(f"blkio.throttle.{way}_bps_device"), disk) for way in WAYS)
-    return [words[0] if words else "0" for words in each]
-
-
-def _line(text: str, disk: str) -> list[str]:
-    """The words after the disk in its line."""
-    lines = (line.split() for line in text.splitlines())
-    return next((words[1:] for words in lines if words[:1] == [disk]), [])

@@ -13,7 +13,7 @@ from sojourn.controllers.look import Allocation, Knob, Level
 from sojourn.controllers.testing import look
 from sojourn.errors import HostFault, RunFault, SpecFault
 from sojourn.host.tree import Tree
-from sojourn.knobs import groups, settings
+from sojourn.knobs import groups, io_limit, settings
 from sojourn.knobs.groups import Group, Hierarchy
 from sojourn.knobs.settings import Setting
 from sojourn.manage import config as configs
@@ -54,7 +54,7 @@ def test_version_2_reads_back_what_was_written(knob: Knob, level: Level, tmp_pat
     assert limits.read(knob, group, DISK) == off
     for wanted in (level, off):
         for path, text in limits.steps(knob, group, DISK, wanted):
-            groups.write(tree, path, text)
+            tree.path(path).write_text(text)  # whole, as the kernel takes it
         assert limits.read(knob, group, DISK) == wanted
         assert limits.is_as_set(knob, group, DISK, wanted)
         assert not limits.is_as_set(knob, group, DISK, 4096 if knob != "frozen" else not wanted)
@@ -216,7 +216,7 @@ def _is_stopped(here: Stand) -> bool:
 def _limits(here: Stand) -> list[str]:
     """What the kernel says of the disk's limits."""
     if groups.find(TREE, "blkio"):
-        names, controller = [f"blkio.throttle.{way}_bps_device" for way in limits.WAYS], "blkio"
+        names, controller = [*io_limit.FILES.values()], "blkio"
     else:
-        names, controller = ["io.max"], "io"
+        names, controller = [io_limit.MAX], "io"
     return [here.file("batch", name, controller).read_text() for name in names]

@@ -18,7 +18,15 @@ from collections.abc import Sequence
 from sojourn.plan import make
 from sojourn.plan.axis import Axis
 from sojourn.plan.points import Cell, Outcome, Phase, Point
-from sojourn.plan.setting import CONNECTIONS, LOAD, NEIGHBOUR, TRACER, Level, Setting
+from sojourn.plan.setting import (
+    CONNECTIONS,
+    EVERY,
+    LOAD,
+    NEIGHBOUR,
+    TRACER,
+    Level,
+    Setting,
+)
 from sojourn.spec import ServiceSpec, Study
 
 NO_NEIGHBOUR, SPIN, STREAM = "none", "spin", "stream"  # neighbours
@@ -107,6 +115,11 @@ def of(point: Point) -> tuple[Setting, bool]:
     if is_alone(point.setting):
         levels[CONNECTIONS] = 1
     return Setting.of(levels), point.setting[TRACER] is True
+
+
+def has_tracer(point: Point) -> bool:
+    """Whether the tracer runs beside it."""
+    return point.setting.get(TRACER) in {True, EVERY}
 
 
 def is_disturbed(point: Point) -> bool:

@@ -183,7 +183,7 @@ def _fault(text: str, argv: tuple[str, ...]) -> RunFault:
 def build(spec: ServiceSpec, point: Point) -> Tracer | None:
     """For points whose setting says so, and not for their twins."""
     del spec
-    return Tracer(price(point)) if point.setting.get(TRACER) in {True, EVERY} else None
+    return Tracer(price(point)) if traced.has_tracer(point) else None
 
 
 KIND = ProbeKind(

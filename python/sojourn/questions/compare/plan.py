@@ -106,10 +106,13 @@ def _next_traced(
         return None
     setting = Setting.of({**under, TRACER: EVERY})
     length_s = min(max(TRACED_S, TRACED_REQUESTS / rate), TRACED_S_MAX)
+    done = {
+        label: make.Tried((o for o in own if o.point.service == label), TRACED)
+        for label in members(study)
+    }
     for block in range(asks.of(study).trace):
         for label in order(study, block):
-            runs = make.Tried((o for o in own if o.point.service == label), TRACED)
-            if make.is_open(before := runs.at(block, setting), study.run.retries):
+            if make.is_open(before := done[label].at(block, setting), study.run.retries):
                 cell = Cell(label, TRACED, block, setting)
                 return make.point(
                     study,
