@@ -73,24 +73,25 @@ def gather(
 
 def _watched(believed: Sequence[Judged]) -> list[Judged]:
     """The runs in which the server's CPUs were watched."""
-    return [j for j in believed if j.measured.undisturbed.n]
+    return [j for j in believed if j.measured.undisturbed is not None]
 
 
 def _disturbed(believed: Sequence[Judged]) -> float:
     """Share of the requests that a stop of the server's CPUs reached, 0 to 1."""
     watched = _watched(believed)
-    apart = sum(j.measured.undisturbed.n for j in watched)
-    return 1 - apart / sum(j.measured.sojourn.n for j in watched) if watched else 0.0
+    every = sum(j.measured.sojourn.n for j in watched)
+    apart = sum(part.n for j in watched if (part := j.measured.undisturbed) is not None)
+    return 1 - apart / every if every else 0.0
 
 
-def _undisturbed(believed: Sequence[Judged], q: float, confidence: float) -> Estimate:
+def _undisturbed(believed: Sequence[Judged], q: float, confidence: float) -> Estimate | None:
     """The quantile of what no stop reached, as if requests were independent.
 
     How they depend is known of the whole alone, where stops make them depend most. So the value is
     for the eye, and its interval is the narrowest that it can be.
     """
-    together = merge(j.measured.undisturbed for j in _watched(believed))
-    return quantiles.estimate(together, q, confidence=confidence)
+    parts = [part for j in believed if (part := j.measured.undisturbed) is not None and part.n]
+    return quantiles.estimate(merge(parts), q, confidence=confidence) if parts else None
 
 
 def _verdict(

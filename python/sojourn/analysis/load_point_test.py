@@ -227,6 +227,15 @@ def test_what_no_stop_of_the_server_reached_is_beside_what_was_experienced() -> 
     assert result.undisturbed.value == pytest.approx((whole.value or 0) * 2.216 / 4.605, rel=0.05)
 
 
+def test_a_run_that_was_disturbed_throughout_counts_as_disturbed() -> None:
+    runs = [apart(run(1e5, seed=seed), share) for seed, share in enumerate((1.0, 0.2, 0.2))]
+    result = gathered(*runs)
+    assert result.disturbed_share == pytest.approx(1.4 / 3, abs=0.01)
+    assert result.undisturbed is not None
+    whole = gathered(apart(run(1e5), 1.0))
+    assert (whole.undisturbed, whole.disturbed_share) == (None, 1.0)
+
+
 def test_one_reading_is_enough_where_next_to_nothing_was_disturbed_or_no_one_watched() -> None:
     assert gathered(apart(run(1e5), 0.005)).undisturbed is None
     result = gathered(run(1e5))

@@ -77,7 +77,7 @@ class Measured:
         stops_allowance: factor, at least 1, by which quantiles may be too high because of what was
             excluded with the client's stops (M33).
         timely_ratio, outage_share, excluded_share: None without a result.
-        undisturbed: the part of `sojourn` that no stop of the server's CPUs reached (M29); empty
+        undisturbed: the part of `sojourn` that no stop of the server's CPUs reached (M29); None
             where no one watched them.
         traced: what the tracer found; None if it did not run.
         stacks: time by stack of the requests whose culprits were asked for.
@@ -103,7 +103,7 @@ class Measured:
     raw_share: float = 1.0
     mean_ns: float | None = None
     timely_ratio: float | None = None
-    undisturbed: Times = EMPTY
+    undisturbed: Times | None = None
     outage_share: float | None = None
     excluded_share: float | None = None
     steal_share: float | None = None

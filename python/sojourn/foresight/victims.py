@@ -19,6 +19,7 @@ from sojourn.samples import read_json
 from sojourn.samples.names import HOST
 from sojourn.store import listing
 from sojourn.store.record import Record
+from sojourn.units import NS_PER_S
 
 QUANTILES = {0.5: "p50_ns", 0.95: "p95_ns", 0.99: "p99_ns"}
 SAME = ("shield",)  # circumstances that must agree, beside the machine
@@ -36,7 +37,8 @@ class Run:
         tails: ns by quantile; infinite where requests were lost.
         progress: the neighbour's pace as a share of its pace alone; None: not known.
         cpu_ns: CPU time of the service for each request.
-        cpu, others: CPUs' worth that the service and the neighbour used on the server's CPUs.
+        cpu: CPUs' worth that the service used while load ran.
+        others: share of the server's CPUs that the neighbour used, 0 to 1.
     """
 
     rps: float
@@ -181,7 +183,7 @@ def _run(record: Record, one: Outcome) -> Run | None:
         tails=tails,
         progress=one.neighbour_of_alone,
         cpu_ns=one.cpu_ns,
-        cpu=used.get("server_cpu_share"),
+        cpu=None if one.cpu_ns is None else one.cpu_ns * one.achieved_rps / NS_PER_S,
         others=used.get("neighbours_on_server_share"),
     )
 

@@ -139,10 +139,10 @@ def _measured(table: Mapping[str, Any], outcome: Outcome, folder: Path) -> Measu
     )
 
 
-def _packed(retained: Any, folder: Path) -> times.Times:
-    """A histogram and how many requests were lost beside it; nothing where there is none."""
+def _packed(retained: Any, folder: Path) -> times.Times | None:
+    """A histogram and how many requests were lost beside it; None where there is none."""
     if not retained:
-        return times.EMPTY
+        return None
     return times.Packed(retained[0], lost=int(retained[1]), at=str(folder / NAME))
 
 

@@ -229,15 +229,16 @@ def test_the_share_of_raw_times_is_theirs_over_all_requests(
 
 
 def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None:
-    """3 s of CPU time while 40 requests/s were done for 2 s."""
-    write(tmp_path)
+    """3 s of CPU time for 40 requests in 1 s, and 40 more in a warm-up as long."""
+    warmed = {**result([1000] * 40, lost=0), "job": {"warmup": "1s"}}
+    (tmp_path / "load.json").write_text(json.dumps(warmed))
     host = tmp_path / "host.json"
-    host.write_text(json.dumps({"server_cpu_s": 3.0, "length_s": 2.0}))
+    host.write_text(json.dumps({"server_cpu_s": 3.0, "length_s": 9.0}))
     measured = measured_of(tmp_path, outcome(Phase.TRACE))
     assert measured.cpu_ns_per_request == 3e9 / 80
     assert [name for name, _ in measured.wire_ns] == ["mean", "p50", "p95", "p99"]
     assert measured.traced is None
-    host.write_text(json.dumps({"server_cpu_s": 3.0}))
+    host.write_text(json.dumps({"length_s": 2.0}))
     assert measured_of(tmp_path, outcome(Phase.TRACE)).cpu_ns_per_request is None
     assert measured_of(tmp_path, outcome(Phase.TRACE, requests=0)).wire_ns == ()
 

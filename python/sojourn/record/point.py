@@ -21,6 +21,7 @@ from sojourn.samples import (
 )
 from sojourn.samples.names import HLOG, HOST, LOAD, PROBE, RAW
 from sojourn.samples.reading import probe_result
+from sojourn.samples.served import cpu_ns, served
 from sojourn.samples.traced import folded, trace_result
 from sojourn.stats import times
 
@@ -107,16 +108,15 @@ def culprits_of(folder: Path) -> tuple[str, ...]:
 
 def _traced(folder: Path, outcome: Outcome) -> Measured:
     """A traced point, or its untraced twin."""
-    result, host = load_result(folder / LOAD), read_json(folder / HOST)
+    result = load_result(folder / LOAD)
     wire = result.wire_ns
-    done = outcome.achieved_rps * float(host.get("length_s") or 0.0)
     return Measured(
         outcome=outcome,
         traced=trace_result(folder),
         stacks=folded(folder),
         client_wait=result.cost.wait,
         wire_ns=tuple((name, getattr(wire, name)) for name in ("mean", "p50", "p95", "p99")),
-        cpu_ns_per_request=1e9 * float(host["server_cpu_s"]) / done if done else None,
+        cpu_ns_per_request=cpu_ns(folder / HOST, served(result)),
     )
 
 
@@ -125,10 +125,10 @@ def _times(result: LoadResult, folder: Path) -> times.Times:
     return times.from_histogram(span.histogram(f"{folder / LOAD} sojourn_ns.hdr"), lost=span.lost)
 
 
-def _undisturbed(result: LoadResult, folder: Path) -> times.Times:
+def _undisturbed(result: LoadResult, folder: Path) -> times.Times | None:
     span = result.undisturbed_ns
     if span is None:
-        return times.EMPTY
+        return None
     outcome = span.histogram(f"{folder / LOAD} undisturbed_ns.hdr")
     return times.from_histogram(outcome, lost=span.lost)
 

@@ -153,9 +153,11 @@ class Replies(Table):
     """What replies reported.
 
     Attributes:
+        count: requests of the measured part that were answered; 0: not counted.
         statuses: what was no success, by name, such as "HTTP 503" or "GOAWAY".
     """
 
+    count: int = 0
     statuses: dict[str, int] = Field(default_factory=dict)
 
 

@@ -15,6 +15,7 @@ from sojourn.samples import clusters, dependence, excluded, failed, lateness, ra
 from sojourn.samples.contract import LoadResult, load_result
 from sojourn.samples.interval import intervals
 from sojourn.samples.names import HLOG, HOST, HOSTS, LOAD, POINT, PROBE, RAW, SERVICE
+from sojourn.samples.served import cpu_ns, served
 from sojourn.samples.versioned import check_version, read_json
 
 OTHERS_MAX = 0.05  # of the time of the server's CPUs, used by other processes
@@ -65,7 +66,7 @@ def read(folder: Path) -> Outcome:
         shield=shield(folder / SERVICE),
         neighbour_per_s=did.get("per_s"),
         neighbour_of_alone=did.get("of_alone"),
-        cpu_ns=cpu_ns(folder / HOST, result.achieved_rps),
+        cpu_ns=cpu_ns(folder / HOST, served(result) + (served(probe) if probe else 0.0)),
         p999_ns=span.at(0.999),
     )
 
@@ -211,14 +212,6 @@ def _not_as_asked(name: str, results: Mapping[str, Any]) -> str:
     if why := results.get("not_held"):
         return f"neighbour {results['kind']} did not hold its intensity: {why}"
     return ""
-
-
-def cpu_ns(at: Path, achieved_rps: float) -> float | None:
-    """CPU time of the server for each completed request, ns; None: `host.json` does not count."""
-    table = read_json(at) if at.exists() else {}
-    done = achieved_rps * float(table.get("length_s") or 0.0)
-    busy_s = table.get("server_cpu_s")
-    return 1e9 * float(busy_s) / done if busy_s and done > 0 else None
 
 
 def shield(at: Path) -> str:

@@ -19,8 +19,9 @@ from sojourn.errors import StoreFault
 from sojourn.plan import Point, Verdict, codec
 from sojourn.plan.setting import Setting
 from sojourn.samples import dependence, made
+from sojourn.samples.contract import load_result
 from sojourn.samples.interval import intervals
-from sojourn.samples.reading import cpu_ns
+from sojourn.samples.served import cpu_ns, served
 from sojourn.samples.testing_point import first_point
 
 
@@ -265,9 +266,29 @@ def test_a_load_during_which_the_machine_slept_or_its_time_was_set_is_void(
 
 def test_cpu_time_of_a_request_is_counted_or_not_known(tmp_path: Path) -> None:
     at = tmp_path / "host.json"
-    assert cpu_ns(at, 1000.0) is None
+    assert cpu_ns(at, 2000.0) is None
     made.put_host(tmp_path, length_s=2.0, server_cpu_s=0.5)
-    assert cpu_ns(at, 1000.0) == pytest.approx(250_000)
+    assert cpu_ns(at, 2000.0) == pytest.approx(250_000)
     assert cpu_ns(at, 0.0) is None
     made.put_host(tmp_path, length_s=2.0, server_cpu_s=0.0)  # of a server that is not the lab's
-    assert cpu_ns(at, 1000.0) is None
+    assert cpu_ns(at, 2000.0) is None
+
+
+def test_the_start_and_end_of_the_generator_are_no_time_in_which_requests_came(
+    tmp_path: Path, point: Point
+) -> None:
+    """1,000 requests/s of 100 µs for 0.2 and 1 s, in 1.7 s of the generator's life."""
+    job = {"warmup": "200ms", "qos_bound": "", "qos_quantile": 0.0}
+    folder = made.put(tmp_path, point, made.result([1e6] * 1000, job=job))
+    made.put_host(folder, length_s=1.7, server_cpu_s=0.12)
+    assert samples.read(folder).cpu_ns == pytest.approx(100_000)
+
+
+def test_requests_that_are_answered_late_have_taken_cpu_time_too(tmp_path: Path) -> None:
+    """Twice what is served: of 2,000 in 1 s 500 are never answered, and the warm-up's 200 are."""
+    replies = {"count": 1500, "bytes_mean": 1.0, "bytes_min": 1, "bytes_max": 1}
+    job = {"warmup": "100ms"}
+    changes = {"offered_rps": 2000.0, "achieved_rps": 950.0, "replies": replies, "job": job}
+    table = made.result([1e6] * 2000, **changes)
+    (tmp_path / "load.json").write_text(json.dumps(table))
+    assert served(load_result(tmp_path / "load.json")) == pytest.approx(1700)
