@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +26,13 @@ from sojourn.spec import ServiceSpec
 from sojourn.spec.levels import names
 from sojourn.stats import quantile_regression
 from sojourn.stats.quantile_regression import MOVES, SAMPLES, SEEMS, Cell, Fit, Floats, Term
+from sojourn.stats.times import Times
 from sojourn.text.numbers import percentile
 
 HIGHEST = 0.99  # of the quantiles, by regression
 SENTENCE_QUANTILE = 0.99
 TWO = 2  # levels of each factor
+LATEST_NS = 3.6e12  # of a request that never completed, as the generator's log has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,8 @@ class Attributed(Section):
         service: label.
         rate: offered under every combination, requests/s, as the study has it.
         levels: (factor, low, high): a ratio is of high over low.
-        fits: a quantile each; () where too few blocks are whole.
+        fits: a quantile each, without those that lost requests made infinite in any run; () where
+            too few blocks are whole.
     """
 
     service: str = ""
@@ -125,15 +129,14 @@ def _service(data: StudyData, own: Sequence[Part]) -> Attributed:
         return _unknown(label, rate, why)
     ends = {key: [level_text(level) for level in study.factors[key]] for key in keys}
     levels = tuple((called[key], low, high) for key, (low, high) in ends.items())
-    blocks: dict[int, dict[Cell, Floats]] = {}
+    blocks: dict[int, dict[Cell, Times]] = {}
     for part in own:
         cell = tuple(study.factors[key].index(part.levels[key]) for key in keys)
         for one in part.data.measured:
             outcome = one.outcome
-            if outcome.point.phase is PHASE and outcome.verdict is not Verdict.UNKNOWN:
-                times = _samples(one.sojourn)
-                if np.isfinite(times).all():
-                    blocks.setdefault(outcome.point.repeat, {})[cell] = times
+            is_valid = outcome.point.phase is PHASE and outcome.verdict is not Verdict.UNKNOWN
+            if is_valid and one.sojourn.n:
+                blocks.setdefault(outcome.point.repeat, {})[cell] = one.sojourn
     whole = [block for block in blocks.values() if len(block) == TWO ** len(keys)]
     if len(whole) < quantile_regression.BLOCKS_MIN:
         why = (
@@ -144,11 +147,21 @@ def _service(data: StudyData, own: Sequence[Part]) -> Attributed:
         return _unknown(label, rate, why, levels)
     seed = make.seed_of(study, f"{label}/{NAME}")
     factors = [name for name, _, _ in levels]
+    samples = [{cell: _samples(times) for cell, times in block.items()} for block in whole]
     fits = tuple(
-        quantile_regression.fit(whole, factors, q, seed=seed)
+        quantile_regression.fit(samples, factors, q, seed=seed)
         for q in reversed(table.falling(HIGHEST))
+        if not _infinite(whole, q)
     )
-    text = sentence(label, rate, next(one for one in fits if one.q == SENTENCE_QUANTILE), levels)
+    tail = next((one for one in fits if one.q == SENTENCE_QUANTILE), None)
+    if tail is None:
+        runs = f"{_infinite(whole, SENTENCE_QUANTILE)} of {len(whole) * TWO ** len(keys)} runs"
+        why = (
+            f"{percentile(SENTENCE_QUANTILE)} is infinite in {runs}, because requests were lost: "
+            "lower the rate"
+        )
+        return _unknown(label, rate, why, levels, fits)
+    text = sentence(label, rate, tail, levels)
     return Attributed(
         headline=text,
         answer=text,
@@ -160,14 +173,36 @@ def _service(data: StudyData, own: Sequence[Part]) -> Attributed:
     )
 
 
-def _samples(sojourn: Any) -> Floats:
-    """As many times of every run, evenly spaced in order, ns; `inf` where requests were lost."""
-    shares = (np.arange(SAMPLES) + 0.5) / SAMPLES
-    return np.array([sojourn.quantile(float(q)) for q in shares], np.float64)
+def _infinite(blocks: Sequence[Mapping[Cell, Times]], q: float) -> int:
+    """In how many runs lost requests make a quantile infinite.
+
+    One is enough to refuse it: blocks without such a run would be chosen for their success.
+    """
+    return sum(times.quantile(q) == math.inf for block in blocks for times in block.values())
+
+
+def _samples(times: Times) -> Floats:
+    """As many times of every run, evenly spaced in order, ns; those of lost requests are last.
+
+    Each is the middle of an equal share of the requests. Where that was lost, it is the beginning
+    of the share, so a quantile that is finite lies between two samples that are. Where that was
+    lost too, it is an hour: how late a sample above the quantile is does not move the fit.
+    """
+    begin = np.arange(SAMPLES) / SAMPLES
+    middle, first = (
+        np.array([times.quantile(float(q)) for q in shares], np.float64)
+        for shares in (begin + 0.5 / SAMPLES, begin)
+    )
+    finite = np.where(np.isfinite(middle), middle, first)
+    return np.asarray(np.minimum(finite, LATEST_NS), np.float64)
 
 
 def _unknown(
-    label: str, rate: str, why: str, levels: tuple[tuple[str, str, str], ...] = ()
+    label: str,
+    rate: str,
+    why: str,
+    levels: tuple[tuple[str, str, str], ...] = (),
+    fits: tuple[Fit, ...] = (),
 ) -> Attributed:
     text = f"{label}: which factor moves p99 is unknown."
     return Attributed(
@@ -178,6 +213,7 @@ def _unknown(
         service=label,
         rate=rate,
         levels=levels,
+        fits=fits,
     )
 
 

@@ -61,7 +61,11 @@ def draw(findings: Findings) -> list[Figure]:
     table = from_records(COLUMNS, records)
     drawn = [record for record in records if record["quantile"] == show.quantile(SENTENCE_QUANTILE)]
     if not drawn:
-        missing = "Too few blocks have a valid run of every combination."
+        missing = (
+            "p99 is infinite in some runs, because requests were lost."
+            if records
+            else "Too few blocks have a valid run of every combination."
+        )
         return [Figure(name=NAME, title=title, caption="", alt="", table=table, missing=missing)]
     moved = sum(record["said"] == "moves it" for record in drawn)
     return [

@@ -22,8 +22,8 @@ from sojourn.plan.setting import NEIGHBOUR, TWIN, Setting, level_text
 from sojourn.questions.beside import interference
 from sojourn.questions.beside.costs import Beside, BesideSection
 from sojourn.questions.beside.interference import Number
-from sojourn.questions.beside.words import answer_sentences, break_words, time_words
-from sojourn.spec import ServiceSpec, Study
+from sojourn.questions.beside.words import answer_sentences, break_words, pace_words, time_words
+from sojourn.spec import ServiceSpec
 from sojourn.spec.levels import names
 from sojourn.text.numbers import load_share, percentile
 
@@ -31,6 +31,9 @@ NAME = "beside"
 NO_NEIGHBOUR = "none"
 TAIL = 0.95  # L18 tells p95; a study's own target comes first
 USED_MIN = 0.005  # of a CPU: who used less is not named
+
+Case = tuple[Part, ServiceFinding, ServiceFinding]  # beside a neighbour, with what it is alone
+Paces = Mapping[float, Mapping[int, float]]  # of one setting, by load and block
 
 WAVE_ID, SWITCH_ID = "L18", "L17"
 PAPER_WAVE = "≈ 12 % of the peak (CFS), 50 % (BVT)"
@@ -61,13 +64,20 @@ class BesideAnswer(Answer):
         ]
         if not asked:
             return None
-        each = tuple(_each(data.study, asked))
+        cases = _cases(asked)
+        paces = [_pace_by_load(part) for part, _, _ in cases]
+        shared = shared_loads(paces)
+        called = names(data.study.factors)
+        each = tuple(
+            _beside(called, case, stored, shared) for case, stored in zip(cases, paces, strict=True)
+        )
         if not any(one.breaks.most for one in each):
             why = "no load has valid runs both alone and beside a neighbour"
             return BesideSection(
                 headline="", answer="", verdict=Verdict.UNKNOWN, reasons=(why,), found=each
             )
-        text = " ".join(answer_sentences(each))
+        every = sorted({load for by_load in paces for load in by_load})
+        text = " ".join([*answer_sentences(each), *pace_words(shared, every)])
         return BesideSection(
             headline=text,
             answer=text,
@@ -95,47 +105,63 @@ def _decided(one: Beside) -> list[bool]:
     ]
 
 
-def _each(study: Study, asked: Sequence[tuple[Part, ServiceFinding]]) -> Iterator[Beside]:
-    called = names(study.factors)
+def _cases(asked: Sequence[tuple[Part, ServiceFinding]]) -> list[Case]:
+    """Every setting beside a neighbour that was measured without one, too."""
     alone = {
         (part.spec.label, _without(part.levels).text): finding
         for part, finding in asked
         if level_text(part.levels.get(NEIGHBOUR, "")) == NO_NEIGHBOUR
     }
-    for part, finding in asked:
-        neighbour = str(part.levels.get(NEIGHBOUR, NO_NEIGHBOUR))
-        rest = _without(part.levels)
-        reference = alone.get((part.spec.label, rest.text))
-        if neighbour == NO_NEIGHBOUR or reference is None:
-            continue
-        q = finding.qos.q if finding.qos else TAIL
-        stored = _pace_by_load(part)
-        before = {point.fraction: point for point in reference.points}
-        rows = tuple(
-            interference.row(
-                before[point.fraction], point, q, list(stored.get(point.fraction, {}).values())
-            )
-            for point in sorted(finding.points, key=lambda point: point.fraction)
-            if point.fraction in before
+    every = (
+        (part, finding, alone.get((part.spec.label, _without(part.levels).text)))
+        for part, finding in asked
+        if str(part.levels.get(NEIGHBOUR, NO_NEIGHBOUR)) != NO_NEIGHBOUR
+    )
+    return [
+        (part, finding, reference) for part, finding, reference in every if reference is not None
+    ]
+
+
+def _beside(
+    called: Mapping[str, str], case: Case, stored: Paces, shared: Sequence[float]
+) -> Beside:
+    """One of them.
+
+    Args:
+        called: factors' names for people, by key.
+        case: it.
+        stored: its neighbour's pace.
+        shared: loads over which the pace is averaged.
+    """
+    part, finding, reference = case
+    rest = _without(part.levels)
+    q = finding.qos.q if finding.qos else TAIL
+    before = {point.fraction: point for point in reference.points}
+    rows = tuple(
+        interference.row(
+            before[point.fraction], point, q, list(stored.get(point.fraction, {}).values())
         )
-        yield Beside(
-            service=part.spec.label,
-            setting=", ".join(f"{called[key]} = {level_text(of)}" for key, of in rest.items()),
-            levels=rest.levels,
-            neighbour=neighbour,
-            q=q,
-            rows=rows,
-            breaks=interference.breaks(rows),
-            kept=_mean_pace(stored),
-            others=_others(part),
-        )
+        for point in sorted(finding.points, key=lambda point: point.fraction)
+        if point.fraction in before
+    )
+    return Beside(
+        service=part.spec.label,
+        setting=", ".join(f"{called[key]} = {level_text(of)}" for key, of in rest.items()),
+        levels=rest.levels,
+        neighbour=str(part.levels[NEIGHBOUR]),
+        q=q,
+        rows=rows,
+        breaks=interference.breaks(rows),
+        kept=_mean_pace(stored, shared),
+        others=_others(part),
+    )
 
 
 def _without(levels: Setting) -> Setting:
     return Setting.of({key: level for key, level in levels.items() if key != NEIGHBOUR})
 
 
-def _pace_by_load(part: Part) -> Mapping[float, Mapping[int, float]]:
+def _pace_by_load(part: Part) -> Paces:
     """By load and block: what the neighbour did of its pace alone, or of what it was asked for."""
     results: dict[float, dict[int, float]] = {}
     for one in part.data.of(part.spec.label):
@@ -147,11 +173,28 @@ def _pace_by_load(part: Part) -> Mapping[float, Mapping[int, float]]:
     return results
 
 
-def _mean_pace(selected: Mapping[float, Mapping[int, float]]) -> Number | None:
-    """Mean over all loads by block, over blocks."""
+def shared_loads(paces: Sequence[Paces]) -> list[float]:
+    """Loads at which the pace is known in every block of every setting, ascending.
+
+    A neighbour keeps less at high load, where runs fail their checks first. A mean over whatever
+    loads a block has would therefore be best under the setting that fails most.
+    """
+    known = [by_load for by_load in paces if by_load]
+    blocks = [{block for values in by_load.values() for block in values} for by_load in known]
+    return sorted(
+        load
+        for load in {load for by_load in known for load in by_load}
+        if all(
+            own <= set(by_load.get(load, {})) for by_load, own in zip(known, blocks, strict=True)
+        )
+    )
+
+
+def _mean_pace(stored: Paces, loads: Sequence[float]) -> Number | None:
+    """Mean over these loads by block, over blocks."""
     blocks: dict[int, list[float]] = {}
-    for by_block in selected.values():
-        for block, value in by_block.items():
+    for load in loads:
+        for block, value in stored.get(load, {}).items():
             blocks.setdefault(block, []).append(value)
     return interference.over_blocks(
         [float(np.mean(values)) for _, values in sorted(blocks.items())]

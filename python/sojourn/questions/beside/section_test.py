@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,8 @@ from sojourn.questions import PLANS, answers, parts
 from sojourn.questions.beside import interference
 from sojourn.questions.beside.costs import BesideSection
 from sojourn.questions.beside.interference import Break, Number, Row
-from sojourn.questions.beside.judge import _pace_by_load
+from sojourn.questions.beside.judge import Paces, _mean_pace, _pace_by_load, shared_loads
+from sojourn.questions.beside.words import pace_words
 from sojourn.report import text
 from sojourn.samples.pace import Pace
 from sojourn.stats.interval import Interval
@@ -109,8 +111,21 @@ def test_a_load_that_is_more_than_is_served_beside_the_neighbour_has_departed() 
     assert interference.row(overloaded, overloaded, 0.99, []).state == "open"
 
 
-def played(name: str, policies: list[str]) -> Findings:
-    """A study of the lab beside a neighbour that costs `EXTRA_NS` a request."""
+def played(
+    name: str,
+    policies: list[str],
+    *,
+    pace: Mapping[float, float] | None = None,
+    doubted: tuple[str, float] = ("", 0.0),
+) -> Findings:
+    """A study of the lab beside a neighbour that costs `EXTRA_NS` a request.
+
+    Args:
+        name: of the study.
+        policies: settings.
+        pace: the neighbour's by load, where it is not 0.9.
+        doubted: policy and load of the runs beside the neighbour that are not believed.
+    """
     sets = ["run.fractions=[0.1,0.3,0.6]", "run.repeats=1", "aa=false"]
     key = "services.memcached.knobs.policy"
     varied = [f"{key}={','.join(policies)}"] if policies else []
@@ -125,14 +140,19 @@ def played(name: str, policies: list[str]) -> Findings:
         rho = point.offered_rps / CAPACITY_RPS
         times = mg1(rng, min(rho, 0.9), 6_000) * 1e9 / CAPACITY_RPS
         is_beside = str(point.setting.get(NEIGHBOUR, "none")) != "none"
-        is_retained = str(point.setting.get("services.memcached.knobs.policy", "")) != "fifo:1"
+        policy = str(point.setting.get("services.memcached.knobs.policy", ""))
+        is_retained = policy != "fifo:1"
         if is_beside:
             times = times + (EXTRA_NS[point.fraction or 0.1] if is_retained else 5e3)
+        is_doubted = is_beside and (policy, point.fraction) == doubted
         one = measured(point, times, seconds=2)
+        if is_doubted:
+            doubt = replace(one.outcome, verdict=Verdict.UNKNOWN, reasons=("late: 7 %",))
+            one = replace(one, outcome=doubt)
         did = Pace(
             called="noise",
             unit="ops",
-            per_s=9.0,
+            per_s=10.0 * (pace or {}).get(point.fraction or 0.0, 0.9),
             error_per_s=None,
             alone_per_s=10.0,
             alone_error_per_s=None,
@@ -175,6 +195,33 @@ def test_of_several_settings_the_answer_is_where_each_breaks() -> None:
     message = text(findings, parts())
     assert message.startswith("FIFO keeps p95 up to 60 % load")
     assert "p95 between 30 % and 60 % load" in " ".join(message.split())
+
+
+def test_the_neighbour_s_pace_is_compared_over_the_loads_that_all_settings_have() -> None:
+    """It has the same pace under both settings, and under one no valid run at the highest load."""
+    findings = played("square_wave", ["other", "fifo:1"], pace={0.6: 0.3}, doubted=("fifo:1", 0.6))
+    section = findings.section(BesideSection)
+    assert section is not None
+    assert [one.kept and one.kept.value for one in section.found] == pytest.approx([0.9, 0.9])
+    highest = [row.kept for one in section.found for row in one.rows if row.load == 0.6]
+    assert [kept.value for kept in highest if kept] == pytest.approx([0.3]), "each has its own"
+    assert "mean over 10 %, 30 % load; at 60 % a block has no valid run" in findings.answer
+
+
+def test_a_load_that_one_block_of_one_setting_lacks_is_in_no_mean() -> None:
+    paces: list[Paces] = [
+        {0.1: {0: 0.9, 1: 0.9}, 0.3: {0: 0.8, 1: 0.8}, 0.6: {0: 0.3, 1: 0.3}},
+        {0.1: {0: 0.9, 1: 0.9}, 0.3: {0: 0.8, 1: 0.8}, 0.6: {1: 0.3}},
+        {},  # of one neighbour nothing is known
+    ]
+    shared = shared_loads(paces)
+    assert shared == [0.1, 0.3]
+    means = [_mean_pace(one, shared) for one in paces]
+    assert [mean and mean.value for mean in means] == [pytest.approx(0.85)] * 2 + [None]
+    assert shared_loads([{0.1: {0: 0.9}}, {0.3: {0: 0.9}}]) == []
+    assert list(pace_words([], [0.1, 0.3])) == [
+        "The neighbour's pace has no mean: no load has a valid run in every block."
+    ]
 
 
 def test_a_study_without_anybody_beside_has_no_such_section() -> None:

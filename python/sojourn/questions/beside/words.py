@@ -71,6 +71,28 @@ def _left(one: Beside) -> str:
     return f" (neighbour kept {share_words(one.kept)})" if one.kept else ""
 
 
+def pace_words(shared: Sequence[float], every: Sequence[float]) -> Iterator[str]:
+    """Over which loads a neighbour's pace is averaged, where these are not all.
+
+    Args:
+        shared: loads that every block of all settings has.
+        every: all at which any pace is known.
+
+    >>> list(pace_words([0.1, 0.3], [0.1, 0.3, 0.6]))
+    ["The neighbour's pace is the mean over 10 %, 30 % load; at 60 % a block has no valid run."]
+    >>> list(pace_words([0.1], [0.1]))
+    []
+    """
+    left = [load_share(load) for load in every if load not in shared]
+    if not left:
+        return
+    if not shared:
+        yield "The neighbour's pace has no mean: no load has a valid run in every block."
+        return
+    over, at = ", ".join(map(load_share, shared)), ", ".join(left)
+    yield f"The neighbour's pace is the mean over {over} load; at {at} a block has no valid run."
+
+
 def share_words(result: Number) -> str:
     """A share in percent, with its interval where it has one.
 

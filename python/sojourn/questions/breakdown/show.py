@@ -214,4 +214,6 @@ def _cause(column: Stages) -> str:
 
 
 def _ratio(ratio: float | None) -> str:
-    return "–" if ratio is None else f"× {ratio:.2f}"
+    if ratio is None:
+        return "–"
+    return f"× {ratio:.2f}" if math.isfinite(ratio) else "× ∞"

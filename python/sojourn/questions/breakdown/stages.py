@@ -21,7 +21,7 @@ from sojourn.plan.points import Phase, Verdict
 from sojourn.plan.setting import LOAD, NEIGHBOUR, Setting
 from sojourn.questions.breakdown import culprits, tracer_cost
 from sojourn.questions.breakdown.findings import Breakdown, Stages
-from sojourn.samples.traced import CauseShare, Group, TraceResult
+from sojourn.samples.traced import CauseShare, Group, Times, TraceResult
 from sojourn.spec import ServiceSpec
 from sojourn.stats.method import Method
 from sojourn.stats.pooling import mean, middle
@@ -117,8 +117,10 @@ def _column(
         tail_mean_ns=mean([(t.tail.requests, t.tail.total.mean_ns) for t in traces]),
         residual_ns=mean([(t.matched, t.residual.mean_ns) for t in traces]),
         quantiles=tuple((q, _quantile(traces, field)) for q, field in _QS),
-        causes=_causes(traces, lambda t: (t.matched, t.causes)),
-        tail_causes=_causes(traces, lambda t: (t.tail.requests, t.tail.causes)),
+        causes=_causes(traces, lambda t: (_spent_ns(t.matched, t.total), t.causes)),
+        tail_causes=_causes(
+            traces, lambda t: (_spent_ns(t.tail.requests, t.tail.total), t.tail.causes)
+        ),
         cpu=_cpu(traces),
         gaps=gaps,
         cost=cost,
@@ -184,12 +186,17 @@ def _causes(
     traces: Sequence[TraceResult],
     of: Callable[[TraceResult], tuple[int, Sequence[CauseShare]]],
 ) -> tuple[tuple[str, float], ...]:
-    """Share of each cause over the requests of all runs."""
+    """Share of each cause of the time of all runs' requests: a run counts by that time."""
     shares: dict[str, list[tuple[int, float | None]]] = defaultdict(list)
-    for n, causes in map(of, traces):
+    for spent_ns, causes in map(of, traces):
         for each in causes:
-            shares[each.cause].append((n, each.share))
+            shares[each.cause].append((spent_ns, each.share))
     return tuple((name, mean(each) or 0.0) for name, each in shares.items())
+
+
+def _spent_ns(requests: int, total: Times) -> int:
+    """Time of all these requests together; 0 where their mean is not known."""
+    return round(requests * (total.mean_ns or 0.0))
 
 
 def _quantile(traces: Sequence[TraceResult], field: str) -> float | None:

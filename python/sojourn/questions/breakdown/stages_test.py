@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from sojourn.findings.measured import Measured, StudyData
 from sojourn.plan import Outcome, Phase, Point, Verdict, traced
 from sojourn.plan.setting import Setting
 from sojourn.questions import PLANS
-from sojourn.questions.breakdown import stages
+from sojourn.questions.breakdown import show, stages
 from sojourn.questions.breakdown.findings import Cost, Gap, Stages
 from sojourn.questions.breakdown.testing import slowed
 from sojourn.samples.traced import TraceResult
@@ -106,7 +107,7 @@ def run(
         outcome=outcome,
         traced=seen,
         cpu_ns_per_request=10e3 if seen else 8e3,
-        wire_ns=(("mean", 9e3), ("p50", None), ("p99", p99_ns)),
+        wire_ns=(("mean", 9e3), ("p99", p99_ns)),
     )
 
 
@@ -126,10 +127,25 @@ def test_stages_are_means_over_all_requests_and_quantiles_medians_of_runs() -> N
     assert result.tail == (("RX", 1.75e3), ("EPoll", 14e3), ("residual", 1.75e3))
     assert (result.mean_ns, result.tail_mean_ns, result.residual_ns) == (8.75e3, 17.5e3, 1.75e3)
     assert result.quantiles == ((0.5, 6e3), (0.95, 12e3), (0.99, 18e3))
-    assert dict(result.causes) == pytest.approx({"work": 0.35, "queuing": 0.1})
+    assert dict(result.causes) == pytest.approx({"work": 2.6 / 7, "queuing": 0.1})
     assert dict(result.tail_causes) == pytest.approx({"queuing": 0.7})
     assert dict(result.cpu) == pytest.approx({"user_share": 0.3, "softirq_share_of_kernel": 0.5})
     assert (result.verdict, result.reasons) == (Verdict.HOLDS, ())
+
+
+def test_a_share_of_a_cause_is_its_time_in_all_runs_over_the_time_of_all_requests() -> None:
+    """1,000 requests of 5 µs and 3,000 of 10 µs: 5 and 30 ms; of the tail 1 and 6 ms."""
+
+    def tail(scale: float, share: float) -> dict[str, Any]:
+        usual = trace(1_000 if scale == 1 else 3_000, scale).tail.model_dump()
+        return {**usual, "causes": [{"cause": "queuing", "share": share}]}
+
+    one, other = trace(1_000, 1.0, tail=tail(1.0, 0.1)), trace(3_000, 2.0, tail=tail(2.0, 0.8))
+    result = column(run(one), run(other))
+    work_ms, tail_ms = 0.2 * 5 + 0.4 * 30, 0.1 * 1 + 0.8 * 6
+    assert dict(result.causes)["work"] == pytest.approx(work_ms / 35)
+    assert dict(result.tail_causes) == pytest.approx({"queuing": tail_ms / 7})
+    assert sum(t.matched * (t.total.mean_ns or 0) for t in (one, other)) == 35e6
 
 
 def test_stages_are_put_together_by_name_in_whatever_order_they_stand() -> None:
@@ -147,9 +163,33 @@ def test_what_tracing_costs_is_medians_with_it_over_medians_without() -> None:
     assert alone.cost == Cost(pairs=0, throughput=None, mean=None, p99=None, cpu=None)
 
 
+def test_a_run_in_which_lost_requests_make_p99_infinite_counts_in_the_median() -> None:
+    """Of 20, 30 and ∞ µs the middle is 30; of two infinite ones and 20 it is infinite."""
+
+    def lossy(seen: TraceResult | None) -> Measured:
+        one = run(seen)
+        outcome = replace(one.outcome, p99_ns=None, mean_ns=None, lost=20)
+        return replace(one, outcome=outcome, wire_ns=(("mean", 9e3), ("p99", None)))
+
+    seen, quick = trace(1_000, 1.0), run(trace(1_000, 1.0), p99_ns=20e3)
+    twins = [run(None, p99_ns=10e3), run(None, p99_ns=10e3), lossy(None)]
+    result = column(quick, run(seen, p99_ns=30e3), lossy(seen), *twins)
+    assert (result.cost.p99, result.cost.mean) == (3.0, 3.0)
+    assert result.gaps[-1] == Gap(q=0.99, wire_ns=30e3, server_ns=12e3)
+    mostly = column(quick, lossy(seen), lossy(seen), *twins)
+    assert (mostly.cost.p99, mostly.cost.mean, mostly.cost.cpu) == (math.inf, math.inf, 1.25)
+    assert mostly.gaps[-1].wire_ns == math.inf
+    assert "client's p99 is × ∞, the" in show.price(mostly)
+    assert dict(show.rows([mostly]))["client p99"] == ["never"]
+    both = column(lossy(seen), lossy(None))
+    assert both.cost.p99 is None, "there is nothing to compare it with"
+    unmeasured = replace(twins[0], outcome=replace(lossy(None).outcome, requests=0))
+    assert column(quick, run(None, p99_ns=10e3), unmeasured).cost.p99 == 2.0
+
+
 def test_the_gap_is_the_client_s_time_beside_the_server_s() -> None:
     result = column(run(trace(1_000, 1.0)), run(trace(1_000, 3.0), p99_ns=60e3))
-    # Of p50 the client's is not known, of p95 neither; the twin's times play no part.
+    # Of p50 and p95 the client's is not known; the twin's times play no part.
     assert result.gaps == (
         Gap(q=None, wire_ns=9e3, server_ns=10e3),
         Gap(q=0.99, wire_ns=45e3, server_ns=24e3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
@@ -18,20 +19,31 @@ LONGER = 1.5  # p99 with the tracer over p99 without it, above which times are n
 
 
 def ratios(ours: Sequence[Measured], twins: Sequence[Measured]) -> Cost:
-    """Medians with the tracer over medians without: the points took turns."""
+    """Medians with the tracer over medians without: the points took turns.
+
+    A ratio is infinite where lost requests decide the time with the tracer. Where they decide that
+    without it, there is none.
+    """
 
     def ratio(of: Callable[[Measured], float | None]) -> float | None:
         with_it = middle([v for m in ours if (v := of(m)) is not None])
         without = middle([v for m in twins if (v := of(m)) is not None])
-        return with_it / without if with_it is not None and without else None
+        if with_it is None or not without or math.isinf(without):
+            return None
+        return with_it / without
 
     return Cost(
         pairs=min(len(ours), len(twins)),
         throughput=ratio(lambda m: m.outcome.achieved_rps),
-        mean=ratio(lambda m: m.outcome.mean_ns),
-        p99=ratio(lambda m: m.outcome.p99_ns),
+        mean=ratio(lambda m: _time(m, m.outcome.mean_ns)),
+        p99=ratio(lambda m: _time(m, m.outcome.p99_ns)),
         cpu=ratio(lambda m: m.cpu_ns_per_request),
     )
+
+
+def _time(run: Measured, ns: float | None) -> float | None:
+    """A time that a client saw: infinite where lost requests decide it; None: not measured."""
+    return math.inf if ns is None and run.outcome.requests else ns
 
 
 def of_windows(traces: Sequence[TraceResult]) -> Windows | None:
@@ -76,7 +88,10 @@ def _widest(prices: Sequence[Price]) -> tuple[float | None, float | None]:
 
 
 def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
-    """The client's wire time less the server's total: mean, and quantile against quantile."""
+    """The client's wire time less the server's total: mean, and quantile against quantile.
+
+    Wire time is infinite where lost requests decide it: a median of the other runs would hide them.
+    """
     results: list[Gap] = []
     for q, name, field in (
         (None, "mean", "mean_ns"),
@@ -85,10 +100,10 @@ def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
         (0.99, "p99", "p99_ns"),
     ):
         pairs = [
-            (float(wire), inside)
+            (wire, inside)
             for m in measured
             if m.traced
-            and (wire := dict(m.wire_ns).get(name)) is not None
+            and (wire := _wire(m, name)) is not None
             and (inside := at(m.traced.total, field)) is not None
         ]
         if pairs:
@@ -100,6 +115,12 @@ def gaps(measured: Sequence[Measured]) -> tuple[Gap, ...]:
                 )
             )
     return tuple(results)
+
+
+def _wire(run: Measured, name: str) -> float | None:
+    """The client's mean or quantile of that name, ns; None where it has none."""
+    times = dict(run.wire_ns)
+    return _time(run, times[name]) if name in times else None
 
 
 def is_carried(cost: Cost) -> bool:
@@ -115,10 +136,9 @@ def remarks(cost: Cost, windows: Windows | None, gaps: Sequence[Gap] = ()) -> It
             "untraced: these are the stages of a service that does not keep up"
         )
     elif cost.p99 is not None and cost.p99 >= LONGER:
-        yield (
-            f"the client's p99 is {cost.p99:.1f} times as long with the tracer: "
-            "read the shares, not the times"
-        )
+        lost = "infinite, because requests were lost,"
+        longer = lost if math.isinf(cost.p99) else f"{cost.p99:.1f} times as long"
+        yield f"the client's p99 is {longer} with the tracer: read the shares, not the times"
     if windows is not None:
         yield (
             "numbers are of the service while it is traced: of requests that came in windows, in "

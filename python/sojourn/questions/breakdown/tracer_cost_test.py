@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sojourn.questions.breakdown import tracer_cost
 from sojourn.questions.breakdown.findings import Cost, Gap, Windows
 from sojourn.questions.breakdown.testing import trace, windowed
@@ -44,6 +46,8 @@ def test_what_the_tracer_did_to_the_service_is_reported() -> None:
     slower = Cost(pairs=1, throughput=1.0, mean=1.2, p99=2.34, cpu=1.4)
     assert "2.3 times" in result(slower)
     assert tracer_cost.is_carried(slower)
+    lossy = Cost(pairs=1, throughput=1.0, mean=math.inf, p99=math.inf, cpu=1.4)
+    assert "p99 is infinite, because requests were lost, with the tracer" in result(lossy)
     assert "hooks slow it" in result(FREE, of(windowed(0.01, 0.0, 0.02, 40e3)))
 
 

@@ -7,8 +7,9 @@ measurement has a row of its own.
 
 What a change does: requests that were due within 50 ms after single changes against those due
 within 50 ms before them, both pooled. Changes lie far apart, so they are drawn with replacement
-(bootstrap over changes) for the interval of the ratio of the two p99. Mechanisms are many, so a
-ratio is called more than 1 only at a level that is shared among them (Bonferroni).
+(bootstrap over changes) for the interval of the ratio of the two p99. Where lost requests make one
+of them infinite in a draw, its ratio is 0 or infinite, and counts. Mechanisms are many, so a ratio
+is called more than 1 only at a level that is shared among them (Bonferroni).
 
 Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.5 (units that are drawn
 whole); Law, Simulation Modeling and Analysis (2015), 9.5.3 (batch means).
@@ -184,8 +185,8 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
         len(changes), np.full(len(changes), 1 / len(changes)), size=DRAWS
     )
     both = [_tails(draws.astype(np.float64) @ side, edges) for side in counts]
-    is_finite = np.isfinite(both[0]) & np.isfinite(both[1])
-    if not np.isfinite(p99s).all() or is_finite.mean() < COVERAGE:
+    is_ratio = np.isfinite(both[0]) | np.isfinite(both[1])
+    if not np.isfinite(p99s).all() or is_ratio.mean() < COVERAGE:
         return Felt(
             changes=len(changes),
             requests=least,
@@ -195,9 +196,13 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
             interval=None,
             refused="requests that never completed decide p99",
         )
-    ratios = both[1][is_finite] / both[0][is_finite]
-    lo, hi = (float(np.quantile(ratios, p)) for p in ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2))
-    shared = float(np.quantile(ratios, (1 - COVERAGE) / 2 / max(1, mechanisms)))
+    ratios = both[1][is_ratio] / both[0][is_ratio]
+    below = (1 - COVERAGE) / 2
+    # Ends are ratios of draws: between a finite one and an infinite one there is nothing.
+    lo, shared = (
+        float(np.quantile(ratios, p, method="lower")) for p in (below, below / max(1, mechanisms))
+    )
+    hi = float(np.quantile(ratios, 1 - below, method="higher"))
     return Felt(
         changes=len(changes),
         requests=least,
@@ -207,6 +212,16 @@ def tail_effect(changes: Sequence[Change], *, mechanisms: int, seed: int) -> Fel
         interval=Interval(lo=lo, hi=hi),
         is_longer=shared > 1,
     )
+
+
+def ends_words(interval: Interval) -> str:
+    """Both ends of an interval of ratios.
+
+    >>> ends_words(Interval(1.2, 3.456)), ends_words(Interval(0.0, math.inf))
+    ('1.20 to 3.46', '0.00 to ∞')
+    """
+    lo, hi = (f"{end:.2f}" if math.isfinite(end) else "∞" for end in (interval.lo, interval.hi))
+    return f"{lo} to {hi}"
 
 
 def _edges(parts: Sequence[Floats]) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,33 @@ def test_few_changes_are_refused_and_lost_requests_decide() -> None:
     assert result.ratio is None
     assert result.after_ns == np.inf
     assert "never completed" in result.refused
+
+
+WHOLE = np.linspace(1e5, 2e5, 200)
+LOSSY = np.append(WHOLE[:-5], np.full(5, np.inf))  # of ten changes 20 requests may be lost
+
+
+@pytest.mark.parametrize("side", ["after", "before", "both"])
+def test_draws_in_which_p99_is_infinite_are_ends_of_the_interval(
+    monkeypatch: pytest.MonkeyPatch, side: str
+) -> None:
+    """Two of ten changes lost five requests each: p99 is infinite where they are drawn five times.
+
+    That is so in 3.3 % of the draws, by the binomial distribution: more than an end leaves out.
+    """
+    monkeypatch.setattr(costs, "DRAWS", 10_000)
+    chance = sum(math.comb(10, k) * 0.2**k * 0.8 ** (10 - k) for k in range(5, 11))
+    assert 0.025 < chance < 0.05
+    is_before, is_after = side in ("before", "both"), side in ("after", "both")
+    lossy = Change(before=LOSSY if is_before else WHOLE, after=LOSSY if is_after else WHOLE)
+    changes = [lossy] * 2 + [Change(before=WHOLE, after=WHOLE)] * 8
+    result = costs.tail_effect(changes, mechanisms=1, seed=1)
+    assert result.ratio == pytest.approx(1.0, abs=0.02)
+    assert result.interval is not None
+    # Where both are infinite there is no ratio: these draws alone are left out.
+    assert (result.interval.lo == 0) is (side == "before")
+    assert (result.interval.hi == math.inf) is (side == "after")
+    assert not result.is_longer
 
 
 def test_requests_around_a_change_are_those_due_within_the_window() -> None:

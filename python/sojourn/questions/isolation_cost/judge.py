@@ -222,7 +222,7 @@ def _longer(row: Row) -> str:
     tail = row.felt
     if tail is None or tail.interval is None:
         return row.name
-    return f"{row.name} {tail.ratio:.2f} times ({tail.interval.lo:.2f} to {tail.interval.hi:.2f})"
+    return f"{row.name} {tail.ratio:.2f} times ({costs.ends_words(tail.interval)})"
 
 
 def _reasons(section: IsolationCosts, progress: Progress) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from sojourn.findings.findings import Findings
@@ -12,6 +13,7 @@ from sojourn.questions.isolation_cost.plan import HOSTS, IDLE, LOADED, NAME
 from sojourn.questions.isolation_cost.table_iv import COLUMNS, TABLE_IV
 from sojourn.report import dot_rows, numbers, show
 from sojourn.report.openings.opening import Opening, Opens, fitting, sentence
+from sojourn.stats.interval import Interval
 
 EMPTY = "empty"  # the measurement of nothing
 LONGER_MAX = 2
@@ -127,7 +129,7 @@ def _tail(section: IsolationCosts) -> str:
     if longer:
         longer.sort(key=lambda row: -(row.felt.ratio or 0.0 if row.felt else 0.0))
         texts = [
-            f"{bars.called(row.name)} {numbers.ratio(row.felt.ratio, row.felt.interval)} times"
+            f"{bars.called(row.name)} {_longer(row.felt.ratio, row.felt.interval)} times"
             for row in longer[:LONGER_MAX]
             if row.felt and row.felt.ratio
         ]
@@ -139,6 +141,13 @@ def _tail(section: IsolationCosts) -> str:
     if selected:
         return "No single change was shown to lengthen p99 of the service under load."
     return ""
+
+
+def _longer(ratio: float, ends: Interval | None) -> str:
+    """By how much; without an upper end at least by how much."""
+    if ends is not None and math.isinf(ends.hi):
+        return numbers.span(ratio, ends, is_shown=True)
+    return numbers.ratio(ratio, ends)
 
 
 def lines(section: IsolationCosts, width: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import altair as alt
@@ -23,10 +24,11 @@ from sojourn.report import show
 from sojourn.report.draw import marks
 from sojourn.report.draw.figure import Figure, Kind, Sheet, finish
 from sojourn.report.draw.palette import role
-from sojourn.report.draw.table import Cell, Record, from_records
+from sojourn.report.draw.table import Cell, Record, from_records, number
 from sojourn.report.section import Number, Shown
 
 ROW_PX = 26
+REACH = 10.0  # times the ratio: as far a line goes where lost requests leave no end
 
 
 def draw(service: ServiceFinding) -> list[Figure]:
@@ -103,7 +105,7 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
     name = f"isolation-change-{service.service}"
     title = "p99 after one change, over p99 before it"
     table = from_records(TAIL_EFFECT_COLUMNS, records)
-    drawn = [record for record in records if record["times"] is not None]
+    drawn = [_with_ends(record) for record in records if record["times"] is not None]
     if not drawn:
         why = str(records[0]["refused"])
         return [Figure(name=name, title=title, caption="", alt="", table=table, missing=why)]
@@ -128,14 +130,24 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
             title=title,
             caption=(
                 "Requests due within 50 ms after a single change against those due within 50 ms"
-                " before it. Lines are 95 % intervals over changes, each for itself. `empty`"
-                " changes nothing, and shows what chance does. (M24)"
+                " before it. Lines are 95 % intervals over changes, each for itself. A line that"
+                " ends at ten times the ratio, or at a tenth, has no end there. `empty` changes"
+                " nothing, and shows what chance does. (M24)"
             ),
             alt=f"After {longer} of {len(drawn)} mechanisms p99 is longer.",
             table=table,
             chart=finish(chart, sheet, title=title),
         )
     ]
+
+
+def _with_ends(record: Record) -> Record:
+    """With ends that have a place on a logarithmic axis: 0 and infinity have none."""
+    ratio, lo, hi = (number(record[key]) or 0.0 for key in ("times", "lo", "hi"))
+    return record | {
+        "lo": lo if lo > 0 else ratio / REACH,
+        "hi": hi if math.isfinite(hi) else ratio * REACH,
+    }
 
 
 FIGURE = Kind(

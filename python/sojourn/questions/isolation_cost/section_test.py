@@ -15,12 +15,15 @@ from sojourn.plan import Verdict
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play
 from sojourn.questions import PLANS, answers, parts
-from sojourn.questions.isolation_cost import plan
+from sojourn.questions.isolation_cost import judge, opening, plan, testing_opening
+from sojourn.questions.isolation_cost.costs import Felt
 from sojourn.questions.isolation_cost.files import Change, CostFile, Costs, CostTable
 from sojourn.questions.isolation_cost.judge import IsolationCosts
+from sojourn.questions.isolation_cost.section import _with_ends
 from sojourn.questions.isolation_cost.table_iv import TABLE_IV
-from sojourn.questions.isolation_cost.tables import cost_rows
+from sojourn.questions.isolation_cost.tables import cost_rows, tail_effect_rows
 from sojourn.stats import quantile_regression
+from sojourn.stats.interval import Interval
 
 
 def _table(name: str, ns: list[int], **changes: object) -> CostTable:
@@ -85,6 +88,26 @@ def test_a_change_is_reported_with_interval_host_and_paper() -> None:
     lines = [line for line in text.splitlines() if line.startswith("cpu_quota ")]
     times = {row["max"] for row in cost_rows(section) if row["mechanism"] == "cpu_quota"}
     assert {" ".join(line.split()[-2:]) for line in lines[: len(times)]} == times
+
+
+def test_an_interval_without_an_end_is_shown_as_that() -> None:
+    effect = Felt(
+        changes=20,
+        requests=4_000,
+        before_ns=1e5,
+        after_ns=2e5,
+        ratio=2.0,
+        interval=Interval(lo=1.5, hi=math.inf),
+        is_longer=True,
+    )
+    row = replace(testing_opening._cost_row("cpu_quota", 38e3), felt=effect)
+    [record] = tail_effect_rows(IsolationCosts(rows=(row,)))
+    assert record["said"] == "2.00 (1.50 to ∞)"
+    assert judge._longer(row) == "cpu_quota 2.00 times (1.50 to ∞)"
+    assert "cpu quota at least 1.5 times" in opening._tail(IsolationCosts(rows=(row,)))
+    drawn = _with_ends(record)
+    assert (drawn["lo"], drawn["hi"]) == (1.5, 20.0)
+    assert _with_ends({"times": 0.5, "lo": 0.0, "hi": 1.0})["lo"] == 0.05
 
 
 def test_a_host_that_was_not_idle_is_reported_and_the_numbers_stay() -> None:

@@ -109,10 +109,15 @@ def _scheduled(border: Border, scheduled: Scheduled) -> list[str]:
         return [f"{own} with the CPU to itself; {there} as this machine schedules it{who}"]
     pair = scheduled.quantile_ns
     if pair is not None and pair[1] > WORTH * pair[0]:
-        own, there = (show.time(ns) for ns in pair)
+        own, there = map(_time, pair)
         at = f"{show.round_count(scheduled.at_rps)} requests/s"
         return [f"at {at} {own} with the CPU to itself; {there} as this machine schedules it{who}"]
     return []
+
+
+def _time(ns: float) -> str:
+    """A quantile; of one that is infinite why it is."""
+    return show.time(ns) if math.isfinite(ns) else "lost requests"
 
 
 def _is_worth(more: Border, less: Border) -> bool:
@@ -164,7 +169,7 @@ def _in_full(border: Border) -> str:
 def _as_scheduled(unshielded: Scheduled) -> str:
     texts = [_in_full(unshielded.border)] if unshielded.border else []
     if unshielded.quantile_ns:
-        quiet, noisy = (show.time(ns) for ns in unshielded.quantile_ns)
+        quiet, noisy = map(_time, unshielded.quantile_ns)
         pairs = f"{unshielded.pairs} pair{'' if unshielded.pairs == 1 else 's'} of runs"
         texts.append(
             f"{noisy} instead of {quiet} at {show.count(unshielded.at_rps)} requests/s ({pairs})"

@@ -171,7 +171,7 @@ def _scheduled(
 
 
 def _quantiles(outcomes: Sequence[Outcome], phase: Phase, rps: float, q: float) -> list[float]:
-    """The target's quantile in the believed runs of a phase at one load, ns."""
+    """The target's quantile in the believed runs of a phase at one load, ns; infinite: lost."""
     field = _QUANTILES.get(q)
     results = [
         getattr(o, field)
@@ -181,7 +181,7 @@ def _quantiles(outcomes: Sequence[Outcome], phase: Phase, rps: float, q: float) 
         and o.point.offered_rps == rps
         and o.verdict is not Verdict.UNKNOWN
     ]
-    return [ns for ns in results if ns is not None]
+    return [math.inf if ns is None else ns for ns in results]
 
 
 def _stall_s(search: Search, border: Border | None) -> float | None:

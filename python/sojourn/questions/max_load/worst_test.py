@@ -19,7 +19,7 @@ from sojourn.plan.points import Misses
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.simulated import play, study
 from sojourn.questions import PLANS
-from sojourn.questions.max_load import worst
+from sojourn.questions.max_load import section, worst
 from sojourn.questions.max_load.plan import search_of
 from sojourn.spec import Study
 from sojourn.stats.interval import Interval
@@ -386,12 +386,22 @@ def test_pairs_are_the_fewer_of_both_and_their_medians_are_of_one_load() -> None
     measured = [Measured(outcome=o, culprits=("a", "b")) for o in mixed]
     result = worst._scheduled(measured, search, state.axis, state.target, 0.99)
     assert result
-    assert (result.quantile_ns, result.pairs, result.at_rps) == ((2e5, 4.5e5), 2, at)
+    # Of 100, 200, 300 and ∞ µs the middle is 250: lost requests made the fourth infinite.
+    assert (result.quantile_ns, result.pairs, result.at_rps) == ((2.5e5, 4.5e5), 2, at)
     assert result.culprits == ("a", "b")
     assert worst._quantiles(mixed, Phase.CONFIRM, at, 0.95) == [1.0] * 4
     assert worst._quantiles(mixed, Phase.CONFIRM, at, 0.9) == []
     alone = [m for m in measured if m.outcome.point.phase is Phase.CONFIRM]
     assert worst._scheduled(alone, search, state.axis, state.target, 0.99) is None
+    lossy = [*mixed, *times(Phase.SCHEDULED, None, None, None)]
+    result = worst._scheduled(
+        [Measured(outcome=o) for o in lossy], search, state.axis, state.target, 0.99
+    )
+    assert result
+    assert (result.quantile_ns, result.pairs) == ((2.5e5, math.inf), 4)
+    assert "lost requests instead of 250 µs at" in section._as_scheduled(result)
+    [note] = section._scheduled(border(900, 1_100), replace(result, border=None))
+    assert "250 µs with the CPU to itself; lost requests as this machine schedules it" in note
 
 
 def test_a_few_probes_of_a_search_that_was_cut_short_are_told_one_by_one() -> None:
