@@ -23,7 +23,8 @@ from sojourn.stats import restarts, variance_components, visible_change
 from sojourn.stats.variance_components import Components
 
 NUMBERS = {"p50": (2, 0.5), "p99": (3, 0.99)}  # place in a window of `Run.series`, and quantile
-ALPHA = 0.01  # of the gate that is asked about
+ALPHA = 0.01  # of the gate that is asked about, as `sojourn gate` has it by default
+LIMIT = 0.05  # increase that it allows, too
 MINUTES = (5, 10, 30)
 DOUBTS_MOST = 3  # reasons that are named
 
@@ -58,7 +59,9 @@ class Noise:
         components: by number, "p50" and "p99"; None where too little is known.
         modes: numbers of which the starts fall into two groups.
         causes: stolen time, stops of the client.
-        visible: (minutes, number, smallest change that a gate sees nine times out of ten, or None).
+        visible: (minutes, number, smallest increase that a gate of this number alone sees and
+            confirms nine times out of ten, or None).
+        limit: increase that this gate allows; what it sees lies above.
         disturbing: (what disturbs this machine, how to change that), as looked at before the runs.
     """
 
@@ -69,6 +72,7 @@ class Noise:
     modes: tuple[str, ...]
     causes: tuple[Cause, ...]
     visible: tuple[tuple[int, str, float | None], ...]
+    limit: float = LIMIT
     disturbing: tuple[tuple[str, str], ...] = ()
 
 
@@ -163,7 +167,7 @@ def _cause(name: str, shares: Sequence[float | None], middles: Sequence[float]) 
 
 
 def _visible(logs: Sequence[float], blocks: int) -> float | None:
-    """What so many blocks show, by the scatter of whole runs about a line.
+    """What a gate sees in so many blocks, by the scatter of whole runs about a line.
 
     Drift is nearly the same for both runs of a block, and a block's ratio has the noise of two.
     """
@@ -172,4 +176,5 @@ def _visible(logs: Sequence[float], blocks: int) -> float | None:
         return None
     at, values = (np.array(each, float) for each in zip(*known, strict=True))
     rest = values - np.polyval(np.polyfit(at, values, 1), at)
-    return visible_change.change_in(blocks, math.sqrt(2) * visible_change.scatter(rest), ALPHA)
+    scatter = math.sqrt(2) * visible_change.scatter(rest, taken=2)
+    return visible_change.gate_change_in(blocks, scatter, ALPHA, LIMIT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import compare_records, consent, in_turn, turn_numbers
+from sojourn.cli import compare_records, consent, credentials, in_turn, turn_numbers
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
 from sojourn.cli.run import Quiet
@@ -111,6 +111,11 @@ def compare(
     trace: in_turn.Trace = 0,
     target: in_turn.Target = "",
     numbers: in_turn.Numbers = "",
+    insecure: credentials.Insecure = False,
+    ca_file: credentials.CaFile = "",
+    cert: credentials.Cert = "",
+    key: credentials.Key = "",
+    auth: credentials.Auth = "",
     no_shield: NoShield = False,
     alpha: Alpha = "1%",
     same: Same = "5%",
@@ -144,6 +149,7 @@ def compare(
       sojourn compare --service memcached --vary params.threads=1,2 --within 4m
       sojourn compare --url URL --url URL --numbers mean,max_rps
       sojourn compare --url http://[::1]:8001/ --url http://[::1]:8002/ --rate 500
+      sojourn compare --url https://a/ --url https://b/ --auth bearer:env:TOKEN
       sojourn compare 20260101T1200 20260102T1200
       sojourn compare old/ new/ --html comparison.html
       sojourn compare A B C --json | jq '.rows[].sides[].ratio'
@@ -152,7 +158,8 @@ def compare(
         "alpha": share(alpha, "--alpha", ALPHA_LEAST, 0.5),
         "same": share(same, "--same"),
     }
-    sides = _sides(command or [], url or [], service, vary, target)
+    load = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    sides = _sides(command or [], url or [], service, vary, target, load)
     if numbers and not sides:
         raise SpecFault(
             "records are compared in every number that they have",
@@ -199,7 +206,7 @@ def compare(
                 "trace": str(trace) if trace else "",
             },
         )
-        typed += ["--no-shield"] if no_shield else []
+        typed += [*credentials.words(load), *(["--no-shield"] if no_shield else [])]
         waits = patience(wait, None, is_forced=force)
         return _in_turn(asked, table, results, waits, typed, yes=yes, quiet=quiet, as_json=as_json)
     return compare_records.compared(records or [], limits, results, across=across, as_json=as_json,
@@ -207,7 +214,12 @@ def compare(
 
 
 def _sides(
-    commands: list[str], urls: list[str], service: str, vary: str, target: str
+    commands: list[str],
+    urls: list[str],
+    service: str,
+    vary: str,
+    target: str,
+    load: Mapping[str, str | bool],
 ) -> list[dict[str, Any]]:
     """Services to measure; none if records are compared.
 
@@ -217,12 +229,15 @@ def _sides(
     from sojourn.spec.sides import varied
 
     inputs = [*commands, *urls]
-    if not (inputs or service or vary or target):
+    if not (inputs or service or vary or target or load):
         return []
     where, fix = "sojourn compare", "give --command twice, --url twice, or one of them with --vary"
     if bool(commands) + bool(urls) + bool(service) > 1:
         raise SpecFault("services are given in several ways", at=where, fix=fix)
-    each = in_turn.services(inputs, target) or ([{"kind": service}] if service else [])
+    each = in_turn.services(inputs, target, load) or ([{"kind": service}] if service else [])
+    if (name := vary.partition("=")[0].strip().removeprefix("load.")) in load:
+        fix = "leave it out, or --vary"
+        raise SpecFault("--vary has levels of it", at=credentials.option(name), fix=fix)
     if vary and len(each) == 1:
         try:
             each = varied(each[0], vary)

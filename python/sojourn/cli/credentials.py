@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sojourn.errors import SpecFault
 
 PANEL = "Service"
+TLS = ("insecure", "ca_file", "cert", "key")  # keys of the job that only TLS has
 
 Insecure = Annotated[
     bool,
@@ -87,6 +88,40 @@ def job_keys(
             fix = "give the name of a file that is there"
             raise SpecFault(f"{path} cannot be read: {why}", at=option(name), fix=fix)
     return load
+
+
+def with_keys(
+    sides: Sequence[Mapping[str, Any]], load: Mapping[str, str | bool]
+) -> list[dict[str, Any]]:
+    """Services that are compared, each with its keys of the generator's job.
+
+    Those of TLS are of the services that speak it, so HTTPS can be compared with HTTP. Where none
+    does, each service has them, and the generator refuses them.
+
+    Args:
+        sides: URLs and commands, as a study file has them.
+        load: as `job_keys` has it.
+    """
+    is_secured = [_is_secured(str(side["params"].get("target", ""))) for side in sides]
+    return [
+        {
+            **side,
+            "load": {
+                name: value
+                for name, value in load.items()
+                if name not in TLS or has_tls or not any(is_secured)
+            },
+        }
+        for side, has_tls in zip(sides, is_secured, strict=True)
+    ]
+
+
+def _is_secured(target: str) -> bool:
+    """Whether a target is of TLS; one that is left out is of HTTP."""
+    from sojourn.services.clients.where import ALIASES, SECURED
+
+    scheme = target.strip().partition("://")[0].lower()
+    return ALIASES.get(scheme, scheme) in SECURED
 
 
 def words(load: Mapping[str, str | bool]) -> list[str]:

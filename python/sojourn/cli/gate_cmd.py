@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import consent, in_turn, named_file, turn_numbers
+from sojourn.cli import consent, credentials, in_turn, named_file, turn_numbers
 from sojourn.cli.faults import say
 from sojourn.cli.options import OUTPUT_PANEL, RESULTS, AsJson, NoShield, Results
 from sojourn.cli.patience import Force, Wait, patience
@@ -92,6 +92,11 @@ def gate(
     connections: in_turn.Connections = 16,
     trace: in_turn.Trace = 0,
     target: in_turn.Target = "",
+    insecure: credentials.Insecure = False,
+    ca_file: credentials.CaFile = "",
+    cert: credentials.Cert = "",
+    key: credentials.Key = "",
+    auth: credentials.Auth = "",
     no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
@@ -118,6 +123,7 @@ def gate(
       sojourn gate --baseline 'old …' --candidate 'new …' --max-regression 10%
       sojourn gate --baseline 'old …' --candidate 'new …' --within 5m
       sojourn gate --baseline … --candidate … --target 'redis://{host}:{port}'
+      sojourn gate --baseline https://a/ --candidate https://b/ --ca-file ca.pem
       sojourn gate --baseline 'old …' --candidate 'new …' --junit gate.xml
     """
     from sojourn import run
@@ -131,7 +137,8 @@ def gate(
     for text, at in ((baseline, "--baseline"), (candidate, "--candidate")):
         if not text.strip():
             raise SpecFault("it is empty", at=at, fix="give a command or a URL")
-    sides = in_turn.services([baseline, candidate], target)
+    load = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
+    sides = in_turn.services([baseline, candidate], target, load)
     # The CPU time of a service that runs already is often not known.
     usual = TIMED if any(side["kind"] == "external" for side in sides) else COUNTED
     compare["numbers"] = turn_numbers.numbers_of(numbers, usual)
@@ -152,7 +159,7 @@ def gate(
     options += ["--numbers", ",".join(compare["numbers"])]
     options += ["--within", within, "--measure-s", f"{measure_s:g}"]
     options += ["--no-shield"] if no_shield else []
-    options += ["--target", target] if target else []
+    options += [*(["--target", target] if target else []), *credentials.words(load)]
     options += ["--trace", str(trace)] if trace else []
     options += ["--connections", str(connections), *(["--rate", rate] if rate else [])]
     command = ["gate", "--baseline", baseline, "--candidate", candidate, *options]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn import system
+from sojourn.cli import credentials, visible_words
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS
 from sojourn.cli.turn_numbers import BLOCKS_MOST, block_s
@@ -104,15 +105,18 @@ Connections = Annotated[
 ]
 
 
-def services(texts: Sequence[str], target: str) -> list[dict[str, Any]]:
+def services(
+    texts: Sequence[str], target: str, load: Mapping[str, str | bool]
+) -> list[dict[str, Any]]:
     """The services that were typed, as a study file has them.
 
     Args:
         texts: URLs, and commands that start a service.
         target: as `--target` has it.
+        load: keys of the generator's job, as `credentials.job_keys` has them.
 
     Raises:
-        SpecFault: a target is given, and none of them is a command.
+        SpecFault: a target is given, and none of them is a command; or keys, and there is none.
     """
     from sojourn.spec.sides import side_of
 
@@ -123,7 +127,13 @@ def services(texts: Sequence[str], target: str) -> list[dict[str, Any]]:
             at="--target",
             fix="leave it out: a URL is asked as it is typed, and a kind in its own protocol",
         )
-    return sides
+    if load and not sides:
+        raise SpecFault(
+            "it says how a service of your own is asked, and there is no command or URL",
+            at=", ".join(map(credentials.option, load)),
+            fix="leave it out: it is for services that are measured by their command or URL",
+        )
+    return credentials.with_keys(sides, load)
 
 
 def study(
@@ -227,14 +237,18 @@ def say_visible(asked: Study, compare: Mapping[str, Any], results: Path) -> None
     say(f"about {blocks} blocks in {show_s(seconds)}; each has one run of a to {last}")
     scatters, where = _scatters(results, asked.name)
     is_gate = bool(compare.get("gate"))
-    alpha = compare["alpha"] / (len(compare["numbers"]) * others) / (1 if is_gate else 2)
+    alpha = compare["alpha"] / (len(compare["numbers"]) * others)
     margin = float(compare["max_regression"]) if is_gate else 0.0
     parts = []
     for number, scatter in scatters.items():
-        seen = visible_change.change_in(blocks, scatter, alpha, margin)
-        parts.append(f"{number} ±{seen:.0%}" if seen else f"{number}: nothing")
-    say(f"in this time a change of this size is seen nine times out of ten, by {where}: "
-        f"{', '.join(parts)}")  # fmt: skip
+        if is_gate:
+            seen = visible_change.gate_change_in(blocks, scatter, alpha, margin)
+            parts.append(visible_words.worse(number, seen))
+        else:  # worse or better: either side has half of alpha
+            seen = visible_change.change_in(blocks, scatter, alpha / 2)
+            parts.append(visible_words.either(number, seen))
+    who = f"{visible_words.gate(margin)} sees" if is_gate else "a change of this size is seen"
+    say(f"in this time {who} nine times out of ten, by {where}: {', '.join(parts)}")
 
 
 def _scatters(results: Path, name: str) -> tuple[Mapping[str, float], str]:

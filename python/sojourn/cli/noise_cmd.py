@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli import consent, in_turn, lowered, turn_numbers
+from sojourn.cli import consent, credentials, in_turn, lowered, turn_numbers, visible_words
 from sojourn.cli.draw import named, new_table, to_stdout
 from sojourn.cli.faults import say
 from sojourn.cli.options import RESULTS, AsJson, NoShield, RecordArgument, Results
@@ -69,6 +69,11 @@ def noise(
     within: Within = "5m",
     connections: in_turn.Connections = 16,
     target: in_turn.Target = "",
+    insecure: credentials.Insecure = False,
+    ca_file: credentials.CaFile = "",
+    cert: credentials.Cert = "",
+    key: credentials.Key = "",
+    auth: credentials.Auth = "",
     no_shield: NoShield = False,
     yes: consent.Yes = False,
     wait: Wait = "0s",
@@ -81,8 +86,8 @@ def noise(
 
     With --command or --service, one service is started again and again under one load. With a
     record, its runs are used. Printed are the parts of the noise with 95 % intervals: from start to
-    start, within a run, and drift. Then what goes with stolen time and with
-    stops of the client, what disturbs the machine, and the smallest change that a gate sees.
+    start, within a run, and drift. Then what goes with stolen time and with stops of the client.
+    Then the smallest increase that a gate with a limit of 5 % sees, and what disturbs the machine.
 
     Exit codes: 0 printed, 2 the options are wrong, 3 too few runs, 4 something outside failed, 130
     stopped.
@@ -96,6 +101,7 @@ def noise(
     """
     from sojourn import pipeline, store
 
+    load = credentials.job_keys(insecure=insecure, ca_file=ca_file, cert=cert, key=key, auth=auth)
     if command or service:
         if record or (command and service):
             raise SpecFault(
@@ -103,10 +109,11 @@ def noise(
                 at="sojourn noise",
                 fix="leave out the others",
             )
-        (side,) = in_turn.services([command] if command else [], target) or [{"kind": service}]
+        own = in_turn.services([command] if command else [], target, load)
+        typed = ["--command", command] if own else ["--service", service]
         path = _measured(
-            side,
-            ["--service", service] if service else ["--command", command],
+            own[0] if own else {"kind": service},
+            [*typed, *credentials.words(load)],
             rate=rate,
             within=within,
             connections=connections,
@@ -120,7 +127,7 @@ def noise(
         if path is None:
             return Exit.INTERRUPTED
     else:
-        in_turn.services([], target)
+        in_turn.services([], target, load)
         if not record and not any(store.records(results)):
             raise SpecFault(
                 "no service is named, and there is no record yet",
@@ -225,13 +232,14 @@ def _lines(divided: Noise) -> list[str]:
     lines = ["", f"{where}, {base}. Sizes are standard deviations."]
     lines += [f"Starts fall into two groups: {', '.join(divided.modes)}."] if divided.modes else []
     lines += [_of_cause(cause) for cause in divided.causes if math.isfinite(cause.mean)]
+    sees = f"{visible_words.gate(divided.limit)} sees, nine times out of ten"
     for minutes in dict.fromkeys(one[0] for one in divided.visible):
         each = [
-            f"{number} ±{seen:.0%}" if seen else f"{number}: nothing"
+            visible_words.worse(number, seen)
             for at, number, seen in divided.visible
             if at == minutes
         ]
-        lines.append(f"In {minutes} minutes a gate sees, nine times out of ten: {', '.join(each)}.")
+        lines.append(f"In {minutes} minutes {sees}: {', '.join(each)}.")
     return [*lines, ""]
 
 

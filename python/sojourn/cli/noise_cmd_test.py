@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from sojourn import pipeline, spec, store
 from sojourn.analysis import noise as parts
+from sojourn.cli import gate_cmd
 from sojourn.cli.app import main
+from sojourn.cli.share import share
 from sojourn.errors import Exit
 from sojourn.findings.findings import Findings
 from sojourn.findings.load_point import Run
+from sojourn.questions.compare.asks import Compare
 from sojourn.report import testing
 from sojourn.spec.sides import repeated, side_of
+from sojourn.stats import visible_change
 
 STARTS, WINDOWS, STEAL = 0.05, 0.02, 0.01
 HOSTILE = "x\x1b[2J[red]\n"
@@ -71,11 +78,14 @@ def test_planted_parts_are_printed_with_their_intervals(
         True,
     )
     seen = {(minutes, number): change for minutes, number, change in of["visible"]}
-    assert seen[5, "p50"] >= seen[10, "p50"] >= seen[30, "p50"] > 0
+    assert seen[5, "p50"] >= seen[10, "p50"] >= seen[30, "p50"] > of["limit"] == 0.05
     assert main(["noise", str(record)]) == Exit.OK
     out = capsys.readouterr().out
     assert "start to start" in out
-    assert "In 10 minutes a gate sees" in out
+    sees = r"In 10 minutes a gate with a limit of 5% sees, nine times out of ten: p50 \+(\d+)%"
+    percent = re.search(sees, " ".join(out.split()))
+    assert percent is not None
+    assert int(percent[1]) / 100 == pytest.approx(seen[10, "p50"])
     assert "\x1b" not in out
     assert "x\\x1b[2J[red]\\x0a" in out
 
@@ -93,6 +103,36 @@ def test_more_noise_between_starts_hides_more_and_a_ramp_is_drift() -> None:
     assert of is not None
     assert of.drift.interval.lo > of.starts.sigma
     assert of.slope == pytest.approx(0.01, rel=0.3)
+
+
+@pytest.mark.parametrize("count", [5, 20])
+def test_the_gate_that_is_asked_about_has_its_own_limit_and_the_scatter_about_a_line(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, float, float, float]] = []
+
+    def note(blocks: int, scatter: float, alpha: float, margin: float) -> float:
+        asked.append((blocks, scatter, alpha, margin))
+        return margin
+
+    monkeypatch.setattr(visible_change, "gate_change_in", note)
+    noisy = findings(count, slope=0.02)
+    assert parts.noise(noisy, 7.0) is not None
+    logs = [math.log(dict(run.sample)[0.5] or 0) for run in noisy.services[0].points[0].runs]
+    line = stats.linregress(range(count), logs)
+    squares = sum((y - line.slope * x - line.intercept) ** 2 for x, y in enumerate(logs))
+    upper = math.sqrt(2 * squares / stats.chi2.ppf(0.2, count - 2))
+    blocks = [blocks for blocks in (42, 85, 257) for _ in parts.NUMBERS]
+    assert [one[0] for one in asked] == blocks
+    assert [one[1] for one in asked] == pytest.approx([upper] * len(blocks))
+    assert {one[2:] for one in asked} == {(0.01, 0.05)}
+
+
+def test_its_limit_and_level_are_those_of_a_gate_by_default() -> None:
+    typed = inspect.signature(gate_cmd.gate).parameters
+    assert share(typed["max_regression"].default, "--max-regression") == parts.LIMIT
+    assert share(typed["alpha"].default, "--alpha") == parts.ALPHA
+    assert (Compare().max_regression, Compare().alpha) == (parts.LIMIT, parts.ALPHA)
 
 
 def test_too_few_runs_decide_nothing(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from sojourn.spec import form
+from sojourn.spec import files, form
 from sojourn.spec.levels import Level, levels_of
 from sojourn.spec.models import Study
 from sojourn.spec.own import QUICK
@@ -60,6 +61,8 @@ def varied(side: Mapping[str, Any], text: str) -> list[dict[str, Any]]:
     path = [part.strip() for part in key.split(".")]
     if not is_there or not all(path) or len(path) > DEPTH:
         raise ValueError(f"'{text}' is not a key with levels, such as params.threads=1,2")
+    if path == ["load"]:
+        raise ValueError("'load' is a table; vary a key of it, such as load.connections=8,16")
     return [_put(side, path, level) for level in levels_of(levels)]
 
 
@@ -71,6 +74,11 @@ def _put(side: Mapping[str, Any], path: Sequence[str], level: Level) -> dict[str
         what = f"'{path[0]}' is a value, not a table"
         raise ValueError(what)  # noqa: TRY004  # of a text that people typed
     return {**side, path[0]: _put(inner, path[1:], level)}
+
+
+def _load(side: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of its generator's job; a relative name of a file was typed in this folder."""
+    return {**LOAD, **files.absolute(side.get("load", {}), Path.cwd())}
 
 
 def study_of(
@@ -98,7 +106,7 @@ def study_of(
         pydantic.ValidationError: a key is wrong.
     """
     services = [
-        {"measure": ["null"], **side, "label": label, "load": {**LOAD, **side.get("load", {})}}
+        {"measure": ["null"], **side, "label": label, "load": _load(side)}
         for label, side in zip(LABELS, sides, strict=False)
     ]
     labels = [service["label"] for service in services]
@@ -149,7 +157,7 @@ def repeated(
     loads = {"rates": [rate], "fractions": ()} if rate else {"fractions": (0.5,)}
     run = {**QUICK, "measure_s": measure_s, "warmup_s": WARMUP_S, "repeats": starts,
            "budget_s": 86_400.0, "shield": shield, **loads}  # fmt: skip
-    service = {"measure": ["sweep"], **side, "load": {**LOAD, **side.get("load", {})}}
+    service = {"measure": ["sweep"], **side, "load": _load(side)}
     if rate:
         service["max_rps"] = "asked"
     return form.current().study.model_validate(

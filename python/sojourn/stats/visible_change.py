@@ -10,6 +10,7 @@ Source: `symmetry_bets`; M11 (the sample size is known before).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -48,35 +49,67 @@ def blocks_for(change: float, scatter: float, alpha: float, margin: float = 0.0)
 def gate_blocks(change: float, scatter: float, alpha: float, margin: float) -> int | None:
     """The same for a gate, whose alarm fresh blocks confirm; None: more than 2,000 a stage."""
     first = blocks_for(change, scatter, alpha, margin)
+    if first is None:
+        return None
     fresh = blocks_for(change, scatter, gate_rule.CONFIRM, margin)
-    return None if first is None or fresh is None else first + fresh
+    return None if fresh is None else first + fresh
 
 
-def scatter(logs: Floats) -> float:
+def scatter(logs: Floats, taken: int = 1) -> float:
     """Standard deviation of the blocks' log ratios that it surely does not exceed by much.
 
-    The upper end of the 80 % one-sided interval, because a few blocks know it badly.
+    The upper end of the 80 % one-sided interval, because a few blocks know it badly. The sum of
+    squares over the true variance is chi-squared; each fitted parameter takes one of its degrees.
+
+    Args:
+        logs: of the blocks; what is not finite does not count.
+        taken: parameters that were fitted to them: 1, their mean; 2, the line about which these
+            are the residuals.
+
+    Returns:
+        At least 0.001; inf if too few are known.
     """
     known = logs[np.isfinite(logs)]
-    if len(known) < SCATTER_NEEDS:
+    freedom = len(known) - taken
+    if len(known) < SCATTER_NEEDS or freedom < 1:
         return math.inf
-    freedom = len(known) - 1
     wider = math.sqrt(freedom / 2 / float(scipy.special.gammaincinv(freedom / 2, 1 - _SURE)))
-    return max(float(np.std(known, ddof=1)) * wider, symmetry_bets.SCALE_LEAST)
+    return max(float(np.std(known, ddof=taken)) * wider, symmetry_bets.SCALE_LEAST)
 
 
-def change_in(blocks: int, scatter: float, alpha: float, margin: float = 0.0) -> float | None:
+def change_in(blocks: int, scatter: float, alpha: float) -> float | None:
     """The smallest change that so many blocks show nine times out of ten; None: none below 1,000 %.
+
+    It is that of a comparison: one stage, and no change is allowed.
 
     Args:
         blocks: that are measured at most.
         scatter: standard deviation of a block's log ratio.
         alpha: level of the one test.
-        margin: change that is still allowed.
     """
+    return _smallest(blocks, 0.0, lambda change: blocks_for(change, scatter, alpha))
+
+
+def gate_change_in(blocks: int, scatter: float, alpha: float, margin: float) -> float | None:
+    """The smallest change that a gate alarms at and confirms in so many blocks, as often.
+
+    Args:
+        blocks: of both stages together, at most.
+        scatter: standard deviation of a block's log ratio.
+        alpha: level of the first alarm.
+        margin: change that the gate allows; what it sees lies above.
+
+    Returns:
+        None: none up to 999 % above the margin.
+    """
+    return _smallest(blocks, margin, lambda change: gate_blocks(change, scatter, alpha, margin))
+
+
+def _smallest(blocks: int, margin: float, blocks_of: Callable[[float], int | None]) -> float | None:
+    """The smallest change above the margin, in steps of 1 %, that takes at most so many blocks."""
     for hundredth in range(1, 1000):
         change = margin + hundredth / 100
-        needed = blocks_for(change, scatter, alpha, margin)
+        needed = blocks_of(change)
         if needed is not None and needed <= blocks:
             return change
     return None
