@@ -17,7 +17,8 @@ from sojourn.controllers.testing import look
 from sojourn.manage import config as configs
 from sojourn.manage.source import parsed
 
-PAGE = (Path(__file__).parents[1] / "docs/howto/manage.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/howto/manage.md").read_text(encoding="utf-8")
 LINES_MAX = 30
 
 
@@ -36,6 +37,19 @@ def first_cells(head: str) -> set[str]:
 
 def test_every_knob_is_in_its_table() -> None:
     assert first_cells("knob") == set(get_args(Knob))
+
+
+def test_every_event_of_the_audit_log_is_in_its_table() -> None:
+    code = ROOT / "python/sojourn"
+    files = [*code.glob("manage/*.py"), code / "cli/manage_cmd.py"]
+    text = "\n".join(path.read_text() for path in files if not path.stem.endswith("_test"))
+    written = {*re.findall(r'audit\.say\(\s*"([a-z ]+)"', text), "gone"}
+    assert {"change", "late", "listen"} <= written
+    (table,) = re.findall(r"^\| event \| when \|\n\|-.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    cells = [row.split("|")[1] for row in table.splitlines()]
+    listed = set(re.findall(r"`([a-z ]+)`", " ".join(cells)))
+    assert listed == written - {"change"}
+    assert "`recommend` in place of `change`" in PAGE
 
 
 def test_its_configuration_is_one(tmp_path: Path) -> None:

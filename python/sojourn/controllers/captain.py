@@ -110,6 +110,7 @@ KIND = ControllerKind(
     about="limits the service itself by its throttled periods; the rest is for best effort",
     source="Wang et al., NSDI 2024; microsoft/autothrottle, worker-daemon.py (MIT), read",
     needs=("throttled", "cpu", "quota"),
+    on_services=("quota",),
     constants=CONSTANTS,
     decide=decide,
 )

@@ -177,6 +177,7 @@ KIND = ControllerKind(
     about="Bayesian optimisation of the parts of cores, a sample each 2 s",
     source="Patel and Tiwari, HPCA 2020; GoodwillComputingLab/CLITE, copies read",
     needs=("tail", "cpu", "cores"),
+    on_services=("cores",),
     constants=CONSTANTS,
     prepare=load_library,
     decide=decide,

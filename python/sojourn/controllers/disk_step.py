@@ -1,11 +1,11 @@
 """The step after CPU time: bytes/s of best-effort groups on their disks.
 
 It is tried where the least quota has left the late requests as they were, so that CPU time is not
-the cause, and where a best-effort group uses a disk. All of them get `io_least`. If as many
-requests are late after `trial_s`, the disk is not the cause either, and the limits go. If fewer are
-late without doubt, they stay. Few requests say neither, and the trial goes on. Then they grow while
-the target holds without doubt, and go when they are twice what was used before. A level that fails
-is left for the one before it, and rests for a time that doubles.
+the cause, and where a best-effort group uses a disk. All of them get `io_least`. If `remains` of
+the late requests (a half) are late after `trial_s` too, the disk is not the cause either, and the
+limits go. If fewer are late without doubt, they stay. Few requests say neither, and the trial goes
+on. Then they grow while the target holds without doubt, and go when they are twice what was used
+before. A level that fails is left for the one before it, and rests for a time that doubles.
 
 Source: of this lab. PARTIES moves one resource after the other in the same way, and takes the
 answer from the tail, too; it does not know how sure that answer is.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from sojourn.controllers.look import Decision, History
+from sojourn.controllers.look import Decision, History, Knob
 from sojourn.errors import HostFault, SpecFault
 from sojourn.kinds import meant
 
@@ -33,6 +33,7 @@ class ControllerKind:
     Attributes:
         source: where the rule was published, and how it was read here.
         needs: names of `NEEDS`.
+        on_services: knobs of services that it sets; no manager lets it set others of them.
         constants: its numbers by name; a configuration may set others.
         prepare: loads what the first decision needs; called once, before the manager starts.
         decide: pure; the same history gives the same decision.
@@ -42,6 +43,7 @@ class ControllerKind:
     about: str
     source: str
     needs: tuple[str, ...] = ()
+    on_services: tuple[Knob, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
     prepare: Callable[[], None] = lambda: None
     decide: Callable[[History], Decision]

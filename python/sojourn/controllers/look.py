@@ -19,6 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 Level: TypeAlias = bool | int | float | None
 Knob: TypeAlias = Literal["cores", "quota", "weight", "idle", "memory", "io", "frozen"]
 Share = Annotated[float, Field(ge=0)]
+COUNT_MAX = 1 << 53  # counts and levels are below it: a float holds each whole number exactly
+Count = Annotated[int, Field(ge=0, lt=COUNT_MAX)]
+Amount = Annotated[float, Field(ge=0, lt=COUNT_MAX)]
+CPUS_MAX = 1 << 16  # eight times what any kernel is built for (NR_CPUS)
 Role: TypeAlias = Literal["latency-critical", "best-effort"]
 CRITICAL: Literal["latency-critical"] = "latency-critical"
 BEST_EFFORT: Literal["best-effort"] = "best-effort"
@@ -49,15 +53,15 @@ def mistake(error: ValidationError) -> str:
 class Window(Part):
     """The requests of one service that ended in one stretch of time."""
 
-    length_ms: Annotated[int, Field(gt=0)]
-    n: Annotated[int, Field(ge=0)]
+    length_ms: Annotated[int, Field(gt=0, lt=COUNT_MAX)]
+    n: Count
     """Requests in it."""
     p99_ns: Share | None = None
     lo_ns: Share | None = None
     """Lower end of the 95 % interval of p99; null: n is too small."""
     hi_ns: Share | None = None
     """Upper end; null: n is too small."""
-    above: Annotated[int, Field(ge=0)] | None = None
+    above: Count | None = None
     """Requests that took longer than the group's target; null: not counted."""
     age_ms: Share = 0.0
 
@@ -72,15 +76,15 @@ class Signal(Part):
 class Allocation(Part):
     """What a group may use now."""
 
-    cores: Annotated[int, Field(ge=0)] | None = None
+    cores: Annotated[int, Field(ge=0, le=CPUS_MAX)] | None = None
     """CPUs of its own; null: all."""
-    quota: Share | None = None
+    quota: Amount | None = None
     """CPU time per second of wall time, in CPUs; null: no limit."""
-    weight: Annotated[int, Field(ge=1)] = 100
+    weight: Annotated[int, Field(ge=1, lt=COUNT_MAX)] = 100
     idle: bool = False
-    memory: Share | None = None
+    memory: Amount | None = None
     """Memory from which the kernel slows it down and reclaims, bytes; null: no limit."""
-    io: Share | None = None
+    io: Amount | None = None
     """Bytes/s that it may read, and that it may write, on its disk; null: no limit."""
     frozen: bool = False
     """Whether none of its tasks runs."""
@@ -121,7 +125,7 @@ class Look(Part):
     """All groups at one moment."""
 
     t_s: Share
-    cpus: Annotated[int, Field(ge=1)]
+    cpus: Annotated[int, Field(ge=1, le=CPUS_MAX)]
     """CPUs that are shared by the groups."""
     groups: Mapping[str, Group]
     signals: Mapping[str, Signal] = Field(default_factory=dict)

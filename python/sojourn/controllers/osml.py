@@ -70,6 +70,7 @@ KIND = ControllerKind(
     about="one core by OSML's gates each 0.5 s; a step after which a service misses is undone",
     source="Liu et al., FAST 2023; Sys-Inventor-Lab/AI4System-OSML (GPL): gates only, anew",
     needs=("tail", "cores"),
+    on_services=("cores",),
     constants=CONSTANTS,
     decide=decide,
 )

@@ -136,6 +136,7 @@ KIND = ControllerKind(
     about="one core at a time by p99 of 100 ms; five samples vote on each step",
     source="Chen et al., ASPLOS 2019; sc2682cornell/PARTIES, manager/PARTIES.py (MIT), read",
     needs=("tail", "cores"),
+    on_services=("cores",),
     constants=CONSTANTS,
     decide=decide,
 )

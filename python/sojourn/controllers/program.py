@@ -3,8 +3,10 @@
     to its stdin     {"t_s": 12.3, "cpus": 2, "groups": {…}, "signals": {…}}
     from its stdout  {"changes": [{"group": "batch", "knob": "quota", "level": 0.5, "reason": "…"}]}
 
-It must answer within a second. What it keeps between two looks is its own affair, so a replay is
-byte-identical only if the program is deterministic. It is started without a shell.
+It must read the look and answer within a second. What it keeps between two looks is its own
+affair, so a replay is byte-identical only if the program is deterministic. It is started without a
+shell, in a session of its own: a ^C is the manager's, which then ends the program in order. What it
+has started ends with it, as far as that is still in its process group.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import contextlib
 import os
 import select
 import shlex
+import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Annotated, Self
 
@@ -45,6 +48,7 @@ class Program:
     """A foreign program that decides."""
 
     constants: Mapping[str, float] = MappingProxyType({})
+    on_services: Collection[Knob] = ("cores", "weight")
 
     def __init__(self, command: str) -> None:
         """Nothing is started yet; SpecFault if the command is empty or has open quotes."""
@@ -64,10 +68,16 @@ class Program:
     def __enter__(self) -> Self:
         try:
             self._process = subprocess.Popen(  # the user named it
-                self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+                self._argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
             )
         except OSError as error:
             raise self._wrong(f"cannot be started: {error.strerror}") from None
+        assert self._process.stdin is not None  # noqa: S101  # it was started with a pipe
+        os.set_blocking(self._process.stdin.fileno(), False)
         return self
 
     def __exit__(
@@ -82,11 +92,12 @@ class Program:
         with contextlib.suppress(OSError):
             if process.stdin:
                 process.stdin.close()
-        try:
+        _await(process.pid, END_S)
+        # It is not reaped, so no other group of processes can have its number yet.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # one that may not be killed stays
             process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
         if process.stdout:
             process.stdout.close()
 
@@ -95,20 +106,31 @@ class Program:
         process = self._process
         if process is None or process.stdin is None:
             raise self._failed("is not running")
-        try:
-            process.stdin.write(history.now.model_dump_json().encode() + b"\n")
-        except OSError:
-            raise self._failed("has ended") from None
-        line = self._line(process)
+        text = history.now.model_dump_json().encode() + b"\n"
+        until = time.monotonic() + ANSWER_S
+        self._send(process.stdin.fileno(), text, until)
+        line = self._line(process, until)
         try:
             answer = _Answer.model_validate_json(line)
         except ValidationError as error:
             raise self._failed(f"answered what is no decision: {mistake(error)}") from None
         return Decision(changes=tuple(Change(**dict(one)) for one in answer.changes))
 
-    def _line(self, process: subprocess.Popen[bytes]) -> bytes:
+    def _send(self, handle: int, text: bytes, until: float) -> None:
+        """Write all of it, a part at a time: a full pipe must not stop the manager."""
+        rest = memoryview(text)
+        while rest:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([], [handle], [], left)[1]:
+                raise self._failed(f"did not read a look within {ANSWER_S:g} s")
+            try:
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[os.write(handle, rest) :]
+            except OSError:
+                raise self._failed("has ended") from None
+
+    def _line(self, process: subprocess.Popen[bytes], until: float) -> bytes:
         assert process.stdout is not None  # noqa: S101  # it was started with a pipe
-        until = time.monotonic() + ANSWER_S
         while b"\n" not in self._rest:
             left = until - time.monotonic()
             if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
@@ -125,3 +147,13 @@ class Program:
     def _failed(self, why: str) -> RunFault:
         fix = "run the command by hand and write one look to it"
         return RunFault(f"the controller's program {why}", at=self.name, fix=fix)
+
+
+def _await(pid: int, longest_s: float) -> None:
+    """Wait until a child has ended, without reaping it."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            select.select([handle], [], [], longest_s)
+        finally:
+            os.close(handle)

@@ -22,7 +22,8 @@ def decide(history: History) -> Decision:
     if slack is None or not history.is_due("at", c["every_s"]):
         return Decision(memory=history.memory)
     over = (1 - slack - c["margin"]) / c["margin"]
-    step = math.floor(-c["gain"] * over)
+    most = c["levels"]  # no step is larger; the distance may be infinite, which has no floor
+    step = math.floor(min(max(-c["gain"] * over, -most), most))
     good = int(history.memory.get("good", 0)) + 1 if step > 0 else 0
     memory = {"at": now.t_s, "good": good}
     if step == 0 or (step > 0 and good < c["good"]):

@@ -28,6 +28,7 @@ KIND = ControllerKind(
     about="confines groups that do not scale to two cores",
     source="Pons et al., FGCS 2022, P12",
     needs=("traits", "cores"),
+    on_services=("cores",),
     constants=CONSTANTS,
     decide=decide,
 )

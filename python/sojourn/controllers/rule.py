@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
 from sojourn.controllers.kind import ControllerKind
-from sojourn.controllers.look import Decision, History
+from sojourn.controllers.look import Decision, History, Knob
 
 
 class Rule(Protocol):
@@ -20,6 +20,10 @@ class Rule(Protocol):
     @property
     def constants(self) -> Mapping[str, float]:
         """Numbers of the rule, by name."""
+
+    @property
+    def on_services(self) -> Collection[Knob]:
+        """Knobs of services that it may set; of best-effort groups it may set all."""
 
     def decide(self, history: History) -> Decision:
         """What changes now; a RunFault where a program fails."""
@@ -41,6 +45,7 @@ class OfKind:
         self.kind = kind
         self.name = kind.name
         self.constants: Mapping[str, float] = kind.settled(inputs)
+        self.on_services: Collection[Knob] = kind.on_services
 
     def decide(self, history: History) -> Decision:
         """What the kind decides at this history."""

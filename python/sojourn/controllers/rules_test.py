@@ -416,6 +416,12 @@ def test_proportional_goes_down_at_once(p99_ms: float, steps: int, sentence: str
     assert levels(follow("proportional", [one])) == [wanted], sentence
 
 
+def test_proportional_takes_all_at_a_distance_without_end() -> None:
+    web = Group(role=CRITICAL, target_ns=1e-300, windows=windows(1e6))
+    one = Look(t_s=0, cpus=8, groups={"web": web, "batch": Group(role=BEST_EFFORT)})
+    assert follow("proportional", [one]) == [[("batch", "quota", 0.01)]]
+
+
 def test_proportional_goes_up_after_three_good_samples() -> None:
     looks = [look(t, 0.45, batch={"quota": 4.0}) for t in range(4)]
     assert levels(follow("proportional", looks)) == ["-", "-", pytest.approx(8 * 14 / 20), "-"]
@@ -556,6 +562,37 @@ def test_what_is_not_known_changes_nothing(name: str) -> None:
     looks = [look(t, None, n=0) for t in range(40)]
     wanted = [[("batch", "idle", True)]] if name == "posterior" else [[]]
     assert follow(name, looks) == wanted + [[]] * 39
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_rule_sets_those_knobs_of_services_that_it_names(name: str) -> None:
+    looks = [
+        look(
+            i / 2,
+            0.5 if i % 3 else 1.5,
+            n=200,
+            above=2,
+            host={"cpu": 4.0},
+            web_has={"load": 0.5, "cpu": 2.0, "runq_delay_ms": 0.1, "throttled": 0.0},
+            batch_has={"cpu": 2.0},
+        )
+        for i in range(20)
+    ]
+    confined = [
+        one.model_copy(
+            update={
+                "groups": {
+                    label: group.model_copy(update={"traits": ("non-scalable",)})
+                    for label, group in one.groups.items()
+                }
+            }
+        )
+        for one in looks
+    ]
+    changes = [change for answer in follow(name, confined) for change in answer]
+    of_web = [(knob, level) for group, knob, level in changes if group == "web"]
+    assert {knob for knob, _ in of_web} == {*kind(name).on_services}
+    assert all(level != 0 for _, level in of_web)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from sojourn import disk, units
-from sojourn.controllers.look import BEST_EFFORT, CRITICAL, Part, Role, mistake
+from sojourn.controllers.look import BEST_EFFORT, CPUS_MAX, CRITICAL, Part, Role, mistake
 from sojourn.errors import SpecFault
 
 BYTES_MAX = 1 << 20
@@ -34,7 +34,7 @@ class GroupSpec(Part):
     pid: Annotated[int, Field(ge=0)] = 0
     target: str = ""
     peak_rps: Annotated[float, Field(ge=0)] = 0.0
-    safe_quota: Annotated[float, Field(ge=0.01)] = 0.05
+    safe_quota: Annotated[float, Field(ge=0.01, le=CPUS_MAX)] = 0.05
     traits: tuple[str, ...] = ()
     disk: str = ""
     """A path on the disk that may be limited, such as /var/lib/batch."""

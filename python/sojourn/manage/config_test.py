@@ -55,6 +55,7 @@ def test_a_good_one_is_as_it_was_written(tmp_path: Path) -> None:
         ('target = "1ms"', 'target = "0ms"', "the target must be above 0"),
         ("safe_quota = 0.1", "safe_quota = 0.0", "safe_quota: Input should be greater"),
         ("safe_quota = 0.1", "safe_quota = nan", "safe_quota"),
+        ("safe_quota = 0.1", "safe_quota = 1e308", "safe_quota: Input should be less"),
         (
             'role = "best-effort"',
             'role = "latency-critical"\ntarget = "1s"',

@@ -1,9 +1,10 @@
 """A manager's life: find groups, take them, look and decide, put everything back.
 
 It fails safe. Where it is paused, loses its windows, meets a knob that does not do what it was set
-to, or its controller fails, the best-effort groups get their safe caps. After a pause, or when
-windows come again, it goes on from the caps with an empty memory. A fault ends it, the caps stay,
-and `sojourn restore` or the next start undoes them. A signal ends it in order: all is put back.
+to, or its controller fails, services have again what they had, and best-effort groups get their
+safe caps. After a pause, or when windows come again, it goes on from there with an empty memory. A
+fault ends it, the caps stay, and `sojourn restore` or the next start undoes them. A signal ends it
+in order: all is put back.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import IO, Any
 
 from sojourn import disk
 from sojourn.controllers.look import CRITICAL, LOOKS_MAX, Change, Decision, History, Look
-from sojourn.errors import Fault, HostFault, RunFault
+from sojourn.errors import BUG, Fault, HostFault, RunFault
 from sojourn.host.tree import Tree, cpu_list
-from sojourn.manage import alone, reload
+from sojourn.manage import alone, checks, reload
 from sojourn.manage.audit import Audit
 from sojourn.manage.bites import Bites
 from sojourn.manage.config import Config
@@ -85,10 +86,12 @@ class Manager:
                 refused = self._check_alone(watch)
                 if refused is None:
                     self._rounds(watch, rounds)
-            except Fault as fault:
-                self._fail_safe(fault.what)
-                if self._guard is not None:
-                    self._guard.leave()
+            except Exception as error:  # an error of this program leaves no service without help
+                try:
+                    self._fail_safe(getattr(error, "what", f"{BUG}: {error!r}"))
+                finally:
+                    if self._guard is not None:
+                        self._guard.leave()
                 raise
             except KeyboardInterrupt:
                 self._end()
@@ -243,14 +246,8 @@ class Manager:
         is_due = look.t_s >= self._ask_s
         if is_due:
             self._ask_s = look.t_s + min(ASKED_S, self.config.paused_s / BEATS)
-        if self._guard is not None and is_due:
-            state = self._guard.beat()
-            if state == GONE:
-                raise RunFault(
-                    "the manager's warden has ended", at="manage", fix="start the manager again"
-                )
-            if state:
-                return f"the manager was paused for more than {self.config.paused_s:g} s"
+        if is_due and (paused := self._heard()):
+            return paused
         if (source := self._ready.source) is not None:
             newest = source.newest_s
             age_s = time.monotonic() - (self._ready.since_s if newest is None else newest)
@@ -260,6 +257,8 @@ class Manager:
             return ""
         for name, one in self.groups.items():
             if why := one.lies() or self._bites.exceeded(one, look):
+                if paused := self._heard():  # since it was asked, and the caps are the warden's
+                    return paused
                 raise RunFault(
                     f"a knob of {name} is not in force: {why}",
                     at=f"groups.{name}",
@@ -267,12 +266,21 @@ class Manager:
                 )
         return ""
 
+    def _heard(self) -> str:
+        """Why the warden had to set the caps; "": it had not. RunFault if it has ended."""
+        state = self._guard.beat() if self._guard is not None else ""
+        if state == GONE:
+            raise RunFault(
+                "the manager's warden has ended", at="manage", fix="start the manager again"
+            )
+        return f"the manager was paused for more than {self.config.paused_s:g} s" if state else ""
+
     def _fail_safe(self, why: str) -> None:
-        """Safe caps for all best-effort groups; reported once."""
+        """Services have what they had, best-effort groups their safe caps; reported once."""
+        refused: dict[str, str] = {}
         if self.book is not None:
-            refused = {name: one.cap() for name, one in self.groups.items()}
-        else:
-            refused = {}
+            refused = {name: one.put_back() for name, one in self.groups.items()}
+            refused |= {name: one.cap() for name, one in self.groups.items() if one.is_best_effort}
         if self._capped != why:
             self.audit.say(
                 "capped", reason=why, refused={name: no for name, no in refused.items() if no}
@@ -280,13 +288,7 @@ class Manager:
         self._capped = why
 
     def _change(self, change: Change, look: Look) -> None:
-        group = self.groups.get(change.group)
-        if group is None:
-            raise RunFault(
-                f"the controller wants to change {change.group}, which it was not given",
-                at=f"controller {self.config.controller}",
-                fix=f"it was given {', '.join(self.groups)}",
-            )
+        group = checks.check(change, self.groups, self._ready.rule)
         before = getattr(group.allocation, change.knob)
         service = next(iter(look.critical.values()))
         window = service.windows[0].model_dump() if service.windows else None
@@ -304,11 +306,7 @@ class Manager:
             in_force=None if self.book is None else not why,
         )
         if why:
-            raise RunFault(
-                f"{change.group} cannot be given {change.knob} {change.level}: {why}",
-                at=f"groups.{change.group}",
-                fix="see `sojourn doctor`, and docs/howto/manage.md",
-            )
+            raise checks.refused(change.group, f"{change.knob} {change.level}", why)
 
     def _check_alone(self, watch: Watch) -> HostFault | None:
         """Say whether each service meets its target while best-effort groups are capped.
@@ -345,11 +343,7 @@ class Manager:
         """Best-effort groups get the quotas back that they had before they were capped."""
         for name, one in self.groups.items():
             if one.is_best_effort and (why := one.apply("quota", quotas[name])):
-                raise RunFault(
-                    f"{name} cannot be given its quota back: {why}",
-                    at=f"groups.{name}",
-                    fix="see `sojourn doctor`, and docs/howto/manage.md",
-                )
+                raise checks.refused(name, "its quota back", why)
         self._capped = ""
 
     def _say_alone(self, how: str, services: Mapping[str, Any] | None = None) -> None:

@@ -177,6 +177,87 @@ def test_a_knob_that_lies_means_safe_caps_and_a_fault(here: Stand, state: Path) 
     assert here.quota() is None
 
 
+def foreign(here: Stand, *answers: list[dict[str, object]]) -> str:
+    """A program that answers its looks with these changes, and all further ones with the last."""
+    lines = [
+        json.dumps({"changes": [{"reason": "", **change} for change in changes]})
+        for changes in answers
+    ]
+    path = here.folder / "foreign.py"
+    path.write_text(
+        f"import sys\nlines = {lines!r}\n"
+        "for number, _ in enumerate(sys.stdin):\n"
+        "    print(lines[min(number, len(lines) - 1)], flush=True)\n"
+    )
+    return f"program:{sys.executable} -IS {path}"
+
+
+def of_web(here: Stand) -> dict[str, str]:
+    """Every setting of the service."""
+    return {name: text for name, text in here.snapshot().items() if name.startswith("web ")}
+
+
+@pytest.mark.parametrize(
+    ("knob", "level"), [("quota", 0.001), ("idle", True), ("cores", 0), ("weight", 1)]
+)
+def test_a_foreign_rule_takes_nothing_from_a_service(here: Stand, knob: str, level: object) -> None:
+    before = of_web(here)
+    change = {"group": "web", "knob": knob, "level": level}
+    with pytest.raises(RunFault, match=f"may not set {knob} {level} of web"):
+        played(here, [here.window] * 3, foreign(here, [change]))
+    assert of_web(here) == before
+    assert here.quota() == SAFE
+    assert here.events()[-1]["event"] == "capped"
+
+
+def test_a_service_has_again_what_it_had_where_the_controller_fails(here: Stand) -> None:
+    before, seen = of_web(here), list[dict[str, str]]()
+
+    def note() -> None:
+        seen.append(of_web(here))
+        here.window()
+
+    heavy: dict[str, object] = {"group": "web", "knob": "weight", "level": 200}
+    wrong: dict[str, object] = {"group": "batch", "knob": "cores", "level": 1.5}
+    with pytest.raises(RunFault, match=r"batch cannot be given cores 1\.5"):
+        played(here, [here.window, note], foreign(here, [heavy], [wrong]))
+    assert len(seen) == 1
+    assert seen[0] != before
+    assert of_web(here) == before
+    assert here.quota() == SAFE
+
+
+def test_a_service_is_limited_by_no_rule_while_the_safe_caps_are_in_force(here: Stand) -> None:
+    before, seen = here.snapshot(), list[float | None]()
+
+    def note() -> None:
+        seen.append(here.quota("web"))
+
+    def note_in_time() -> None:
+        note()
+        here.window()
+
+    # Captain limits the service itself to one CPU at its second look.
+    steps: list[Callable[[], object]] = [here.window, here.window, note_in_time, soon, note]
+    played(here, steps, "captain", silent_s=0.3)
+    assert seen == [pytest.approx(1.0), None]
+    assert here.snapshot() == before
+
+
+def test_an_error_of_the_manager_itself_means_safe_caps(here: Stand, state: Path) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("of the manager")
+
+    with pytest.raises(ZeroDivisionError):
+        played(here, [here.window, here.window, fail], "static", constants={"quota": 0.3})
+    assert here.quota() == SAFE
+    last = here.events()[-1]
+    assert last["event"] == "capped"
+    assert "of the manager" in last["reason"]
+    undone_as_of_the_dead(state)
+    assert here.quota() is None
+
+
 def test_a_write_that_the_kernel_ignores_is_noticed(
     here: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -523,6 +604,27 @@ def test_best_effort_is_capped_when_manager_or_warden_is_gone_or_paused(
     before = here.snapshot()
     capped_after(here, act)
     assert here.snapshot() == before
+
+
+def test_what_the_warden_of_a_paused_manager_wrote_is_put_back_as_well(
+    here: Stand, state: Path
+) -> None:
+    before = here.snapshot()
+    config = here.config("null", silent_s=60.0, paused_s=0.5, every_ms=50)
+
+    def says(event: str) -> bool:
+        return event in [line["event"] for line in here.events()]
+
+    with started(here, config=config) as manager:
+        assert until(lambda: says("alone"))
+        manager.send_signal(signal.SIGSTOP)
+        assert until(lambda: here.quota() == SAFE)
+        manager.send_signal(signal.SIGCONT)
+        assert until(lambda: says("capped"))
+        manager.terminate()
+        assert manager.wait(20) == 0
+    assert here.snapshot() == before
+    assert not journals(state)
 
 
 def test_sigterm_puts_everything_back_and_ends_well(here: Stand, state: Path) -> None:

@@ -12,7 +12,6 @@ their forms are those of the knobs `cpu_quota`, `cpu_weight` and `cpu_idle`; `co
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import posixpath
 from collections.abc import Sequence
@@ -28,10 +27,10 @@ from sojourn.knobs.cpu_idle import CpuIdle
 from sojourn.knobs.cpu_quota import PERIOD_US, CpuQuota
 from sojourn.knobs.cpu_weight import CpuWeight
 from sojourn.knobs.limit import Limit
-from sojourn.manage import limits
+from sojourn.manage import levels, limits, locks
 from sojourn.manage.config import GroupSpec
 from sojourn.manage.notes import CAP, Notes, Step
-from sojourn.places import proc
+from sojourn.manage.process import Process
 from sojourn.places.ledger import Book
 
 USER = "manage"
@@ -49,6 +48,7 @@ class Managed:
         others: its folders for the knobs of `limits`.
         disk: that its knob `io` is about, "MAJOR:MINOR"; "": none.
         allocation: what the manager has set.
+        start: what was in force before it.
     """
 
     name: str
@@ -60,6 +60,8 @@ class Managed:
     others: dict[Knob, knob_groups.Group] = field(default_factory=dict)
     disk: str = ""
     allocation: Allocation = field(default_factory=Allocation)
+    start: Allocation = field(default_factory=Allocation)
+    _process: Process | None = None
     _notes: Notes | None = None
     _on: Turned | None = None
     _moved: set[Knob] = field(default_factory=set)
@@ -74,14 +76,14 @@ class Managed:
     def is_there(self) -> bool:
         """Whether the group, or the process, still is."""
         if self.spec.pid:
-            return bool(proc.family(self.spec.pid))
+            return bool(self.pids())
         cpu = self.cpu or self.cpuset
         return cpu is not None and self.tree.exists(cpu.folder)
 
     def pids(self) -> tuple[int, ...]:
         """Numbers of the processes in it."""
         if self.spec.pid:
-            return tuple(one.pid for one in proc.family(self.spec.pid))
+            return self._process.pids() if self._process else ()
         cpu = self.cpu or self.cpuset
         text = cpu.text("cgroup.procs") if cpu else ""
         return tuple(int(word) for word in text.split() if word.isdigit())
@@ -89,6 +91,7 @@ class Managed:
     def find(self) -> None:
         """Find its folders, and read what is in force; HostFault if there is no such group."""
         if self.spec.pid:
+            self._process = Process.of(self.spec.pid)
             if not self.is_there:
                 raise self._absent(f"there is no process {self.spec.pid}")
             return
@@ -101,7 +104,7 @@ class Managed:
             raise self._absent(f"there is no control group {self.spec.cgroup}")
         if self.cpu is not None and self._limit(CpuQuota).read_back(self.cpu)[2]:
             raise self._absent("its quota has a burst, which is not supported")
-        self.allocation = self.read()
+        self.allocation = self.start = self.read()
 
     def _absent(self, what: str) -> HostFault:
         fix = "see /proc/PID/cgroup for the path of a process's group"
@@ -143,8 +146,8 @@ class Managed:
             self._enter(self._on)
         every = (self.cpu, self.cpuset, *self.others.values())
         for folder in dict.fromkeys(group.folder for group in every if group):
-            self._lock(folder)
-        self.allocation = self.read()
+            self._locks.append(locks.locked(self.tree, folder, self.name))
+        self.allocation = self.start = self.read()
 
     def _enter(self, on: Turned) -> None:
         try:
@@ -154,20 +157,6 @@ class Managed:
                     knob_groups.put(self.tree, self.cpu.folder, pid)
         except OSError as error:
             raise self._absent(f"it cannot be moved into a group: {error.strerror}") from None
-
-    def _lock(self, folder: str) -> None:
-        """The kernel keeps the lock on the group's folder for as long as this program lives."""
-        handle = os.open(self.tree.path(folder), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise HostFault(
-                f"another manager has the control group {folder}",
-                at=f"groups.{self.name}",
-                fix="end that manager first",
-            ) from None
-        self._locks.append(handle)
 
     def read(self) -> Allocation:
         """What is in force, read back."""
@@ -202,8 +191,8 @@ class Managed:
 
     def apply(self, knob: Knob, level: Level) -> str:
         """Set a level; "": it is in force, else why not."""
-        wanted = self.allocation.model_copy(update={knob: level})
         try:
+            wanted = levels.changed(self.allocation, knob, level, len(self.cpus))
             for step in self._steps(knob, wanted):
                 self._write(knob, step)
         except (OSError, ValueError) as error:
@@ -218,6 +207,15 @@ class Managed:
         if not self.is_best_effort or self.cpu is None:
             return ""
         return self.apply("quota", self.spec.safe_quota)
+
+    def put_back(self) -> str:
+        """Give a service what it had, while the manager goes on; what could not be, or ""."""
+        if self.is_best_effort or self._notes is None or self._notes.is_empty:
+            return ""
+        stuck = self._notes.restore()
+        self.allocation = self.read()
+        self._moved.clear()
+        return "; ".join(stuck)
 
     def lies(self) -> str:
         """Where what was set does not read back; "": all of it does."""

@@ -39,6 +39,11 @@ class Notes:
         """Whether a file is noted."""
         return path in self._entries
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has to be put back."""
+        return not self._settings
+
     def write(self, path: str, text: str) -> None:
         """Note it, then write it; OSError if the kernel refuses."""
         self.note(path, [(path, text)])
@@ -67,12 +72,12 @@ class Notes:
             self.book.undone(before)
 
     def restore(self) -> list[str]:
-        """Put every file back, unless somebody else has changed it; what could not be."""
+        """Put every file back, unless somebody else has changed it; what could not be.
+
+        That stays noted, and is tried again at the next call. All else can be noted anew.
+        """
         stuck = []
-        for path, entry in reversed([*self._entries.items()]):
-            if path == CAP:
-                continue
-            noted = self._settings[path]
+        for path, noted in reversed([*self._settings.items()]):  # also what the warden alone wrote
             now = settings.read(noted, self.tree)
             if now is not None and now != noted.old and now in self._made[path]:
                 try:
@@ -80,8 +85,9 @@ class Notes:
                 except OSError as error:
                     stuck.append(f"{path}: {error.strerror}")
                     continue
-            self.book.undone(entry)
+            if path in self._entries:
+                self.book.undone(self._entries.pop(path))
+            del self._settings[path], self._made[path]
         if not stuck and CAP in self._entries:
-            self.book.undone(self._entries[CAP])
-        self._entries.clear()
+            self.book.undone(self._entries.pop(CAP))
         return stuck

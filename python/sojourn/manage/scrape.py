@@ -9,7 +9,8 @@ manager never waits. Counts add up, so a window of any length is the difference 
     lo, hi  edges around the ranks of the 95 % interval; no hi where it is beyond the last edge
     above   where some edge is the target; else unknown
 
-A count that shrank means a restart of the service: the differences begin anew.
+A count that shrank means a restart of the service: the differences begin anew. So do they where
+two answers make no window, which counts as a bad one.
 """
 
 from __future__ import annotations
@@ -99,6 +100,10 @@ class Scrape:
                 self.resets += 1
                 self._taken.clear()
                 before = None
+            elif before is not None and self._window(before, counts, 1) is None:
+                self.bad, self.why = self.bad + 1, "its counts make no window"
+                self._taken.clear()
+                before = None
             self._taken.append((at, counts))
             if before is not None:
                 self.newest_s = at
@@ -118,10 +123,20 @@ class Scrape:
             began, old = before[-1]
             is_new = not windows or end - began > windows[-1].length_ms / 1000 + self.every_s / 2
             if is_new and end - began <= max(length_s, self.every_s) + 2 * self.every_s:
-                length_ms = max(1, round((end - began) * 1000))
-                made = window(old, newest, length_ms, self.target_ns)
-                windows.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
+                made = self._window(old, newest, max(1, round((end - began) * 1000)))
+                if made is not None:
+                    windows.append(made.model_copy(update={"age_ms": round((t_s - end) * 1000, 1)}))
         return tuple(windows)
+
+    def _window(self, before: Counts, now: Counts, length_ms: int) -> Window | None:
+        """The requests between two answers; None: the answers do not fit together.
+
+        Each may be right by itself, such as where a count was read before others grew.
+        """
+        try:
+            return window(before, now, length_ms, self.target_ns)
+        except ValueError:
+            return None
 
     def _ask_on(self) -> None:
         while not self._end.wait(self.every_s):

@@ -96,6 +96,23 @@ def test_a_restart_of_the_service_begins_anew() -> None:
     assert [(w.n, w.above) for w in one.windows("web", 3.0)] == [(7, 7)]
 
 
+def test_answers_that_do_not_fit_together_make_no_window_and_are_counted() -> None:
+    one = source("http://h/", every_s=1.0)
+    began = {**dict.fromkeys(EDGES, 0.0), math.inf: 100.0}
+    torn = {**dict.fromkeys(EDGES, 50.0), math.inf: 100.0}  # each is cumulated, the growth is not
+    fed(one, [(0.0, began), (1.0, torn)])
+    assert (one.windows("web", 1.0), one.bad, one.newest_s) == ((), 1, None)
+    fed(one, [(2.0, {edge: count + 5 for edge, count in torn.items()})])
+    assert [(w.n, w.above) for w in one.windows("web", 2.0)] == [(5, 0)]
+
+
+@pytest.mark.parametrize(("edge", "count"), [(0.001, 2.0**60), (1e300, 10.0)])
+def test_a_number_that_no_window_holds_makes_none(edge: float, count: float) -> None:
+    one = source("http://h/", every_s=1.0)
+    fed(one, [(0.0, {edge: 0.0, math.inf: 0.0}), (1.0, {edge: count, math.inf: count})])
+    assert (one.windows("web", 1.0), one.bad, one.newest_s) == ((), 1, None)
+
+
 def test_what_is_wrong_is_counted_and_ages() -> None:
     one = source("http://h/", every_s=1.0)
     fed(one, [(0.0, cumulated([])), (1.0, cumulated([0.1]))])

@@ -24,7 +24,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sojourn.controllers.look import Window
+from sojourn.controllers.look import COUNT_MAX, Window
 from sojourn.errors import HostFault
 
 LENGTHS_MS = (500, 1000, 15_000)
@@ -68,7 +68,8 @@ class Came:
         for length_ms in LENGTHS_MS:
             first = bisect_right(self._at, when - length_ms / 1000)
             ms, n, above, unknown = map(sub, self._sums[-1], self._sums[first])
-            if length_ms > self._newest.length_ms and ms >= COVERED * length_ms:
+            is_whole = length_ms > self._newest.length_ms and ms >= COVERED * length_ms
+            if is_whole and max(n, above) < COUNT_MAX:  # a sum may be too large, its parts not
                 late = None if unknown else above
                 windows.append(Window(length_ms=length_ms, n=n, above=late, age_ms=age_ms))
         return tuple(windows)

@@ -89,6 +89,10 @@ def test_lines_of_the_generator_and_of_named_services(source: Source) -> None:
         b'{"length_ms": 100, "n": -5}',
         b'{"length_ms": 100, "n": 5, "p99_ns": NaN}',
         b'{"length_ms": 100, "n": 5, "p99_ns": 1e999}',
+        b'{"length_ms": 100, "n": 9007199254740992}',
+        b'{"length_ms": 100, "n": 1%s}' % (b"0" * 400),
+        b'{"length_ms": 100, "n": 5, "above": 1%s}' % (b"0" * 400),
+        b'{"length_ms": 1%s, "n": 5}' % (b"0" * 400),
         b'{"service": 5, "length_ms": 100, "n": 5}',
         b'{"done_rps": 5}',
         b'{"done_rps": 5, "window": 3}',
@@ -100,6 +104,14 @@ def test_what_is_no_window_is_counted_and_passed_over(source: Source, line: byte
         file.write(line + b"\n" + json.dumps(LINE).encode() + b"\n")
     source.read(1.0)
     assert (source.bad, source.windows("web", 1.0)) == (1, (Window(**LINE),))  # type: ignore[arg-type]
+    source.close()
+
+
+def test_a_sum_that_no_window_holds_makes_none(source: Source) -> None:
+    line = {**LINE, "length_ms": 250, "n": 2**53 - 1}
+    came(source, 1.0, line)
+    came(source, 1.25, line)
+    assert [w.length_ms for w in source.windows("web", 1.25)] == [250]
     source.close()
 
 

@@ -1,0 +1,101 @@
+"""A foreign controller: it cannot stop the manager, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sojourn.controllers import program
+from sojourn.controllers.look import History
+from sojourn.controllers.program import Program
+from sojourn.controllers.testing import look
+from sojourn.errors import RunFault
+
+LARGE = 1 << 18  # bytes of a look: more than a pipe holds
+DEAF = """
+import time
+print('{"changes": []}', flush=True)
+time.sleep(20)
+"""
+READS = """
+import sys
+for line in sys.stdin:
+    print('{"changes": []}', flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program here ends by itself."""
+    monkeypatch.setattr(program, "END_S", 0.1)
+
+
+def started(folder: Path, code: str) -> Program:
+    (folder / "program.py").write_text(code)
+    return Program(f"{sys.executable} -IS {folder / 'program.py'}")
+
+
+def large() -> History:
+    one = look(0)
+    groups = {
+        name: group.model_copy(update={"traits": ("x" * LARGE,)})
+        for name, group in one.groups.items()
+    }
+    return History(looks=(one.model_copy(update={"groups": groups}),))
+
+
+def until(true: Callable[[], object]) -> bool:
+    end = time.monotonic() + 20
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def lives(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
+def test_a_program_that_answers_and_never_reads_is_a_fault(tmp_path: Path) -> None:
+    with (
+        started(tmp_path, DEAF) as one,
+        pytest.raises(RunFault, match="did not read a look within 1 s"),
+    ):
+        one.decide(large())
+
+
+def test_a_look_that_no_pipe_holds_is_read_and_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "ANSWER_S", 20.0)
+    with started(tmp_path, READS) as one:
+        assert [one.decide(large()).changes for _ in range(2)] == [(), ()]
+
+
+@pytest.mark.parametrize("rest", ["", "; wait"])
+def test_what_a_program_has_started_ends_with_it(tmp_path: Path, rest: str) -> None:
+    """Whether the program itself has ended before or not."""
+    note = tmp_path / "pid"
+    with Program(f"sh -c 'sleep 600 & echo $! > {note}{rest}'"):
+        assert until(lambda: note.exists() and note.read_text().endswith("\n"))
+        pid = int(note.read_text())
+        assert lives(pid)
+    assert until(lambda: not lives(pid))
+
+
+def test_a_signal_of_the_terminal_is_the_managers() -> None:
+    with Program("sleep 600") as one:
+        assert one._process is not None
+        pid = one._process.pid
+        assert os.getsid(pid) == os.getpgid(pid) == pid
+    assert not lives(pid)
