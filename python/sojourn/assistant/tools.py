@@ -15,16 +15,18 @@ from sojourn.browse.curves import TIMES, Load
 from sojourn.browse.entries import Entry
 from sojourn.browse.index import Index
 from sojourn.browse.records import Seen
-from sojourn.errors import SpecFault, StoreFault
+from sojourn.errors import RunFault, SpecFault, StoreFault
 from sojourn.findings.findings import Findings
 from sojourn.store import files
 from sojourn.store.lock import is_live
+from sojourn.store.sql import Bounds
 from sojourn.visible import visible
 
 TEXT_MOST = 40_000  # letters of a text
 RECORDS_MOST = 100
 LOADS_MOST = 200
 ROWS_MOST = 200
+QUERY_S_MOST, QUERY_MEMORY_MOST = 30.0, "1GB"
 WIDTH = 100  # columns of an answer as text
 NS_PER_MS = 1e6
 NEWEST = "newest"
@@ -176,14 +178,21 @@ class Tools:
         """Query all runs with DuckDB's SQL; it only reads, and sees only the results.
 
         Tables: outcomes, points, resources, left_out. Times are in ns. `describe outcomes` names
-        the columns.
+        the columns. A query may run for 30 s, and 200 rows are shown: aggregate, or use LIMIT.
 
         Args:
             query: one SELECT.
         """
-        names, rows = store.query(self._results, query, on_fault=lambda _path, _fault: None)
-        shown = [[_plain(cell) for cell in row] for row in rows[:ROWS_MOST]]
-        return {"columns": names, "rows": shown, "left_out": max(0, len(rows) - ROWS_MOST)}
+        bounds = Bounds(rows=ROWS_MOST + 1, seconds=QUERY_S_MOST, memory=QUERY_MEMORY_MOST)
+        names, rows = store.query(
+            self._results, query, on_fault=lambda _path, _fault: None, bounds=bounds
+        )
+        try:
+            shown = [[_plain(cell) for cell in row] for row in rows[:ROWS_MOST]]
+        except MemoryError:
+            what, fix = "the answer takes more memory than there is", "select fewer columns"
+            raise RunFault(what, at="sql", fix=fix) from None
+        return {"columns": names, "rows": shown, "has_more": len(rows) > ROWS_MOST}
 
     def read_note(self, record: str = NEWEST) -> Table:
         """What the user wrote about a record.
@@ -272,5 +281,5 @@ def _plain(value: object) -> object:
 
 
 def _bounded(text: str) -> str:
-    shown = visible(text)
+    shown = visible(text[: TEXT_MOST + 1])
     return shown if len(shown) <= TEXT_MOST else f"{shown[:TEXT_MOST]}…"

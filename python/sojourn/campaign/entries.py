@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sojourn import pipeline, questions, report, store
+from sojourn import disk, pipeline, questions, report, store
 from sojourn.campaign.planned import Planned, state_of
 from sojourn.campaign.stored import Campaign
 from sojourn.errors import BUG, Fault
@@ -90,12 +90,17 @@ def unforeseen(one: Planned, error: Exception, folder: Path) -> Entry:
 
 
 def _with_stored_points(entry: Entry, one: Planned, folder: Path) -> Entry:
-    """The points that a study has in spite of its fault: its newest unfinished record."""
-    paths = sorted((folder / one.whole.name).glob("*/*/manifest.json"), key=lambda p: p.parent.name)
-    if not paths:
+    """The points that a study has in spite of its fault: its newest unfinished record.
+
+    A campaign reads with all its rights. So a record of another user, or one behind a link, is not
+    looked into; nor would the study go on with it.
+    """
+    every = (path.parent for path in (folder / one.whole.name).glob("*/*/manifest.json"))
+    own = [path for path in every if disk.is_folder(path) and disk.is_own(path)]
+    if not own:
         return entry
     try:
-        record = store.read(paths[-1].parent)
+        record = store.read(max(own, key=lambda path: path.name))
         outcomes = record.outcomes() if not record.is_complete else ()
     except Fault:
         return entry

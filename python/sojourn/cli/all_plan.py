@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.cli import lowered
 from sojourn.cli.all_studies import budget_of_all_s, surveyed
 from sojourn.cli.draw import escape, new_table, to_stdout
 from sojourn.cli.plain import put_json
@@ -27,6 +28,7 @@ def plan(
     """Print what each study would measure here, what that can show, and how long all take."""
     planned = list(surveyed(names, profile, sets))
     total_s, budget_s = _total_s(planned), budget_of_all_s(planned)
+    lowered.for_reading(results)  # the machine has been looked at: the rest only reads records
     if as_json:
         put_json(
             {

@@ -11,9 +11,15 @@ if TYPE_CHECKING:
     from sojourn.plan import Outcome
     from sojourn.spec import Study
 
+LEAST, MOST = 1e-6, 1e18  # requests/s, or ns of a request: nothing else is a number of a run
+
 
 def needs(study: Study, results: Path) -> Iterator[str]:
-    """A line for each service; nothing without `[hosts]`."""
+    """A line for each service; nothing without `[hosts]`.
+
+    Raises:
+        StoreFault: the record is damaged, or a point of it names a folder elsewhere.
+    """
     if study.hosts is None:
         return
     from sojourn import store
@@ -23,10 +29,10 @@ def needs(study: Study, results: Path) -> Iterator[str]:
     for service in study.services:
         own = [outcome for outcome in outcomes if outcome.point.service == service.label]
         rate_rps = _highest(study, own)
-        if rate_rps is None:
+        if rate_rps is None or not _is_some(rate_rps):
             yield f"{service.label}: how many clients are needed is known once max RPS is"
             continue
-        folders = [record.path / one.folder for one in own if record and one.is_believed]
+        folders = [record.folder_of(one) for one in own if record and one.is_believed]
         yield f"{service.label}: {_need(rate_rps, folders)}"
 
 
@@ -61,28 +67,37 @@ def _need(rate_rps: float, folders: Iterable[Path]) -> str:
 
     parts = [part for folder in folders for part in _parts(folder)]
     rate = f"{show_count(rate_rps)} requests/s need"
-    costs = [part for part in parts if str(part["cost"]["wait"]).startswith("sleep")]
-    if costs:
-        cost_ns = max(float(part["cost"]["cpu_ns_per_request"]) for part in costs)
-        each_rps = need.rate_max(cost_ns)
+    costs = [part["asleep_ns"] for part in parts if _is_some(part["asleep_ns"])]
+    if costs and _is_some(each_rps := need.rate_max(max(costs))):
         count = need.clients(rate_rps, each_rps)
-        why = f"a request took {show_ns(cost_ns)} of its CPU at most"
+        why = f"a request took {show_ns(max(costs))} of its CPU at most"
         return f"{rate} {count} clients: one thread carries {show_count(each_rps)}, because {why}"
-    carried = [float(part["offered_rps"]) for part in parts if part["offered_rps"]]
+    carried = [float(part["offered_rps"]) for part in parts if _is_some(part["offered_rps"])]
     if carried:
         count = need.clients(rate_rps, max(carried))
         return f"{rate} {count} clients at most: one carried {show_count(max(carried))} on time"
     return f"{rate} no known number of clients: no run of this study has shown what one carries"
 
 
-def _parts(folder: Path) -> Iterator[dict[str, Any]]:
-    """Results of each client of a point, by itself, that it does not doubt."""
+def _is_some(value: float) -> bool:
+    """Whether it is a rate or a time of which another can be computed: a record may hold any."""
+    return LEAST <= value <= MOST
+
+
+def _parts(folder: Path) -> Iterator[dict[str, float]]:
+    """Results of each client of a point, by itself, that it does not doubt.
+
+    Each has `offered_rps`, and `asleep_ns`: CPU time of a request of one that slept, or else 0.
+    """
     from sojourn.plan import Verdict
 
     for table in _tables(folder):
         try:
             is_sound = table["verdict"] != Verdict.UNKNOWN
-            numbers = {"offered_rps": float(table["offered_rps"]), "cost": dict(table["cost"])}
+            cost = table["cost"]
+            slept = str(cost["wait"]).startswith("sleep")
+            asleep_ns = float(cost["cpu_ns_per_request"]) if slept else 0.0
+            numbers = {"offered_rps": float(table["offered_rps"]), "asleep_ns": asleep_ns}
         except (ValueError, KeyError, TypeError):
             continue
         if is_sound:

@@ -12,6 +12,7 @@ import pytest
 
 from sojourn import store
 from sojourn.cli import clients_need
+from sojourn.errors import StoreFault
 from sojourn.plan import Point, Verdict
 from sojourn.plan.points import Phase
 from sojourn.spec import ServiceSpec, Study
@@ -31,7 +32,9 @@ def study(**more: Any) -> Study:
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A record with one point, of which each client brought home one of these results."""
 
-    def record(parts: Sequence[dict[str, Any]], *, is_believed: bool = True) -> None:
+    def record(
+        parts: Sequence[dict[str, Any]], *, is_believed: bool = True, at: str = "points/0001"
+    ) -> None:
         folder = tmp_path / "points/0001"
         folder.mkdir(parents=True)
         for nth, part in enumerate(parts, 1):
@@ -47,9 +50,10 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             seed=1,
         )
         outcome = SimpleNamespace(
-            point=point, folder="points/0001", is_believed=is_believed, achieved_rps=20_000.0
+            point=point, folder=at, is_believed=is_believed, achieved_rps=20_000.0
         )
-        made = SimpleNamespace(path=tmp_path, outcomes=lambda: (outcome,))
+        made: Any = SimpleNamespace(path=tmp_path, outcomes=lambda: (outcome,))
+        made.folder_of = lambda one: store.Record.folder_of(made, one)
         monkeypatch.setattr(store, "last", lambda *_: made)
 
     return record
@@ -97,6 +101,20 @@ def test_of_many_clients_what_the_hosts_file_has_of_each_decides(
     assert "need 10 clients at most: one carried 10.0k on time" in needed(study())[0]
     (at / "hosts.json").write_text("[")
     assert "need 5 clients at most" in needed(study())[0], "the load of all is all there is"
+
+
+@pytest.mark.parametrize("at", ["/etc", "../other/points/0001", "points/.."])
+def test_a_point_that_names_a_folder_elsewhere_is_refused(recorded: Any, at: str) -> None:
+    recorded([part("sleep")], at=at)
+    with pytest.raises(StoreFault, match="not in the record"):
+        needed(study())
+
+
+@pytest.mark.parametrize("number", [0.0, 5e-324, 1e308, float("nan"), -1.0, "x", None])
+def test_numbers_that_no_run_has_are_left_out(recorded: Any, number: Any) -> None:
+    recorded([part("sleep", cost_ns=number), part("spin") | {"offered_rps": number}])
+    line = " ".join(needed(study()))
+    assert "no known number of clients" in line or "need 10 clients at most" in line
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli import credentials
+from sojourn.cli import credentials, named_file
 from sojourn.cli.faults import say
 from sojourn.cli.plain import put
 from sojourn.errors import SpecFault
+from sojourn.visible import in_line
 
 if TYPE_CHECKING:
     from sojourn.services.own.external import External
@@ -104,8 +105,18 @@ def init(
         put(text, has_end=False)
         return
     path = Path(out or f"{name}.toml")
+    _write(path, text, is_over=force)
+    put(str(path))
+    say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
+
+
+def _write(path: Path, text: str, *, is_over: bool) -> None:
+    """Write the study; over another file only where that is wanted, and by no planted link."""
+    if is_over:
+        named_file.write(path, text)
+        return
     try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
+        with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         fix = "give another name with -o, or --force"
@@ -113,8 +124,6 @@ def init(
     except OSError as error:
         fix = "give another file with -o, or - for stdout"
         raise SpecFault(f"it cannot be written: {error.strerror}", at=str(path), fix=fix) from None
-    put(str(path))
-    say(f"next: sojourn plan {path} --profile quick, then sojourn run {path} --profile quick")
 
 
 def _asked(target: str, inputs: Mapping[str, str | bool]) -> External:
@@ -129,10 +138,15 @@ def _asked(target: str, inputs: Mapping[str, str | bool]) -> External:
 def _facts(service: External) -> tuple[tuple[str, str], ...]:
     """What it reported when it was asked, and where its processes are."""
     from sojourn.services.kind import RUNS_ON
+    from sojourn.services.own.external import AmbiguousFault
 
-    seen = service.process()
-    its = [("processes", f"the first is {seen.pid}")] if seen else []
-    return (*(row for row in service.setup() if row[0] not in {RUNS_ON, "target"}), *its)
+    try:
+        seen = service.process()
+        its = [("processes", f"the first is {seen.pid}")] if seen else []
+    except AmbiguousFault as fault:  # it can be measured, so the study is written
+        its = [("processes", f"{fault.what}. Fix: {fault.fix}")]
+    rows = [row for row in service.setup() if row[0] not in {RUNS_ON, "target"}]
+    return tuple((what, in_line(how)) for what, how in (*rows, *its))
 
 
 def _check_command(command: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import os
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from sojourn import run, spec, testing
 from sojourn.cli.app import main
 from sojourn.errors import Exit, RunFault
 from sojourn.plan import Point
-from sojourn.services.own import asked, proof
+from sojourn.services.own import asked, external, proof
 from sojourn.spec import Study, own
 
 PAGE = b"hello"
@@ -198,6 +199,42 @@ def test_init_writes_a_study_of_a_service_that_runs(
     assert main(["init", web]) == Exit.USAGE, "it is there already"
     assert "--force" in capsys.readouterr().err
     assert main(["init", web, "--force"]) == Exit.OK
+
+
+def test_init_writes_a_study_also_where_several_processes_may_serve(
+    web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def several(*_: object) -> None:
+        raise external.AmbiguousFault(
+            "several hold the socket: a (1), b\n[x] (2)",
+            at="service external, pid",
+            fix="give pid = NUMBER of its first process",
+        )
+
+    monkeypatch.setattr(external, "processes_at", several)
+    path = tmp_path / "own.toml"
+    assert main(["init", web, "-o", str(path)]) == Exit.OK
+    line = "# processes: several hold the socket: a (1), b\\x0a[x] (2). Fix: give pid = NUMBER of"
+    assert line in path.read_text()
+    assert written(path).services[0].params["target"] == f"http://{web}/"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it gives a link away")
+def test_init_overwrites_nothing_by_a_link_of_somebody_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "app.toml"
+    victim.write_text("before")
+    path.symlink_to(victim)
+    os.chown(path, 65_534, 65_534, follow_symlinks=False)
+    words = ["init", "--command", "sh -c 'exec app \"$0\"' {port}", "-o", str(path)]
+    for more in ([], ["--force"]):
+        assert main([*words, *more]) == Exit.USAGE
+        assert victim.read_text() == "before"
+    assert "somebody else has made" in " ".join(capsys.readouterr().err.split())
+    os.chown(path, 0, 0, follow_symlinks=False)
+    assert main([*words, "--force"]) == Exit.OK
+    assert 'argv = "sh' in victim.read_text()
 
 
 def test_init_writes_a_study_of_a_command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sojourn.cli import all_plan, all_studies, clients_need, consent
+from sojourn.cli import all_plan, all_studies, clients_need, consent, lowered
 from sojourn.cli.draw import escape, named, new_table, to_stdout
 from sojourn.cli.faults import print_fault, say
 from sojourn.cli.options import (
@@ -119,6 +119,7 @@ def plan(
     held = _hold_against_host(asked, study, sets, vary or ())
     here = left_out.without(asked, held.skipped)
     ahead = rehearse(here, PLANS)
+    lowered.for_reading(results)  # the machine has been looked at: the rest only reads records
     spread, source = scatter(here, results)
     shows = difference.shown(here, ahead, spread)
     if as_json:

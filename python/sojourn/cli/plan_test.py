@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sojourn import store
+from sojourn.cli import lowered
 from sojourn.cli.app import main
 from sojourn.cli.plan import combinations
 from sojourn.errors import Exit
@@ -97,3 +99,22 @@ def test_a_level_of_cpus_that_are_not_is_skipped_and_the_others_are_planned(
     text = " ".join("".join(capsys.readouterr()).split())
     assert "cpuset is '9999', but CPU 9999 cannot be used here" in text, text
     assert "give some of CPUs 0" in text
+
+
+@pytest.mark.parametrize("words", [["{}"], ["{}", "--json"], ["--all", "--only", "{}"]])
+def test_root_gives_up_its_rights_before_it_reads_records(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "alone.toml"
+    path.write_text(ALONE)
+    order: list[str] = []
+
+    def last(results: Path, _: str) -> None:
+        order.append(f"read {results}")
+
+    monkeypatch.setattr(lowered, "for_reading", lambda folder: order.append(f"lowered {folder}"))
+    monkeypatch.setattr(store, "last", last)
+    asked = [word.format(path) for word in words]
+    assert main(["plan", *asked, "--results", str(tmp_path)]) == Exit.OK
+    assert order[0] == f"lowered {tmp_path}"
+    assert {*order[1:]} <= {f"read {tmp_path}"}

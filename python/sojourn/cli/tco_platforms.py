@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sojourn.cli import lowered
 from sojourn.cli.draw import to_stdout
 from sojourn.cli.models_show import print_table
 from sojourn.cli.plain import put_json
@@ -25,7 +26,7 @@ def show(name: str, results: Path, servers: Sequence[str], costs: Costs, *, as_j
     """Print what each machine serves, for each CPU, and at what cost."""
     from sojourn import store
 
-    path = store.resolve(results, name)
+    lowered.for_reading(path := store.resolve(results, name))
     rows = [one.row(costs) for one in platforms(path, prices(servers))]
     if as_json:
         put_json({"label": "computed", "record": path.name, "rows": rows})
@@ -127,11 +128,20 @@ def _cpu_ns(one: ServiceFinding) -> float | None:
 
 
 def _cpus(path: Path, name: str) -> int:
-    """CPUs that the server had there."""
-    from sojourn import disk, store
+    """CPUs that the server had there.
 
-    for outcome in store.read(path).outcomes():
-        at = path / outcome.folder / "service.json"
-        if outcome.point.setting.get(FACTOR) == name and at.exists():
-            return max(1, len(disk.read_json(at)["placement"]["server"]))
+    Raises:
+        StoreFault: none of its points is in the record, or one is damaged.
+    """
+    from sojourn import disk, store
+    from sojourn.store import files
+
+    record = store.read(path)
+    for outcome in record.outcomes():
+        if outcome.point.setting.get(FACTOR) != name:
+            continue
+        at = record.folder_of(outcome) / "service.json"
+        if at.exists():
+            with files.readable(at, "remove the folder of this point, then run the study again"):
+                return max(1, len(disk.read_json(at)["placement"]["server"]))
     raise StoreFault(f"no point of {name} was measured", at=str(path), fix="run the study again")

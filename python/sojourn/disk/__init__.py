@@ -10,6 +10,7 @@ So there is one writer (`whole`) and one reader (`foreign`, and `columns` for Pa
     read_named                        a file that the user has named, of bounded size
     lines_named                       its lines, one after the other, expanded if packed
     read_columns                      a Parquet file of bounded rows and bytes
+    claim                             a folder that is written: no link takes its name
     tables                            tables of the kernel, in which names stand that anybody chose
     tree                              folders as deep as anybody made them: looked through, removed
 
@@ -37,7 +38,7 @@ from sojourn.disk.foreign import (
 )
 from sojourn.disk.spent import check_spent, no_memory
 from sojourn.disk.trust import OTHERS, base, doubt, home
-from sojourn.disk.way import folder, is_folder, is_own, make_folder
+from sojourn.disk.way import claim, folder, is_folder, is_own, make_folder
 from sojourn.disk.whole import append, write_text, write_whole
 from sojourn.disk.writes import disk_fault, keep_json, keep_text, keep_whole
 
@@ -48,6 +49,7 @@ __all__ = [
     "append",
     "base",
     "check_spent",
+    "claim",
     "depth_of",
     "disk_fault",
     "doubt",

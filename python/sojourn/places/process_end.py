@@ -64,7 +64,7 @@ def last_words(log: Path, *, lines: int = 4) -> str:
         with os.fdopen(server_files.opened(log, os.O_RDONLY), "rb") as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - LAST_WORDS_BYTES))
-            text = file.read().decode("utf-8", "replace")
+            text = file.read(LAST_WORDS_BYTES).decode("utf-8", "replace")  # it may grow meanwhile
     except OSError:
         return ""
     return " | ".join(line.strip() for line in text.splitlines()[-lines:] if line.strip())

@@ -12,14 +12,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from sojourn import disk
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+COPIED_BYTES = 64 * 1024**2  # of a log: a server may make its file as long as it likes
+_PIECE_BYTES = 1024**2
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a pipe would wait for its peer
 
 
@@ -56,10 +58,31 @@ def write(path: Path, text: str) -> None:
 
 
 def keep(path: Path, to: Path) -> None:
-    """Copy a file to the lab's own folder, unless it is empty; OSError if it cannot be had."""
+    """Copy a file to the lab's own folder, unless it is empty; OSError if it cannot be had.
+
+    Of one that is longer than `COPIED_BYTES`, both ends are copied with a mark between them.
+    """
     with os.fdopen(opened(path, os.O_RDONLY), "rb") as file:
-        if os.fstat(file.fileno()).st_size:
-            disk.write_whole(to, lambda copy: shutil.copyfileobj(file, copy))
+        if size := os.fstat(file.fileno()).st_size:
+            disk.write_whole(to, lambda copy: _copy(file, size, copy))
+
+
+def _copy(file: IO[bytes], size: int, to: IO[bytes]) -> None:
+    if size <= COPIED_BYTES:
+        _copy_part(file, size, to)
+        return
+    end = COPIED_BYTES // 2
+    _copy_part(file, end, to)
+    to.write(f"\n[{size - 2 * end} bytes are left out here]\n".encode())
+    file.seek(size - end)
+    _copy_part(file, end, to)
+
+
+def _copy_part(file: IO[bytes], size: int, to: IO[bytes]) -> None:
+    """The next `size` bytes, or those that there are: it may grow or shrink meanwhile."""
+    while size and (piece := file.read(min(size, _PIECE_BYTES))):
+        to.write(piece)
+        size -= len(piece)
 
 
 def remove(path: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import subprocess
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +103,39 @@ def test_a_log_is_appended_to_and_an_empty_one_is_not_kept(log: Path, tmp_path: 
     server_files.remove(log)
     server_files.remove(log)
     assert not log.exists()
+
+
+def test_of_a_log_without_end_both_ends_are_copied(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_files, "COPIED_BYTES", 20)
+    log.write_bytes(b"begins 1234 and then ends here")
+    server_files.keep(log, tmp_path / "copy")
+    mark = b"\n[10 bytes are left out here]\n"
+    assert (tmp_path / "copy").read_bytes() == b"begins 123" + mark + b" ends here"
+    log.write_bytes(b"x" * 20)
+    server_files.keep(log, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == b"x" * 20
+
+
+class Growing(io.BytesIO):
+    """A log to which somebody writes once its end was looked for."""
+
+    def tell(self) -> int:
+        end = super().tell()
+        self.write(b"y" * 5000)
+        return end
+
+
+def test_last_words_have_a_bound_also_where_a_log_grows_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").write_text("x")
+
+    def opened(handle: int, _mode: str) -> io.BytesIO:
+        os.close(handle)
+        return Growing(b"x" * 100)
+
+    monkeypatch.setattr(process_end.os, "fdopen", opened)
+    text = process_end.last_words(tmp_path / "log")
+    assert 100 < len(text) <= process_end.LAST_WORDS_BYTES

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import platform
 import re
 import secrets
+import stat
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -28,6 +31,8 @@ from sojourn.store.record import (
     keep_left_out,
 )
 
+_MODE, _OF_ROOT = 0o777, 0o755  # of folders, less the umask: no one else writes into root's
+
 # What must not change between the parts of one record, as it is written in `environment`.
 IDENTITY = (("topology", "model"), ("kernel", "release"))
 
@@ -36,12 +41,12 @@ def prepare(results: Path) -> None:
     """Refuse a results folder that will not take a record, before anybody waits for a point.
 
     Raises:
-        StoreFault: it cannot be made or written, or its disk is full.
+        StoreFault: it cannot be made or written, its disk is full, or root would write into what
+            somebody else could exchange.
     """
-    with files.disk_faults(results.absolute()):
-        results.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=results) as file:
-            file.write(b"x")
+    _lay(results.absolute())
+    with files.disk_faults(results.absolute()), tempfile.TemporaryFile(dir=results) as file:
+        file.write(b"x")
     files.check_space(results)
 
 
@@ -66,19 +71,23 @@ def open_record(
             skipped that it now can host is gone on with.
 
     Raises:
-        StoreFault: it cannot be written, or a live process writes into it.
+        StoreFault: it cannot be written, a live process writes into it, or somebody else could put
+            another folder in the place of one on the way.
     """
     # Absolute: what the lab starts has working directories of its own.
-    home = results.absolute() / study.name / plain(machine or platform.node() or "host")
-    with files.disk_faults(home):
-        home.mkdir(parents=True, exist_ok=True)
-    _check_links(home)
+    home = _lay(results.absolute(), study.name, plain(machine or platform.node() or "host"))
     about = manifest or {}
     if resume and (path := _unfinished(home, study, about, skipped)):
+        with files.disk_faults(path):
+            disk.claim(path)
         record = OpenRecord(path, lock.take(path))
         record.resumed(about)
-        with files.disk_faults(path):
-            (path / COMPLETE).unlink(missing_ok=True)
+        with (
+            files.disk_faults(path),
+            disk.folder(path) as place,
+            contextlib.suppress(FileNotFoundError),
+        ):
+            os.unlink(COMPLETE, dir_fd=place)
         keep_left_out(path, skipped)
         return record
     record = _begin(home, study, about)
@@ -86,19 +95,67 @@ def open_record(
     return record
 
 
-def _check_links(home: Path) -> None:
-    """Refuse a way to the records that somebody else has laid.
+def _lay(results: Path, *names: str) -> Path:
+    """Make folders, each in the one before, and refuse those that somebody else could exchange.
+
+    Args:
+        results: absolute. The user has named it: others than root may do so by anybody's link.
+        names: of the folders in it, from the outermost on.
+
+    Returns:
+        The innermost one.
 
     Raises:
-        StoreFault: one of its folders is a link that belongs to another user.
+        StoreFault: one cannot be made, or is refused.
     """
-    for folder in (home, home.parent):
-        if folder.is_symlink() and not disk.is_own(folder):
+    is_root, folder = os.geteuid() == 0, results
+    for name in ("", *names):
+        folder /= name
+        with files.disk_faults(folder):
+            folder.mkdir(_mode(), parents=True, exist_ok=True)
+            why = _linked(folder) if name or is_root else ""
+            why = why or (_shared(folder) if is_root else "")
+        if why:
             raise StoreFault(
-                f"this folder is a link that user {folder.lstat().st_uid} has made",
+                f"this folder {why}, who could lead what is written elsewhere",
                 at=str(folder),
-                fix="remove the link, or give another folder with --results DIR",
+                fix=f"name a folder that is not there yet, as with --results {results}/root, or "
+                "give this one to root alone (chown root: and chmod go-w)"
+                if is_root
+                else "remove the link, or give another folder with --results DIR",
             )
+    return folder
+
+
+def _mode() -> int:
+    return _OF_ROOT if os.geteuid() == 0 else _MODE
+
+
+def _linked(folder: Path) -> str:
+    """Why a link is not followed; "" if it is none, or the user's own or root's."""
+    result = folder.lstat()
+    if not stat.S_ISLNK(result.st_mode) or result.st_uid in {0, os.geteuid()}:
+        return ""
+    return f"is a link that user {result.st_uid} has made"
+
+
+def _shared(folder: Path) -> str:
+    """Why others may rename what root makes in a folder; "" if they may not.
+
+    Who became root by sudo is no other: that user could run anything as root.
+    """
+    result = folder.stat()
+    if result.st_uid not in {0, _named("SUDO_UID")}:
+        return f"belongs to user {result.st_uid}"
+    of_group = 0 if result.st_gid in {0, _named("SUDO_GID")} else stat.S_IWGRP
+    is_shared = result.st_mode & (stat.S_IWOTH | of_group) and not result.st_mode & stat.S_ISVTX
+    return "may be written by others" if is_shared else ""
+
+
+def _named(variable: str) -> int:
+    """The number of a user or group that sudo names; root's if it names none."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def plain(name: str) -> str:
@@ -145,7 +202,9 @@ def _begin(home: Path, study: Study, manifest: Mapping[str, Any]) -> OpenRecord:
     now = datetime.now(UTC)
     path = home / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
     with files.disk_faults(path):
-        (path / POINTS).mkdir(parents=True)
+        path.mkdir(_mode())
+        disk.claim(path)
+        disk.make_folder(path / POINTS)
     handle = lock.take(path)
     head = {
         "schema": f"{FORM}/{MAJOR}",

@@ -6,20 +6,27 @@ has the combinations of levels without an answer, and why.
 A query may come from anywhere (a page, a colleague), and the lab often runs as root. So it gets a
 database in memory that holds the outcomes and nothing else: the files are read before it is run,
 and from then on DuckDB opens no file, loads no extension and sees no variable of this program.
+
+A person may wait as long as they like and end a query by ^C. Others get `Bounds`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from sojourn import extras
-from sojourn.errors import SpecFault
+from sojourn.errors import RunFault, SpecFault
 from sojourn.plan.setting import LOAD, RATE, Level, level_of, level_text
 from sojourn.store import gather
 from sojourn.store.columns import SCHEMA, as_map_rows, setting_of
@@ -42,10 +49,30 @@ _SAYS = ("_row", "key", "phase", "fraction", "point_rps")  # the setting, where 
 _OLDER = pa.schema([("_row", pa.int64()), ("older", SCHEMA.field("setting").type)])
 
 USED = "resources"  # a table of its own, read from a file a point: only where it is asked for
+_NO_DISK = "Out-of-memory"  # how an error begins where there is no folder for what does not fit
+BATCH = 10_000  # rows between two looks at whether the query is to end
+INTERRUPT_EVERY_S = 0.1
+
+Table: TypeAlias = tuple[list[str], list[tuple[object, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a query may take; it then runs on one thread.
+
+    Attributes:
+        rows: that are read; further ones are left.
+        seconds: that it may run.
+        memory: of the whole database, as DuckDB has it, such as `1GB`. Nothing goes to a disk.
+    """
+
+    rows: int
+    seconds: float
+    memory: str
 
 
 def connect(
-    parts: Sequence[gather.Part], *, has_resources: bool = False
+    parts: Sequence[gather.Part], *, has_resources: bool = False, bounds: Bounds | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A closed database in memory with what the records hold now.
 
@@ -54,8 +81,13 @@ def connect(
     Args:
         parts: of the records.
         has_resources: with the table `resources`.
+        bounds: on memory and threads.
     """
     base: duckdb.DuckDBPyConnection = extras.need(extras.SQL).connect(":memory:", config=ALONE)
+    if bounds is not None:
+        base.execute("SET threads = 1")
+        base.execute("SET temp_directory = ''")  # else it would fill the disk instead of memory
+        base.execute(f"SET memory_limit = '{bounds.memory}'")
     left = pa.concat_tables([gather.LEFT.empty_table(), *(part.left for part in parts)])
     base.register("unanswered", left)
     base.execute("CREATE TABLE left_out AS SELECT * FROM unanswered")
@@ -132,8 +164,12 @@ def _quote(text: str) -> str:
 
 
 def query(
-    results: Path, statement: str, *, on_fault: gather.OnFault | None = None
-) -> tuple[list[str], list[tuple[object, ...]]]:
+    results: Path,
+    statement: str,
+    *,
+    on_fault: gather.OnFault | None = None,
+    bounds: Bounds | None = None,
+) -> Table:
     """Column names and rows.
 
     Args:
@@ -141,9 +177,12 @@ def query(
         statement: in SQL.
         on_fault: is given each record that cannot be read, which is then left out; None: it is
             raised.
+        bounds: what it may take; None: as long and as much as it needs.
 
     Raises:
         HostFault: DuckDB is not installed.
+        KeyboardInterrupt: ^C; the query has ended.
+        RunFault: it takes longer than its bounds allow, or more memory than there is.
         SpecFault: the statement is wrong, changes something, or wants files.
         StoreFault: a record is damaged, or of a newer version, and there is no `on_fault`.
     """
@@ -152,21 +191,66 @@ def query(
     library = extras.need(extras.SQL)
     has_resources = USED in statement.lower()
     outcome = list(gather.parts(results, on_fault, has_resources=has_resources))
-    base = connect(outcome, has_resources=has_resources)
+    try:
+        base = connect(outcome, has_resources=has_resources, bounds=bounds)
+        with contextlib.closing(base):
+            return _answer(base, statement, bounds)
+    except (MemoryError, library.OutOfMemoryException):
+        raise RunFault(
+            "the query takes more memory than it may have",
+            at="sojourn sql",
+            fix="select fewer rows and columns, or aggregate them",
+        ) from None
+
+
+def _answer(base: duckdb.DuckDBPyConnection, statement: str, bounds: Bounds | None) -> Table:
+    library = extras.need(extras.SQL)
     try:
         if any(part.type.name not in READING for part in base.extract_statements(statement)):
             raise SpecFault("the query changes something", at="sojourn sql", fix=ONLY_READS)
-        cursor = base.execute(statement)
-        names = [column[0] for column in cursor.description or ()]
-        return names, cursor.fetchall()
+        return _in_time(base, statement, bounds)
     except library.Error as error:
+        if isinstance(error, library.OutOfMemoryException) or _NO_DISK in str(error):
+            raise MemoryError from None
         raise SpecFault(
             _in_short(str(error)),
             at="sojourn sql",
             fix=_dotted(base, statement) or EXAMPLE,
         ) from None
-    finally:
-        base.close()
+
+
+def _in_time(base: duckdb.DuckDBPyConnection, statement: str, bounds: Bounds | None) -> Table:
+    """Run a query in a thread of its own, because while DuckDB works, ^C reaches no one here."""
+    most, seconds = bounds.rows if bounds else sys.maxsize, bounds.seconds if bounds else None
+    is_over = Event()
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        future = thread.submit(_rows, base, statement, most, is_over)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            raise RunFault(
+                f"the query takes longer than {seconds or 0:g} s",
+                at="sojourn sql",
+                fix="ask for less, or run it yourself with `sojourn sql`, which has no limit",
+            ) from None
+        finally:
+            is_over.set()
+            while not future.done():  # an interrupt before the query begins is forgotten
+                base.interrupt()
+                wait([future], INTERRUPT_EVERY_S)
+
+
+def _rows(base: duckdb.DuckDBPyConnection, statement: str, most: int, is_over: Event) -> Table:
+    """At most so many rows; those behind them are not computed, where DuckDB can do without."""
+    cursor = base.execute(statement)
+    names = [column[0] for column in cursor.description or ()]
+    rows: list[tuple[object, ...]] = []
+    while len(rows) < most and not is_over.is_set():
+        batch = cursor.fetchmany(min(BATCH, most - len(rows)))
+        if not batch:
+            break
+        rows += batch
+    return names, rows
 
 
 def _dotted(base: duckdb.DuckDBPyConnection, statement: str) -> str:

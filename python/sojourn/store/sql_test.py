@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from sojourn import spec, store
-from sojourn.errors import SpecFault, StoreFault
+from sojourn.errors import RunFault, SpecFault, StoreFault
 from sojourn.plan import next_point
 from sojourn.plan.rehearsal import imagine
 from sojourn.plan.setting import Setting
 from sojourn.spec import Study
+from sojourn.store import sql
 from sojourn.store.record import OpenRecord
+from sojourn.store.sql import Bounds
 from sojourn.testing_questions import PLANS
 
 FORGED = (
@@ -207,3 +212,65 @@ def test_sql_has_median_and_most_of_each_resource_of_each_point(
     with pytest.raises(StoreFault):
         store.query(tmp_path, statement)
     assert store.query(tmp_path, "select count(*) from outcomes")[1] == [(2,)]  # not read for it
+
+
+#: A million million products: minutes on any machine, and next to no memory.
+LONG = "select sum(a.range * b.range) from range(1000000) a, range(1000000) b"
+BOUNDS = Bounds(rows=5, seconds=300.0, memory="200MB")
+
+
+def test_sql_reads_no_more_rows_than_it_may(tmp_path: Path) -> None:
+    statement = "select range from range(1000000)"
+    names, rows = store.query(tmp_path / "none", statement, bounds=BOUNDS)
+    assert (names, len(rows)) == (["range"], 5)
+    assert store.query(tmp_path / "none", "select 7 as n", bounds=BOUNDS) == (["n"], [(7,)])
+
+
+def test_sql_without_bounds_has_every_row(tmp_path: Path) -> None:
+    _, rows = store.query(tmp_path / "none", "select range from range(25001)")
+    assert [number for (number,) in rows] == [*range(25_001)]
+
+
+def test_sql_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    with pytest.raises(RunFault, match=r"longer than 0\.2 s"):
+        store.query(tmp_path / "none", LONG, bounds=replace(BOUNDS, seconds=0.2))
+
+
+def test_sql_takes_no_more_memory_than_it_may_and_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    statement = "select count(*) from (select distinct range from range(100000000))"
+    with pytest.raises(RunFault, match="more memory"):
+        store.query(tmp_path / "none", statement, bounds=replace(BOUNDS, memory="50MB"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sql_with_bounds_runs_on_one_thread(tmp_path: Path) -> None:
+    statement = "select current_setting('threads')"
+    assert store.query(tmp_path / "none", statement, bounds=BOUNDS)[1] == [(1,)]
+
+
+def test_sql_ends_by_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ^C: Python raises it in the main thread, which must not be inside of DuckDB."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGUSR1))
+    rows = sql._rows
+
+    def timed(*inputs: Any) -> sql.Table:
+        timer.start()
+        return rows(*inputs)
+
+    monkeypatch.setattr(sql, "_rows", timed)
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            store.query(tmp_path / "none", LONG)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)

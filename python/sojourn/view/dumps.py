@@ -21,6 +21,7 @@ from sojourn.view import pages
 NAME = re.compile(r"ring-(\d{8})T(\d{6})Z-\d{1,6}\.json")
 LISTED_MOST, SHOWN_MOST, CAUSES_MOST = 200, 200, 12
 SIDE, COLOURS = 1000, 8  # of a picture; of the style sheet
+LEAST_NS = 1.0  # of a time that is drawn: a dump may hold the smallest number that there is
 LAST = 50  # bars of stages are cut into at most so many pieces
 
 
@@ -145,7 +146,7 @@ def bars(one: ring_dump.Request, stages: Sequence[str], longest_ns: float) -> li
     result: list[Bar] = []
     x = 0.0
     for name, ns in one.stages[:LAST]:
-        width = SIDE * ns / longest_ns if longest_ns else 0.0
+        width = SIDE * ns / longest_ns if longest_ns >= LEAST_NS else 0.0
         words = f"{name} {units.show_ns(ns)}"
         result.append(Bar(round(x, 2), round(width, 2), stages.index(name) % COLOURS, words))
         x += width
@@ -153,8 +154,9 @@ def bars(one: ring_dump.Request, stages: Sequence[str], longest_ns: float) -> li
 
 
 def course(dump: Dump) -> Course | None:
-    """The p99 of each second; None if fewer than two have one."""
-    known = [(one.end_unix_ns, one.p99_ns) for one in dump.course if one.p99_ns]
+    """The p99 of each second; None if fewer than two have one of a nanosecond or more."""
+    each = [(one.end_unix_ns, one.p99_ns or 0.0) for one in dump.course]
+    known = [(at, ns) for at, ns in each if ns >= LEAST_NS]
     if len(known) < 2 or known[0][0] >= known[-1][0]:
         return None
     lo = 10 ** math.floor(math.log10(min(ns for _, ns in known)))

@@ -107,6 +107,25 @@ def test_seconds_are_a_line_where_two_are_known(served: Served, folder: Path) ->
     assert "<polyline" not in text
 
 
+def test_a_time_of_next_to_nothing_makes_no_picture_impossible(
+    served: Served, folder: Path
+) -> None:
+    """5e-324 is the least number that JSON can hold: the decade below it is 0."""
+    seconds = [
+        {"end_unix_ns": (1_795_741_712 + at) * 10**9, "requests": 9, "p99_ns": ns, "max_ns": ns}
+        for at, ns in enumerate((5e-324, 10**5, 10**7))
+    ]
+    document = json.loads(content("ring.json"))
+    document["slow"] = [document["slow"][0] | {"total_ns": 5e-324, "stages": [["run", 1.0]]}]
+    document["slow"][0] |= {"culprits": []}
+    reply = served.ask(f"/dump/{put(folder, seconds=seconds, slow=document['slow'])}")
+    assert reply.status == 200
+    assert 'points="0.0,1000.0 1000.0,0.0"' in reply.text
+    assert 'width="0.0"' in reply.text
+    reply = served.ask(f"/dump/{put(folder, seconds=seconds[:2])}")
+    assert (reply.status, "<polyline" in reply.text) == (200, False), "one second alone has a time"
+
+
 @pytest.mark.parametrize(
     ("raw", "status", "what"),
     [

@@ -286,6 +286,7 @@ def test_the_table_names_every_file() -> None:
         "client",
         "merge",
         "hdr",
+        "hdr_test",
         "logs",
         "probing",
         "probing_test",

@@ -1,9 +1,17 @@
-"""Histograms of several generators put together: bins have the same edges, so counts add up."""
+"""Histograms of several generators put together: bins have the same edges, so counts add up.
+
+A generator reads what strangers reply, so what it wrote is bounded before it is unpacked: a text of
+some kilobytes may represent gigabytes.
+"""
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,21 +19,81 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from sojourn import quantiles
+from sojourn.errors import RunFault
 
 Span: TypeAlias = Mapping[str, Any]
 
 MAX_NS, DIGITS = 3_600_000_000_000, 3  # as the generator's
 _LAYOUT = HdrHistogram(1, MAX_NS, DIGITS)
 BINS = int(_LAYOUT.counts_len)
+#: Cookie, length, offset, digits, lowest and highest time, ratio; then up to 9 bytes for each bin.
+_HEAD = struct.Struct(">IIIIQQd")
+_HEAD_AT, _BYTES = 8, _HEAD.size + 9 * BINS
+_MOST = 2**46  # requests: a year of two million a second
+
+
+class DamagedError(ValueError):
+    """A text is no histogram of a generator."""
+
+
+@contextlib.contextmanager
+def in_words() -> Iterator[None]:
+    """Turn a DamagedError into a RunFault, for whoever puts results together."""
+    try:
+        yield
+    except DamagedError as error:
+        raise RunFault(
+            f"a client's histogram cannot be read: {error}",
+            at="the results of the clients",
+            fix="run the study again: it resumes",
+        ) from None
 
 
 def added(texts: Sequence[str]) -> HdrHistogram:
-    """The sum of histograms, base64, compressed; without loss."""
+    """The sum of histograms, base64, compressed; without loss.
+
+    Raises:
+        DamagedError: a text is none, or is larger than any.
+    """
     total = HdrHistogram(1, MAX_NS, DIGITS)
     for text in texts:
-        if text:
-            total.add(HdrHistogram.decode(text))
+        add(total, text)
     return total
+
+
+def add(total: HdrHistogram, text: str) -> None:
+    """Add one of them to a sum; an empty text adds nothing.
+
+    Raises:
+        DamagedError: it is none, or is larger than any.
+    """
+    if text:
+        total.add(_decoded(text))
+
+
+def _decoded(text: str) -> HdrHistogram:
+    try:
+        _check_head(base64.b64decode(text, validate=True))
+        result = HdrHistogram.decode(text)
+        each = _counts(result)
+    except (DamagedError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the library raises a dozen unrelated kinds
+        raise DamagedError(str(error) or type(error).__name__) from None
+    if each.min(initial=0) < 0 or each.sum(dtype=np.float64) > _MOST:
+        raise DamagedError(f"its counts are below 0 or more than {_MOST:,} together")
+    return result
+
+
+def _check_head(raw: bytes) -> None:
+    """DamagedError if a histogram is longer than its bins, or has others than a generator's."""
+    opened = zlib.decompressobj()
+    plain = opened.decompress(raw[_HEAD_AT:], _BYTES)
+    if opened.unconsumed_tail:
+        raise DamagedError("it is larger than any histogram")
+    _, _, _, digits, lowest, highest, _ = _HEAD.unpack_from(plain)
+    if (digits, lowest, highest) != (DIGITS, 1, MAX_NS):
+        raise DamagedError(f"it has {digits} digits from {lowest} to {highest} ns, as no client's")
 
 
 def of_counts(counts: NDArray[np.int64]) -> HdrHistogram:
@@ -49,6 +117,9 @@ def span(spans: Sequence[Span], total: HdrHistogram | None = None) -> dict[str, 
     Args:
         spans: of each.
         total: the sum of their histograms, where that is known.
+
+    Raises:
+        DamagedError: a histogram cannot be read.
     """
     finite = [int(one["count"]) - int(one["lost"]) for one in spans]
     total = added([str(one["hdr"]) for one in spans]) if total is None else total
@@ -101,7 +172,7 @@ def bin_of(ns: float) -> int:
 
 
 def counts(text: str) -> NDArray[np.int64]:
-    """What each bin of a histogram holds, base64, compressed."""
+    """What each bin of a histogram holds, base64, compressed; DamagedError if it is none."""
     return _counts(added([text]))
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from sojourn import disk
 from sojourn.actors.clients import hdr
+from sojourn.errors import RunFault
 
 ROWS = 64_000_000  # as many requests as a run keeps at most
+BYTES = 256 * 1024**2  # of an interval log: a line a second, of some kilobytes
+Key: TypeAlias = tuple[str, str, str]  # of a slice: tag, start, length
 
 
 def merge_hlog(parts: Sequence[Path], into: Path) -> None:
@@ -16,29 +21,66 @@ def merge_hlog(parts: Sequence[Path], into: Path) -> None:
 
     All began at one instant and are cut alike; a slice that one process has not, because it ended
     sooner, is that of the others.
+
+    Raises:
+        RunFault: one cannot be read, is too long, or has a line that is none of such a log.
     """
     head: list[str] = []
-    order: list[tuple[str, str, str]] = []
-    slices: dict[tuple[str, str, str], list[str]] = {}
+    slices: dict[Key, list[tuple[str, str]]] = {}  # where each histogram is, and its text
     for path in parts:
-        for line in path.read_text(encoding="utf-8").splitlines():
+        with _readable(str(path)):
+            lines = disk.read_text(path, most=BYTES).splitlines()
+        for number, line in enumerate(lines, 1):
             if line[:1] in ("#", '"', ""):
                 head += [line] if path == parts[0] else []
                 continue
-            tag, rest = "", line
-            if line.startswith("Tag="):
-                tag, _, rest = line.partition(",")
-            start, length, _, text = rest.split(",", 3)
-            if (tag, start, length) not in slices:
-                order.append((tag, start, length))
-            slices.setdefault((tag, start, length), []).append(text.strip())
-    lines = [_line(key, slices[key]) for key in sorted(order, key=lambda key: float(key[1]))]
-    disk.keep_text(into, "\n".join([*head, *lines]) + "\n")
+            at = f"{path}:{number}"
+            with _readable(at):
+                key, text = _slice(line)
+            slices.setdefault(key, []).append((at, text))
+    order = sorted(slices, key=lambda key: float(key[1]))
+    whole = [_line(key, slices[key]) for key in order]
+    disk.keep_text(into, "\n".join([*head, *whole]) + "\n")
 
 
-def _line(key: tuple[str, str, str], texts: Sequence[str]) -> str:
+@contextlib.contextmanager
+def _readable(at: str) -> Iterator[None]:
+    """Turn what a damaged file raises into a RunFault; a client may have written anything."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError) as error:
+        raise RunFault(
+            f"what a client wrote cannot be read: {error}",
+            at=at,
+            fix="run the study again: it resumes",
+        ) from None
+
+
+def _slice(line: str) -> tuple[Key, str]:
+    """The key and the histogram of a line; ValueError if it has none."""
+    tag, rest = "", line
+    if line.startswith("Tag="):
+        tag, _, rest = line.partition(",")
+    cells = rest.split(",", 3)
+    if len(cells) < 4 or not all(map(_is_number, cells[:2])):
+        raise ValueError("this is no line of an interval log")
+    return (tag, cells[0], cells[1]), cells[3].strip()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _line(key: Key, parts: Sequence[tuple[str, str]]) -> str:
     tag, start, length = key
-    total = hdr.added(texts)
+    total = hdr.added(())
+    for at, text in parts:
+        with _readable(at):
+            hdr.add(total, text)
     # The largest in ms, as the generator writes it.
     words = (start, length, f"{total.get_max_value() / 1e6:.3f}", total.encode().decode())
     return ",".join((*((tag,) if tag else ()), *words))
@@ -48,6 +90,9 @@ def merge_raw(parts: Sequence[Path], into: Path) -> None:
     """Raw requests of all, in order of intended arrival; `thread` counts on from one to the next.
 
     Each process kept a uniform sample of its equal share of the load, so all of them is one of all.
+
+    Raises:
+        RunFault: one cannot be read, or has not the columns of a generator's.
     """
     import pyarrow as pa  # noqa: PLC0415  # few runs keep raw requests, and it is slow to import
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -55,9 +100,11 @@ def merge_raw(parts: Sequence[Path], into: Path) -> None:
 
     tables, first = [], 0
     for path in parts:
-        table = disk.read_columns(path, rows=ROWS, values=ROWS)
-        threads = pc.add(table["thread"], pa.scalar(first, table["thread"].type))
-        tables.append(table.set_column(table.column_names.index("thread"), "thread", threads))
-        first = max(first, (pc.max(threads).as_py() or 0) + 1)
-    whole = pa.concat_tables(tables).sort_by("intended_ns")
+        with _readable(str(path)):
+            table = disk.read_columns(path, rows=ROWS, values=ROWS)
+            threads = pc.add(table["thread"], pa.scalar(first, table["thread"].type))
+            tables.append(table.set_column(table.column_names.index("thread"), "thread", threads))
+            first = max(first, (pc.max(threads).as_py() or 0) + 1)
+    with _readable(str(parts[0].parent)):
+        whole = pa.concat_tables(tables).sort_by("intended_ns")
     disk.keep_whole(into, lambda file: pq.write_table(whole, file, compression="zstd"))

@@ -33,6 +33,7 @@ CPU_MAX = 0.8  # of a CPU that several processes share, as a generator that slee
 UNKNOWN, HOLDS, VIOLATED = "unknown", "holds", "violated"
 
 
+@hdr.in_words()
 def merged(results: Sequence[Result], job: Job, sums: hdr.Sums | None = None) -> dict[str, Any]:
     """One result of several.
 
@@ -40,6 +41,9 @@ def merged(results: Sequence[Result], job: Job, sums: hdr.Sums | None = None) ->
         results: of each process, in order; each began at the same instant.
         job: that was shared among them.
         sums: of their histograms; None: they are in the results.
+
+    Raises:
+        RunFault: a histogram cannot be read.
     """
     first, weights = results[0], [int(result["requests"]) for result in results]
     sums = sums or hdr.Sums(results)

@@ -16,6 +16,7 @@ TIME_LABEL = (
     " : format(datum.value, '~r') + ' ns'"
 )
 
+LEAST_NS = 1.0  # a file may hold the smallest number that there is, of which no axis can be made
 EDGE = 1.5  # how far an edge lies from the next number, as a ratio
 
 
@@ -44,7 +45,7 @@ class TimeAxis:
 
 
 def time_axis(values: Iterable[float | None], *, dots: Iterable[float | None] = ()) -> TimeAxis:
-    """An axis that holds all finite positive values, rounded outwards to 1-2-5 steps.
+    """An axis that holds all finite values from 1 ns on, rounded outwards to 1-2-5 steps.
 
     Args:
         values: what must have its place.
@@ -56,7 +57,8 @@ def time_axis(values: Iterable[float | None], *, dots: Iterable[float | None] = 
     (100000.0, 1000000.0, (100000.0, 200000.0, 500000.0, 1000000.0))
     """
     marks = list(dots)
-    finite = [ns for ns in (*values, *marks) if ns is not None and math.isfinite(ns) and ns > 0]
+    every = [ns for ns in (*values, *marks) if ns is not None]
+    finite = [ns for ns in every if LEAST_NS <= ns < math.inf]
     low, high = (min(finite), max(finite)) if finite else (1e3, 1e6)
     high *= EDGE if math.inf in marks else 1
     lo = max(step for step in _steps(low / 10, low) if step <= low)

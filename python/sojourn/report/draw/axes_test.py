@@ -31,3 +31,9 @@ def test_what_has_no_place_is_put_at_an_edge(values: list[float]) -> None:
 def test_an_axis_of_nothing_still_is_one() -> None:
     axis = time_axis([None, math.inf])
     assert 0 < axis.lo < axis.hi
+
+
+def test_an_axis_has_no_place_for_what_is_shorter_than_a_nanosecond() -> None:
+    axis = time_axis([5e-324, 1e5, 1e6])
+    assert (axis.lo, axis.hi) == (1e5, 1e6)
+    assert axis.place(5e-324) == axis.lo
