@@ -244,13 +244,13 @@ def _secured(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]
         server.kill()
 
 
-@pytest.mark.parametrize("way", ["--insecure", "--ca-file", "SSL_CERT_FILE"])
+@pytest.mark.parametrize("way", ["--insecure", "--ca-file", "SSL_CERT_FILE", "SSL_CERT_DIR"])
 def test_a_certificate_of_ones_own_is_believed_where_it_is_named(
     secured: int, certificate: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(certificate)  # names are relative to where it is typed
     words = {"--insecure": ["--insecure"], "--ca-file": ["--ca-file", "ca.pem"]}.get(way, [])
-    variables = {"SSL_CERT_FILE": "ca.pem"} if way == "SSL_CERT_FILE" else {}
+    variables = {"SSL_CERT_FILE": {way: "ca.pem"}, "SSL_CERT_DIR": {way: "."}}.get(way, {})
     target = f"https://localhost:{secured}/"
     code, out, err = sojourn("try", target, "--rates", "50", *words, **variables)
     assert code in {Exit.OK, Exit.UNKNOWN}, err + out

@@ -1,15 +1,24 @@
-//! Answers `GET /metrics` beside other work: one client at a time, each for half a second at most.
+//! Answers `GET /metrics` beside other work, on one thread that waits for all clients together.
+//!
+//! Few may be connected, each for half a second at most. One that is too many ends the oldest: who
+//! says nothing keeps no other waiting.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Fault;
 
 const CLIENT: Duration = Duration::from_millis(500);
+/// Connected at a time.
+const CLIENTS_MAX: usize = 8;
 const HEAD_BYTES: usize = 8192;
+/// Ends the head of a request.
+const END: &[u8] = b"\r\n\r\n";
+/// Before the next try, where the machine lacks something.
+const PAUSE: Duration = Duration::from_millis(100);
 /// The content type of `OpenMetrics`.
 pub const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -51,15 +60,43 @@ impl Listener {
         self.0.try_clone().ok().map(Stopper)
     }
 
-    /// Answers until it is stopped; `answer` gets the head of each request.
+    /// Answers until it is stopped; `answer` gets the head of each request. Who has asked by then
+    /// still has its time to read.
     pub fn serve(self, answer: impl Fn(&str) -> Answer) {
-        for client in self.0.incoming() {
-            match client {
-                Ok(client) => drop(attend(client, &answer)), // one that went away is no news
-                Err(error) if is_passing(&error) => thread::sleep(Duration::from_millis(100)),
-                Err(_) => return,
+        let mut clients: Vec<Client> = Vec::with_capacity(CLIENTS_MAX);
+        let mut is_open = self.0.set_nonblocking(true).is_ok();
+        while is_open || !clients.is_empty() {
+            wait(is_open.then_some(&self.0), &clients);
+            clients.retain_mut(|client| client.goes_on(&answer));
+            if is_open {
+                is_open = self.admit(&mut clients, &answer);
+            }
+            if !is_open {
+                clients.retain(|client| !client.reply.is_empty());
             }
         }
+    }
+
+    /// Takes one more client, if one waits; the oldest goes if it is too many. Whether others may
+    /// come.
+    fn admit(&self, clients: &mut Vec<Client>, answer: &impl Fn(&str) -> Answer) -> bool {
+        let stream = match self.0.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if is_waiting(&error) => return true,
+            Err(error) if is_passing(&error) => {
+                thread::sleep(PAUSE);
+                return true;
+            }
+            Err(_) => return false,
+        };
+        let Ok(mut client) = Client::new(stream) else { return true };
+        if matches!(client.advance(answer), Ok(false)) {
+            if clients.len() >= CLIENTS_MAX {
+                clients.remove(0);
+            }
+            clients.push(client);
+        }
+        true
     }
 }
 
@@ -88,14 +125,108 @@ impl Drop for Stopper {
     }
 }
 
-fn attend(mut client: TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Result<()> {
-    let until = Instant::now() + CLIENT;
-    let head = head(&mut client, until)?;
+/// One that is connected, and how far it is.
+#[derive(Debug)]
+struct Client {
+    stream: TcpStream,
+    /// For all of it, not for each byte.
+    until: Instant,
+    head: Vec<u8>,
+    /// Empty: its request is not whole yet.
+    reply: Vec<u8>,
+    sent: usize,
+}
+
+impl Client {
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let until = Instant::now() + CLIENT;
+        Ok(Self { stream, until, head: Vec::new(), reply: Vec::new(), sent: 0 })
+    }
+
+    /// Does what can be done without waiting; whether more is to come, and there is time for it.
+    fn goes_on(&mut self, answer: &impl Fn(&str) -> Answer) -> bool {
+        // One that went away is no news.
+        matches!(self.advance(answer), Ok(false)) && Instant::now() < self.until
+    }
+
+    /// Whether it is answered.
+    fn advance(&mut self, answer: &impl Fn(&str) -> Answer) -> io::Result<bool> {
+        if self.reply.is_empty() {
+            if !self.has_asked()? {
+                return Ok(false);
+            }
+            self.reply = reply(&String::from_utf8_lossy(&self.head), answer);
+        }
+        while self.sent < self.reply.len() {
+            match self.stream.write(&self.reply[self.sent..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.sent += n,
+                Err(error) if is_waiting(&error) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the head of its request is whole; one that ends or is too long is an error.
+    fn has_asked(&mut self) -> io::Result<bool> {
+        let mut part = [0; 1024];
+        loop {
+            let n = match self.stream.read(&mut part) {
+                Ok(n) => n,
+                Err(error) if is_waiting(&error) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            if n == 0 || self.head.len() + n > HEAD_BYTES {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let seen = self.head.len().saturating_sub(END.len() - 1); // an end may be in two parts
+            self.head.extend(&part[..n]);
+            if self.head[seen..].windows(END.len()).any(|end| end == END) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// What it waits for.
+    fn watched(&self) -> libc::pollfd {
+        let events = if self.reply.is_empty() { libc::POLLIN } else { libc::POLLOUT };
+        watched(self.stream.as_raw_fd(), events)
+    }
+}
+
+/// Waits until a client comes or can go on, or until the time of one is over.
+fn wait(listener: Option<&TcpListener>, clients: &[Client]) {
+    let port = listener.map(|listener| watched(listener.as_raw_fd(), libc::POLLIN));
+    let mut all: Vec<_> = port.into_iter().chain(clients.iter().map(Client::watched)).collect();
+    let first = clients.iter().map(|client| client.until).min();
+    let left = first.map(|until| until.saturating_duration_since(Instant::now()));
+    let wait_ms = left.map_or(-1, |left| left.as_millis() as libc::c_int + 1); // rounded up
+    // SAFETY: as many entries as it says, which outlive the call; `clients` and `listener`, which
+    // are borrowed, keep the descriptors open.
+    let ready = unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, wait_ms) };
+    if ready < 0 {
+        thread::sleep(PAUSE);
+    }
+}
+
+fn watched(fd: RawFd, events: libc::c_short) -> libc::pollfd {
+    libc::pollfd { fd, events, revents: 0 }
+}
+
+/// Whether nothing is wrong: it is only not ready yet.
+fn is_waiting(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// All bytes that answer a request with this head.
+fn reply(head: &str, answer: &impl Fn(&str) -> Answer) -> Vec<u8> {
     let line = head.lines().next().unwrap_or_default();
     let (method, path) = line.split_once(' ').unwrap_or((line, ""));
     let is_there = ["/metrics ", "/metrics?"].iter().any(|start| path.starts_with(start));
     let (status, Answer { kind, body }) = match method {
-        "GET" | "HEAD" if is_there => ("200 OK", answer(&head)),
+        "GET" | "HEAD" if is_there => ("200 OK", answer(head)),
         "GET" | "HEAD" => ("404 Not Found", plain("see /metrics\n")),
         _ => ("405 Method Not Allowed", plain("only GET and HEAD\n")),
     };
@@ -107,105 +238,12 @@ fn attend(mut client: TcpStream, answer: &impl Fn(&str) -> Answer) -> io::Result
     if method != "HEAD" {
         all.extend(body);
     }
-    let mut rest = &all[..];
-    while !rest.is_empty() {
-        client.set_write_timeout(Some(left(until)?))?; // of all writes together
-        let n = client.write(rest)?;
-        rest = &rest[n..];
-    }
-    Ok(())
+    all
 }
 
 fn plain(text: &str) -> Answer {
     Answer { kind: "text/plain", body: text.into() }
 }
 
-/// The head of a request; what is too long or too slow is an error.
-fn head(client: &mut TcpStream, until: Instant) -> io::Result<String> {
-    let mut head = Vec::new();
-    let mut part = [0; 1024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        client.set_read_timeout(Some(left(until)?))?;
-        let n = client.read(&mut part)?;
-        if n == 0 || head.len() + n > HEAD_BYTES {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        head.extend(&part[..n]);
-    }
-    Ok(String::from_utf8_lossy(&head).into_owned())
-}
-
-fn left(until: Instant) -> io::Result<Duration> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(url: &str, request: &str) -> String {
-        let address = url.trim_start_matches("http://").trim_end_matches("/metrics");
-        let mut client = TcpStream::connect(address).expect("it listens");
-        client.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
-        let _ = client.write_all(request.as_bytes()); // it closes on what it refuses
-        let mut answer = Vec::new();
-        let _ = client.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
-    }
-
-    #[test]
-    fn it_answers_until_it_is_stopped_and_outlives_nonsense() {
-        let listener = Listener::open("0").expect("a free port");
-        let (url, stopper) = (listener.url(), listener.stopper());
-        assert!(url.starts_with("http://127.0.0.1:"), "a port alone is on loopback: {url}");
-        let answer = |head: &str| Answer { kind: TEXT, body: format!("{}\n", head.len()).into() };
-        thread::scope(|scope| {
-            scope.spawn(|| listener.serve(answer));
-            let right = asked(&url, "GET /metrics HTTP/1.1\r\n\r\n");
-            assert!(
-                right.contains("openmetrics-text") && right.ends_with("\r\n\r\n25\n"),
-                "{right}"
-            );
-            let bare = asked(&url, "HEAD /metrics HTTP/1.1\r\n\r\n");
-            assert!(bare.starts_with("HTTP/1.1 200") && bare.ends_with("close\r\n\r\n"), "{bare}");
-            assert!(asked(&url, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
-            assert!(asked(&url, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));
-            assert!(asked(&url, &"x".repeat(HEAD_BYTES + 1)).is_empty(), "an endless head");
-            assert!(asked(&url, "GET /metrics?x HTTP/1.1\r\n\r\n").ends_with("27\n"));
-            drop(stopper);
-        });
-    }
-
-    /// Without a limit for all writes together, who reads slowly would hold up the end of a run.
-    #[test]
-    fn a_client_that_reads_nothing_is_left() {
-        let listener = Listener::open("0").expect("a free port");
-        let (url, stopper) = (listener.url(), listener.stopper());
-        let large = |_: &str| Answer { kind: TEXT, body: vec![b'x'; 64 << 20] };
-        let address = url.trim_start_matches("http://").trim_end_matches("/metrics");
-        let mut silent = TcpStream::connect(address).expect("it listens");
-        silent.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("it takes a request");
-        thread::scope(|scope| {
-            scope.spawn(|| listener.serve(large));
-            assert!(asked(&url, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
-            drop(stopper);
-        });
-        drop(silent);
-    }
-
-    #[test]
-    fn what_is_no_address_and_a_port_in_use_are_refused() {
-        for wrong in ["", "x", "x:y", "70000", "10.0.0.5", "host:80"] {
-            let fault = Listener::open(wrong).expect_err("no address");
-            assert_eq!((fault.exit, fault.at.as_str()), (2, "--listen"), "{wrong}");
-        }
-        let first = Listener::open(":0").expect("a free port");
-        assert!(
-            Listener::open("[::1]:0").map_or(true, |one| one.url().starts_with("http://[::1]:"))
-        );
-        let port = first.0.local_addr().expect("bound").port();
-        let fault = Listener::open(&port.to_string()).expect_err("in use");
-        assert_eq!((fault.exit, fault.at.as_str()), (4, "--listen"));
-    }
-}
+mod tests;

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 use serde::Serialize;
 use sojourn_base::{Fault, units};
@@ -19,6 +20,9 @@ use link::Link;
 
 /// In tokens of connections to the other service; the rest is the client's place.
 pub const TOKEN: u64 = 1 << 62;
+
+/// How long one of several addresses may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(1);
 
 /// Whom to call, and how long a reply may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +47,21 @@ impl Target {
             let what = "no reply comes within 0 s";
             return Err(Fault::usage(what, "call-timeout", "write a time such as 1s"));
         }
-        let first = text.to_socket_addrs().ok().and_then(|mut every| every.next());
-        let address = first.ok_or_else(|| {
+        let every: Vec<_> = text.to_socket_addrs().into_iter().flatten().collect();
+        let address = answering(&every).ok_or_else(|| {
             let fix = "write HOST:PORT, such as 127.0.0.1:7778";
             Fault::usage(format!("'{text}' is no address of a service"), "call", fix)
         })?;
         Ok(Some(Self { address, timeout_ns }))
     }
+}
+
+/// The first of a name's addresses at which somebody listens, such as IPv4 of localhost behind IPv6; the
+/// first of all where there is one alone, or none answers yet.
+fn answering(every: &[SocketAddr]) -> Option<SocketAddr> {
+    let listens = |to: &&SocketAddr| TcpStream::connect_timeout(to, CONNECT).is_ok();
+    let some = if every.len() > 1 { every.iter().find(listens) } else { None };
+    some.or(every.first()).copied()
 }
 
 /// What became of calls: how many were answered, late or failed.
@@ -171,6 +183,17 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_addresses_the_first_at_which_somebody_listens_is_called() {
+        let here = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let [silent, there] = ["127.0.0.2:1".parse().unwrap(), here.local_addr().unwrap()];
+        assert_eq!(answering(&[silent, there]), Some(there));
+        assert_eq!(answering(&[there, silent]), Some(there));
+        assert_eq!(answering(&[silent, "127.0.0.3:1".parse().unwrap()]), Some(silent));
+        assert_eq!(answering(&[silent]), Some(silent));
+        assert_eq!(answering(&[]), None);
+    }
 
     #[test]
     fn a_target_needs_an_address_and_a_time() {

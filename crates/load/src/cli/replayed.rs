@@ -66,12 +66,15 @@ fn length_s(file: &str, method: Option<&str>) -> Result<Option<f64>, Fault> {
     if let Some(method) = method {
         log.keep_method(method);
     }
-    let (Some(first), Some(last)) = (log.entries.first(), log.entries.last()) else {
+    // Times of whole seconds are drawn anew within their second, as the trace of the arrivals does.
+    let mut stamps_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
+    replay::spread(&mut stamps_ns);
+    let (Some(first), Some(last)) = (stamps_ns.first(), stamps_ns.last()) else {
         let what = format!("no request in it is a {}", method.unwrap_or("request"));
         return Err(Fault::usage(what, file, "name another --method"));
     };
-    let seconds = last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9;
-    let gaps = (log.entries.len() - 1).max(1) as f64;
+    let seconds = last.saturating_sub(*first) as f64 / 1e9;
+    let gaps = (stamps_ns.len() - 1).max(1) as f64;
     Ok(log.has_times.then(|| seconds + seconds / gaps))
 }
 
@@ -122,6 +125,25 @@ mod tests {
             (every.arrivals.as_str(), every.duration.as_str()),
             ("trace:FILE,speed=1", "1s")
         );
+    }
+
+    #[test]
+    fn every_request_of_whole_seconds_is_due_before_the_end() {
+        for seconds in [1, 3] {
+            let line = |second: usize| {
+                format!("h - - [28/May/2024:12:00:0{second} +0000] \"GET /a HTTP/1.1\" 200 5\n")
+            };
+            let text: String = (0..seconds).flat_map(|second| vec![line(second); 100]).collect();
+            let job = job(&text, &[]).unwrap();
+            let us: f64 = job.duration.strip_suffix("us").unwrap().parse().unwrap();
+            let log = replay::access(&text).unwrap().unwrap();
+            let mut due_ns: Vec<i64> = log.entries.iter().map(|entry| entry.at_ns).collect();
+            replay::spread(&mut due_ns);
+            let length_ns = (due_ns[due_ns.len() - 1] - due_ns[0]) as f64;
+            assert!(us * 1e3 >= length_ns, "{seconds} s: {us} us, {length_ns} ns");
+            let scarce_us = seconds as f64 * 1e6;
+            assert!(us > 0.9 * scarce_us && us < 1.05 * scarce_us, "{us}");
+        }
     }
 
     #[test]

@@ -211,6 +211,9 @@ fn build(job: &Job, target: &Target, _: &Arc<Content>) -> Result<Arc<dyn Protoco
         job.query.iter().enumerate().map(|(nth, query)| Statement::of(nth, query).map(Arc::new));
     let all = all.collect::<Result<Vec<_>, Fault>>()?;
     let is_prepared = is_prepared(job)?;
+    if is_prepared {
+        all.iter().try_for_each(|statement| statement.check_prepared())?;
+    }
     let user = if target.user.is_empty() { USER } else { &target.user };
     let notices = Arc::new(ServerNotices::of_rows());
     let login = Login {

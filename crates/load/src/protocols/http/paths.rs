@@ -34,6 +34,11 @@ fn wanted(job: &Job, log: &Log) -> Result<Arc<[Wanted]>, Fault> {
     Ok(log.lines.iter().map(|&nth| of_path[nth as usize]).collect())
 }
 
+/// A path of a log in which nothing is a place for a number: braces as RFC 3986, 2.1, has them sent.
+fn literal(path: &str) -> String {
+    path.replace("{}", "%7B%7D").replace(requests::ITEM, "%7Bitem%7D")
+}
+
 impl<Form> Paths<Form> {
     /// Those of `job`; `forms` makes the requests for some paths, in their order.
     pub(in crate::protocols) fn of(
@@ -52,7 +57,8 @@ impl<Form> Paths<Form> {
                 if is_numbered { &mut numbered } else { &mut fixed }.push(form);
             }
         } else {
-            fixed = forms(&log.paths)?;
+            let asked: Vec<_> = log.paths.iter().map(|path| literal(path)).collect();
+            fixed = forms(&asked)?;
         }
         Ok(Self { fixed, numbered, log, items: job.items as u32, bodies })
     }
@@ -81,5 +87,17 @@ impl<Form> Paths<Form> {
     /// All of them.
     pub(in crate::protocols) fn all(&self) -> impl Iterator<Item = &Form> {
         self.fixed.iter().chain(&self.numbered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_a_log_has_no_place_for_a_number() {
+        let sent = literal("/find?where={}&a={item}&b={\"c\":1}");
+        assert_eq!(sent, "/find?where=%7B%7D&a=%7Bitem%7D&b={\"c\":1}");
+        assert_eq!(requests::as_sent(&sent), sent);
     }
 }

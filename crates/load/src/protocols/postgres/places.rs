@@ -17,14 +17,18 @@ const NAMED_ESCAPED: &str = "{{item}}";
 const APART: &[(&str, &str)] = &[(NAMED, NAMED_ESCAPED)];
 const PLAIN: &[(&str, &str)] = &[(BARE, BARE_ESCAPED), (NAMED, NAMED_ESCAPED)];
 
-/// `query`, cut where the number goes.
-pub(super) fn pieces(query: &str) -> Vec<String> {
+/// `query`, cut where the number goes; and whether it goes into a text, a name or a comment, where no
+/// parameter of a prepared query may stand.
+pub(super) fn pieces(query: &str) -> (Vec<String>, bool) {
     let mut pieces = vec![String::new()];
+    let mut is_in_text = false;
     let mut rest = query;
     while !rest.is_empty() {
         let apart = apart(rest, query.len() - rest.len(), query);
         let used = if apart > 0 {
+            let before = pieces.len();
             push(&rest[..apart], APART, &mut pieces);
+            is_in_text |= pieces.len() > before;
             apart
         } else {
             let run = rest.char_indices().skip(1).map(|(at, _)| at);
@@ -35,7 +39,7 @@ pub(super) fn pieces(query: &str) -> Vec<String> {
         };
         rest = &rest[used..];
     }
-    pieces
+    (pieces, is_in_text)
 }
 
 /// Whether a text, a name or a comment may begin with it.
@@ -140,7 +144,19 @@ mod tests {
 
     /// The query with `#` where the number goes.
     fn of(query: &str) -> String {
-        pieces(query).join("#")
+        pieces(query).0.join("#")
+    }
+
+    #[test]
+    fn a_place_in_text_a_name_or_a_comment_is_reported() {
+        for query in
+            ["SELECT 'user-{item}', {}", "SELECT $$ {item} $$", "SELECT \"{item}\"", "-- {item}"]
+        {
+            assert!(pieces(query).1, "{query}");
+        }
+        for query in ["SELECT '{}', {}, {item}", "SELECT 'user-' || {}", "SELECT '{{item}}', {}"] {
+            assert!(!pieces(query).1, "{query}");
+        }
     }
 
     #[test]

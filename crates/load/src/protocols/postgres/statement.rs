@@ -17,6 +17,8 @@ const AROUND: usize = 64;
 pub(super) struct Statement {
     /// The query, cut where the number goes.
     pieces: Vec<String>,
+    /// Whether the number is part of a text, a name or a comment.
+    is_in_text: bool,
     /// Its name on each connection.
     name: String,
 }
@@ -28,7 +30,22 @@ impl Statement {
         if query.trim().is_empty() || query.contains('\0') || query.len() > QUERY_MAX {
             return Err(Fault::usage("a query is empty, too long or no text", "query", fix));
         }
-        Ok(Self { pieces: places::pieces(query), name: format!("s{nth}") })
+        let (pieces, is_in_text) = places::pieces(query);
+        Ok(Self { pieces, is_in_text, name: format!("s{nth}") })
+    }
+
+    /// Refuses a query that cannot be prepared: `'user-$1'` is a text with a dollar in it, and no parameter.
+    pub(super) fn check_prepared(&self) -> Result<(), Fault> {
+        if !self.is_in_text {
+            return Ok(());
+        }
+        let what = format!(
+            "the number stands within quotes or a comment in '{}', where a prepared query takes none",
+            self.pieces.join("{item}")
+        );
+        let fix = "write {} outside the quotes ('user-' || {}), or {{item}} where {item} is meant as it is; or \
+                   send it as text: --option prepared=false";
+        Err(Fault::usage(what, "query", fix))
     }
 
     /// Whether the number is part of it.
@@ -137,6 +154,20 @@ mod tests {
             *b"SELECT doc || '{}'::jsonb FROM t WHERE id = 7\0"
         );
         assert!(!Statement::of(0, "SELECT '{}'::jsonb").unwrap().is_numbered());
+    }
+
+    #[test]
+    fn a_number_within_text_cannot_be_prepared() {
+        for query in
+            ["SELECT * FROM t WHERE tag = 'user-{item}' AND id = {}", "SELECT d #>> '{item}'"]
+        {
+            let fault = Statement::of(0, query).unwrap().check_prepared().unwrap_err();
+            assert!(fault.fix.contains("{{item}}") && fault.fix.contains("prepared=false"));
+        }
+        for query in ["SELECT 'user-' || {}, '{}'", "SELECT d #>> '{{item}}' FROM t WHERE id = {}"]
+        {
+            Statement::of(0, query).unwrap().check_prepared().unwrap();
+        }
     }
 
     #[test]

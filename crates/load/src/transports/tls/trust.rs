@@ -14,7 +14,7 @@ use rustls::{
 use sojourn_base::Fault;
 
 use super::client::Client;
-use super::pem::certificates;
+use super::pem::{certificates, in_folder};
 use crate::job::Job;
 use crate::job::target::{Carrier, Scheme, Target};
 
@@ -26,6 +26,8 @@ const BUNDLES: [&str; 3] = [
 ];
 /// The variable by which a user names another; `OpenSSL` reads it too.
 const BUNDLE_VARIABLE: &str = "SSL_CERT_FILE";
+/// The variable that names folders with more of them.
+const FOLDERS_VARIABLE: &str = "SSL_CERT_DIR";
 
 /// What a handshake needs: whom to believe, and whom to ask for.
 #[derive(Clone, Debug)]
@@ -127,9 +129,12 @@ impl Trust {
             return Ok(this);
         }
         let is_own = !job.ca_file.is_empty();
-        let (path, at) =
-            if is_own { (job.ca_file.clone(), "ca_file") } else { (bundle()?, "target") };
-        let result = certificates(&path, at)?;
+        let at = if is_own { "ca_file" } else { "target" };
+        let (path, result) = if is_own {
+            (job.ca_file.clone(), certificates(&job.ca_file, at)?)
+        } else {
+            issuers()?
+        };
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(result.iter().cloned());
         let verifier =
@@ -142,6 +147,22 @@ impl Trust {
             this.named = result;
         }
         Ok(this)
+    }
+}
+
+/// The issuers that this machine trusts: those of a file, and those of folders that a variable names. And
+/// where they are, for messages.
+fn issuers() -> Result<(String, Vec<CertificateDer<'static>>), Fault> {
+    let folders = std::env::var_os(FOLDERS_VARIABLE).unwrap_or_default();
+    let mut result: Vec<_> =
+        std::env::split_paths(&folders).flat_map(|folder| in_folder(&folder)).collect();
+    match bundle() {
+        Ok(path) => {
+            result.extend(certificates(&path, "target")?);
+            Ok((path, result))
+        }
+        Err(_) if !result.is_empty() => Ok((folders.to_string_lossy().into_owned(), result)),
+        Err(fault) => Err(fault),
     }
 }
 
