@@ -78,7 +78,10 @@ _COURSES = {Course.COLD: "cold start", Course.MOVES: "unstable", Course.GROWS: "
 
 WRONG_LENGTH = re.compile(r"\d+% of the replies were not \d+ bytes long")
 
-# Reasons that begin with a number, or with a name of the study's own.
+_FAILED = "lower the load, raise the timeout, or give a target that decides how many may fail"
+
+# Reasons that begin with a number or a name of the study's own, and those of "replies" in which no
+# reply was wrong.
 _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
     (
         WRONG_LENGTH,
@@ -87,6 +90,16 @@ _PATTERNS: tuple[tuple[re.Pattern[str], About], ...] = (
             "accept replies of any length: --any-length, in a study params.expect_bytes = 0",
             has_share=True,
         ),
+    ),
+    (
+        re.compile(r"replies: [\d.]+ % of requests failed"),
+        About("requests failed", _FAILED, has_share=True),
+    ),
+    (re.compile(r"replies: no request succeeded"), About("no request succeeded", _TARGET)),
+    (re.compile(r"replies: overload"), KINDS["overloaded"]),
+    (
+        re.compile(r"neighbour \S+ did not hold its intensity: it finished no piece"),
+        About("neighbour's pace unknown", "measure longer: --profile standard"),
     ),
     (re.compile(r"neighbour \S+ did not hold"), About("neighbour not held")),
     (re.compile(r"\S+ not in force"), About("setting not applied", "see `sojourn doctor`")),
@@ -116,9 +129,8 @@ def of_course(course: Course) -> str:
 
 def about(reason: str) -> About | None:
     """The kind of a reason; None where it is a sentence of its own."""
-    if (result := KINDS.get(topic(reason))) is not None:
-        return result
-    return next((kind for pattern, kind in _PATTERNS if pattern.match(reason)), None)
+    special = next((kind for pattern, kind in _PATTERNS if pattern.match(reason)), None)
+    return special or KINDS.get(topic(reason))
 
 
 def share(reason: str) -> float | None:

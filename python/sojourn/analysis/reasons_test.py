@@ -48,7 +48,24 @@ def test_a_sentence_of_its_own_is_cut_to_its_length() -> None:
     assert reasons.short("neighbour batch:xz did not hold its intensity: 3 of 5") == (
         "neighbour not held"
     )
+    unseen = (
+        "neighbour fio did not hold its intensity: it finished no piece of work within the load"
+    )
+    assert reasons.short(unseen) == "neighbour's pace unknown"
     assert reasons.short("smt not in force: on was set, but it is off") == "setting not applied"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("replies: 2.5 % of replies were misses or had a wrong body", "wrong replies 2.5 %"),
+        ("replies: 31.3 % of requests failed (see errors), 1 % may", "requests failed 31 %"),
+        ("replies: no request succeeded (see errors)", "no request succeeded"),
+        ("replies: overload: no request of the measured part had its turn", "queue grows"),
+    ],
+)
+def test_requests_without_a_reply_are_not_wrong_replies(reason: str, words: str) -> None:
+    assert reasons.short(reason) == words
 
 
 def test_the_fix_gives_way_to_the_action_and_stays_where_there_is_none() -> None:

@@ -44,12 +44,37 @@ def tls_context(*protocols: str, identity: Sequence[str] = ()) -> ssl.SSLContext
     """One that trusts everybody: what is asked is whether it answers; the generator is strict."""
     context = ssl.create_default_context()
     if identity:
-        context.load_cert_chain(*identity)
+        key = identity[1] if len(identity) > 1 else None
+        context.load_cert_chain(identity[0], key, password=_no_password)
     if protocols:
         context.set_alpn_protocols(list(protocols))
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def identity_doubt(identity: Sequence[str]) -> str:
+    """Why a certificate and its key are of no use; "" if they are, or none is used."""
+    try:
+        tls_context(identity=identity)
+    except ssl.SSLError as error:
+        reason = getattr(error, "reason", None) or str(error.args[-1])
+        return next((words for name, words in _DOUBTS.items() if name in reason), reason)
+    except OSError as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+#: A part of what OpenSSL calls it → what it means.
+_DOUBTS = {
+    "KEY_VALUES_MISMATCH": "they do not belong together",
+    "KEY_TYPE_MISMATCH": "they do not belong together",
+    "PEM lib": "one of them is not in PEM, or is the other: is --cert the certificate?",
+}
+
+
+def _no_password() -> str:
+    raise ssl.SSLError("the key is encrypted, and no password can be typed while load runs")
 
 
 @contextlib.contextmanager
@@ -59,7 +84,7 @@ def connected_in_http2(where: Where, within_s: float) -> Iterator[socket.socket]
         made = stack.enter_context(connected(where, within_s))
         if where.scheme in SECURED:
             secured = tls_context(http2.ALPN, identity=where.identity).wrap_socket(
-                made, server_hostname=where.host
+                made, server_hostname=where.server_name
             )
             made = stack.enter_context(secured)
             if secured.selected_alpn_protocol() != http2.ALPN:

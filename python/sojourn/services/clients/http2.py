@@ -64,9 +64,10 @@ def ask(
     for got in frames(connection, whole_s):
         if got.kind == SETTINGS and not got.flags & ACK:
             connection.sendall(frame(SETTINGS, ACK, 0, b""))
-        if got.kind == GOAWAY or (got.kind == RST_STREAM and got.stream == 1):
-            why = "it went away" if got.kind == GOAWAY else "it ended the stream"
-            raise http.client.HTTPException(why)
+        if got.kind == GOAWAY and not _answers_still(got):
+            raise http.client.HTTPException("it went away")
+        if got.kind == RST_STREAM and got.stream == 1:
+            raise http.client.HTTPException("it ended the stream")
         if got.kind == HEADERS and status < 200:
             status = _status(_own(got)) or status
         if got.kind == DATA:
@@ -76,15 +77,25 @@ def ask(
     raise http.client.HTTPException("it ended before its reply")
 
 
-def greets(connection: socket.socket) -> bool:
+def _answers_still(got: Frame) -> bool:
+    """Whether a GOAWAY announces an end after the first stream: RFC 9113, 6.8."""
+    return int.from_bytes(got.payload[:4]) & WINDOW_MAX >= 1
+
+
+def greets(connection: socket.socket, whole_s: float) -> bool:
     """Whether the server answers the preface of a client with its own.
+
+    Args:
+        connection: to it, fresh.
+        whole_s: how long the answer may take to its end, s.
 
     Raises:
         OSError: it hung up or is silent.
+        TimeoutError: its answer does not end in that time.
     """
     connection.sendall(opening())
     try:
-        return next(frames(connection)).kind == SETTINGS
+        return next(frames(connection, whole_s)).kind == SETTINGS
     except (StopIteration, http.client.HTTPException):
         return False
 

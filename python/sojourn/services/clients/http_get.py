@@ -6,16 +6,14 @@ Each is one fresh connection. A reply has to end in time, in however small parts
 from __future__ import annotations
 
 import contextlib
-import http
-import http.client
 import io
 import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from sojourn.services.clients import connect, http2
+from sojourn.services.clients import connect, http1, http2
 from sojourn.services.clients.where import HTTP2, SECURED, Where
 
 if TYPE_CHECKING:
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
 USUAL_S = 5.0  # a part of a reply may take, where no one says otherwise
 WHOLE_S = 10.0  # a reply may take: one without an end, such as a stream of events, never comes
-INTERIM = range(100, 200)  # statuses of replies that another one follows
-PART_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,37 +51,18 @@ def get(where: Where, path: str, within_s: float) -> Got:
     if where.scheme in HTTP2:
         status, body, took_s = _asked_in_http2(where, path, within_s)
         return Got(status=status, body_bytes=len(body), took_s=took_s)
-    with _asking(where, within_s) as connection:
+    with _connected(where, within_s) as connection:
         began_s = time.monotonic()
-        # No coding is asked for: the length must be the one that the generator will see.
-        connection.putrequest("GET", path, skip_host=True, skip_accept_encoding=True)
-        connection.putheader("Host", where.named)
-        connection.putheader("User-Agent", "sojourn")
-        connection.putheader("Accept", "*/*")
-        connection.endheaders()
-        reply = connection.getresponse()
+        connection.sendall(http1.request(path, where.named))
+        with io.BufferedReader(_Bounded(connection, within_s, whole_s(within_s))) as file:
+            reply = http1.reply(file)
         return Got(
             status=reply.status,
-            body_bytes=sum(map(len, iter(lambda: reply.read1(PART_BYTES), b""))),
+            body_bytes=reply.body_bytes,
             took_s=time.monotonic() - began_s,
-            location=reply.getheader("Location", ""),
-            wants=reply.getheader("WWW-Authenticate", ""),
+            location=reply.header("location"),
+            wants=reply.header("www-authenticate"),
         )
-
-
-class _Reply(http.client.HTTPResponse):
-    """A reply whose interim ones (1xx) are passed over; the library itself knows only 100.
-
-    RFC 9110, 15.2: there may be any number of them, of any status. 101 is the last word on the
-    connection, in another protocol.
-    """
-
-    def begin(self) -> None:
-        """Read heads until the one of the reply itself."""
-        super().begin()
-        while self.status in INTERIM and self.status != http.HTTPStatus.SWITCHING_PROTOCOLS:
-            self.headers = self.msg = None  # type: ignore[assignment]  # else it has begun
-            super().begin()
 
 
 class _Bounded(io.RawIOBase):
@@ -111,21 +88,6 @@ class _Bounded(io.RawIOBase):
     def close(self) -> None:
         self._raw.close()
         super().close()
-
-
-class _Connection:
-    """A socket as `http.client` uses one, whose reply has to end in time."""
-
-    def __init__(self, connection: socket.socket, within_s: float) -> None:
-        self._connection, self._within_s = connection, within_s
-        connection.settimeout(within_s)
-        self.sendall, self.close = connection.sendall, connection.close
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        """The reply as a file."""
-        return io.BufferedReader(
-            _Bounded(self._connection, self._within_s, whole_s(self._within_s))
-        )
 
 
 def whole_s(within_s: float) -> float:
@@ -155,21 +117,13 @@ def _asked_in_http2(where: Where, path: str, within_s: float) -> tuple[int, byte
 
 
 @contextlib.contextmanager
-def _asking(where: Where, within_s: float) -> Iterator[http.client.HTTPConnection]:
-    """An HTTP connection over TCP, TLS or a unix socket."""
-    made = http.client.HTTPConnection(where.host or "localhost", where.port or 80)
-    made.response_class = _Reply
-    made.sock = connect.connected(where, within_s)
-    if where.scheme == "https":
-        try:
-            made.sock = connect.tls_context(identity=where.identity).wrap_socket(
-                made.sock, server_hostname=where.host
-            )
-        except OSError:
-            made.sock.close()
-            raise
-    try:
-        made.sock = cast("socket.socket", _Connection(made.sock, within_s))
+def _connected(where: Where, within_s: float) -> Iterator[socket.socket]:
+    """A connection over TCP, TLS or a unix socket."""
+    with contextlib.ExitStack() as stack:
+        made = stack.enter_context(connect.connected(where, within_s))
+        made.settimeout(within_s)
+        if where.scheme == "https":
+            context = connect.tls_context(identity=where.identity)
+            secured = context.wrap_socket(made, server_hostname=where.server_name)
+            made = stack.enter_context(secured)
         yield made
-    finally:
-        made.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+import time
 
 from sojourn.services.clients import connect, http2
 from sojourn.services.clients.where import Where
@@ -15,6 +16,7 @@ from sojourn.services.clients.where import Where
 GREETS_S = 0.15  # those that speak first do so at once
 ANSWERS_S = 0.5
 HEARD_MAX = 4096
+WHOLE_S = 2.0  # an answer may take, in however small parts it comes
 PING = b"*1\r\n$4\r\nPING\r\n"
 VERSION = b"version\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -37,21 +39,35 @@ NAMES = {
 _PLAIN_TO_TLS = (b"HTTPS port", b"HTTPS server", b"over a TLS", b"SSL-enabled")
 
 
-def say(where: Where, words: bytes, within_s: float = ANSWERS_S) -> bytes:
+def say(
+    where: Where, words: bytes, within_s: float = ANSWERS_S, *, is_secured: bool = False
+) -> bytes:
     """Say something on a fresh connection, and hear what comes until it is quiet.
+
+    Args:
+        where: the server.
+        words: what is said first; b"": nothing.
+        within_s: how long the first part may take, s.
+        is_secured: TLS is spoken first.
 
     Returns:
         At most some kilobytes; b"" if it is silent, hangs up, or cannot be reached.
     """
-    heard = b""
+    heard, until_s = b"", time.monotonic() + within_s + WHOLE_S
     try:
-        with connect.connected(where) as connection:
+        with contextlib.ExitStack() as stack:
+            connection = stack.enter_context(connect.connected(where))
             connection.settimeout(within_s)
+            if is_secured:
+                context = connect.tls_context(identity=where.identity)
+                connection = stack.enter_context(
+                    context.wrap_socket(connection, server_hostname=where.server_name)
+                )
             if words:
                 connection.sendall(words)
             while len(heard) < HEARD_MAX and (part := connection.recv(HEARD_MAX)):
                 heard += part
-                if _is_whole(words, heard):
+                if _is_whole(words, heard) or time.monotonic() > until_s:
                     break
                 connection.settimeout(GREETS_S)
     except OSError:
@@ -114,11 +130,11 @@ def refusal(where: Where) -> str:
     A client that it does not know has made its handshake by then, and may have written a request,
     whose loss hides what the server reported.
     """
-    context = connect.tls_context(http2.ALPN, "http/1.1", identity=where.identity)
     try:
+        context = connect.tls_context(http2.ALPN, "http/1.1", identity=where.identity)
         with (
             connect.connected(where) as made,
-            context.wrap_socket(made, server_hostname=where.host) as secured,
+            context.wrap_socket(made, server_hostname=where.server_name) as secured,
         ):
             secured.settimeout(ANSWERS_S)
             secured.recv(1)
@@ -143,4 +159,4 @@ def greets_in_http2(where: Where, within_s: float) -> bool:
         http.client.HTTPException: over TLS it did not agree on HTTP/2.
     """
     with connect.connected_in_http2(where, within_s) as connection:
-        return http2.greets(connection)
+        return http2.greets(connection, within_s + WHOLE_S)

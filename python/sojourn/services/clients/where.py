@@ -20,6 +20,7 @@ from sojourn.services.clients import queried
 ALIASES = {
     "redis": "resp",
     "valkey": "resp",
+    "valkeys": "rediss",
     "memcached": "memcache",
     "postgresql": "postgres",
 }
@@ -34,6 +35,7 @@ PORTS = {
     "memcache": 11211,
     "memcache+udp": 11211,
     "resp": 6379,
+    "rediss": 6379,
     "postgres": 5432,
 }
 #: Ports that a URL may leave out, and that no Host names (RFC 9110, 4.2 and 7.2).
@@ -42,9 +44,13 @@ USUAL = {"http": 80, "h2c": 80, "https": 443, "h2": 443, "grpcs": 443}
 HTTP = ("http", "https", "h2c", "h2")
 GRPC = ("grpc", "grpcs")
 HTTP2 = (*HTTP[2:], *GRPC)
+#: What Redis and Valkey speak; the second over TLS.
+RESP = ("resp", "rediss")
 #: What is carried by TLS.
-SECURED = ("https", "h2", "grpcs")
+SECURED = ("https", "h2", "grpcs", "rediss")
 POSTGRES = "postgres"
+#: Whose URLs may name a user.
+WITH_USER = (POSTGRES, *RESP)
 EXAMPLES = "http://localhost:8080/, redis://localhost:6379, localhost:8080 or unix:/run/app.sock"
 PORT_MAX = 65_535
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)")
@@ -66,7 +72,7 @@ class Where:
         socket: the unix socket; None: it listens on a port.
         others: further servers that share the keys, as they were typed: `,host:port`; commas in a
             path are the path's own.
-        user: who asks a database; "": the generator's own choice.
+        user: who asks a database or a store; "": the generator's own choice.
         identity: files with the client's certificate and its key, for TLS; (): it has none.
     """
 
@@ -92,6 +98,11 @@ class Where:
         """Names or addresses of all its servers; none for a unix socket."""
         others = (_split(one, 1, one, "target")[0] for one in self.others.split(",") if one)
         return (self.host, *others) if self.host else ()
+
+    @property
+    def server_name(self) -> str:
+        """As TLS names it: a socket has no name in the DNS."""
+        return self.host or "localhost"
 
     @property
     def named(self) -> str:
@@ -155,7 +166,7 @@ def parse(text: str, *, at: str) -> Where:
     elif _SINGLE.match(text):
         raise _wrong(text, "two slashes are missing behind its scheme", at)
     scheme = ALIASES.get(scheme, scheme)
-    user, rest = _who(text, rest, at) if scheme == POSTGRES else ("", rest)
+    user, rest = _who(text, rest, at) if scheme in WITH_USER else ("", rest)
     if scheme and (match := _UNIX.fullmatch(rest)):
         socket, _, path = match[1].partition(":")
         return Where(scheme=scheme, socket=Path(socket), path=path or "/", user=user)
@@ -208,8 +219,8 @@ def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
     host = host.replace("%25", "%", 1) if match[1] else host  # a zone in a URL: RFC 6874
     if not host:
         raise _wrong(text, "it names no host", at)
-    if not host.isascii():
-        host = _ascii(host, text, at)
+    name = _ascii(host, text, at)  # an empty label, or one of 64 letters, is no name either
+    host = host if host.isascii() else name
     port = port or None  # an empty one is the usual one: RFC 3986, 3.2.3
     if port is None and not default:
         raise _wrong(text, "it names no port", at)

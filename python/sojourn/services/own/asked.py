@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Self
 
+from sojourn.errors import SpecFault
 from sojourn.services.clients import connect, http_get, talk
 from sojourn.services.clients.reach import UNREACHED, RefusedError, is_here, reach, unreached
-from sojourn.services.clients.where import GRPC, HTTP, HTTP2, POSTGRES, SECURED, Where
+from sojourn.services.clients.where import GRPC, HTTP, HTTP2, POSTGRES, RESP, SECURED, Where
 from sojourn.services.kind import Json
 from sojourn.services.own.first_replies import (
+    NUMBERS,
     REPLY_S,
     check_status,
     not_spoken,
+    numbered,
     of_grpc,
     of_length,
     of_memcache,
@@ -34,12 +37,11 @@ from sojourn.services.params import Param, Value
 from sojourn.units import NS_PER_S, show_ns
 
 LEARN = -1  # of `expect_bytes`: as long as the first replies
-TRIES = 3
 BOUNDS = 2.0  # of a first reply: so many times as long as the study's bound
 WANTS_PASSWORD = (b"-NOAUTH", b"-DENIED", b"-NOPERM", b"-WRONGPASS")  # of RESP
 #: Keys of the generator's job that ask for something else than one GET of one path.
 OTHERWISE = ("paths", "paths_file", "method", "body", "body_file", "header", "auth", "allow_empty")
-KEYS = ("memcache", "memcache+udp", "resp")  # schemes that have items
+KEYS = ("memcache", "memcache+udp", *RESP)  # schemes that have items
 
 __all__ = ["PARAMS", "Asked", "RefusedError", "is_here", "is_plain", "of"]
 
@@ -78,7 +80,7 @@ PARAMS = (
 
 #: What is said to a server to see whether it answers, and how its reply begins.
 FIRST_WORDS: Mapping[str, tuple[bytes, tuple[bytes, ...]]] = {
-    "resp": (talk.PING, (b"+PONG",)),
+    **dict.fromkeys(RESP, (talk.PING, (b"+PONG",))),
     "memcache": (talk.VERSION, (b"VERSION ",)),
     POSTGRES: (talk.SSL_REQUEST, talk.SSL_REPLIES),
 }
@@ -111,8 +113,16 @@ class Asked:
         return max(REPLY_S, BOUNDS * self.bound_s)
 
     def examined(self, load: Mapping[str, Any], bound_s: float) -> Self:
-        """The same, knowing what the study asks for otherwise, and its bound."""
+        """The same, knowing what the study asks for otherwise, and its bound.
+
+        Raises:
+            SpecFault: the client's certificate and its key are of no use.
+        """
         identity = tuple(str(load[name]) for name in ("cert", "key") if load.get(name))
+        if why := connect.identity_doubt(identity):
+            what = f"the certificate {identity[0]} with the key {identity[-1]}: {why}"
+            fix = "give a certificate and its key, both in PEM: --cert FILE --key FILE"
+            raise SpecFault(what, at="load.cert, load.key", fix=fix)
         return replace(self, is_plain=is_plain(load), bound_s=bound_s, identity=identity)
 
     def job(self, scheme: str, proof: Proof) -> Mapping[str, Json]:
@@ -130,7 +140,8 @@ class Asked:
         try:
             if where.scheme not in HTTP or self.answers(where, within_s):
                 return ""
-            got = http_get.get(replace(where, identity=self.identity), where.path, within_s)
+            at = replace(where, identity=self.identity)
+            got = http_get.get(at, numbered(where.path), within_s)
         except (OSError, http.client.HTTPException):
             return ""
         wanted = "from 200 to 299" if self.is_plain else "below 500"
@@ -142,14 +153,15 @@ class Asked:
         where = replace(where, identity=self.identity)
         try:
             if where.scheme in HTTP:
-                got = http_get.get(where, where.path, within_s)
+                got = http_get.get(where, numbered(where.path), within_s)
                 return got.status < 500 and (not self.is_plain or 200 <= got.status < 300)
             if where.scheme in GRPC:
                 return talk.greets_in_http2(where, within_s)
             if where.scheme in FIRST_WORDS:
                 words, replies = FIRST_WORDS[where.scheme]
                 locked = () if self.is_plain else WANTS_PASSWORD  # the generator has it
-                return talk.say(where, words, within_s).startswith((*replies, *locked))
+                heard = talk.say(where, words, within_s, is_secured=where.scheme in SECURED)
+                return heard.startswith((*replies, *locked))
             if where.scheme == "memcache+udp":
                 return True  # the generator alone tells
             connect.connected(where, within_s).close()
@@ -171,14 +183,14 @@ class Asked:
         judge: Callable[[Where], Proof] | None = {
             **dict.fromkeys(HTTP, self._http),
             **dict.fromkeys(GRPC, of_grpc),
-            "resp": self._resp,
+            **dict.fromkeys(RESP, self._resp),
             "memcache": of_memcache,
             POSTGRES: of_postgres,
         }.get(where.scheme)
         return judge(where) if judge else Proof()
 
     def _http(self, where: Where) -> Proof:
-        replies = [self._reply(where) for _ in range(TRIES)]
+        replies = [self._reply(where, number) for number in NUMBERS]
         typical_s = median(one.took_s for one in replies)
         slow = f"take about {show_ns(typical_s * NS_PER_S)} each"
         facts = (("replies", slow),) if typical_s > UNSTRETCHED_S else ()
@@ -209,12 +221,12 @@ class Asked:
                 "give a path that has a body; if empty is right, say so: expect_bytes = 0",
             )
         if len(lengths) == 1:
-            return of_length(lengths[0], f"as the first {TRIES} had")
+            return of_length(lengths[0], f"as the first {len(NUMBERS)} had")
         text = f"{span_text(lengths)}: they differ, so any length counts"
         return Proof(facts=(("replies", text),))
 
     def _resp(self, where: Where) -> Proof:
-        heard = talk.say(where, talk.PING)
+        heard = talk.say(where, talk.PING, is_secured=where.scheme in SECURED)
         if heard.startswith(WANTS_PASSWORD):
             if not self.is_plain:
                 return Proof(facts=(("password", "asked for, and given by the generator"),))
@@ -227,9 +239,9 @@ class Asked:
             raise not_spoken(where, f"PING is answered with {text_of(heard)}")
         return Proof()
 
-    def _reply(self, where: Where) -> http_get.Got:
+    def _reply(self, where: Where, number: int) -> http_get.Got:
         try:
-            got = http_get.get(where, where.path, self.within_s)
+            got = http_get.get(where, numbered(where.path, number), self.within_s)
         except (http.client.HTTPException, OSError) as error:
             raise self._unanswered(where, error) from None
         if self.is_plain:

@@ -10,6 +10,8 @@ from sojourn.services.clients.where import HTTP2, PORTS, SECURED, Where
 from sojourn.services.own.proof import Proof
 
 REPLY_S = http_get.USUAL_S
+NUMBERS = (0, 10, 100)  # of the items that are asked for first, because their lengths may differ
+PLACES = ("{}", "{item}")  # of the item's number in a path
 
 
 def of_length(length: int, why: str) -> Proof:
@@ -100,7 +102,7 @@ def another_protocol(where: Where) -> str:
 
 def scheme_of(name: str, where: Where) -> str:
     """The scheme of a protocol, as people type it; "" if the generator does not speak it."""
-    secured = {"h2c": "h2", "grpc": "grpcs"}.get(where.scheme, "https")
+    secured = {"h2c": "h2", "grpc": "grpcs", "resp": "rediss"}.get(where.scheme, "https")
     scheme = {talk.TLS: secured, "http2": "h2c"}.get(name, name)
     return {"resp": "redis"}.get(scheme, scheme) if scheme in PORTS else ""
 
@@ -132,3 +134,14 @@ def not_spoken(where: Where, why: str) -> RefusedError:
 def text_of(heard: bytes) -> str:
     """The first bytes, fit for a terminal."""
     return repr(heard[:40].decode("ascii", "backslashreplace")) if heard else "silence"
+
+
+def numbered(path: str, number: int = 0) -> str:
+    """A path as it is asked for an item: the generator puts its number where the places are.
+
+    >>> numbered("/find?id={}", 10), numbered("/a")
+    ('/find?id=10', '/a')
+    """
+    for place in PLACES:
+        path = path.replace(place, str(number))
+    return path
