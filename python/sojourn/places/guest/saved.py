@@ -8,8 +8,10 @@ time. Its facts show whether it fits a guest; where it does not, the guest boots
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from sojourn.places.guest.qemu import KVM, Machine
 STATE, FACTS = "state", "facts.json"
 FACTS_BYTES_MAX = 65_536
 JOB_BYTES = 1 << 30  # of the job's disk, most of which takes no room
+NAME = "vm-state-"
+STATES_MAX = 8  # of one cache, because a state is as large as the guest's memory
 MEMORY_STEP_MB = 64  # so that guests of nearly the same size have the same state
 CPUINFO = Path("/proc/cpuinfo")
 CPU_LINES = ("model name", "flags", "microcode")
@@ -74,6 +78,12 @@ class Saved:
         (part / FACTS).write_text(json.dumps(table, indent=2), encoding="utf-8")
         shutil.rmtree(self.at, ignore_errors=True)
         part.rename(self.at)
+        remove_oldest(self.at.parent)
+
+    def used(self) -> None:
+        """Note that the state was loaded now, because the one used last is removed last."""
+        with contextlib.suppress(OSError):  # a state that cannot be noted can still be used
+            os.utime(self.at)
 
     def drop(self) -> None:
         """Remove the state that was begun."""
@@ -97,8 +107,19 @@ def of(machine: Machine) -> Saved:
         "devices": " ".join(qemu.form(machine)),
     }
     form = hashlib.sha256(facts["devices"].encode()).hexdigest()[:8]
-    name = f"vm-state-{machine.cpus}-{machine.memory_mb}-{form}"
+    name = f"{NAME}{machine.cpus}-{machine.memory_mb}-{form}"
     return Saved(cache_folder() / name, facts)
+
+
+def remove_oldest(cache: Path) -> None:
+    """Remove the states beyond `STATES_MAX` that were used least recently.
+
+    A guest that loads one of them now has its file open. One that looks for it boots instead.
+    """
+    with contextlib.suppress(OSError):  # another start may remove the same
+        states = [one for one in cache.glob(f"{NAME}*") if one.suffix != ".part"]
+        for one in sorted(states, key=lambda at: at.stat().st_mtime)[:-STATES_MAX]:
+            shutil.rmtree(one, ignore_errors=True)
 
 
 def memory_mb(wanted: int) -> int:

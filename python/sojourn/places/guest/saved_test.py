@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,3 +112,19 @@ def test_what_was_begun_and_not_finished_is_no_state(machine: Machine) -> None:
     assert state.misfit() == "no state has been saved yet"
     state.drop()
     assert list(state.at.parent.iterdir()) == []
+
+
+def test_the_states_that_were_used_least_recently_are_removed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saved, "STATES_MAX", 3)
+    states = []
+    for number in range(3):
+        states.append(kept(replace(machine, memory_mb=512 + 64 * number)))
+        os.utime(states[-1].at, (number, number))
+    begun = saved.of(replace(machine, memory_mb=4096))
+    begun.begin()
+    states[0].used()
+    states.append(kept(replace(machine, memory_mb=1024)))
+    assert [one.at.exists() for one in states] == [True, False, True, True]
+    assert begun.at.with_name(f"{begun.at.name}.part").exists()

@@ -143,6 +143,7 @@ def restored(ask: Ask) -> tuple[Guest, str]:
         ask, paths = replace(ask, at=again), {"job": again / JOB, "initrd": again / "initrd"}
         machine = replace(machine, at=again, channel=again / NAME_OF_CHANNEL, **paths)  # type: ignore[arg-type]
         return _saving(ask, machine, state), f"the saved state cannot be loaded: {error}"
+    state.used()
     _give_job(guest)
     return guest, ""
 
