@@ -47,6 +47,7 @@ def lines(text: str) -> Iterator[str]:
 
 def commands(line: str) -> Iterator[list[str]]:
     """The words of each command of a line that starts a program of the lab."""
+    line = re.sub(r'"\$\(command -v ([\w-]+)\)"', r"\1", line)  # the path that sudo needs
     line = re.sub(r"\s{2,}#.*| # .*|…", "", re.sub(r"\$\(\([^)]*\)[^)]*\)|\$\([^)]*\)", "1", line))
     try:
         words = shlex.split(line)
@@ -137,6 +138,8 @@ def test_commands_are_seen_and_mistakes_in_them_too() -> None:
     assert len(seen) > 300
     assert {words[0] for words in seen} >= {"sojourn", "sojourn-load", "sojourn-serve"}
     (one,) = commands("sudo sojourn judge --port 80 --rats 5 -- wrk2 -R2000 | head")
+    assert wrong(one) == "sojourn judge has no --rats"
+    (one,) = commands('sudo "$(command -v sojourn)" judge --rats 5 -- "$(command -v wrk2)" -R2000')
     assert wrong(one) == "sojourn judge has no --rats"
     assert wrong(["sojourn", "rum", "x"]) == "sojourn has no rum"
     assert list(options(["judge", "--port", "1", "--", "wrk", "--x"])) == ["--port"]

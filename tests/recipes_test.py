@@ -82,7 +82,7 @@ def test_every_pod_has_a_machine_and_whole_cpus_of_its_own() -> None:
 
 def test_the_clients_of_the_page_are_those_of_the_manifest() -> None:
     page = (ROOT / "docs/howto/clusters.md").read_text()
-    named = re.search(r'^clients = \["([^"]+)"\]', page, re.MULTILINE)
+    named = re.search(r'^ *clients = \["([^"]+)"\]', page, re.MULTILINE)
     assert named
     label = SPEC["workerGroupSpecs"][0]["rayStartParams"]["labels"]
     HostsSpec(at="auto", clients=(named[1],))
@@ -95,6 +95,21 @@ def test_image_and_manifest_have_one_ray() -> None:
     assert f"ray=={SPEC['rayVersion']}" in text
     images = {container["image"].partition(":")[0] for container in containers()}
     assert images == {"REGISTRY/sojourn-ray"}
+
+
+def test_the_image_has_a_wheel_of_this_project_because_none_is_on_pypi() -> None:
+    text = (RECIPES / "sojourn-ray.Containerfile").read_text()
+    assert "COPY sojourn-*_x86_64.whl /tmp/" in text
+    installed = re.findall(r"^RUN pip install (.+)$", text, re.MULTILINE)
+    assert installed
+    assert all("sojourn[" not in words for words in installed)
+    build = re.findall(r"podman build .*sojourn-ray\.Containerfile(.*)$", text, re.MULTILINE)
+    build += re.findall(
+        r"podman build .*sojourn-ray\.Containerfile(.*)$",
+        (ROOT / "docs/howto/clusters.md").read_text(),
+        re.MULTILINE,
+    )
+    assert build == [" target/dist"] * 2, "the folder in which `make wheel` leaves it"
 
 
 def test_the_batch_file_is_sound_and_is_refused_without_a_study() -> None:

@@ -24,6 +24,7 @@ METHOD = Method(
 
 FACTOR = 5.0
 LOAD = 0.2
+BY_STUDY = "given by the study"
 
 
 def bound_ns(mean_low_load_ns: float, *, factor: float = FACTOR) -> float:
@@ -46,7 +47,7 @@ def qos(spec: ServiceSpec, target: Target | None) -> Qos | None:
         return None
     low = percent(spec.qos.at_fraction)
     rules = {
-        QosRule.GIVEN: "given by the study",
+        QosRule.GIVEN: BY_STUDY,
         QosRule.LQOS: f"{spec.qos.factor:g} times the mean sojourn time at {low} load "
         "(LQoS; the paper takes the mean service time, PAPERS P8)",
         QosRule.SERVICE_TIME: f"{spec.qos.factor:g} times the mean service time of one thread at "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sojourn.analysis.history import History
 
 WIDE_MOST = 3  # series of which the terminal shows every record
+AS_COMPARED = {"p99.9": "p999"}  # what `sojourn compare` calls a number, and its name here
 
 StudyName = Annotated[
     str | None,
@@ -43,8 +44,8 @@ Numbers = Annotated[
     typer.Option(
         "--numbers",
         metavar="NAME,NAME",
-        help="What is shown and watched: mean, p50, p99, p999, cpu (CPU time per request), max "
-        "(max load).",
+        help="What is shown and watched: mean, p50, p99, p99.9 (or p999), cpu (CPU time per "
+        "request), max (max load within the target).",
     ),
 ]
 Only = Annotated[
@@ -155,13 +156,14 @@ def history(
 def _asked(text: str) -> list[str]:
     from sojourn.analysis.history import NUMBERS
 
-    names = [part.strip() for part in text.split(",") if part.strip()]
+    typed = [part.strip() for part in text.split(",") if part.strip()]
+    names = [AS_COMPARED.get(name, name) for name in typed]
     strange = [name for name in names if name not in NUMBERS]
     if strange or not names:
         raise SpecFault(
             f"there is no number '{strange[0]}'" if strange else "no number is given",
             at="--numbers",
-            fix=f"give some of {', '.join(NUMBERS)}",
+            fix=f"give some of {', '.join([*NUMBERS, *AS_COMPARED])}",
         )
     return list(dict.fromkeys(names))
 

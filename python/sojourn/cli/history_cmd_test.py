@@ -92,6 +92,16 @@ def test_equal_records_have_no_change_and_few_ones_decide_nothing(
     assert "No change in 12 records" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("asked", ["mean,p999", "mean, p99.9", "p99.9,mean,p999"])
+def test_a_number_has_the_name_too_that_compare_gives_it(
+    asked: str, make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(0)
+    assert history(tmp_path, "--numbers", asked, "--json") == Exit.UNKNOWN, "of one record"
+    series = json.loads(capsys.readouterr().out)["series"]
+    assert sorted(one["number"] for one in series) == ["mean", "p99.9"]
+
+
 def edited(path: Path, **changes: object) -> None:
     at = path / "manifest.json"
     at.write_text(json.dumps({**json.loads(at.read_text()), **changes}))
@@ -193,6 +203,7 @@ def test_rows_of_a_csv_are_put_in_order_of_time_and_gaps_stay(
         (["--alpha", "0"], "--alpha"),
         (["--alpha", "nan"], "--alpha"),
         (["--numbers", "p42"], "no number 'p42'"),
+        (["--numbers", "max_rps"], "p999, cpu, max, p99.9"),  # it is of a closed loop
         (["--only", "nginx"], "no series has 'nginx'"),
         (["max_load_nginx"], "no record of a study 'max_load_nginx'"),
         (["--machine", "gone"], "give --machine vm"),

@@ -1,4 +1,4 @@
-"""`sojourn judge`: what a load tool really sent, and what users would have waited."""
+"""`sojourn judge`: what a load tool sent, and how long users would have waited."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def judge(
     Traces every request at the server's side of each connection (eBPF), and looks at the threads
     of the load tool and of the server. It changes neither. It says how requests really arrived,
     which were late or left out because connections were busy, who was the limit, what the
-    tool measured and from when, and what users would have waited who come by the tool's schedule.
+    tool measured and from when, and how long users would have waited if they came by the tool's
+    schedule.
 
     Needs root, and a server on this machine. TLS is no obstacle. The tap costs a saturated server
     about an eighth of its throughput.

@@ -139,7 +139,7 @@ def _refused(load: Load, limited: Limit) -> tuple[str, ...]:
     if load.rate_rps is None or limited.who in {"none", "server"}:
         return ()
     text = (
-        "What users would have waited is not given: the tool did not reach "
+        "How long users would have waited is not known: the tool did not reach "
         f"{load.rate_rps:,.0f} requests/s, so their waits would grow as long as it runs."
     )
     return (text,)

@@ -73,7 +73,7 @@ def _rated(of: Evidence) -> tuple[str, str]:
     if missing <= (1 - REACHED) * of.due:
         return "none", f"{of.sent:,} of {of.due:,.0f} due requests came"
     omitted = sum(stop.omitted for stop in of.seen.stops)
-    lack = f"{missing:,.0f} of {of.due:,.0f} due requests lack"
+    lack = f"{missing:,.0f} of {of.due:,.0f} due requests are missing"
     if omitted >= OF_MISSING * missing:
         return "server", f"{lack}, and they were due while it stood still"
     who, why = _full(of)

@@ -71,6 +71,11 @@ def test_the_limit_is_named(evidence: Evidence, who: str) -> None:
     assert limit(evidence).who == who
 
 
+def test_requests_that_did_not_come_are_missing() -> None:
+    why = limit(replace(MISSED, seen=stopped(5_000))).why
+    assert why == "5,000 of 10,000 due requests are missing, and they were due while it stood still"
+
+
 def test_a_closed_loop_follows_its_replies_and_an_open_one_does_not() -> None:
     server = Server(service_ns=100_000)
     assert turnaround(closed(4, server, 8)).share > 0.95

@@ -31,7 +31,8 @@ def check_rights() -> None:
         raise HostFault(
             "no right to look into the kernel (eBPF): CAP_BPF and CAP_PERFMON are missing",
             at=AT,
-            fix="run it as root: sudo sojourn judge …; the load can run as you, with --pid",
+            fix='run it as root: sudo "$(command -v sojourn)" judge …; the load can run as you, '
+            "with --pid",
         )
 
 

@@ -17,7 +17,7 @@ TRIED: Mapping[str, tuple[str, str]] = {
     "sojourn-load": ("--version", "0."),
 }
 #: Tried as well, and silent about their version when built by `go install`.
-SILENT = frozenset({"hey", "vegeta"})
+SILENT = frozenset({"bombardier", "hey", "vegeta"})
 _VERSION = re.compile(r"\d{1,6}\.\d{1,6}(?:\.\d{1,6})?")
 
 

@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Iterator
 
+from sojourn.analysis import lqos
 from sojourn.analysis.service import NOT_RESTARTED
 from sojourn.findings.findings import Qos, ServiceFinding
 from sojourn.findings.highest_load import MaxLoad
@@ -17,7 +18,6 @@ from sojourn.spec import MaxRps
 
 DOUBTS = 3
 STOPPED_MAX = 0.01  # share of a run from which it is reported; M27
-AS_LOW_LOAD = "low_load"
 
 
 def text(
@@ -65,8 +65,10 @@ def sentence(service: ServiceFinding, target: str) -> str:
 
 
 def _bound(qos: Qos) -> str:
+    """The target, and where its bound comes from unless the user named it."""
     known = f"{show.quantile(qos.q)} ≤ {show.time(qos.bound_ns)}"
-    return f"{known} (5 times that at 20 % load)" if qos.rule == AS_LOW_LOAD else known
+    source = show.uncoded(qos.rule)
+    return known if source == lqos.BY_STUDY else f"{known} ({source})"
 
 
 def _saturates(service: ServiceFinding) -> str:
