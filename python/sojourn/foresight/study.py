@@ -18,9 +18,10 @@ DOSES = (
     *("noise:membw@50%", "noise:membw@100%"),
     "noise:syscalls@50%",
     *("noise:network@50%", "noise:network@100%"),
+    *("noise:disk@50%", "noise:disk@100%"),
 )
 FRACTIONS = (0.15, 0.3, 0.4, 0.5, 0.65, 0.85)
-POINT_S = 4.0  # of one short run with its start, and with the queue that a full CPU leaves
+POINT_S = 3.5  # of one short run with its start, and with the queue that a full CPU leaves
 ROUND_S = 10.0
 ONE_THREAD = {"memcached": "threads = 1", "nginx": "workers = 1"}
 CONNECTIONS = 16
