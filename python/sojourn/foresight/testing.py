@@ -14,7 +14,7 @@ from sojourn.foresight.victims import Run, Victim
 
 PLACE = {"machine": "vm", "CPU": "made up", "CPUs": "2", "memory": "8GiB", "shield": "none"}
 #: CPU time that a full dose takes, beside what else it takes.
-TAKES = {"cpu": 0.5, "llc": 0.4, "membw": 0.4, "syscalls": 0.3, "network": 0.35}
+TAKES = {"cpu": 0.5, "llc": 0.4, "membw": 0.4, "syscalls": 0.3, "network": 0.35, "disk": 0.25}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Truth:
 
     def tail_ns(self, rps: float, doses: Mapping[str, float]) -> float:
         """As of a slower M/M/1 with less of its CPU; infinite without a steady state."""
-        slow = 1 + sum(self.slowed[name] * share for name, share in doses.items())
+        slow = 1 + sum(self.slowed.get(name, 0.0) * share for name, share in doses.items())
         left = 1 - min(0.6, sum(TAKES[name] * share for name, share in doses.items()))
         service_us = self.service_us * slow / left
         use = rps * service_us / 1e6

@@ -1,4 +1,4 @@
-"""Reads one reply in HTTP/1: its status, some of its headers, and how long its body is.
+"""Reads one reply in HTTP/1: its status, its headers, how long its body is.
 
     interim heads (1xx) → head → body by its length, in chunks, or until the connection ends
 

@@ -40,7 +40,7 @@ impl Statement {
             return Ok(());
         }
         let what = format!(
-            "the number stands within quotes or a comment in '{}', where a prepared query takes none",
+            "the number is within quotes or a comment in '{}', where a prepared query takes none",
             self.pieces.join("{item}")
         );
         let fix = "write {} outside the quotes ('user-' || {}), or {{item}} where {item} is meant as it is; or \
