@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import subprocess
-
 from collections.abc import Callable
 from pathlib import Path
 
