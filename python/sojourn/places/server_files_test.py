@@ -134,6 +134,6 @@ def test_last_words_have_a_bound_also_where_a_log_grows_while_it_is_read(
         os.close(handle)
         return Growing(b"x" * 100)
 
-    monkeypatch.setattr(process_end.os, "fdopen", opened)
+    monkeypatch.setattr(os, "fdopen", opened)
     text = process_end.last_words(tmp_path / "log")
     assert 100 < len(text) <= process_end.LAST_WORDS_BYTES
