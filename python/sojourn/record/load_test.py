@@ -22,6 +22,7 @@ from sojourn.record import point
 from sojourn.record.load import study_data
 from sojourn.record.point import HOUR_NS, _second, measured_of
 from sojourn.samples.histogram import Histogram
+from sojourn.samples.names import PROBE
 from sojourn.testing_questions import PLANS, answers, readers
 
 NO_SPAN = {
@@ -236,6 +237,9 @@ def test_cpu_time_of_a_traced_point_is_that_of_a_request(tmp_path: Path) -> None
     host.write_text(json.dumps({"server_cpu_s": 3.0, "length_s": 9.0}))
     measured = measured_of(tmp_path, outcome(Phase.TRACE))
     assert measured.cpu_ns_per_request == 3e9 / 80
+    (tmp_path / PROBE).write_text(json.dumps(result([1000] * 20, lost=0)))
+    assert measured_of(tmp_path, outcome(Phase.TRACE)).cpu_ns_per_request == 3e9 / 100
+    (tmp_path / PROBE).unlink()
     assert [name for name, _ in measured.wire_ns] == ["mean", "p50", "p95", "p99"]
     assert measured.traced is None
     host.write_text(json.dumps({"length_s": 2.0}))

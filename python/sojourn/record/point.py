@@ -116,7 +116,7 @@ def _traced(folder: Path, outcome: Outcome) -> Measured:
         stacks=folded(folder),
         client_wait=result.cost.wait,
         wire_ns=tuple((name, getattr(wire, name)) for name in ("mean", "p50", "p95", "p99")),
-        cpu_ns_per_request=cpu_ns(folder / HOST, served(result)),
+        cpu_ns_per_request=cpu_ns(folder / HOST, served(result, probe_result(folder))),
     )
 
 

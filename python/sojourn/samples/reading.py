@@ -66,7 +66,7 @@ def read(folder: Path) -> Outcome:
         shield=shield(folder / SERVICE),
         neighbour_per_s=did.get("per_s"),
         neighbour_of_alone=did.get("of_alone"),
-        cpu_ns=cpu_ns(folder / HOST, served(result) + (served(probe) if probe else 0.0)),
+        cpu_ns=cpu_ns(folder / HOST, served(result, probe)),
         p999_ns=span.at(0.999),
     )
 
