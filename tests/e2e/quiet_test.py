@@ -63,9 +63,7 @@ def test_while_load_runs_only_its_lines_wake_the_lab(
         seen.pop()  # the last line alone may be read after the generator has ended
     if len(seen) < 3:
         pytest.skip("the generator was kept from saying three lines")
-    (lab_first, _, _), (lab_last, wardens_last, _) = seen[0], seen[-1]
-    # The generator spins where its warden runs, so the warden's own start may end after a line.
-    wardens_first = seen[1][1]
+    (lab_first, wardens_first, _), (lab_last, wardens_last, _) = seen[0], seen[-1]
     assert {threads for *_, threads in seen} == {before}, "no thread is beside the load"
     own = threading.get_native_id()
     woken = {tid: count - lab_first.get(tid, 0) for tid, count in lab_last.items()}
