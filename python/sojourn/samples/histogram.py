@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from sojourn.disk.spent import no_memory
 from sojourn.errors import StoreFault
+from sojourn.histogram_bounds import check_counts, inflated
 
 _COMPRESSED = 0x1C849304
 _WORD_BITS = 0xF0  # of a cookie: the width of its counters
 _HEADER_BYTES = 8  # cookie and length
 _FIGURES_MAX = 4  # of the lab's own: 3
 _PLAIN_BYTES = 9 * 2**20  # as many as the counters of that take, uncompressed
-_MOST = 2**46  # requests: a year of two million a second; 100,000 such histograms add up in 63 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,14 @@ def decode(text: str | bytes, *, at: str) -> Histogram:
         raw = base64.b64decode(text, validate=True)
         cookie = int.from_bytes(raw[:4], "big")
         is_compressed = (cookie ^ _COMPRESSED) & ~_WORD_BITS == 0
-        packed = _bounded(raw[_HEADER_BYTES:]) if is_compressed else zlib.compress(raw, 1)
+        packed = raw[_HEADER_BYTES:] if is_compressed else zlib.compress(raw, 1)
+        inflated(packed, _PLAIN_BYTES)
         payload = HdrHistogramEncoder.decode(packed, b64_wrap=False)
         head = payload.payload
         shape = _shape(head)
         payload.init_counts(shape.counts_len)
         counts = np.ctypeslib.as_array(payload.counts).astype(np.int64)
-        _check_counts(counts)
+        check_counts(counts)
     except MemoryError:
         raise no_memory(at) from None
     except Exception as error:  # noqa: BLE001 - the library raises a dozen unrelated kinds
@@ -97,21 +98,6 @@ def _shape(head: Any) -> HdrHistogram:
     return HdrHistogram(
         head.lowest_trackable_value, head.highest_trackable_value, head.significant_figures
     )
-
-
-def _bounded(packed: bytes) -> bytes:
-    """The same, if it is no longer than any histogram when it is unpacked; else ValueError."""
-    opened = zlib.decompressobj()
-    opened.decompress(packed, _PLAIN_BYTES)
-    if opened.unconsumed_tail:
-        raise ValueError("it is larger than any histogram")
-    return packed
-
-
-def _check_counts(counts: NDArray[np.int64]) -> None:
-    """ValueError if they are no numbers of requests: their sum would wrap."""
-    if counts.min(initial=0) < 0 or counts.sum(dtype=np.float64) > _MOST:
-        raise ValueError(f"its counts are below 0 or more than {_MOST:,} together")
 
 
 def _edges(

@@ -32,7 +32,7 @@ fn it_answers_until_it_is_stopped_and_outlives_nonsense() {
     });
 }
 
-/// One after the other, each for half a second, these kept everyone else out for a minute.
+/// One after the other, each for half a second, these made everyone else wait for a minute.
 #[test]
 fn clients_that_say_nothing_keep_no_other_waiting() {
     let listener = Listener::open("0").expect("a free port");

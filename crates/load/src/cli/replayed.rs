@@ -141,8 +141,8 @@ mod tests {
             replay::spread(&mut due_ns);
             let length_ns = (due_ns[due_ns.len() - 1] - due_ns[0]) as f64;
             assert!(us * 1e3 >= length_ns, "{seconds} s: {us} us, {length_ns} ns");
-            let scarce_us = seconds as f64 * 1e6;
-            assert!(us > 0.9 * scarce_us && us < 1.05 * scarce_us, "{us}");
+            let whole_us = seconds as f64 * 1e6;
+            assert!(us > 0.9 * whole_us && us < 1.05 * whole_us, "{us}");
         }
     }
 

@@ -61,18 +61,12 @@ def _slice(line: str) -> tuple[Key, str]:
     tag, rest = "", line
     if line.startswith("Tag="):
         tag, _, rest = line.partition(",")
-    cells = rest.split(",", 3)
-    if len(cells) < 4 or not all(map(_is_number, cells[:2])):
-        raise ValueError("this is no line of an interval log")
-    return (tag, cells[0], cells[1]), cells[3].strip()
-
-
-def _is_number(text: str) -> bool:
     try:
-        float(text)
+        start, length, _, text = rest.split(",", 3)
+        float(start), float(length)
     except ValueError:
-        return False
-    return True
+        raise ValueError("this is no line of an interval log") from None
+    return (tag, start, length), text.strip()
 
 
 def _line(key: Key, parts: Sequence[tuple[str, str]]) -> str:

@@ -21,7 +21,7 @@ class Beside:
         q: of the tail.
         rows: by rising load.
         breaks: where the tail does.
-        kept: what the neighbour kept of what it does alone, over shared loads; None: not told.
+        kept: the neighbour's pace as a share of its pace alone, over shared loads; None: not known.
         others: (task, share of the CPUs' time) of those who are neither service nor neighbour;
             None: nobody looked.
     """

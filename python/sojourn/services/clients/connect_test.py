@@ -52,7 +52,7 @@ def test_what_is_wrong_with_a_certificate_is_reported_before_it_is_asked(
     assert not service.answers(parse("https://127.0.0.1:1/", at=""), 0.1)
 
 
-def test_nobody_is_asked_for_the_password_of_a_key(encrypted: str) -> None:
+def test_an_encrypted_key_is_refused_and_no_password_is_asked_for(encrypted: str) -> None:
     assert "encrypted" in connect.identity_doubt((CERT, encrypted))
 
 

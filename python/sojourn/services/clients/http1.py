@@ -4,7 +4,7 @@
 
 Heads are taken as the generator takes them: a space may precede the colon, a header may go on in
 the next line, and a line that is no header is passed over. The standard library stops at such
-lines, and then waits for a body whose length it has not read.
+lines, and then waits for a body, because it has not read its length.
 Source: RFC 9112, RFC 9110.
 """
 

@@ -219,8 +219,7 @@ def _split(authority: str, default: int, text: str, at: str) -> tuple[str, int]:
     host = host.replace("%25", "%", 1) if match[1] else host  # a zone in a URL: RFC 6874
     if not host:
         raise _wrong(text, "it names no host", at)
-    name = _ascii(host, text, at)  # an empty label, or one of 64 letters, is no name either
-    host = host if host.isascii() else name
+    host = _ascii(host, text, at)  # an empty label, or one of 64 letters, is no name
     port = port or None  # an empty one is the usual one: RFC 3986, 3.2.3
     if port is None and not default:
         raise _wrong(text, "it names no port", at)
