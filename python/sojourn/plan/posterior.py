@@ -198,7 +198,8 @@ def _forward_backward(
     """Probability of every state at every load, and the logarithm of each habit's evidence.
 
     Shapes (loads, slopes, habits, levels) and (habits,). A load of which nothing is said is passed
-    as it is: chances add to one, so that nothing has to be scaled there.
+    as it is: chances add to one, so that nothing has to be scaled there. Before the first load that
+    says anything, in either direction, all habits are alike: one stands for them.
 
     Args:
         prior: of the curve.
@@ -208,28 +209,28 @@ def _forward_backward(
     Source: Rabiner, A tutorial on hidden Markov models (1989), III.A and V.A (scaling).
     """
     loads, slopes, levels = len(prior.grid), len(prior.turns), len(prior.first)
-    ahead = np.empty((loads, slopes, habits, levels))
-    back = np.ones_like(ahead)
+    states = np.empty((loads, slopes, habits, levels))
     evidences = np.zeros(habits)
     fallen = prior.rises.transpose(0, 2, 1)
-    now: Floats = np.broadcast_to(prior.first / slopes, ahead.shape[1:])
+    now: Floats = np.broadcast_to(prior.first / slopes, (slopes, 1, levels))
     for j in range(loads):
         if j:
             now = _turned(prior.turns.T, np.matmul(now, prior.rises))
         if j in values:
             now = now * values[j]
             total = now.sum(axis=(0, 2)) + _TINY
-            now = now / total[:, None]
+            now /= total[:, None]
             evidences += np.log(total)
-        ahead[j] = now
+        states[j] = now
+    later: Floats = np.ones((slopes, 1, levels))
     for j in range(loads - 2, -1, -1):
-        later = back[j + 1]
         if j + 1 in values:
             later = later * values[j + 1]
-            later = later / (later.max(axis=(0, 2))[:, None] + _TINY)
-        back[j] = np.matmul(_turned(prior.turns, later), fallen)
-    states = ahead * back
-    return states / (states.sum(axis=(1, 3), keepdims=True) + _TINY), evidences
+            later /= later.max(axis=(0, 2))[:, None] + _TINY
+        later = np.matmul(_turned(prior.turns, later), fallen)
+        states[j] *= later
+    states /= states.sum(axis=(1, 3), keepdims=True) + _TINY
+    return states, evidences
 
 
 def _turned(turns: Floats, states: Floats) -> Floats:

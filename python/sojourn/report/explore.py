@@ -207,7 +207,7 @@ def _small_multiples(points: Sequence[PointRow]) -> Spec:
     tooltips = tooltip("colour", "load", "median", "least", "greatest", "points", "known")
     sure = base.transform_filter("!datum.doubted")
     chart = alt.layer(
-        sure.mark_area(opacity=0.13).encode(y=axis.y("low", "p99"), y2="high:Q"),
+        sure.mark_area(opacity=0.13).encode(y=axis.y("low", "p99"), y2=alt.Y2("high:Q")),
         sure.mark_line(strokeWidth=2).encode(y=alt.Y("y:Q")),
         sure.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("y:Q"), tooltip=tooltips),
         base.transform_filter("datum.endless")
@@ -239,7 +239,7 @@ def _one_run(findings: Findings) -> Spec:
         .encode(
             x=alt.X("second:Q", title="s since start"),
             y=axis.y("y", "p99"),
-            color=alt.value(series(0)),
+            color=alt.ColorValue(series(0)),
             tooltip=tooltip("shown", "second"),
         )
         .properties(width="container", height=SECONDS)

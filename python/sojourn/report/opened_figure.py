@@ -93,5 +93,5 @@ def _chart(sides: Sequence[Side]) -> Spec:
         layers.append(drawn.encode(strokeDash=dash, **common))
     if dots:
         layers.append(sheet.chart("dots", dots).mark_point(size=70, filled=True).encode(**common))
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return finish(chart, sheet, title=TITLE)

@@ -50,11 +50,11 @@ def tail(records: Sequence[Record], breaks: Sequence[Record], *, tail: str, titl
     layers = [
         sheet.chart("breaks", broken)
         .mark_line(strokeWidth=11, opacity=0.28, strokeCap="round")
-        .encode(x=x, y=y, color=look, detail="setting:N"),
+        .encode(x=x, y=y, color=look, detail=alt.Detail("setting:N")),
         base.mark_line(strokeWidth=1.8, opacity=0.85).encode(y=y, strokeDash=dash),
         base.transform_filter(f"datum.who == '{BESIDE}'")
         .mark_rule(strokeWidth=2)
-        .encode(y=alt.Y("low:Q"), y2="high:Q"),
+        .encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.transform_filter(f"datum.who == '{BESIDE}'")
         .mark_point(size=60, filled=True, opacity=1)
         .encode(
@@ -67,7 +67,7 @@ def tail(records: Sequence[Record], breaks: Sequence[Record], *, tail: str, titl
             tooltip=marks.tooltip("setting", "who", "load", "shown", "times"),
         ),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
 
 
@@ -85,12 +85,12 @@ def kept_chart(records: Sequence[Record], *, title: str) -> Spec:
     base = sheet.chart("kept", records).encode(x=_x(records), color=_look(records))
     layers = [
         base.mark_line(strokeWidth=1.8).encode(y=y),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("kept_lo:Q"), y2="kept_hi:Q"),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("kept_lo:Q"), y2=alt.Y2("kept_hi:Q")),
         base.mark_point(size=60, filled=True, opacity=1).encode(
             y=y, tooltip=marks.tooltip("setting", "load", "shown_kept")
         ),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
 
 

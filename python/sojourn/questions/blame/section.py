@@ -69,14 +69,14 @@ def draw(service: ServiceFinding) -> list[Figure]:
     x = alt.X("ns:Q", title=q, scale=alt.Scale(type="log", padding=12), axis=axis)
     fields = marks.tooltip("what", "state", "shown", "sure", "verdict", "said")
     lines = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("lo:Q"), x2="hi:Q", y=y, yOffset=offset, color=colour, tooltip=fields
+        x=alt.X("lo:Q"), x2=alt.X2("hi:Q"), y=y, yOffset=offset, color=colour, tooltip=fields
     )
     dots = base.mark_point(size=70, filled=True, opacity=1).encode(
         x=x, y=y, yOffset=offset, color=colour, shape=shape, tooltip=fields
     )
     bound = alt.Chart().mark_rule(color=role("qos"), strokeDash=[4, 3])
     layers = [lines, dots, bound.encode(x=alt.datum(section.bound_ns))]
-    chart = alt.layer(*layers).properties(width="container", height=ROW_PX * len(order))
+    chart = alt.layer(*layers, width="container", height=ROW_PX * len(order))
     guilty = [row.name for row in section.rows if row.word == GUILTY]
     return [
         Figure(

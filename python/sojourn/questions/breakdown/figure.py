@@ -155,9 +155,9 @@ def _chart(records: list[Record], columns: Sequence[Stages], title: str) -> Spec
     labels = (
         sheet.chart("totals", totals)
         .mark_text(angle=270, align="left", dx=5, fontSize=11, color=palette.role("ink"))
-        .encode(x=x, xOffset=side, y=y, text="total:N")
+        .encode(x=x, xOffset=side, y=y, text=alt.Text("total:N"))
     )
-    chart = alt.layer(bars, labels).properties(width="container", height=HEIGHT)
+    chart = alt.layer(bars, labels, width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
 
 

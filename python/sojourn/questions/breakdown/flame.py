@@ -192,9 +192,9 @@ def _drawn(boxes: list[Record], heads: list[Record], rows: int, title: str) -> S
         .mark_rect(stroke=palette.role("paper"), strokeWidth=0.6)
         .encode(
             x=x,
-            x2="x2:Q",
+            x2=alt.X2("x2:Q"),
             y=alt.Y("low:Q", axis=None, scale=up),
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
             color=alt.Color(
                 "kind:N", scale=alt.Scale(domain=[ROOT, *KINDS], range=colours), title=None
             ),
@@ -209,7 +209,7 @@ def _drawn(boxes: list[Record], heads: list[Record], rows: int, title: str) -> S
         .encode(
             x=x,
             y=y,
-            text="frame:N",
+            text=alt.Text("frame:N"),
             color=alt.condition(
                 f"datum.kind == '{ROOT}'",
                 alt.value(palette.role("ink")),
@@ -220,9 +220,9 @@ def _drawn(boxes: list[Record], heads: list[Record], rows: int, title: str) -> S
     words = (
         sheet.chart("heads", heads)
         .mark_text(align="left", fontSize=12, fontWeight="bold", color=palette.role("ink"))
-        .encode(x=x, y=y, text="text:N")
+        .encode(x=x, y=y, text=alt.Text("text:N"))
     )
-    chart = alt.layer(frames, names, words).properties(width="container", height=ROW * rows)
+    chart = alt.layer(frames, names, words, width="container", height=ROW * rows)
     return finish(chart, sheet, title=title)
 
 

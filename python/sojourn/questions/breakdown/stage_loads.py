@@ -138,7 +138,7 @@ def _chart(records: Sequence[Record], stages: dict[str, tuple[Stages, ...]], tit
         ),
         base.transform_filter("!isValid(datum.stage)")
         .mark_text(align="left", dx=5, fontSize=11, color=role("ink"))
-        .encode(x=x, text="total:N"),
+        .encode(x=x, text=alt.Text("total:N")),
         data=sheet.data("stages", rows),
     )
     height = ROW_PX * len(conditions)

@@ -104,7 +104,7 @@ def _chart(records: list[Record], title: str) -> Spec:
     lines = (
         alt.Chart()
         .mark_rule(strokeWidth=2)
-        .encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2="hi:Q", tooltip=fields)
+        .encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), tooltip=fields)
         .encode(stroke=alt.Stroke("quantity:N", scale=colour, legend=key))
     )
     dots = (

@@ -164,8 +164,8 @@ def _chart(runs: list[tuple[float, Run]], title: str) -> Spec:
             legend=None,
         )
     )
-    texts = base.mark_text(color=role("ink"), fontSize=10.5).encode(text="text:N")
-    chart = alt.layer(tiles, texts).properties(width="container", height=ROW * len(runs))
+    texts = base.mark_text(color=role("ink"), fontSize=10.5).encode(text=alt.Text("text:N"))
+    chart = alt.layer(tiles, texts, width="container", height=ROW * len(runs))
     return finish(chart, sheet, title=title)
 
 

@@ -50,9 +50,9 @@ def tail(
         _admitted(sheet, admitted, x=_x(records), look=look),
         *_layers(base, axis.y("y", f"{tail} sojourn time"), look),
         once.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y=y),
-        word.encode(x=alt.value(0), y=y, text="said:N"),
+        word.encode(x=alt.XValue(0), y=y, text=alt.Text("said:N")),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return finish(chart, sheet, title=f"{tail} against load")
 
 
@@ -96,7 +96,7 @@ def pace(
         _admitted(sheet, admitted, x=x, look=look),
         *_layers(base, y, look),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return finish(chart, sheet, title="pace of the neighbour against load")
 
 
@@ -104,7 +104,7 @@ def _layers(base: alt.Chart, y: alt.Y, look: alt.Color) -> list[alt.Chart]:
     """Line, interval and mark of each cell, back to front."""
     return [
         base.mark_line(strokeWidth=1.6, opacity=0.8).encode(y=y),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(size=60, strokeWidth=1.8, opacity=1).encode(
             y=y,
             tooltip=_tip(*FIELDS),
@@ -130,7 +130,7 @@ def _least(sheet: Sheet, least: Sequence[float]) -> list[alt.Chart]:
     word = base.mark_text(color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4)
     return [
         base.mark_rule(color=role("qos"), strokeWidth=1.5),
-        word.encode(x=alt.value(0), text="said:N"),
+        word.encode(x=alt.XValue(0), text=alt.Text("said:N")),
     ]
 
 

@@ -82,10 +82,10 @@ def chart(drawn: Sequence[Record], records: Sequence[Record], title: str) -> Spe
     fields = marks.tooltip("row", "host", "mean", "mean_sure", "p50", "p99", "max")
     layers = [
         own.mark_bar(opacity=0.45).encode(
-            x=x, x2="start:Q", y=y, yOffset=offset, color=colour, tooltip=fields
+            x=x, x2=alt.X2("start:Q"), y=y, yOffset=offset, color=colour, tooltip=fields
         ),
         own.mark_rule(strokeWidth=3).encode(
-            x=alt.X("lo:Q"), x2="hi:Q", y=y, yOffset=offset, color=colour, tooltip=fields
+            x=alt.X("lo:Q"), x2=alt.X2("hi:Q"), y=y, yOffset=offset, color=colour, tooltip=fields
         ),
     ]
     if records:
@@ -94,5 +94,5 @@ def chart(drawn: Sequence[Record], records: Sequence[Record], title: str) -> Spe
             .mark_point(shape="diamond", size=70, filled=True, opacity=1)
             .encode(x=x, y=y, color=colour, tooltip=marks.tooltip("row", "host", "mean"))
         )
-    whole = alt.layer(*layers).properties(width="container", height=ROW_PX * len(every) + PAD_PX)
+    whole = alt.layer(*layers, width="container", height=ROW_PX * len(every) + PAD_PX)
     return finish(whole, sheet, title=title)

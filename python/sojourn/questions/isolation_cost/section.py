@@ -115,14 +115,14 @@ def _ratios(service: ServiceFinding, records: list[Record]) -> list[Figure]:
     ink = role("curve")
     fields = marks.tooltip("mechanism", "said", "before", "after", "changes", "word")
     lines = base.mark_rule(strokeWidth=2, color=ink).encode(
-        x=alt.X("lo:Q"), x2="hi:Q", y=y, tooltip=fields
+        x=alt.X("lo:Q"), x2=alt.X2("hi:Q"), y=y, tooltip=fields
     )
     scale = alt.Scale(type="log", padding=12)
     dots = base.mark_point(size=70, filled=True, opacity=1, color=ink).encode(
         x=alt.X("times:Q", title="times as long", scale=scale), y=y, tooltip=fields
     )
     one = alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0))
-    chart = alt.layer(one, lines, dots).properties(width="container", height=ROW_PX * len(drawn))
+    chart = alt.layer(one, lines, dots, width="container", height=ROW_PX * len(drawn))
     longer = sum(int(record["is_longer"] or 0) for record in drawn)
     return [
         Figure(

@@ -76,13 +76,13 @@ def draw(findings: Findings) -> list[Figure]:
     layers = [
         alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0)),
         base.mark_rule(strokeWidth=2, color=ink).encode(
-            x=alt.X("lo:Q"), x2="hi:Q", y=y, tooltip=fields
+            x=alt.X("lo:Q"), x2=alt.X2("hi:Q"), y=y, tooltip=fields
         ),
         base.mark_point(size=70, filled=True, opacity=1, color=ink).encode(
             x=x, y=y, tooltip=fields
         ),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=ROW_PX * len(drawn))
+    chart = alt.layer(*layers, width="container", height=ROW_PX * len(drawn))
     return [
         Figure(
             name=NAME,

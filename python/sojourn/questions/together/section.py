@@ -54,13 +54,13 @@ def draw(findings: Findings) -> list[Figure]:
     base = alt.Chart(sheet.data(NAME, drawn))
     ink = role("curve")
     lines = base.mark_rule(strokeWidth=2, color=ink).encode(
-        x=alt.X("lo:Q"), x2="hi:Q", y=y, tooltip=fields
+        x=alt.X("lo:Q"), x2=alt.X2("hi:Q"), y=y, tooltip=fields
     )
     dots = base.mark_point(size=70, filled=True, opacity=1, color=ink).encode(
         x=x, y=y, tooltip=fields
     )
     one = alt.Chart().mark_rule(color=role("ink"), strokeDash=[4, 3]).encode(x=alt.datum(1.0))
-    chart = alt.layer(one, lines, dots).properties(width="container", height=ROW_PX * len(drawn))
+    chart = alt.layer(one, lines, dots, width="container", height=ROW_PX * len(drawn))
     longer = sum(colocated_.is_longer for colocated_ in section.met)
     return [
         Figure(

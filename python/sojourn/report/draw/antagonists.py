@@ -56,8 +56,8 @@ def chart(records: Sequence[Record], *, panels: Sequence[str], title: str) -> Sp
             "depth:Q", scale=alt.Scale(domain=[0, 1], range=[0.1, 0.75]), legend=None
         ),
     )
-    words = base.mark_text(fontSize=12, color=role("ink")).encode(text="shown:N")
-    layered = alt.layer(cells, words).properties(width=PANEL_MIN, height=ROW * len(names))
+    words = base.mark_text(fontSize=12, color=role("ink")).encode(text=alt.Text("shown:N"))
+    layered = alt.layer(cells, words, width=PANEL_MIN, height=ROW * len(names))
     facets = layered.facet(
         facet=alt.Facet("panel:N", sort=[*panels], title=None),
         columns=len(panels),

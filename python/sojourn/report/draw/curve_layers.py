@@ -71,7 +71,7 @@ def draw(
         *_loads(frame, records),
         *_runs(frame, records, label),
     ]
-    return alt.layer(*layers).properties(width="container", height=HEIGHT)
+    return alt.layer(*layers, width="container", height=HEIGHT)
 
 
 def _axis(service: ServiceFinding, q: float | None, records: list[Record]) -> TimeAxis:
@@ -137,9 +137,9 @@ def _shaded(frame: Frame, bands: list[Band], colour: alt.Color) -> list[alt.Char
         )
         .encode(
             x=alt.X("lo:Q"),
-            x2="hi:Q",
+            x2=alt.X2("hi:Q"),
             y=alt.Y("bottom:Q"),
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
             color=colour,
             tooltip=marks.tooltip("line", "shown"),
         )
@@ -163,7 +163,7 @@ def _qos(frame: Frame, service: ServiceFinding, q: float | None) -> list[alt.Cha
         base.mark_rule(color=role("qos"), strokeWidth=2),
         base.mark_text(
             color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
-        ).encode(x=alt.value(0), text="label:N"),
+        ).encode(x=alt.XValue(0), text=alt.Text("label:N")),
     ]
 
 
@@ -200,7 +200,7 @@ def _intervals(frame: Frame, records: list[Record]) -> list[alt.Chart]:
             rule = frame.sheet.chart(lo, rows).mark_rule(
                 strokeWidth=width, opacity=opacity, color=role("ink"), xOffset=-ASIDE
             )
-            layers.append(rule.encode(x=frame.x, y=frame.y, y2="end:Q", tooltip=_of_load()))
+            layers.append(rule.encode(x=frame.x, y=frame.y, y2=alt.Y2("end:Q"), tooltip=_of_load()))
     return layers
 
 
@@ -226,7 +226,7 @@ def _bounds(frame: Frame, records: list[Record]) -> list[alt.Chart]:
     head = base.mark_point(
         shape="triangle-down", filled=True, size=45, color=role("ink"), xOffset=-ASIDE, yOffset=-4
     )
-    return [rule.encode(y=alt.Y("begin:Q"), y2="tip:Q"), head.encode(y=alt.Y("tip:Q"))]
+    return [rule.encode(y=alt.Y("begin:Q"), y2=alt.Y2("tip:Q")), head.encode(y=alt.Y("tip:Q"))]
 
 
 def _through(frame: Frame, service: ServiceFinding, records: list[Record]) -> list[alt.Chart]:
@@ -236,8 +236,12 @@ def _through(frame: Frame, service: ServiceFinding, records: list[Record]) -> li
     if not pieces or any("lowess" in line.name.lower() for line in service.lines):
         return []
     chart = frame.sheet.chart("through", pieces).mark_rule(color=role("curve"), strokeWidth=2)
-    dash = alt.condition("datum.is_sure", alt.value(SOLID), alt.value(known_layers.DASHES))
-    return [chart.encode(x=frame.x, x2="to:Q", y=frame.y, y2="end:Q", strokeDash=dash)]
+    dash = alt.StrokeDashValue(
+        condition={"test": "datum.is_sure", "value": SOLID}, value=known_layers.DASHES
+    )
+    return [
+        chart.encode(x=frame.x, x2=alt.X2("to:Q"), y=frame.y, y2=alt.Y2("end:Q"), strokeDash=dash)
+    ]
 
 
 def _of(records: list[Record], what: str) -> list[Record]:

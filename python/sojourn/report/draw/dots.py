@@ -81,16 +81,18 @@ def ratios(
         color=role("grid"), opacity=0.8, size=11
     )
     layers = [
-        floor.encode(x=alt.X("floor_low:Q"), x2="floor_high:Q", **on),
+        floor.encode(x=alt.X("floor_low:Q"), x2=alt.X2("floor_high:Q"), **on),
         *_lines({1.0: "", **(lines_at or {})}),
         base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q"), x2="high:Q", color=colour, tooltip=fields, **on
+            x=alt.X("low:Q"), x2=alt.X2("high:Q"), color=colour, tooltip=fields, **on
         ),
         base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(**dots, **on),
-        base.mark_text(dy=-11, fontSize=11).encode(x=x, text="shown:N", color=colour, **on),
+        base.mark_text(dy=-11, fontSize=11).encode(
+            x=x, text=alt.Text("shown:N"), color=colour, **on
+        ),
     ]
     height = ROW_PX * len(records) + PAD_PX
-    chart = alt.layer(*layers).properties(width="container", height=height)
+    chart = alt.layer(*layers, width="container", height=height)
     return finish(chart, sheet, title=title)
 
 
@@ -111,7 +113,7 @@ def _lines(at: Mapping[float, str]) -> list[alt.Chart]:
         charts.append(once.mark_rule(color=ink, strokeDash=[4, 3]))
         if word:
             label = once.mark_text(color=ink, align="left", baseline="top", dx=4, dy=3, fontSize=11)
-            charts.append(label.encode(y=alt.value(0), text=alt.value(word)))
+            charts.append(label.encode(y=alt.YValue(0), text=alt.TextValue(word)))
     return charts
 
 

@@ -46,9 +46,9 @@ class Look:
     y: alt.Y
     colour: alt.Color
     tooltip: Sequence[str]
-    opacity: object = field(default_factory=lambda: alt.value(1))
-    thin: object = field(default_factory=lambda: alt.value(1.5))
-    broad: object = field(default_factory=lambda: alt.value(2))
+    opacity: object = field(default_factory=lambda: alt.OpacityValue(1))
+    thin: object = field(default_factory=lambda: alt.StrokeWidthValue(1.5))
+    broad: object = field(default_factory=lambda: alt.StrokeWidthValue(2))
     shape: alt.Shape | None = None
 
     def of(self, base: alt.Chart) -> alt.Chart:
@@ -163,15 +163,19 @@ def layers(base: alt.Chart, look: Look) -> list[alt.Chart]:
     return [
         line.encode(
             y=y,
-            x2="to:Q",
-            y2="end:Q",
+            x2=alt.X2("to:Q"),
+            y2=alt.Y2("end:Q"),
             strokeWidth=look.broad,
-            strokeDash=alt.condition("datum.is_sure", alt.value([1, 0]), alt.value(DASHES)),
+            strokeDash=alt.StrokeDashValue(
+                condition={"test": "datum.is_sure", "value": [1, 0]}, value=DASHES
+            ),
         ),
-        interval.mark_rule(clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", strokeWidth=look.thin),
+        interval.mark_rule(clip=True).encode(
+            y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), strokeWidth=look.thin
+        ),
         _head(interval.transform_filter("datum.is_endless"), alt.Y("high:Q")),
         arrow.mark_rule(clip=True, strokeDash=[2, 2]).encode(
-            y=alt.Y("begin:Q"), y2="tip:Q", strokeWidth=look.thin
+            y=alt.Y("begin:Q"), y2=alt.Y2("tip:Q"), strokeWidth=look.thin
         ),
         _head(arrow.transform_filter(up), tip),
         _head(arrow.transform_filter(f"!({up})"), tip, is_down=True),

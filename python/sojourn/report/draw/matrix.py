@@ -63,10 +63,10 @@ def chart(
         fillOpacity=alt.FillOpacity("who:N", scale=opacity, legend=key),
     )
     letters = base.mark_text(fontSize=10 if height == HEIGHT else 13, color=role("ink")).encode(
-        text="letters:N"
+        text=alt.Text("letters:N")
     )
     lines = _frontiers(base, frontiers) if frontiers else []
-    layered = alt.layer(cells, letters, *lines).properties(width=PANEL_MIN, height=height)
+    layered = alt.layer(cells, letters, *lines, width=PANEL_MIN, height=height)
     facets = layered.facet(
         facet=alt.Facet(
             "matrix:N",

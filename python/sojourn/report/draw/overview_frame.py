@@ -25,11 +25,12 @@ class Frame:
     only: alt.Parameter
     hot: alt.Parameter
 
-    def opacity(self, full: float = 1.0) -> object:
+    def opacity(self, full: float = 1.0) -> alt.OpacityValue:
         """What is not picked in the legend fades."""
-        return alt.condition(self.only, alt.value(full), alt.value(FADED * full))
+        picked = {"param": self.only.name, "value": full}
+        return alt.OpacityValue(FADED * full, condition=picked)
 
-    def width(self, thin: float) -> object:
+    def width(self, thin: float) -> alt.StrokeWidthValue:
         """What is under the pointer gets broader."""
         is_hot = f"datum.service === {self.hot.name}"
-        return alt.condition(is_hot, alt.value(2 * thin), alt.value(thin))
+        return alt.StrokeWidthValue(thin, condition={"test": is_hot, "value": 2 * thin})

@@ -48,9 +48,9 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
     )
     rect = base.mark_rect(clip=True).encode(
         x=alt.X("lo:Q"),
-        x2="hi:Q",
+        x2=alt.X2("hi:Q"),
         y=alt.Y("bottom:Q"),
-        y2="top:Q",
+        y2=alt.Y2("top:Q"),
         opacity=frame.opacity(0.13 if len(rows) <= MANY else 0.04),
     )
     knee = (
@@ -59,7 +59,7 @@ def bands(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
         .encode(
             x=alt.X("at:Q"),
             y=alt.Y("bottom:Q"),
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
             opacity=frame.opacity(),
             strokeWidth=frame.width(1.5),
         )
@@ -79,7 +79,9 @@ def _named(frame: Frame, base: alt.Chart, row: Record) -> list[alt.Chart]:
         dy=4 + LINE * int(str(row["place"])),
         fontWeight="bold",
     )
-    shown = words.encode(x=alt.X("lo:Q"), y=alt.value(0), text="label:N", opacity=frame.opacity())
+    shown = words.encode(
+        x=alt.X("lo:Q"), y=alt.YValue(0), text=alt.Text("label:N"), opacity=frame.opacity()
+    )
     return [_rimmed(shown), shown]
 
 
@@ -107,7 +109,7 @@ def bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
         base = base.encode(opacity=frame.opacity())
     colour = alt.Color("colour:N", scale=None)
     words = base.mark_text(align="left", baseline="bottom", dx=5, dy=-3, fontWeight="bold").encode(
-        x=alt.value(0), text="label:N"
+        x=alt.XValue(0), text=alt.Text("label:N")
     )
     rule = base.mark_rule(strokeWidth=1.5, strokeDash=[8, 4], clip=True).encode(color=colour)
     if len(rows) > MANY:
@@ -122,5 +124,7 @@ def bounds(frame: Frame, services: list[ServiceFinding]) -> list[alt.Chart]:
 def _rimmed(words: alt.Chart) -> alt.Chart:
     """The same words in the ground's colour, broader: they stay readable over bands and grid."""
     return words.encode(
-        color=alt.value(role("paper")), stroke=alt.value(role("paper")), strokeWidth=alt.value(4)
+        color=alt.ColorValue(role("paper")),
+        stroke=alt.StrokeValue(role("paper")),
+        strokeWidth=alt.StrokeWidthValue(4),
     )

@@ -46,7 +46,7 @@ def draw(services: list[ServiceFinding], records: list[Record], tail: str) -> Sp
         *behind,
         points.add_params(frame.only, _zoom()),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT).add_params(frame.hot)
+    chart = alt.layer(*layers, width="container", height=HEIGHT).add_params(frame.hot)
     return finish(chart, sheet, title=tail)
 
 

@@ -109,7 +109,7 @@ def _chart(records: list[Record], title: str) -> Spec:
             **marks.encodings([str(r["status"]) for r in records]),
         )
     )
-    chart = alt.layer(diagonal, dots).properties(width="container", height=HEIGHT)
+    chart = alt.layer(diagonal, dots, width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
 
 

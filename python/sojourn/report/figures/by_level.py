@@ -210,9 +210,7 @@ def _chart(
         )
         if bound:
             panel += _bound(bound, f"QoS: {tail} ≤ {show.time(bound)}")
-        panels.append(
-            alt.layer(*panel, title=called[key]).properties(width=PANEL_MIN, height=PANEL)
-        )
+        panels.append(alt.layer(*panel, title=called[key], width=PANEL_MIN, height=PANEL))
     chart = alt.concat(*panels, columns=2).resolve_scale(color="independent", fill="independent")
     return finish(chart, sheet, title=f"{tail} by factor")
 
@@ -242,7 +240,7 @@ def _panel(
     behind = (
         sheet.chart(f"each {name}", each)
         .mark_line(strokeWidth=1, opacity=0.22)
-        .encode(x=x, y=y, color=look, detail="combination:N")
+        .encode(x=x, y=y, color=look, detail=alt.Detail("combination:N"))
     )
     placed = [row | {"y": axis.place(number(row["y"]))} for row in means]
     base = sheet.chart(f"means {name}", placed).encode(x=x, y=y, color=look)
@@ -262,7 +260,7 @@ def _bound(bound_ns: float, text: str) -> list[alt.Chart]:
         once.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y=y),
         once.mark_text(
             color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
-        ).encode(x=alt.value(0), y=y, text=alt.value(text)),
+        ).encode(x=alt.XValue(0), y=y, text=alt.TextValue(text)),
     ]
 
 

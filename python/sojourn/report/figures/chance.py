@@ -98,11 +98,11 @@ def _chart(services: list[ServiceFinding], records: list[Record], title: str) ->
     band = (
         sheet.chart("bands", bands)
         .mark_rect(opacity=0.14, clip=True)
-        .encode(x="lo:Q", x2="hi:Q", color=colour, tooltip=tooltip("service", "shown"))
+        .encode(
+            x=alt.X("lo:Q"), x2=alt.X2("hi:Q"), color=colour, tooltip=tooltip("service", "shown")
+        )
     )
-    return finish(
-        alt.layer(band, line).properties(width="container", height=HEIGHT), sheet, title=title
-    )
+    return finish(alt.layer(band, line, width="container", height=HEIGHT), sheet, title=title)
 
 
 KIND = Kind(

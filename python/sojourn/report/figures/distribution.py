@@ -152,7 +152,7 @@ def _chart(service: ServiceFinding, points: list[LoadPoint], title: str) -> Spec
         )
     )
     target = _target(service.qos, deepest, sheet) if service.qos else []
-    chart = alt.layer(*target, lines).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*target, lines, width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
 
 
@@ -165,10 +165,12 @@ def _target(qos: Qos, deepest: float, sheet: Sheet) -> list[alt.Chart]:
     row: Record = {"x": min(corner, deepest), "y": qos.bound_ns, "label": label, "rule": qos.rule}
     base = sheet.chart("target", [row]).encode(tooltip=marks.tooltip("label", "rule"))
     return [
-        base.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y="y:Q"),
-        base.mark_rule(color=role("qos"), strokeWidth=1.5, strokeDash=[3, 3]).encode(x="x:Q"),
+        base.mark_rule(color=role("qos"), strokeWidth=1.5).encode(y=alt.Y("y:Q")),
+        base.mark_rule(color=role("qos"), strokeWidth=1.5, strokeDash=[3, 3]).encode(
+            x=alt.X("x:Q")
+        ),
         base.mark_text(color=role("qos"), align=align, baseline="bottom", fontWeight="bold").encode(
-            x="x:Q", y=alt.value(-5), text="label:N"
+            x=alt.X("x:Q"), y=alt.YValue(-5), text=alt.Text("label:N")
         ),
     ]
 

@@ -146,7 +146,7 @@ def _bound(bound_ns: float, text: str) -> list[alt.Chart]:
         color=role("qos"), align="left", baseline="bottom", dx=6, dy=-4, fontWeight="bold"
     )
     y = alt.datum(bound_ns)
-    return [line.encode(y=y), word.encode(x=alt.value(0), y=y, text=alt.value(text))]
+    return [line.encode(y=y), word.encode(x=alt.XValue(0), y=y, text=alt.TextValue(text))]
 
 
 def _alt(findings: Sequence[ServiceFinding], tail: str) -> str:

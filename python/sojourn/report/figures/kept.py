@@ -108,13 +108,15 @@ def _chart(drawn: Sequence[Record], title: str) -> Spec:
     base = sheet.chart("kept", [*drawn])
     fields = marks.tooltip("neighbour", "combination", "load", "kept", "pace", "alone", "runs")
     layers = [
-        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, detail="combination:N"),
-        base.mark_rule(strokeWidth=2).encode(x=x, y=alt.Y("lo:Q"), y2="hi:Q", color=colour),
+        base.mark_line(strokeWidth=2).encode(
+            x=x, y=y, color=colour, detail=alt.Detail("combination:N")
+        ),
+        base.mark_rule(strokeWidth=2).encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=colour),
         base.mark_point(size=60, filled=True, opacity=1).encode(
             x=x, y=y, color=colour, tooltip=fields
         ),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return finish(chart, sheet, title=title)
 
 
@@ -148,13 +150,13 @@ def _rates(
     layers = [
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
         base.mark_rule(strokeWidth=2).encode(
-            x=x, y=alt.Y("tail_lo_ns:Q"), y2="tail_hi_ns:Q", color=colour
+            x=x, y=alt.Y("tail_lo_ns:Q"), y2=alt.Y2("tail_hi_ns:Q"), color=colour
         ),
         base.mark_point(size=60, filled=True, opacity=1).encode(
             x=x, y=y, color=colour, tooltip=fields
         ),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     yield Figure(
         name=slug(f"{label}-held"),
         title=title,

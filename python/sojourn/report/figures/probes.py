@@ -117,9 +117,7 @@ def _chart(search: MaxLoad, records: list[Record], title: str) -> Spec:
         tooltip=marks.tooltip("probe", "shown", "decision"),
     )
     layers = [*_band(search, sheet), path, dots]
-    return finish(
-        alt.layer(*layers).properties(width="container", height=HEIGHT), sheet, title=title
-    )
+    return finish(alt.layer(*layers, width="container", height=HEIGHT), sheet, title=title)
 
 
 def _band(search: MaxLoad, sheet: Sheet) -> list[alt.Chart]:
@@ -134,7 +132,7 @@ def _band(search: MaxLoad, sheet: Sheet) -> list[alt.Chart]:
     band = sheet.chart("band", [row]).mark_rect(
         fill=role("band"), fillOpacity=0.18, stroke=role("band")
     )
-    return [band.encode(y=alt.Y("lo:Q"), y2="hi:Q", tooltip=marks.tooltip("shown"))]
+    return [band.encode(y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), tooltip=marks.tooltip("shown"))]
 
 
 KIND = Kind(

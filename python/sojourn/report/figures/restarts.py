@@ -134,9 +134,7 @@ def _chart(service: ServiceFinding, records: list[Record], label: str, title: st
         dots,
         *_groups(sheet, service, axis, x),
     ]
-    return finish(
-        alt.layer(*layers).properties(width="container", height=HEIGHT), sheet, title=title
-    )
+    return finish(alt.layer(*layers, width="container", height=HEIGHT), sheet, title=title)
 
 
 def _across(
@@ -162,7 +160,9 @@ def _across(
         return []
     bars = sheet.chart("across", rows).mark_bar(opacity=0.22, color=role("ink"))
     return [
-        bars.encode(x=x, xOffset=slot, y=y, y2="end:Q", tooltip=marks.tooltip("load", "across"))
+        bars.encode(
+            x=x, xOffset=slot, y=y, y2=alt.Y2("end:Q"), tooltip=marks.tooltip("load", "across")
+        )
     ]
 
 
@@ -178,7 +178,7 @@ def _groups(sheet: Sheet, service: ServiceFinding, axis: TimeAxis, x: alt.X) -> 
     words = sheet.chart("groups", rows).mark_text(
         baseline="top", dy=5, color=role("ink"), fontSize=11
     )
-    return [words.encode(x=x, y=alt.Y("top:Q"), text="word:N")]
+    return [words.encode(x=x, y=alt.Y("top:Q"), text=alt.Text("word:N"))]
 
 
 KIND = Kind(

@@ -122,7 +122,7 @@ def _chart(records: list[Record], title: str) -> Spec:
         .encode(
             x=alt.X("second_s:Q", title="s since start", axis=alt.Axis(tickCount=4)),
             y=axis.y("y", None),
-            detail="run:N",
+            detail=alt.Detail("run:N"),
             color=alt.Color(
                 "verdict:N",
                 scale=alt.Scale(domain=words, range=marks.colours(words)),

@@ -127,7 +127,7 @@ def _chart(records: Sequence[Record], panels: Sequence[str], title: str) -> Spec
         base.mark_line(strokeWidth=1.6, opacity=0.8).encode(y=y),
         base.transform_filter("isValid(datum.high)")
         .mark_rule(strokeWidth=2)
-        .encode(y=alt.Y("low:Q"), y2="high:Q"),
+        .encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(size=45, strokeWidth=1.6, opacity=1).encode(
             y=y,
             tooltip=marks.tooltip("service", "scenario", "load", "shown", "verdict", "reason"),

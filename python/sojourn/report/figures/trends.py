@@ -143,7 +143,7 @@ def _values(findings: Findings, one: ShownTrend) -> dict[str, str]:
 def _chart(panels: dict[str, list[Record]], title: str) -> Spec:
     sheet = Sheet()
     drawn = [
-        alt.layer(*_panel(sheet, name, rows), title=name).properties(width=PANEL_MIN, height=PANEL)
+        alt.layer(*_panel(sheet, name, rows), title=name, width=PANEL_MIN, height=PANEL)
         for name, rows in panels.items()
     ]
     return finish(alt.concat(*drawn, columns=2), sheet, title=title)
@@ -183,9 +183,9 @@ def _panel(sheet: Sheet, name: str, rows: Sequence[Record]) -> list[alt.Chart]:
     return [
         one.encode(y=alt.datum(1.0)),
         *layers,
-        base.mark_rule(strokeWidth=2, color=ink).encode(y=alt.Y("lo:Q"), y2="hi:Q"),
+        base.mark_rule(strokeWidth=2, color=ink).encode(y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q")),
         base.mark_point(size=70, filled=True, opacity=1, color=ink).encode(y=y, tooltip=fields),
-        base.mark_text(dx=8, dy=-9, align="left").encode(y=y, text="shown:N"),
+        base.mark_text(dx=8, dy=-9, align="left").encode(y=y, text=alt.Text("shown:N")),
     ]
 
 
@@ -198,9 +198,9 @@ def _step(sheet: Sheet, name: str, row: Record, x: alt.X, high: float) -> list[a
     base = sheet.chart(f"{name} step", band)
     colour = role("crossing")
     return [
-        base.mark_rect(color=colour, opacity=0.14).encode(x=x, x2="end:Q"),
+        base.mark_rect(color=colour, opacity=0.14).encode(x=x, x2=alt.X2("end:Q")),
         base.mark_text(color=colour, fontWeight="bold", baseline="top", dy=5).encode(
-            x=alt.X("middle:Q"), y=alt.Y("top:Q"), text="step:N"
+            x=alt.X("middle:Q"), y=alt.Y("top:Q"), text=alt.Text("step:N")
         ),
     ]
 

@@ -47,7 +47,7 @@ def _figure(replica: Replica, group: str, curves: Sequence[Curve], marks: Sequen
         _lines(sheet, curves, records, axis),
         *_edge(sheet, records, axis),
     ]
-    chart = alt.layer(*layers).properties(width="container", height=HEIGHT)
+    chart = alt.layer(*layers, width="container", height=HEIGHT)
     return Figure(
         name=slug(f"{replica.id} {group or 'curves'}"),
         title=title,
@@ -181,7 +181,7 @@ def _marks(sheet: Sheet, marks: Sequence[Mark], axis: TimeAxis | None) -> list[a
             dx=-6,
             dy=-3,
             fontSize=11,
-        ).encode(y=alt.value(0), text="text:N"),
+        ).encode(y=alt.YValue(0), text=alt.Text("text:N")),
     ]
 
 
